@@ -1,0 +1,18 @@
+/* cmem.h: counted C memory. Every block that our shims or our Go code take from C comes from here,
+ * so that a test can ask at its end whether anything is left. */
+#ifndef HYPERSLAB_CMEM_H
+#define HYPERSLAB_CMEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* hyperslab_alloc returns n zeroed bytes aligned to 64 (n = 0 gives a valid block too), or NULL if memory is out. */
+void *hyperslab_alloc(size_t n);
+
+/* hyperslab_free gives a block back; NULL is allowed. */
+void hyperslab_free(void *block);
+
+/* hyperslab_live reports the blocks and bytes that were taken and not given back. */
+void hyperslab_live(int64_t *blocks, int64_t *bytes);
+
+#endif
