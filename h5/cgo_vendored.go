@@ -1,0 +1,9 @@
+// The libraries that scripts/deps.sh built: the default.
+
+//go:build !system_libs
+
+package h5
+
+// #cgo CFLAGS: -I${SRCDIR}/../third_party/build/include
+// #cgo LDFLAGS: -L${SRCDIR}/../third_party/build/lib -lgohdf5 -lpthread -ldl -lm
+import "C"
