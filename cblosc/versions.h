@@ -5,19 +5,19 @@
 #ifndef HYPERSLAB_CBLOSC_VERSIONS_H
 #define HYPERSLAB_CBLOSC_VERSIONS_H
 
-#if !__has_include(<blosc2.h>)
-#ifdef HYPERSLAB_SYSTEM_LIBS
-#error "blosc2.h not found: install C-Blosc2's development files (Debian: libblosc2-dev), or build without -tags system_libs"
+#if __has_include(<blosc2.h>)
+#include <blosc2.h>
+#elif defined(HYPERSLAB_SYSTEM_LIBS)
+#error "blosc2.h not found: install C-Blosc2's headers (Debian: libblosc2-dev) or build without -tags system_libs"
 #else
 #error "blosc2.h not found: run `make deps` in the Hyperslab checkout, or build with -tags system_libs"
 #endif
-#endif
 
-#include <blosc2.h>
-
+#if __has_include(<blosc2.h>)
 #define HYPERSLAB_BLOSC2 (BLOSC2_VERSION_MAJOR * 100 + BLOSC2_VERSION_MINOR)
 #if HYPERSLAB_BLOSC2 < 217 || HYPERSLAB_BLOSC2 > 303
-#error "unsupported C-Blosc2: Hyperslab needs 2.17 to 3.3 (see BLOSC2_VERSION_STRING in the blosc2.h found)"
+#error "unsupported C-Blosc2: Hyperslab needs 2.17 to 3.3"
+#endif
 #endif
 
 /* What `make deps` built. It changes with the archives, so that Go's build cache, which does not

@@ -5,19 +5,19 @@
 #ifndef HYPERSLAB_H5_VERSIONS_H
 #define HYPERSLAB_H5_VERSIONS_H
 
-#if !__has_include(<hdf5.h>)
-#ifdef HYPERSLAB_SYSTEM_LIBS
-#error "hdf5.h not found: install HDF5's development files (Debian: libhdf5-dev), or build without -tags system_libs"
+#if __has_include(<hdf5.h>)
+#include <hdf5.h>
+#elif defined(HYPERSLAB_SYSTEM_LIBS)
+#error "hdf5.h not found: install HDF5's headers (Debian: libhdf5-dev) or build without -tags system_libs"
 #else
 #error "hdf5.h not found: run `make deps` in the Hyperslab checkout, or build with -tags system_libs"
 #endif
-#endif
 
-#include <hdf5.h>
-
+#if __has_include(<hdf5.h>)
 #define HYPERSLAB_HDF5 (H5_VERS_MAJOR * 100 + H5_VERS_MINOR)
 #if HYPERSLAB_HDF5 < 114 || HYPERSLAB_HDF5 > 202
-#error "unsupported HDF5: Hyperslab needs 1.14 to 2.2, so Debian 12's 1.10 is too old (see H5_VERS_INFO in the H5public.h found)"
+#error "unsupported HDF5: Hyperslab needs 1.14 to 2.2 (Debian 12 has 1.10)"
+#endif
 #endif
 
 /* What `make deps` built. It changes with the archives, so that Go's build cache, which does not
