@@ -1,0 +1,123 @@
+// Dependencies point one way, and C stands in few places.
+package lint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// storeys are the layers of the house from the ground up; a package may import
+// packages of a lower storey, and of its own where the last column says so. The
+// longest matching folder decides.
+var storeys = []struct {
+	dir    string
+	storey int
+	own    bool // packages of this folder may import each other
+}{
+	{"internal", 0, true},
+	{"format", 1, true},
+	{"cblosc", 2, false},
+	{"h5", 2, false},
+	{"h5/filter", 3, false},
+	{"h5/chunkio", 4, false},
+	{"cblosc/frameio", 4, false},
+	{"ndarray", 1, false}, // the core: it knows internal/ and nothing else of ours
+	{"ndarray/ndarraytest", 5, false},
+	{"ndarray/mem", 5, false},
+	{"ndarray/b2nd", 5, false},
+	{"ndarray/hdf5", 5, false},
+	{"ndarray/bcolz", 5, false},
+	{"ndarray/formats", 6, false},
+	{"crosscheck", 7, true},
+	{"scripts", 8, true},
+	{"cmd", 8, true},
+}
+
+// place finds the row of storeys that a folder belongs to.
+func place(dir string) (row int, ok bool) {
+	best := -1
+	for i, s := range storeys {
+		if (dir == s.dir || strings.HasPrefix(dir, s.dir+"/")) && (best < 0 || len(s.dir) > len(storeys[best].dir)) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// allowedOutside reports the libraries that a folder may import beside the
+// standard library: few below the command, and each for one reason.
+func allowedOutside(dir, imp string) bool {
+	switch {
+	case strings.HasPrefix(imp, "golang.org/x/sys"), strings.HasPrefix(imp, "golang.org/x/sync"):
+		return true
+	case imp == "github.com/DataDog/zstd":
+		return strings.HasPrefix(dir, "h5/filter")
+	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
+		// Packages that are themselves tests for others to run.
+		return dir == "ndarray/ndarraytest" || dir == "internal/leak" || strings.HasPrefix(dir, "crosscheck")
+	case strings.HasPrefix(dir, "cmd/"), strings.HasPrefix(dir, "scripts/"):
+		return true
+	}
+	return false
+}
+
+func TestDependenciesPointOneWay(t *testing.T) {
+	checked := 0
+	for _, f := range tree(t) {
+		if f.test {
+			continue // tests may look sideways: interop is what they are for
+		}
+		from, ok := place(f.dir)
+		require.True(t, ok, "%s: the folder has no storey: give it one in layers_test.go", f.path)
+		for _, imp := range f.imports {
+			if !strings.HasPrefix(imp, module) {
+				standard := !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
+				require.True(t, standard || allowedOutside(f.dir, imp), "%s imports %s: not one of the libraries this folder may use", f.path, imp)
+				continue
+			}
+			dir := strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+			to, ok := place(dir)
+			require.True(t, ok, "%s imports %s, which has no storey", f.path, imp)
+			a, b := storeys[from], storeys[to]
+			if from == to {
+				require.True(t, a.own || dir == f.dir, "%s imports %s of the same storey", f.path, imp)
+			} else {
+				require.Greater(t, a.storey, b.storey, "%s (storey %d) imports %s (storey %d): dependencies point down only", f.path, a.storey, imp, b.storey)
+			}
+			checked++
+		}
+	}
+	require.Greater(t, checked, 10, "the rule looked at hardly any import")
+}
+
+// cFolders are the only places where import "C" may stand.
+var cFolders = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true, "internal/cmem": true}
+
+func TestCStandsOnlyInTheBindings(t *testing.T) {
+	seen := 0
+	for _, f := range tree(t) {
+		for _, imp := range f.imports {
+			if imp != "C" {
+				continue
+			}
+			require.True(t, cFolders[f.dir], "%s: import \"C\" belongs to cblosc, h5, h5/filter and internal/cmem", f.path)
+			require.False(t, f.test, "%s: cgo cannot stand in a test file", f.path)
+			seen++
+		}
+	}
+	require.Positive(t, seen)
+}
+
+func TestNdarrayKnowsNoBackend(t *testing.T) {
+	for _, f := range tree(t) {
+		if f.dir != "ndarray" || f.test {
+			continue
+		}
+		for _, imp := range f.imports {
+			rest, ours := strings.CutPrefix(imp, module+"/")
+			require.True(t, !ours || strings.HasPrefix(rest, "internal/"), "%s imports %s: the array type knows no backend", f.path, imp)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# peers.sh: makes .venv with the Python libraries that the interoperability tests
+# talk to (h5py, python-blosc2, NumPy). The tests take its interpreter from
+# HYPERSLAB_PYTHON, which `make test` sets when .venv is there. A second run with
+# the same list of libraries does nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# The versions the tests were last run with; an older interpreter that has no
+# wheel of one of them fails here, not in a test.
+peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1)
+
+python=${PYTHON:-python3}
+venv=.venv
+want=$(printf '%s\n' "${peers[@]}")
+if [[ -x $venv/bin/python && $(cat "$venv/peers" 2>/dev/null) == "$want" ]]; then
+    exit 0
+fi
+command -v "$python" >/dev/null || { echo "peers: no $python; install it (Debian: sudo apt-get install python3-venv)" >&2; exit 1; }
+rm -rf "$venv"
+"$python" -m venv "$venv" || { echo "peers: $python has no venv module (Debian: sudo apt-get install python3-venv)" >&2; rm -rf "$venv"; exit 1; }
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary=:all: "${peers[@]}"
+printf '%s\n' "${peers[@]}" >"$venv/peers"
