@@ -1,0 +1,242 @@
+// Array: the one type people use. It checks every call once, so that backends
+// need not, and guards its backend against use after Close.
+
+package ndarray
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"sync"
+)
+
+// Array is an open n-dimensional array. All methods may be called at the same
+// time from any number of goroutines; writes that touch the same chunk are the
+// exception (see Write).
+type Array struct {
+	backend Backend
+	meta    Meta
+	grid    Grid
+
+	mu     sync.RWMutex // read-locked during every call of the backend, locked by Close
+	closed bool
+}
+
+// New returns an Array over b and takes b over: Close of the Array closes it.
+//
+// It returns ErrType or ErrShape if what b says of itself cannot be; b is then
+// still the caller's.
+func New(b Backend) (*Array, error) {
+	m := b.Meta().Clone()
+	s := m.Spec()
+	if err := s.Validate(); err != nil {
+		return nil, Wrap("open", m.Path, err)
+	}
+	if m.DType.Kind == String {
+		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported))
+	}
+	g, err := NewGrid(m.Shape, m.ChunkShape)
+	if err != nil {
+		return nil, Wrap("open", m.Path, err)
+	}
+	return &Array{backend: b, meta: m, grid: g}, nil
+}
+
+// Meta describes the array; the result is the caller's to change.
+func (a *Array) Meta() Meta { return a.meta.Clone() }
+
+// Shape is the number of elements along each axis, empty for a scalar.
+func (a *Array) Shape() []int64 { return append([]int64{}, a.meta.Shape...) }
+
+// Rank is the number of axes.
+func (a *Array) Rank() int { return len(a.meta.Shape) }
+
+// DType is the element type, as stored.
+func (a *Array) DType() DType { return a.meta.DType }
+
+// NumElems is the number of elements.
+func (a *Array) NumElems() int64 { return a.meta.NumElems() }
+
+// NBytes is the number of bytes all elements take in memory.
+func (a *Array) NBytes() int64 { return a.meta.NumElems() * int64(a.meta.DType.Size) }
+
+// Chunks yields the chunks in row-major order, clipped to the array, so that
+// they hold each element exactly once. An array that is not chunked is one
+// chunk, and one without elements has none.
+func (a *Array) Chunks() iter.Seq[Region] {
+	if a.meta.Null {
+		return func(func(Region) bool) {}
+	}
+	return a.grid.All()
+}
+
+// Read fills dst with the elements of r, in row-major order and native byte
+// order. len(dst) must be exactly r.NumElems()*DType.Size bytes.
+//
+// It returns ErrClosed, ErrRegion or ErrSize, the context's error, or what the
+// backend returns; dst may then hold a part.
+func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
+	return a.use("read", func() error {
+		if err := a.checkAccess(ctx, len(dst), r); err != nil {
+			return err
+		}
+		if len(dst) == 0 {
+			return nil
+		}
+		return a.backend.ReadRegion(ctx, dst, r)
+	})
+}
+
+// Write replaces the elements of r with src, in row-major order and native byte
+// order. len(src) must be exactly r.NumElems()*DType.Size bytes.
+//
+// Writes that touch different chunks may run at the same time. Of two that
+// touch the same chunk at once one may be lost; cutting work along Chunks avoids
+// that.
+//
+// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, ErrRegion or
+// ErrSize, the context's error, or what the backend returns; a part may then be
+// written.
+func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
+	return a.use("write", func() error {
+		w, err := ability[RegionWriter](a, true)
+		if err != nil {
+			return err
+		}
+		if err := a.checkAccess(ctx, len(src), r); err != nil {
+			return err
+		}
+		if len(src) == 0 {
+			return nil
+		}
+		return w.WriteRegion(ctx, src, r)
+	})
+}
+
+// Attrs reads all attributes.
+//
+// It returns ErrClosed, errors.ErrUnsupported if the backend holds none, or what
+// the backend returns.
+func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
+	var attrs Attrs
+	err := a.use("read attributes of", func() error {
+		r, err := ability[AttrReader](a, false)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		attrs, err = r.Attrs(ctx)
+		return err
+	})
+	return attrs, err
+}
+
+// SetAttr adds an attribute, or replaces the one of that name.
+//
+// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, what Attr.Validate
+// finds, or what the backend returns.
+func (a *Array) SetAttr(ctx context.Context, attr Attr) error {
+	return a.use("set attribute of", func() error {
+		w, err := ability[AttrWriter](a, true)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(ctx.Err(), attr.Validate()); err != nil {
+			return err
+		}
+		return w.SetAttr(ctx, attr)
+	})
+}
+
+// DeleteAttr removes an attribute.
+//
+// It returns ErrNotFound, ErrClosed, ErrReadOnly, errors.ErrUnsupported, or what
+// the backend returns.
+func (a *Array) DeleteAttr(ctx context.Context, name string) error {
+	return a.use("delete attribute of", func() error {
+		w, err := ability[AttrWriter](a, true)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return w.DeleteAttr(ctx, name)
+	})
+}
+
+// Storage says what the array takes where it is stored.
+//
+// It returns ErrClosed, errors.ErrUnsupported, or what the backend returns.
+func (a *Array) Storage(ctx context.Context) (Storage, error) {
+	var s Storage
+	err := a.use("measure", func() error {
+		r, err := ability[StorageReporter](a, false)
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s, err = r.Storage(ctx)
+		return err
+	})
+	return s, err
+}
+
+// Close waits for calls that are running, then releases the backend and returns
+// its error. The second Close and every call after the first return ErrClosed;
+// what Meta and the other getters return stays valid.
+func (a *Array) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return a.wrap("close", ErrClosed)
+	}
+	a.closed = true
+	return a.wrap("close", a.backend.Close())
+}
+
+// use runs f with the backend held open.
+func (a *Array) use(op string, f func() error) error {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.closed {
+		return a.wrap(op, ErrClosed)
+	}
+	return a.wrap(op, f())
+}
+
+// checkAccess is the one place where regions and buffers are checked.
+func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
+	if a.meta.Null {
+		return fmt.Errorf("%w: the array is null", ErrRegion)
+	}
+	if err := r.Check(a.meta.Shape); err != nil {
+		return err
+	}
+	n := r.NumElems() * int64(a.meta.DType.Size) // inside the shape, whose bytes fit
+	if n > math.MaxInt || have != int(n) {
+		return fmt.Errorf("%w: %d bytes, region %v of %d elements of %d bytes needs %d",
+			ErrSize, have, r, r.NumElems(), a.meta.DType.Size, n)
+	}
+	return ctx.Err()
+}
+
+// ability returns the backend as B, an optional interface.
+func ability[B any](a *Array, writes bool) (B, error) {
+	b, ok := a.backend.(B)
+	if !ok {
+		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.meta.Format)
+	}
+	if writes && a.meta.ReadOnly {
+		return b, ErrReadOnly
+	}
+	return b, nil
+}
+
+func (a *Array) wrap(op string, err error) error { return Wrap(op, a.meta.Path, err) }

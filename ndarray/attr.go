@@ -1,0 +1,130 @@
+// Attributes: small named values beside an array.
+
+package ndarray
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Value is a small array held in memory, as attributes are.
+type Value struct {
+	DType   DType
+	Shape   []int64  // empty for a scalar
+	Null    bool     // no elements and no shape
+	Data    []byte   // elements in row-major order and native byte order; nil for Kind String
+	Strings []string // elements of Kind String
+}
+
+// Attr is a named value of an array.
+type Attr struct {
+	Name  string
+	Value Value
+}
+
+// UnsupportedAttr is an attribute that is there and cannot be represented.
+type UnsupportedAttr struct {
+	Name   string
+	Type   string // the element type in the words of its format
+	Reason string
+}
+
+// Attrs are all attributes of an array, in storage order.
+type Attrs struct {
+	List        []Attr
+	Unsupported []UnsupportedAttr
+}
+
+// Get returns the value of the attribute with that name.
+func (a Attrs) Get(name string) (Value, bool) {
+	for _, x := range a.List {
+		if x.Name == name {
+			return x.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Text returns a scalar text value of variable length in UTF-8.
+func Text(s string) Value {
+	return Value{DType: DType{Kind: String, Order: NoOrder, CharSet: UTF8}, Strings: []string{s}}
+}
+
+// Scalar returns a value of one element.
+func Scalar[T Element](v T) Value {
+	return Value{DType: DTypeOf[T](), Data: bytes.Clone(bytesOf([]T{v}))}
+}
+
+// Vector returns a value of rank 1.
+func Vector[T Element](v ...T) Value {
+	return Value{DType: DTypeOf[T](), Shape: []int64{int64(len(v))}, Data: append([]byte{}, bytesOf(v)...)}
+}
+
+// Validate returns ErrParam for a name that is empty or holds a zero byte, and
+// what Value.Validate finds.
+func (a Attr) Validate() error {
+	if a.Name == "" || strings.IndexByte(a.Name, 0) >= 0 {
+		return fmt.Errorf("%w: attribute name %q", ErrParam, a.Name)
+	}
+	if err := a.Value.Validate(); err != nil {
+		return fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	return nil
+}
+
+// Validate returns ErrType, ErrShape or ErrSize unless the data fits type and
+// shape.
+func (v Value) Validate() error {
+	if err := v.DType.Validate(); err != nil {
+		return err
+	}
+	if err := CheckShape(v.Shape, v.DType.Size); err != nil {
+		return err
+	}
+	if v.Null && len(v.Shape) > 0 {
+		return fmt.Errorf("%w: a null value has no shape, not %v", ErrShape, v.Shape)
+	}
+	n := v.NumElems()
+	if v.DType.Kind == String {
+		if int64(len(v.Strings)) != n || v.Data != nil {
+			return fmt.Errorf("%w: %d strings and %d bytes for %d strings", ErrSize, len(v.Strings), len(v.Data), n)
+		}
+		for _, s := range v.Strings {
+			if strings.IndexByte(s, 0) >= 0 {
+				return fmt.Errorf("%w: string %q holds a zero byte", ErrParam, s)
+			}
+		}
+		return nil
+	}
+	if int64(len(v.Data)) != n*int64(v.DType.Size) || v.Strings != nil {
+		return fmt.Errorf("%w: %d bytes and %d strings, want %d elements of %d bytes",
+			ErrSize, len(v.Data), len(v.Strings), n, v.DType.Size)
+	}
+	return nil
+}
+
+// NumElems is the number of elements; a scalar has one, a null value none.
+func (v Value) NumElems() int64 {
+	if v.Null {
+		return 0
+	}
+	n, _ := Product(v.Shape)
+	return n
+}
+
+// Equal reports whether two values have the same type in memory, shape and
+// bits. The byte order in storage does not count.
+func (v Value) Equal(o Value) bool {
+	return v.DType.EqualValues(o.DType) && v.Null == o.Null && slices.Equal(v.Shape, o.Shape) &&
+		bytes.Equal(v.Data, o.Data) && slices.Equal(v.Strings, o.Strings)
+}
+
+// Clone returns a copy that shares no memory with v.
+func (v Value) Clone() Value {
+	v.Shape = slices.Clone(v.Shape)
+	v.Data = slices.Clone(v.Data)
+	v.Strings = slices.Clone(v.Strings)
+	return v
+}

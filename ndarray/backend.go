@@ -1,0 +1,67 @@
+// The contract between an Array and the storage behind it.
+
+package ndarray
+
+import "context"
+
+// Backend is the storage behind one open Array. Implementations must be safe
+// for concurrent reads. Optional abilities are separate interfaces, found by
+// type assertion; a missing one makes the Array method return
+// errors.ErrUnsupported.
+//
+// Array checks regions, buffer sizes, the closed and the read-only state before
+// it calls a backend, which may trust that. A cancelled context is the backend's
+// to notice, at the latest between two chunks. Package ndarraytest asserts every
+// sentence of this file.
+type Backend interface {
+	// Meta describes the array. It does not change while the array is open, and
+	// the caller must not modify its slices.
+	Meta() Meta
+	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in
+	// row-major order and native byte order. r is already bounds-checked and not
+	// empty, and the array is not null.
+	// Elements never written read as Meta().Fill.
+	ReadRegion(ctx context.Context, dst []byte, r Region) error
+	// Close releases the storage. It is called exactly once, when no other call
+	// is running.
+	Close() error
+}
+
+// RegionWriter is implemented by backends that can be opened for writing; where
+// Meta().ReadOnly is set it is not called.
+type RegionWriter interface {
+	// WriteRegion replaces the elements of r with src, len(src) ==
+	// r.NumElems()*DType.Size bytes in row-major order and native byte order. It
+	// does not change or keep src. r is already bounds-checked and not empty.
+	//
+	// Calls that touch different chunks may run at the same time. Calls that
+	// touch the same chunk must not.
+	WriteRegion(ctx context.Context, src []byte, r Region) error
+}
+
+// AttrReader is implemented by backends that hold attributes.
+type AttrReader interface {
+	// Attrs reads all attributes. The result is the caller's to change.
+	Attrs(ctx context.Context) (Attrs, error)
+}
+
+// AttrWriter is implemented by backends whose attributes can be changed; where
+// Meta().ReadOnly is set it is not called.
+type AttrWriter interface {
+	// SetAttr adds an attribute, or replaces the one with that name, whatever
+	// type it had.
+	SetAttr(ctx context.Context, a Attr) error
+	// DeleteAttr removes an attribute; ErrNotFound if there is none.
+	DeleteAttr(ctx context.Context, name string) error
+}
+
+// StorageReporter is implemented by backends that know what their data takes.
+type StorageReporter interface {
+	Storage(ctx context.Context) (Storage, error)
+}
+
+// Storage says what an array takes where it is stored.
+type Storage struct {
+	StoredBytes int64 // bytes of the elements as stored, compressed, without metadata
+	NumChunks   int64 // chunks of the grid, stored or not; 0 if not chunked
+}

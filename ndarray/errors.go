@@ -1,0 +1,64 @@
+// Errors: one struct that says what failed on what, and the sentinels that a
+// caller can act on.
+
+package ndarray
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Sentinels of the package; match them with errors.Is. A missing ability of a
+// backend is errors.ErrUnsupported of the standard library.
+var (
+	ErrClosed   = errors.New("array is closed")
+	ErrSize     = errors.New("wrong buffer size")
+	ErrRegion   = errors.New("region outside the array")
+	ErrType     = errors.New("wrong element type")
+	ErrShape    = errors.New("impossible shape")
+	ErrParam    = errors.New("invalid parameter")
+	ErrReadOnly = errors.New("opened read-only")
+	ErrFormat   = errors.New("not a known array format")
+	ErrCorrupt  = errors.New("damaged array")
+
+	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // Is fs.ErrNotExist
+	ErrExists   error = &kindOf{"exists already", fs.ErrExist}
+)
+
+// kindOf is a sentinel that is also one of the standard library's.
+type kindOf struct {
+	text string
+	std  error
+}
+
+func (k *kindOf) Error() string { return k.text }
+func (k *kindOf) Unwrap() error { return k.std }
+
+// Error reports a failed operation on an array.
+type Error struct {
+	Op   string // "read", "write", "open", "copy", …
+	Path string // file, or FILE:/object; "" if the array has none
+	Err  error  // the cause, never nil
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return fmt.Sprintf("ndarray: %s: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("ndarray: %s %s: %v", e.Op, e.Path, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Wrap returns err as an *Error with op and path. It is for backends. A nil err
+// stays nil, and an *Error that names a path already is left as it is.
+func Wrap(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*Error); ok && e.Path != "" {
+		return err
+	}
+	return &Error{Op: op, Path: path, Err: err}
+}

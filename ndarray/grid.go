@@ -1,0 +1,99 @@
+// Grids: how an array falls into chunks, the last ones along each axis cut off
+// at the array's edge.
+
+package ndarray
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// Grid divides an array into chunks of one shape. Chunks at the far edges are
+// clipped to the array.
+type Grid struct {
+	shape, chunk, counts []int64
+}
+
+// NewGrid returns the grid of chunks of the given shape. A nil chunk shape means
+// one chunk that is the whole array. Chunk lengths may exceed the array's.
+//
+// It returns ErrShape for a shape that CheckShape refuses, for a chunk shape of
+// another rank, for a chunk length below 1, and for more than 2^63-1 chunks.
+func NewGrid(shape, chunk []int64) (Grid, error) {
+	if err := CheckShape(shape, 1); err != nil {
+		return Grid{}, err
+	}
+	g := Grid{shape: slices.Clone(shape), chunk: slices.Clone(chunk), counts: make([]int64, len(shape))}
+	if chunk == nil {
+		g.chunk = make([]int64, len(shape))
+		for i, n := range shape {
+			g.chunk[i] = max(n, 1)
+		}
+	}
+	if len(g.chunk) != len(shape) {
+		return Grid{}, fmt.Errorf("%w: chunk shape %v has %d axes, array has %d", ErrShape, chunk, len(chunk), len(shape))
+	}
+	for i, c := range g.chunk {
+		if c < 1 {
+			return Grid{}, fmt.Errorf("%w: axis %d: chunk length %d", ErrShape, i, c)
+		}
+		g.counts[i] = ceilDiv(shape[i], c)
+	}
+	return g, nil
+}
+
+// NumChunks is the number of chunks, 0 if any axis is empty.
+func (g Grid) NumChunks() int64 {
+	n, _ := Product(g.counts) // no more than elements, which fit
+	return n
+}
+
+// Counts is the number of chunks along each axis.
+func (g Grid) Counts() []int64 { return slices.Clone(g.counts) }
+
+// ChunkShape is the shape of a chunk that no edge clips.
+func (g Grid) ChunkShape() []int64 { return slices.Clone(g.chunk) }
+
+// Chunk returns the elements of the chunk at index, one number an axis, clipped
+// to the array. The index must be inside Counts.
+func (g Grid) Chunk(index []int64) Region {
+	r := Region{Start: make([]int64, len(index)), Shape: make([]int64, len(index))}
+	for i, x := range index {
+		r.Start[i] = x * g.chunk[i]
+		r.Shape[i] = min(g.chunk[i], g.shape[i]-r.Start[i])
+	}
+	return r
+}
+
+// All yields the chunks in row-major order. Each region is the caller's to keep.
+func (g Grid) All() iter.Seq[Region] {
+	return func(yield func(Region) bool) {
+		if g.NumChunks() == 0 {
+			return
+		}
+		index := make([]int64, len(g.counts))
+		for {
+			if !yield(g.Chunk(index)) {
+				return
+			}
+			axis := len(index) - 1
+			for ; axis >= 0; axis-- {
+				if index[axis]++; index[axis] < g.counts[axis] {
+					break
+				}
+				index[axis] = 0
+			}
+			if axis < 0 {
+				return
+			}
+		}
+	}
+}
+
+func ceilDiv(n, d int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return (n-1)/d + 1
+}

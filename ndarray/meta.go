@@ -1,0 +1,159 @@
+// What an array is (Meta), and what a new one shall be (Spec).
+
+package ndarray
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Unlimited in a MaxShape is an axis that may grow without bound.
+const Unlimited = -1
+
+// Meta describes an open array.
+type Meta struct {
+	Format      string       // "mem", "b2nd", "caterva" or "hdf5"
+	Path        string       // where it is stored, for messages: file or FILE:/object; "" in memory
+	Shape       []int64      // elements along each axis; empty for a scalar
+	Null        bool         // no elements and no shape at all (H5S_NULL): neither a scalar nor zero-length
+	MaxShape    []int64      // elements each axis may grow to, or Unlimited; nil if the shape is fixed
+	ChunkShape  []int64      // elements of a chunk along each axis; nil if not chunked
+	BlockShape  []int64      // elements of a block inside a chunk; nil if there are no blocks
+	DType       DType        // element type as stored
+	Fill        []byte       // value of elements never written: one element, native order; nil: zero bytes
+	Compression *Compression // nil if none is known
+	ReadOnly    bool         // writes are refused with ErrReadOnly
+}
+
+// Clone returns a copy that shares no memory with m.
+func (m Meta) Clone() Meta {
+	m.Shape = slices.Clone(m.Shape)
+	m.MaxShape = slices.Clone(m.MaxShape)
+	m.ChunkShape = slices.Clone(m.ChunkShape)
+	m.BlockShape = slices.Clone(m.BlockShape)
+	m.Fill = slices.Clone(m.Fill)
+	m.Compression = m.Compression.Clone()
+	return m
+}
+
+// NumElems is the number of elements; a scalar has one, a null array none.
+func (m Meta) NumElems() int64 {
+	if m.Null {
+		return 0
+	}
+	n, _ := Product(m.Shape)
+	return n
+}
+
+// Spec returns what creates an equal array: all facts but attributes, format and
+// path.
+func (m Meta) Spec() Spec {
+	m = m.Clone()
+	return Spec{
+		Shape: m.Shape, Null: m.Null, MaxShape: m.MaxShape, ChunkShape: m.ChunkShape, BlockShape: m.BlockShape,
+		DType: m.DType, Fill: m.Fill, Compression: m.Compression,
+	}
+}
+
+// Compression says how chunks are compressed.
+type Compression struct {
+	Codec   string   // "none", "deflate", "blosclz", "lz4", "lz4hc", "zlib", "zstd", or the backend's own name
+	Level   int      // 0 to 9 as the codec counts
+	Filters []string // before the codec, in order: "shuffle", "bitshuffle", "delta", "fletcher32", …
+}
+
+// Clone returns a copy that shares no memory with c; nil stays nil.
+func (c *Compression) Clone() *Compression {
+	if c == nil {
+		return nil
+	}
+	return &Compression{Codec: c.Codec, Level: c.Level, Filters: slices.Clone(c.Filters)}
+}
+
+// String is the codec with its level and the filters before it: "shuffle +
+// zstd 5".
+func (c *Compression) String() string {
+	if c == nil {
+		return "none"
+	}
+	s := ""
+	for _, f := range c.Filters {
+		s += f + " + "
+	}
+	if c.Codec == "none" || c.Codec == "" {
+		return s + "none"
+	}
+	return fmt.Sprintf("%s%s %d", s, c.Codec, c.Level)
+}
+
+// Spec says what array a backend shall create. Fields left nil are chosen by
+// the backend, whose Create says how.
+type Spec struct {
+	Shape       []int64      // elements along each axis; empty for a scalar
+	Null        bool         // no elements and no shape (H5S_NULL); Shape must be empty
+	MaxShape    []int64      // nil: the shape is fixed
+	ChunkShape  []int64      // nil: the backend chooses
+	BlockShape  []int64      // nil: the backend chooses, if it has blocks
+	DType       DType        // element type as it shall be stored
+	Fill        []byte       // one element, native order; nil: zero bytes
+	Compression *Compression // nil: the backend's default
+	Attrs       []Attr       // in this order
+}
+
+// Validate reports everything that is wrong with s whatever the backend, each
+// problem wrapping ErrShape, ErrType, ErrSize or ErrParam.
+func (s *Spec) Validate() error {
+	errs := []error{s.DType.Validate(), CheckShape(s.Shape, s.DType.Size)}
+	add := func(sentinel error, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
+	}
+	rank := len(s.Shape)
+	if s.Null && (rank > 0 || s.MaxShape != nil || s.ChunkShape != nil || s.BlockShape != nil) {
+		add(ErrShape, "a null array has no shape, not %v", s.Shape)
+	}
+	if s.MaxShape != nil {
+		if len(s.MaxShape) != rank {
+			add(ErrShape, "largest shape %v has %d axes, shape has %d", s.MaxShape, len(s.MaxShape), rank)
+		} else {
+			for i, n := range s.MaxShape {
+				if n != Unlimited && n < s.Shape[i] {
+					add(ErrShape, "axis %d: largest length %d, length %d", i, n, s.Shape[i])
+				}
+			}
+		}
+	}
+	if s.ChunkShape != nil {
+		if _, err := NewGrid(s.Shape, s.ChunkShape); err != nil {
+			errs = append(errs, err)
+		} else if err := CheckShape(s.ChunkShape, s.DType.Size); err != nil {
+			errs = append(errs, fmt.Errorf("chunk: %w", err))
+		}
+	}
+	if s.BlockShape != nil {
+		switch {
+		case s.ChunkShape == nil:
+			add(ErrShape, "block shape %v without a chunk shape", s.BlockShape)
+		case len(s.BlockShape) != len(s.ChunkShape):
+			add(ErrShape, "block shape %v has %d axes, chunk shape has %d", s.BlockShape, len(s.BlockShape), len(s.ChunkShape))
+		default:
+			for i, n := range s.BlockShape {
+				if n < 1 || n > s.ChunkShape[i] {
+					add(ErrShape, "axis %d: block length %d, chunk length %d", i, n, s.ChunkShape[i])
+				}
+			}
+		}
+	}
+	if s.Fill != nil && len(s.Fill) != s.DType.Size {
+		add(ErrSize, "fill value of %d bytes, element of %d", len(s.Fill), s.DType.Size)
+	}
+	seen := make(map[string]bool)
+	for _, a := range s.Attrs {
+		if seen[a.Name] {
+			add(ErrParam, "attribute %q twice", a.Name)
+		}
+		seen[a.Name] = true
+		errs = append(errs, a.Validate())
+	}
+	return errors.Join(errs...)
+}
