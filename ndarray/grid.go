@@ -66,25 +66,21 @@ func (g Grid) Chunk(index []int64) Region {
 	return r
 }
 
+// at returns the n-th chunk in row-major order.
+func (g Grid) at(n int64) Region {
+	index := make([]int64, len(g.counts))
+	for i := len(index) - 1; i >= 0; i-- {
+		index[i] = n % g.counts[i]
+		n /= g.counts[i]
+	}
+	return g.Chunk(index)
+}
+
 // All yields the chunks in row-major order. Each region is the caller's to keep.
 func (g Grid) All() iter.Seq[Region] {
 	return func(yield func(Region) bool) {
-		if g.NumChunks() == 0 {
-			return
-		}
-		index := make([]int64, len(g.counts))
-		for {
-			if !yield(g.Chunk(index)) {
-				return
-			}
-			axis := len(index) - 1
-			for ; axis >= 0; axis-- {
-				if index[axis]++; index[axis] < g.counts[axis] {
-					break
-				}
-				index[axis] = 0
-			}
-			if axis < 0 {
+		for n := range g.NumChunks() {
+			if !yield(g.at(n)) {
 				return
 			}
 		}

@@ -1,0 +1,321 @@
+// Compare: where two arrays differ, element by element, in parallel and in
+// bounded memory.
+
+package ndarray
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/cmplx"
+	"slices"
+	"sync"
+)
+
+// CompareOptions say what counts as a difference; nil means the zero value.
+type CompareOptions struct {
+	Tolerance    *Tolerance // for floats and complex numbers; nil: bit for bit
+	IgnoreOrder  bool       // a different byte order in storage is no difference
+	IgnoreAttrs  bool       // attributes are not compared at all
+	ExcludeAttrs []string   // names of attributes that are not compared
+	MaxDiffs     int        // elements listed in Comparison.Diffs; 0 means 1
+
+	Workers  int            // goroutines; 0 means GOMAXPROCS
+	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
+	Progress func(Progress) // called after each unit, never twice at once; must return soon
+}
+
+// Tolerance lets floats differ: a and b are the same if |a-b| ≤ Atol + Rtol×|b|,
+// as in NumPy's isclose; infinities only if they are equal. Complex numbers are
+// measured by modulus. All other types are compared bit for bit in any case.
+type Tolerance struct {
+	Rtol, Atol float64 // ≥ 0; Rtol finite
+	EqualNaN   bool    // two NaN are the same
+}
+
+// Comparison is what Compare found.
+type Comparison struct {
+	A, B Meta // of the two arrays
+
+	SameShape bool // null, scalar and zero-length are three different shapes
+	SameDType bool // byte order counts unless it is ignored
+
+	ValuesCompared bool         // false if the shapes, or kind and size of the elements, differ
+	NumElems       int64        // elements compared
+	NumDiffs       int64        // elements that differ
+	Diffs          []Difference // the first of them in row-major order
+	Attrs          []AttrDifference
+}
+
+// Equal reports whether no difference was found.
+func (c *Comparison) Equal() bool {
+	return c.SameShape && c.SameDType && c.NumDiffs == 0 && len(c.Attrs) == 0
+}
+
+// Difference is one element that differs.
+type Difference struct {
+	Index []int64
+	A, B  string // by FormatElement
+}
+
+// AttrProblem says how an attribute differs.
+type AttrProblem string
+
+// What can be wrong with an attribute.
+const (
+	AttrMissingA    AttrProblem = "missing in the first"
+	AttrMissingB    AttrProblem = "missing in the second"
+	AttrDiffers     AttrProblem = "differs"
+	AttrUnsupported AttrProblem = "cannot be compared"
+)
+
+// AttrDifference is one attribute that differs.
+type AttrDifference struct {
+	Name    string
+	Problem AttrProblem
+	A, B    string // type and value, "" where missing
+}
+
+// Compare compares a with b: shape, element type, every element, and attributes.
+// Chunks, compression and fill value are not compared, and neither is the order
+// of attributes. Attributes that a backend cannot represent are differences,
+// unless they are excluded by name; a backend that holds no attributes has none.
+//
+// It returns ErrParam for a tolerance out of range, the
+// context's error, or what reading returns. Differences are no error.
+func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, error) {
+	if o == nil {
+		o = &CompareOptions{}
+	}
+	fail := func(err error) (Comparison, error) { return Comparison{}, a.wrap("compare", err) }
+	if t := o.Tolerance; t != nil && !(t.Rtol >= 0 && t.Atol >= 0 && t.Rtol <= math.MaxFloat64) {
+		return fail(fmt.Errorf("%w: relative tolerance %v, absolute %v", ErrParam, t.Rtol, t.Atol))
+	}
+	if o.MaxDiffs < 0 {
+		return fail(fmt.Errorf("%w: at most %d differences", ErrParam, o.MaxDiffs))
+	}
+	da, db := a.meta.DType, b.meta.DType
+	c := Comparison{
+		A: a.Meta(), B: b.Meta(),
+		SameShape: a.meta.Null == b.meta.Null && slices.Equal(a.meta.Shape, b.meta.Shape),
+		SameDType: da.Equal(db) || o.IgnoreOrder && da.EqualValues(db),
+	}
+	if !o.IgnoreAttrs {
+		var err error
+		if c.Attrs, err = compareAttrs(ctx, a, b, o.ExcludeAttrs); err != nil {
+			return fail(err)
+		}
+	}
+	if !c.SameShape || da.Kind != db.Kind || da.Size != db.Size {
+		return c, nil
+	}
+	p, err := newPlan(a.meta, b.meta, o.Workers, o.Memory, 2)
+	if err != nil {
+		return fail(err)
+	}
+	found := collector{shape: a.meta.Shape, dtype: da, keep: max(o.MaxDiffs, 1)}
+	differ := o.Tolerance.differ(da)
+	err = p.run(ctx, 2, o.Progress, func(ctx context.Context, r Region, buf [][]byte) error {
+		if err := a.Read(ctx, buf[0], r); err != nil {
+			return err
+		}
+		if err := b.Read(ctx, buf[1], r); err != nil {
+			return err
+		}
+		found.unit(r, buf[0], buf[1], differ)
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	c.ValuesCompared, c.NumElems = true, a.meta.NumElems()
+	c.NumDiffs, c.Diffs = found.count, found.first
+	return c, nil
+}
+
+// differ returns what tells two elements apart; nil means their bits do.
+func (t *Tolerance) differ(d DType) func(a, b []byte) bool {
+	if t == nil {
+		return nil
+	}
+	switch d.Kind {
+	case Float:
+		return func(a, b []byte) bool {
+			if t.EqualNaN && bytes.Equal(a, b) {
+				return false
+			}
+			x, y := loadFloat(a), loadFloat(b)
+			if math.IsNaN(x) || math.IsNaN(y) {
+				return !t.EqualNaN || math.IsNaN(x) != math.IsNaN(y)
+			}
+			return x != y && !(math.Abs(x-y) <= t.bound(math.Abs(y)))
+		}
+	case Complex:
+		half := d.Size / 2
+		load := func(b []byte) complex128 { return complex(loadFloat(b[:half]), loadFloat(b[half:])) }
+		return func(a, b []byte) bool {
+			if t.EqualNaN && bytes.Equal(a, b) {
+				return false
+			}
+			x, y := load(a), load(b)
+			if cmplx.IsNaN(x) || cmplx.IsNaN(y) {
+				return !t.EqualNaN || cmplx.IsNaN(x) != cmplx.IsNaN(y)
+			}
+			return x != y && !(cmplx.Abs(x-y) <= t.bound(cmplx.Abs(y)))
+		}
+	}
+	return nil
+}
+
+// bound is the largest distance from a value of that size; an infinite value has
+// none, so that only itself is near it.
+func (t *Tolerance) bound(size float64) float64 {
+	if math.IsInf(size, 0) {
+		return math.NaN()
+	}
+	return t.Atol + t.Rtol*size
+}
+
+// collector counts differences and keeps the first ones.
+type collector struct {
+	shape []int64
+	dtype DType
+	keep  int
+
+	mu    sync.Mutex
+	count int64
+	first []Difference // sorted by index, at most keep
+}
+
+// unit compares the elements of r.
+func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
+	size := c.dtype.Size
+	exact := differ == nil
+	if exact {
+		differ = func(a, b []byte) bool { return !bytes.Equal(a, b) }
+	}
+	step := max(1<<12/size, 1) * size // bytes, whole elements
+	var count int64
+	var own []Difference
+	for at := 0; at < len(a); at += step {
+		end := min(at+step, len(a))
+		if exact && bytes.Equal(a[at:end], b[at:end]) {
+			continue
+		}
+		for i := at; i < end; i += size {
+			x, y := a[i:i+size], b[i:i+size]
+			if !differ(x, y) {
+				continue
+			}
+			count++
+			if len(own) < c.keep {
+				own = append(own, Difference{
+					Index: elementAt(r, int64(i/size)), A: FormatElement(c.dtype, x), B: FormatElement(c.dtype, y),
+				})
+			}
+		}
+	}
+	if count == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count += count
+	c.first = append(c.first, own...)
+	slices.SortFunc(c.first, func(x, y Difference) int { return slices.Compare(x.Index, y.Index) })
+	c.first = slices.Clip(c.first[:min(len(c.first), c.keep)])
+}
+
+// elementAt returns the index in the array of the n-th element of r.
+func elementAt(r Region, n int64) []int64 {
+	index := make([]int64, len(r.Shape))
+	for i := len(index) - 1; i >= 0; i-- {
+		index[i] = r.Start[i] + n%r.Shape[i]
+		n /= r.Shape[i]
+	}
+	return index
+}
+
+func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDifference, error) {
+	x, err := attrsOrNone(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := attrsOrNone(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	var out []AttrDifference
+	for _, name := range attrNames(x, y) {
+		if slices.Contains(exclude, name) {
+			continue
+		}
+		d := AttrDifference{Name: name, A: attrText(x, name), B: attrText(y, name)}
+		vx, okx := x.Get(name)
+		vy, oky := y.Get(name)
+		switch {
+		case d.A == "":
+			d.Problem = AttrMissingA
+		case d.B == "":
+			d.Problem = AttrMissingB
+		case !okx || !oky:
+			d.Problem = AttrUnsupported
+		case !vx.Equal(vy):
+			d.Problem = AttrDiffers
+		default:
+			continue
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// attrsOrNone reads the attributes of a; a backend without any has none.
+func attrsOrNone(ctx context.Context, a *Array) (Attrs, error) {
+	attrs, err := a.Attrs(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		if _, has := a.backend.(AttrReader); !has {
+			return Attrs{}, nil
+		}
+	}
+	return attrs, err
+}
+
+// attrNames returns the names of x in storage order, then those only y has.
+func attrNames(x, y Attrs) []string {
+	var names []string
+	for _, attrs := range []Attrs{x, y} {
+		for _, a := range attrs.List {
+			names = append(names, a.Name)
+		}
+		for _, u := range attrs.Unsupported {
+			names = append(names, u.Name)
+		}
+	}
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(names, func(n string) bool {
+		if seen[n] {
+			return true
+		}
+		seen[n] = true
+		return false
+	})
+}
+
+// attrText is type and value of an attribute, "" if there is none.
+func attrText(attrs Attrs, name string) string {
+	if v, ok := attrs.Get(name); ok {
+		if len(v.Shape) > 0 {
+			return fmt.Sprintf("%v %v %v", v.DType, v.Shape, v)
+		}
+		return fmt.Sprintf("%v %v", v.DType, v)
+	}
+	for _, u := range attrs.Unsupported {
+		if u.Name == name {
+			return u.Type
+		}
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+// The whole backend: a buffer, a list of attributes and a lock.
+
+package mem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
+)
+
+// maxBytes is what New refuses to allocate: no address space is larger.
+const maxBytes = 1 << 47
+
+// Backend is an array in memory. It implements every optional interface of
+// ndarray.
+type Backend struct {
+	meta ndarray.Meta
+
+	mu    sync.RWMutex
+	data  []byte // row-major, native byte order
+	attrs []ndarray.Attr
+}
+
+// New returns an array in memory filled with spec.Fill. Everything in spec is
+// copied.
+//
+// It returns what spec.Validate finds, and ErrShape for an array of 2^47 bytes
+// or more.
+func New(spec ndarray.Spec) (*Backend, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, ndarray.Wrap("create", "", err)
+	}
+	meta := ndarray.Meta{
+		Format: "mem", Shape: spec.Shape, Null: spec.Null, MaxShape: spec.MaxShape,
+		ChunkShape: spec.ChunkShape, BlockShape: spec.BlockShape,
+		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression,
+	}
+	b := &Backend{meta: meta.Clone()}
+	if n := meta.NumElems(); n > 0 && int64(spec.DType.Size) >= maxBytes/n {
+		return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of %d bytes in memory",
+			ndarray.ErrShape, spec.Shape, spec.DType.Size))
+	}
+	b.data = make([]byte, meta.NumElems()*int64(spec.DType.Size))
+	if b.meta.Fill != nil && len(b.data) > 0 {
+		for n := copy(b.data, b.meta.Fill); n < len(b.data); {
+			n += copy(b.data[n:], b.data[:n])
+		}
+	}
+	for _, a := range spec.Attrs {
+		b.attrs = append(b.attrs, ndarray.Attr{Name: a.Name, Value: a.Value.Clone()})
+	}
+	return b, nil
+}
+
+// Meta describes the array.
+func (b *Backend) Meta() ndarray.Meta { return b.meta }
+
+// ReadRegion copies the elements of r to dst.
+func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	strided.Copy(packed(dst, r), b.box(r), r.Shape, b.meta.DType.Size)
+	return nil
+}
+
+// WriteRegion copies src to the elements of r.
+func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	strided.Copy(b.box(r), packed(src, r), r.Shape, b.meta.DType.Size)
+	return nil
+}
+
+// Attrs returns copies of all attributes, in the order they were first set.
+func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var out ndarray.Attrs
+	for _, a := range b.attrs {
+		out.List = append(out.List, ndarray.Attr{Name: a.Name, Value: a.Value.Clone()})
+	}
+	return out, ctx.Err()
+}
+
+// SetAttr adds or replaces an attribute.
+func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.Value = a.Value.Clone()
+	if i := b.find(a.Name); i >= 0 {
+		b.attrs[i] = a
+	} else {
+		b.attrs = append(b.attrs, a)
+	}
+	return nil
+}
+
+// DeleteAttr removes an attribute; ErrNotFound if there is none.
+func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := b.find(name)
+	if i < 0 {
+		return fmt.Errorf("attribute %q: %w", name, ndarray.ErrNotFound)
+	}
+	b.attrs = slices.Delete(b.attrs, i, i+1)
+	return nil
+}
+
+// Storage reports the bytes of all elements: nothing is compressed.
+func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+	s := ndarray.Storage{StoredBytes: int64(len(b.data))}
+	if b.meta.ChunkShape != nil {
+		g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+		if err != nil {
+			return s, err
+		}
+		s.NumChunks = g.NumChunks()
+	}
+	return s, ctx.Err()
+}
+
+// Close lets go of the memory.
+func (b *Backend) Close() error {
+	b.data, b.attrs = nil, nil
+	return nil
+}
+
+func (b *Backend) find(name string) int {
+	return slices.IndexFunc(b.attrs, func(a ndarray.Attr) bool { return a.Name == name })
+}
+
+// box is r inside the array's own buffer.
+func (b *Backend) box(r ndarray.Region) strided.Box {
+	return strided.Box{Data: b.data, Shape: b.meta.Shape, Start: r.Start}
+}
+
+// packed is a buffer that holds exactly r.
+func packed(data []byte, r ndarray.Region) strided.Box {
+	return strided.Box{Data: data, Shape: r.Shape, Start: make([]int64, len(r.Shape))}
+}

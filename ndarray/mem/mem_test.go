@@ -1,0 +1,49 @@
+package mem_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	ndarraytest.TestBackend(t, ndarraytest.Factory{
+		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
+			b, err := mem.New(spec)
+			if err != nil {
+				return nil, err
+			}
+			return b, nil
+		},
+	})
+}
+
+func TestNewRefusesWhatNoAddressSpaceHolds(t *testing.T) {
+	for _, shape := range [][]int64{{1 << 46}, {1 << 20, 1 << 30}, {1 << 60}} {
+		_, err := mem.New(ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[uint16]()})
+		require.ErrorIs(t, err, ndarray.ErrShape, "%v", shape)
+	}
+}
+
+func TestNewCopiesItsSpec(t *testing.T) {
+	spec := ndarray.Spec{
+		Shape: []int64{2}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[uint8](), Fill: []byte{7},
+		Attrs: []ndarray.Attr{{Name: "a", Value: ndarray.Vector[uint8](1, 2)}},
+	}
+	b, err := mem.New(spec)
+	require.NoError(t, err)
+	spec.Shape[0], spec.ChunkShape[0], spec.Fill[0], spec.Attrs[0].Value.Data[0] = 9, 9, 9, 9
+	require.Equal(t, []int64{2}, b.Meta().Shape)
+	require.Equal(t, []int64{1}, b.Meta().ChunkShape)
+	require.Equal(t, []byte{7}, b.Meta().Fill)
+	attrs, err := b.Attrs(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []byte{1, 2}, attrs.List[0].Value.Data)
+}

@@ -1,0 +1,107 @@
+// Attributes: every value that ndarray has comes back as it was.
+
+package ndarraytest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Attrs are the attributes of the suite: every element type as scalar, vector,
+// matrix and empty vector, texts of every kind, and null values.
+func Attrs() []ndarray.Attr {
+	var out []ndarray.Attr
+	add := func(name string, v ndarray.Value) { out = append(out, ndarray.Attr{Name: name, Value: v}) }
+	for i, d := range DTypes() {
+		for _, shape := range [][]int64{nil, {3}, {2, 2}, {0}} {
+			n, _ := ndarray.Product(shape)
+			add(fmt.Sprintf("t%d %v %v", i, d, shape), ndarray.Value{DType: d, Shape: shape, Data: pattern(d, n)})
+		}
+	}
+	add("text", ndarray.Text("Grüße, 世界"))
+	add("empty text", ndarray.Text(""))
+	add("texts", ndarray.Value{
+		DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8},
+		Shape: []int64{2, 2}, Strings: []string{"a", "", "ccc", "d d"},
+	})
+	add("ascii", ndarray.Value{
+		DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder}, Strings: []string{"plain"},
+	})
+	add("null", ndarray.Value{DType: ndarray.DTypeOf[int32](), Null: true, Data: []byte{}})
+	add("limits", ndarray.Vector(int64(math.MinInt64), -1, 0, math.MaxInt64))
+	add("unsigned limit", ndarray.Scalar(uint64(math.MaxUint64)))
+	add("floats", ndarray.Vector(math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), math.SmallestNonzeroFloat64))
+	add("one", ndarray.Scalar(1.0))
+	add("true", ndarray.Scalar(true))
+	add("naïve name", ndarray.Scalar(int8(-5)))
+	return out
+}
+
+func testAttributes(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	got, err := a.Attrs(bg)
+	require.NoError(t, err)
+	require.Empty(t, got.List)
+	require.Empty(t, got.Unsupported)
+
+	want := Attrs()
+	for _, x := range want {
+		require.NoError(t, a.SetAttr(bg, x), x.Name)
+	}
+	requireAttrs(t, a, want)
+
+	// Replaced by a value of another type and shape, and deleted.
+	i := slices.IndexFunc(want, func(x ndarray.Attr) bool { return x.Name == "one" })
+	want[i].Value = ndarray.Vector(int16(1), 2, 3)
+	require.NoError(t, a.SetAttr(bg, want[i]))
+	require.NoError(t, a.DeleteAttr(bg, "text"))
+	want = slices.DeleteFunc(want, func(x ndarray.Attr) bool { return x.Name == "text" })
+	require.ErrorIs(t, a.DeleteAttr(bg, "text"), ndarray.ErrNotFound)
+	require.ErrorIs(t, a.DeleteAttr(bg, "never"), ndarray.ErrNotFound)
+	requireAttrs(t, a, want)
+
+	for _, bad := range []struct {
+		attr ndarray.Attr
+		want error
+	}{
+		{ndarray.Attr{Name: "", Value: ndarray.Scalar(true)}, ndarray.ErrParam},
+		{ndarray.Attr{Name: "a\x00b", Value: ndarray.Scalar(true)}, ndarray.ErrParam},
+		{ndarray.Attr{Name: "short", Value: ndarray.Value{DType: ndarray.DTypeOf[int32](), Data: []byte{1}}}, ndarray.ErrSize},
+		{ndarray.Attr{Name: "untyped", Value: ndarray.Value{}}, ndarray.ErrType},
+	} {
+		require.ErrorIs(t, a.SetAttr(bg, bad.attr), bad.want, "%q", bad.attr.Name)
+	}
+	a = f.reopened(t, a)
+	requireAttrs(t, a, want)
+	require.NoError(t, a.Close())
+
+	// The same from the start.
+	spec := int32s()
+	spec.Attrs = Attrs()
+	a = f.reopened(t, f.create(t, spec))
+	requireAttrs(t, a, spec.Attrs)
+	require.NoError(t, a.Close())
+}
+
+// requireAttrs compares by name: the order is the backend's. Types are compared
+// with their order in storage.
+func requireAttrs(t *testing.T, a *ndarray.Array, want []ndarray.Attr) {
+	t.Helper()
+	got, err := a.Attrs(bg)
+	require.NoError(t, err)
+	require.Empty(t, got.Unsupported)
+	require.Len(t, got.List, len(want))
+	for _, w := range want {
+		v, ok := got.Get(w.Name)
+		require.True(t, ok, "attribute %q is missing", w.Name)
+		require.True(t, w.Value.Equal(v), "attribute %q: got %v %v %v, want %v %v %v",
+			w.Name, v.DType, v.Shape, v, w.Value.DType, w.Value.Shape, w.Value)
+		require.True(t, w.Value.DType.Equal(v.DType), "attribute %q: got %v, want %v", w.Name, v.DType, w.Value.DType)
+	}
+}

@@ -1,0 +1,516 @@
+// The suite: one exported function and a test for each promise.
+
+package ndarraytest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Factory says how the backend under test is made.
+type Factory struct {
+	// Create makes a new, writable array.
+	Create func(t TB, spec ndarray.Spec) (ndarray.Backend, error)
+	// Reopen opens the array that Create made last and that was closed since, for
+	// reading only. It is nil for a backend that stores nothing.
+	Reopen func(t TB) (ndarray.Backend, error)
+	// Cannot says in words why the backend cannot hold an array; "" means it can.
+	// For a spec that it cannot hold, Create must return errors.ErrUnsupported.
+	Cannot func(spec ndarray.Spec) string
+}
+
+// TB is what tests and rapid's property tests have in common.
+type TB interface {
+	require.TestingT
+	Helper()
+	Logf(format string, args ...any)
+}
+
+// DTypes are the element types of the suite: every kind and size, both orders.
+func DTypes() []ndarray.DType {
+	var out []ndarray.DType
+	for _, s := range []string{
+		"|b1", "|i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "|u1", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8",
+		"<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<c8", ">c8", "<c16", ">c16",
+		"|S1", "|S5", "<U3", ">U3", "|V1", "|V3", "|V16",
+	} {
+		d, err := ndarray.ParseDType(s)
+		if err != nil {
+			panic("ndarraytest: " + err.Error())
+		}
+		out = append(out, d)
+	}
+	return append(out,
+		ndarray.DType{Kind: ndarray.Bytes, Size: 6, Order: ndarray.NoOrder, Pad: ndarray.SpacePad},
+		ndarray.DType{Kind: ndarray.Bytes, Size: 4, Order: ndarray.NoOrder, Pad: ndarray.NullTerm, CharSet: ndarray.UTF8})
+}
+
+// Layout is a shape with a chunk shape.
+type Layout struct{ Shape, Chunk []int64 }
+
+// Layouts are the shapes of the suite: a scalar, empty axes, one chunk, edge
+// chunks, chunks larger than the array, many axes, and no chunk shape.
+func Layouts() []Layout {
+	return []Layout{
+		{[]int64{}, nil},
+		{[]int64{0}, []int64{4}},
+		{[]int64{3, 0, 2}, []int64{2, 1, 2}},
+		{[]int64{1}, nil},
+		{[]int64{7}, []int64{7}},
+		{[]int64{10}, []int64{4}},
+		{[]int64{13, 7}, []int64{5, 3}},
+		{[]int64{4, 3}, []int64{1, 3}},
+		{[]int64{3, 5}, nil},
+		{[]int64{5, 4, 6}, []int64{2, 4, 5}},
+		{[]int64{2, 1, 3, 2, 1, 2}, []int64{1, 1, 2, 2, 1, 1}},
+	}
+}
+
+// TestBackend runs the suite.
+func TestBackend(t *testing.T, f Factory) {
+	t.Run("dtypes", func(t *testing.T) { testMatrix(t, f) })
+	t.Run("fill", func(t *testing.T) { testFill(t, f) })
+	t.Run("random regions", func(t *testing.T) { testRandomRegions(t, f) })
+	t.Run("wrong access", func(t *testing.T) { testWrongAccess(t, f) })
+	t.Run("closed", func(t *testing.T) { testClosed(t, f) })
+	t.Run("cancelled", func(t *testing.T) { testCancelled(t, f) })
+	t.Run("concurrent reads", func(t *testing.T) { testConcurrentReads(t, f) })
+	t.Run("concurrent writes", func(t *testing.T) { testConcurrentWrites(t, f) })
+	t.Run("close during reads", func(t *testing.T) { testCloseDuringReads(t, f) })
+	t.Run("attributes", func(t *testing.T) { testAttributes(t, f) })
+	t.Run("storage", func(t *testing.T) { testStorage(t, f) })
+	t.Run("invalid specs", func(t *testing.T) { testInvalidSpecs(t, f) })
+	t.Run("meta", func(t *testing.T) { testMeta(t, f) })
+	if f.Reopen != nil {
+		t.Run("read-only", func(t *testing.T) { testReadOnly(t, f) })
+	}
+}
+
+var bg = context.Background()
+
+// create makes the array of spec, or proves that it is refused and returns nil.
+func (f Factory) create(t TB, spec ndarray.Spec) *ndarray.Array {
+	t.Helper()
+	b, err := f.Create(t, spec)
+	if f.Cannot != nil {
+		if why := f.Cannot(spec); why != "" {
+			require.ErrorIs(t, err, errors.ErrUnsupported, "%s: %+v", why, spec)
+			return nil
+		}
+	}
+	require.NoError(t, err, "%+v", spec)
+	a, err := ndarray.New(b)
+	require.NoError(t, err, "%+v", spec)
+	return a
+}
+
+// reopened closes a and opens it again, where the backend stores something.
+func (f Factory) reopened(t TB, a *ndarray.Array) *ndarray.Array {
+	t.Helper()
+	if f.Reopen == nil {
+		return a
+	}
+	require.NoError(t, a.Close())
+	b, err := f.Reopen(t)
+	require.NoError(t, err)
+	a, err = ndarray.New(b)
+	require.NoError(t, err)
+	return a
+}
+
+// pattern fills n elements with bytes that tell any two places apart.
+func pattern(d ndarray.DType, n int64) []byte {
+	b := make([]byte, n*int64(d.Size))
+	x := uint32(2463534242)
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 17
+		x ^= x << 5
+		b[i] = byte(x)
+		if d.Kind == ndarray.Bool {
+			b[i] &= 1
+		}
+		if d.Kind == ndarray.Bytes { // text without padding inside
+			b[i] = 'a' + b[i]%26
+			if d.Pad == ndarray.NullTerm && i%d.Size == d.Size-1 {
+				b[i] = 0
+			}
+		}
+	}
+	return b
+}
+
+// A whole array of every element type in every layout is what was written, at
+// once and after it was opened again.
+func testMatrix(t *testing.T, f Factory) {
+	for _, d := range DTypes() {
+		for _, l := range Layouts() {
+			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
+			a := f.create(t, spec)
+			if a == nil {
+				continue
+			}
+			name := fmt.Sprintf("%v %v chunks %v", d, l.Shape, l.Chunk)
+			require.True(t, d.Equal(a.DType()), "%s: got %v", name, a.DType())
+			want := pattern(d, a.NumElems())
+			whole := ndarray.Whole(l.Shape)
+			require.NoError(t, a.Write(bg, want, whole), name)
+			got := make([]byte, len(want))
+			require.NoError(t, a.Read(bg, got, whole), name)
+			require.Equal(t, want, got, name)
+
+			a = f.reopened(t, a)
+			require.True(t, d.Equal(a.DType()), "%s: got %v after opening", name, a.DType())
+			require.Equal(t, l.Shape, a.Shape(), name)
+			clear(got)
+			require.NoError(t, a.Read(bg, got, whole), name)
+			require.Equal(t, want, got, "%s after opening", name)
+			testChunks(t, a, want, name)
+			require.NoError(t, a.Close())
+		}
+	}
+}
+
+// The chunks hold every element once, in row-major order of chunks, and read as
+// the same elements of the whole.
+func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
+	m := newModel(a.Shape(), a.DType().Size, all)
+	var n int64
+	for r := range a.Chunks() {
+		got := make([]byte, r.NumElems()*int64(a.DType().Size))
+		require.NoError(t, a.Read(bg, got, r), "%s %v", name, r)
+		require.Equal(t, m.read(r), got, "%s %v", name, r)
+		n += r.NumElems()
+	}
+	require.Equal(t, a.NumElems(), n, name)
+}
+
+// Elements never written read as the fill value, or as zero bytes.
+func testFill(t *testing.T, f Factory) {
+	for _, d := range DTypes() {
+		for _, fill := range [][]byte{nil, pattern(d, 1)} {
+			spec := ndarray.Spec{Shape: []int64{5, 4}, ChunkShape: []int64{2, 3}, DType: d, Fill: fill}
+			a := f.create(t, spec)
+			if a == nil {
+				continue
+			}
+			one := fill
+			if one == nil {
+				one = make([]byte, d.Size)
+			}
+			m := newModel(spec.Shape, d.Size, bytes.Repeat(one, 20))
+			part := ndarray.Region{Start: []int64{1, 1}, Shape: []int64{2, 1}}
+			src := pattern(d, 2)
+			require.NoError(t, a.Write(bg, src, part), "%v", d)
+			m.write(part, src)
+			for range 2 {
+				got := make([]byte, len(m.data))
+				require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)), "%v", d)
+				require.Equal(t, m.data, got, "%v fill %x", d, fill)
+				if fill != nil {
+					require.Equal(t, fill, a.Meta().Fill, "%v", d)
+				}
+				a = f.reopened(t, a)
+			}
+			require.NoError(t, a.Close())
+		}
+	}
+}
+
+// Any sequence of region writes and reads is what the model says.
+func testRandomRegions(t *testing.T, f Factory) {
+	dtypes := DTypes()
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(dtypes).Draw(t, "dtype")
+		shape := rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 4).Draw(t, "shape")
+		var chunk []int64
+		if rapid.Bool().Draw(t, "chunked") && len(shape) > 0 {
+			for range shape {
+				chunk = append(chunk, rapid.Int64Range(1, 10).Draw(t, "chunk"))
+			}
+		}
+		a := f.create(t, ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: d})
+		if a == nil {
+			return
+		}
+		m := newModel(shape, d.Size, nil)
+		n := rapid.IntRange(1, 8).Draw(t, "steps")
+		for i := range n {
+			r := drawRegion(t, shape)
+			if rapid.Bool().Draw(t, "write") {
+				src := pattern(d, r.NumElems())
+				if len(src) > 0 && d.Kind != ndarray.Bool && d.Kind != ndarray.Bytes {
+					src[0] = byte(i)
+				}
+				keep := bytes.Clone(src)
+				require.NoError(t, a.Write(bg, src, r))
+				require.Equal(t, keep, src, "the source of a write was changed")
+				m.write(r, src)
+			}
+			got := make([]byte, r.NumElems()*int64(d.Size))
+			require.NoError(t, a.Read(bg, got, r))
+			require.Equal(t, m.read(r), got, "%v", r)
+		}
+		a = f.reopened(t, a)
+		got := make([]byte, len(m.data))
+		require.NoError(t, a.Read(bg, got, ndarray.Whole(shape)))
+		require.Equal(t, m.data, got, "after opening")
+		require.NoError(t, a.Close())
+	})
+}
+
+func drawRegion(t *rapid.T, shape []int64) ndarray.Region {
+	r := ndarray.Region{Start: make([]int64, len(shape)), Shape: make([]int64, len(shape))}
+	for i, n := range shape {
+		r.Start[i] = rapid.Int64Range(0, n).Draw(t, "start")
+		r.Shape[i] = rapid.Int64Range(0, n-r.Start[i]).Draw(t, "length")
+	}
+	return r
+}
+
+func int32s() ndarray.Spec {
+	d, _ := ndarray.ParseDType("<i4")
+	return ndarray.Spec{Shape: []int64{6, 5}, ChunkShape: []int64{4, 2}, DType: d}
+}
+
+// Regions outside and buffers of the wrong size are refused and change nothing.
+func testWrongAccess(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	want := pattern(a.DType(), 30)
+	require.NoError(t, a.Write(bg, want, ndarray.Whole(a.Shape())))
+	for _, c := range []struct {
+		start, shape []int64
+		bytes        int
+		want         error
+	}{
+		{[]int64{0, 0}, []int64{6, 5}, 119, ndarray.ErrSize},
+		{[]int64{0, 0}, []int64{6, 5}, 124, ndarray.ErrSize},
+		{[]int64{0, 0}, []int64{0, 5}, 4, ndarray.ErrSize},
+		{[]int64{0, 0}, []int64{7, 5}, 140, ndarray.ErrRegion},
+		{[]int64{6, 0}, []int64{1, 1}, 4, ndarray.ErrRegion},
+		{[]int64{-1, 0}, []int64{1, 1}, 4, ndarray.ErrRegion},
+		{[]int64{0, 0}, []int64{-1, 1}, 4, ndarray.ErrRegion},
+		{[]int64{1 << 62, 0}, []int64{1 << 62, 1}, 4, ndarray.ErrRegion},
+		{[]int64{0}, []int64{1}, 4, ndarray.ErrRegion},
+		{[]int64{0, 0, 0}, []int64{1, 1, 1}, 4, ndarray.ErrRegion},
+		{nil, nil, 4, ndarray.ErrRegion},
+	} {
+		r := ndarray.Region{Start: c.start, Shape: c.shape}
+		require.ErrorIs(t, a.Read(bg, make([]byte, c.bytes), r), c.want, "read %v", r)
+		require.ErrorIs(t, a.Write(bg, make([]byte, c.bytes), r), c.want, "write %v", r)
+	}
+	got := make([]byte, len(want))
+	require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
+	require.Equal(t, want, got)
+	require.NoError(t, a.Close())
+}
+
+// After Close every call is ErrClosed, Close itself too.
+func testClosed(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	require.NoError(t, a.Close())
+	b := make([]byte, 120)
+	require.ErrorIs(t, a.Read(bg, b, ndarray.Whole(a.Shape())), ndarray.ErrClosed)
+	require.ErrorIs(t, a.Write(bg, b, ndarray.Whole(a.Shape())), ndarray.ErrClosed)
+	_, err := a.Attrs(bg)
+	require.ErrorIs(t, err, ndarray.ErrClosed)
+	require.ErrorIs(t, a.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Text("b")}), ndarray.ErrClosed)
+	require.ErrorIs(t, a.DeleteAttr(bg, "a"), ndarray.ErrClosed)
+	_, err = a.Storage(bg)
+	require.ErrorIs(t, err, ndarray.ErrClosed)
+	require.ErrorIs(t, a.Close(), ndarray.ErrClosed)
+	require.Equal(t, int64(30), a.NumElems())
+}
+
+// A cancelled context is noticed by every call and changes nothing.
+func testCancelled(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	b := bytes.Repeat([]byte{1}, 120)
+	require.ErrorIs(t, a.Read(ctx, b, ndarray.Whole(a.Shape())), context.Canceled)
+	require.ErrorIs(t, a.Write(ctx, b, ndarray.Whole(a.Shape())), context.Canceled)
+	require.NoError(t, a.Read(bg, b, ndarray.Whole(a.Shape())))
+	require.Equal(t, make([]byte, 120), b)
+	require.NoError(t, a.Close())
+}
+
+// Reads of any regions may run at the same time.
+func testConcurrentReads(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	m := newModel(a.Shape(), 4, pattern(a.DType(), 30))
+	require.NoError(t, a.Write(bg, m.data, ndarray.Whole(a.Shape())))
+	a = f.reopened(t, a)
+	regions := slices.Collect(a.Chunks())
+	regions = append(regions, ndarray.Whole(a.Shape()), ndarray.Region{Start: []int64{1, 1}, Shape: []int64{4, 3}})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				r := regions[(g+i)%len(regions)]
+				got := make([]byte, r.NumElems()*4)
+				if err := a.Read(bg, got, r); err != nil {
+					t.Errorf("read %v: %v", r, err)
+				} else if want := m.read(r); !bytes.Equal(want, got) {
+					t.Errorf("read %v: got %x, want %x", r, got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, a.Close())
+}
+
+// Writes of different chunks may run at the same time.
+func testConcurrentWrites(t *testing.T, f Factory) {
+	spec := int32s()
+	spec.Shape = []int64{40, 30}
+	a := f.create(t, spec)
+	m := newModel(spec.Shape, 4, pattern(spec.DType, 1200))
+	var wg sync.WaitGroup
+	for r := range a.Chunks() {
+		wg.Go(func() {
+			if err := a.Write(bg, m.read(r), r); err != nil {
+				t.Errorf("write %v: %v", r, err)
+			}
+		})
+	}
+	wg.Wait()
+	got := make([]byte, len(m.data))
+	require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
+	require.Equal(t, m.data, got)
+	require.NoError(t, a.Close())
+}
+
+// Close waits for reads: each one is right or ErrClosed.
+func testCloseDuringReads(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	want := pattern(a.DType(), 30)
+	require.NoError(t, a.Write(bg, want, ndarray.Whole(a.Shape())))
+	var started, wg sync.WaitGroup
+	started.Add(4)
+	for range 4 {
+		wg.Go(func() {
+			got := make([]byte, len(want))
+			for i := 0; ; i++ {
+				err := a.Read(bg, got, ndarray.Whole(a.Shape()))
+				if i == 0 {
+					started.Done()
+				}
+				if errors.Is(err, ndarray.ErrClosed) {
+					return
+				}
+				if err != nil || !bytes.Equal(want, got) {
+					t.Errorf("read beside close: %v", err)
+					return
+				}
+			}
+		})
+	}
+	started.Wait()
+	require.NoError(t, a.Close())
+	wg.Wait()
+}
+
+// What cannot be is refused by every Create.
+func testInvalidSpecs(t *testing.T, f Factory) {
+	for _, c := range []struct {
+		name string
+		edit func(*ndarray.Spec)
+		want error
+	}{
+		{"no dtype", func(s *ndarray.Spec) { s.DType = ndarray.DType{} }, ndarray.ErrType},
+		{"negative length", func(s *ndarray.Spec) { s.Shape[0] = -1 }, ndarray.ErrShape},
+		{"chunk of no elements", func(s *ndarray.Spec) { s.ChunkShape[1] = 0 }, ndarray.ErrShape},
+		{"chunk rank", func(s *ndarray.Spec) { s.ChunkShape = []int64{1} }, ndarray.ErrShape},
+		{"overflow", func(s *ndarray.Spec) { s.Shape = []int64{1 << 40, 1 << 40} }, ndarray.ErrShape},
+		{"largest shape too small", func(s *ndarray.Spec) { s.MaxShape = []int64{5, 5} }, ndarray.ErrShape},
+		{"33 axes", func(s *ndarray.Spec) {
+			s.Shape = slices.Repeat([]int64{1}, 33)
+			s.ChunkShape = nil
+		}, ndarray.ErrShape},
+		{"short fill value", func(s *ndarray.Spec) { s.Fill = []byte{1} }, ndarray.ErrSize},
+		{"attribute without name", func(s *ndarray.Spec) { s.Attrs = []ndarray.Attr{{Value: ndarray.Text("x")}} }, ndarray.ErrParam},
+	} {
+		spec := int32s()
+		c.edit(&spec)
+		_, err := f.Create(t, spec)
+		require.ErrorIs(t, err, c.want, c.name)
+	}
+}
+
+// What the spec says, the array says.
+func testMeta(t *testing.T, f Factory) {
+	for _, edit := range []func(*ndarray.Spec){
+		func(*ndarray.Spec) {},
+		func(s *ndarray.Spec) { s.ChunkShape = []int64{6, 5} },
+		func(s *ndarray.Spec) { s.MaxShape = []int64{ndarray.Unlimited, 5} },
+		func(s *ndarray.Spec) { s.MaxShape = []int64{10, 20} },
+		func(s *ndarray.Spec) { *s = ndarray.Spec{Null: true, DType: s.DType} },
+	} {
+		spec := int32s()
+		edit(&spec)
+		a := f.create(t, spec)
+		if a == nil {
+			continue
+		}
+		for range 2 {
+			m := a.Meta()
+			require.NotEmpty(t, m.Format)
+			require.Equal(t, spec.Null, m.Null)
+			require.Equal(t, len(spec.Shape), a.Rank())
+			if !spec.Null {
+				require.Equal(t, spec.Shape, m.Shape)
+				require.Equal(t, spec.MaxShape, m.MaxShape)
+				require.Equal(t, spec.ChunkShape, m.ChunkShape)
+			}
+			if m.Null {
+				require.Zero(t, a.NumElems())
+				require.ErrorIs(t, a.Read(bg, nil, ndarray.Region{}), ndarray.ErrRegion)
+			}
+			a = f.reopened(t, a)
+		}
+		require.NoError(t, a.Close())
+	}
+}
+
+// Storage is known, and the grid's chunks are counted.
+func testStorage(t *testing.T, f Factory) {
+	a := f.create(t, int32s())
+	require.NoError(t, a.Write(bg, pattern(a.DType(), 30), ndarray.Whole(a.Shape())))
+	a = f.reopened(t, a)
+	s, err := a.Storage(bg)
+	require.NoError(t, err)
+	require.Positive(t, s.StoredBytes)
+	require.Equal(t, int64(6), s.NumChunks)
+	require.NoError(t, a.Close())
+}
+
+// An array opened for reading reads, and refuses every change.
+func testReadOnly(t *testing.T, f Factory) {
+	spec := int32s()
+	spec.Attrs = []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
+	a := f.create(t, spec)
+	want := pattern(spec.DType, 30)
+	require.NoError(t, a.Write(bg, want, ndarray.Whole(spec.Shape)))
+	a = f.reopened(t, a)
+	require.True(t, a.Meta().ReadOnly)
+	require.ErrorIs(t, a.Write(bg, want, ndarray.Whole(spec.Shape)), ndarray.ErrReadOnly)
+	require.ErrorIs(t, a.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Text("b")}), ndarray.ErrReadOnly)
+	require.ErrorIs(t, a.DeleteAttr(bg, "unit"), ndarray.ErrReadOnly)
+	got := make([]byte, len(want))
+	require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
+	require.Equal(t, want, got)
+	requireAttrs(t, a, spec.Attrs)
+	require.NoError(t, a.Close())
+}

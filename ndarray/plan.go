@@ -1,0 +1,284 @@
+// Work plans: how Copy and Compare cut an array into units that are as large as
+// memory allows and no larger, one for each worker at a time.
+//
+// A unit is made of whole chunks of the destination, so no two workers touch
+// the same one. It then grows until whole source chunks fall into it, so that no
+// source chunk is decoded for several units.
+
+package ndarray
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// DefaultMemory is what Copy and Compare hold in buffers unless told otherwise,
+// in bytes.
+const DefaultMemory = 128 << 20
+
+// smallUnit is the number of bytes below which the cost of a call shows: units
+// grow to it even where no source chunk asks for more.
+const smallUnit = 1 << 20
+
+// Progress says how far Copy or Compare has come.
+type Progress struct {
+	DoneBytes, TotalBytes int64 // of elements, in memory
+	DoneUnits, TotalUnits int64
+}
+
+// plan is the grid of units and the number of workers.
+type plan struct {
+	units   Grid
+	unit    int64 // bytes of the largest unit
+	size    int   // bytes of an element
+	total   int64 // bytes of all elements
+	workers int
+}
+
+// newPlan cuts the elements that dst and src both have. Each worker holds
+// buffers buffers of one unit; all of them together stay within memory bytes.
+func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, error) {
+	if workers < 0 || memory < 0 {
+		return plan{}, fmt.Errorf("%w: %d workers, %d bytes of memory", ErrParam, workers, memory)
+	}
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if memory == 0 {
+		memory = DefaultMemory
+	}
+	p := plan{size: dst.DType.Size, total: dst.NumElems() * int64(dst.DType.Size)}
+	if p.total == 0 {
+		return p, nil
+	}
+	if memory/buffers < int64(p.size) {
+		return plan{}, fmt.Errorf("%w: %d bytes of memory for %d buffers of at least one element of %d bytes",
+			ErrParam, memory, buffers, p.size)
+	}
+	c := cutter{shape: dst.Shape, step: dst.ChunkShape, cover: src.ChunkShape, size: int64(p.size)}
+	c.init()
+
+	// Reads count as if one went after the other, as they do behind libhdf5's one
+	// lock, and the rest as shared by the workers. Fewer workers with larger
+	// units win where that saves decoding a chunk again.
+	best := math.Inf(1)
+	var unit []int64
+	for w := workers; w > 0; w /= 2 {
+		limit := memory / (int64(w) * buffers)
+		if c.bytes(c.step) > limit {
+			continue
+		}
+		u := c.grow(limit, w)
+		if cost := c.decodes(u) + 1/float64(w); cost < best {
+			best, unit, p.workers = cost, u, w
+		}
+	}
+	if unit == nil { // not even one destination chunk fits: one worker writes it in parts
+		unit, p.workers = c.split(memory/buffers), 1
+	}
+	var err error
+	if p.units, err = NewGrid(dst.Shape, unit); err != nil {
+		return plan{}, err
+	}
+	p.unit = c.bytes(unit)
+	p.workers = int(min(int64(p.workers), p.units.NumChunks()))
+	return p, nil
+}
+
+// cutter finds the shape of a unit. All shapes are clipped to the array.
+type cutter struct {
+	shape []int64
+	step  []int64 // units are multiples of it: a destination chunk
+	cover []int64 // source chunks; nil if the source has none
+	size  int64   // bytes of an element
+}
+
+func (c *cutter) init() {
+	switch {
+	case c.step != nil:
+	case c.cover != nil:
+		c.step = c.cover
+	default:
+		c.step = slices.Repeat([]int64{1}, len(c.shape))
+	}
+	c.step = c.clip(c.step)
+	if c.cover != nil {
+		c.cover = c.clip(c.cover)
+	}
+}
+
+func (c *cutter) clip(shape []int64) []int64 {
+	out := slices.Clone(shape)
+	for i := range out {
+		out[i] = min(out[i], c.shape[i])
+	}
+	return out
+}
+
+func (c *cutter) bytes(unit []int64) int64 {
+	n, _ := Product(unit) // inside the array, whose bytes fit
+	return n * c.size
+}
+
+func (c *cutter) count(unit []int64) int64 {
+	n := int64(1)
+	for i := range unit {
+		n *= ceilDiv(c.shape[i], unit[i])
+	}
+	return n
+}
+
+// decodes is how often a source chunk is decoded, on average.
+func (c *cutter) decodes(unit []int64) float64 {
+	n := 1.0
+	if c.cover != nil {
+		for i := range unit {
+			n *= c.decodesAlong(i, unit[i])
+		}
+	}
+	return n
+}
+
+// decodesAlong counts, along one axis, the pieces that the borders of units and
+// of source chunks cut together, for each source chunk.
+func (c *cutter) decodesAlong(axis int, unit int64) float64 {
+	n, chunk := c.shape[axis], c.cover[axis]
+	borders := func(step int64) int64 { return ceilDiv(n, step) - 1 }
+	shared := int64(0)
+	if both, ok := Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
+		shared = borders(both)
+	}
+	pieces := borders(unit) + borders(chunk) - shared + 1
+	return float64(pieces) / float64(borders(chunk)+1)
+}
+
+// grow enlarges a unit of one step, within limit bytes: first along the axis
+// that saves most decoding for its bytes, then, for small units, from the last
+// axis on as long as w workers stay busy.
+func (c *cutter) grow(limit int64, w int) []int64 {
+	unit := slices.Clone(c.step)
+	for c.decodes(unit) > 1 {
+		bestGain := 0.0
+		var next []int64
+		for i := range unit {
+			now := c.decodesAlong(i, unit[i])
+			for _, n := range c.larger(i, unit[i]) {
+				try := slices.Clone(unit)
+				try[i] = n
+				if n <= unit[i] || c.bytes(try) > limit {
+					continue
+				}
+				gain := math.Log(now/c.decodesAlong(i, n)) / math.Log(float64(n)/float64(unit[i]))
+				if gain > bestGain {
+					bestGain, next = gain, try
+				}
+			}
+		}
+		if next == nil {
+			break
+		}
+		unit = next
+	}
+	for i := len(unit) - 1; i >= 0; i-- {
+		for unit[i] < c.shape[i] && c.bytes(unit) < smallUnit {
+			try := slices.Clone(unit)
+			try[i] = min(2*unit[i], c.shape[i])
+			idle := c.count(try) < 4*int64(w) && c.bytes(unit) >= smallUnit/16
+			if c.bytes(try) > limit || idle {
+				return unit
+			}
+			unit = try
+		}
+	}
+	return unit
+}
+
+// larger returns the lengths worth trying after n along an axis: twice as many,
+// the least that falls together with source chunks, and the whole axis.
+func (c *cutter) larger(axis int, n int64) []int64 {
+	end := c.shape[axis]
+	out := []int64{min(2*n, end), end}
+	if both, ok := Product([]int64{c.step[axis] / gcd(c.step[axis], c.cover[axis]), c.cover[axis]}); ok {
+		out = append(out, min(both, end))
+	}
+	return out
+}
+
+// split cuts one step into parts of at most limit bytes, along the first axes.
+func (c *cutter) split(limit int64) []int64 {
+	unit := slices.Clone(c.step)
+	for i := range unit {
+		row := c.bytes(unit) / unit[i]
+		unit[i] = min(unit[i], max(limit/row, 1))
+		if c.bytes(unit) <= limit {
+			break
+		}
+	}
+	return unit
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// run calls work for every unit, from p.workers goroutines, each with buffers
+// buffers of its own as large as the unit. The first error, or a cancelled
+// context, ends all of them; run returns when they have ended.
+func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(context.Context, Region, [][]byte) error) error {
+	if p.total == 0 {
+		return ctx.Err()
+	}
+	var (
+		next  atomic.Int64
+		mu    sync.Mutex // progress is never called twice at once
+		state = Progress{TotalBytes: p.total, TotalUnits: p.units.NumChunks()}
+	)
+	group, gctx := errgroup.WithContext(ctx)
+	for range p.workers {
+		group.Go(func() error {
+			own := make([][]byte, buffers)
+			for i := range own {
+				own[i] = make([]byte, p.unit)
+			}
+			part := make([][]byte, buffers)
+			for {
+				n := next.Add(1) - 1
+				if n >= state.TotalUnits {
+					return nil
+				}
+				if err := gctx.Err(); err != nil {
+					return err
+				}
+				r := p.units.at(n)
+				bytes := r.NumElems() * int64(p.size)
+				for i := range part {
+					part[i] = own[i][:bytes]
+				}
+				if err := work(gctx, r, part); err != nil {
+					return err
+				}
+				if progress != nil {
+					mu.Lock()
+					state.DoneBytes += bytes
+					state.DoneUnits++
+					progress(state)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return nil
+}

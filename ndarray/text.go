@@ -1,0 +1,161 @@
+// Elements as text, with as many digits as it takes to tell any two apart.
+
+package ndarray
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// FormatElement writes one element, len(b) == d.Size bytes in native order, as
+// text: the shortest digits that give back the same number, text quoted without
+// its padding, NaN with its bits where they are not the usual ones, opaque bytes
+// in hexadecimal.
+func FormatElement(d DType, b []byte) string {
+	switch d.Kind {
+	case Bool:
+		switch b[0] {
+		case 0:
+			return "false"
+		case 1:
+			return "true"
+		}
+		return fmt.Sprintf("true (0x%02x)", b[0])
+	case Int:
+		return strconv.FormatInt(loadInt(b), 10)
+	case Uint:
+		return strconv.FormatUint(loadUint(b), 10)
+	case Float:
+		return formatFloat(b)
+	case Complex:
+		re, im := formatFloat(b[:d.Size/2]), formatFloat(b[d.Size/2:])
+		if im[0] != '-' && im[0] != '+' {
+			im = "+" + im
+		}
+		return "(" + re + im + "i)"
+	case Bytes:
+		if d.Pad == SpacePad {
+			return strconv.Quote(strings.TrimRight(string(b), " "))
+		}
+		return strconv.Quote(strings.TrimRight(string(b), "\x00"))
+	case Unicode:
+		return formatUnicode(b)
+	}
+	return "0x" + hex.EncodeToString(b)
+}
+
+// loadInt returns a signed integer of 1, 2, 4 or 8 bytes.
+func loadInt(b []byte) int64 {
+	switch len(b) {
+	case 1:
+		return int64(int8(b[0]))
+	case 2:
+		return int64(int16(binary.NativeEndian.Uint16(b)))
+	case 4:
+		return int64(int32(binary.NativeEndian.Uint32(b)))
+	}
+	return int64(binary.NativeEndian.Uint64(b))
+}
+
+// loadUint returns an unsigned integer of 1, 2, 4 or 8 bytes.
+func loadUint(b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b))
+	}
+	return binary.NativeEndian.Uint64(b)
+}
+
+// loadFloat returns a float of 2, 4 or 8 bytes; the conversion is exact.
+func loadFloat(b []byte) float64 {
+	switch len(b) {
+	case 2:
+		return float16(binary.NativeEndian.Uint16(b))
+	case 4:
+		return float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))
+	}
+	return math.Float64frombits(binary.NativeEndian.Uint64(b))
+}
+
+// usualNaN is the quiet NaN without sign and payload, by size in bytes.
+var usualNaN = map[int]uint64{2: 0x7e00, 4: 0x7fc00000, 8: 0x7ff8000000000000}
+
+func formatFloat(b []byte) string {
+	f, bits := loadFloat(b), 64
+	if math.IsNaN(f) {
+		if u := loadUint(b); u != usualNaN[len(b)] {
+			return fmt.Sprintf("NaN(0x%0*x)", 2*len(b), u)
+		}
+		return "NaN"
+	}
+	if len(b) < 8 {
+		bits = 32
+	}
+	return strconv.FormatFloat(f, 'g', -1, bits)
+}
+
+func formatUnicode(b []byte) string {
+	var runes []rune
+	for ; len(b) >= 4; b = b[4:] {
+		runes = append(runes, rune(binary.NativeEndian.Uint32(b)))
+	}
+	for len(runes) > 0 && runes[len(runes)-1] == 0 {
+		runes = runes[:len(runes)-1]
+	}
+	var s strings.Builder
+	s.WriteByte('"')
+	for _, r := range runes {
+		if !utf8.ValidRune(r) {
+			fmt.Fprintf(&s, `\U%08x`, uint32(r))
+			continue
+		}
+		q := strconv.Quote(string(r))
+		s.WriteString(q[1 : len(q)-1])
+	}
+	s.WriteByte('"')
+	return s.String()
+}
+
+// String writes all elements of v, nested in brackets by axis: "3", "[1 2 3]",
+// "[[1 2] [3 4]]"; a value without elements and shape is "null".
+func (v Value) String() string {
+	if v.Null {
+		return "null"
+	}
+	if v.Validate() != nil {
+		return "invalid"
+	}
+	at := 0
+	var s strings.Builder
+	v.write(&s, v.Shape, &at)
+	return s.String()
+}
+
+func (v Value) write(s *strings.Builder, shape []int64, at *int) {
+	if len(shape) > 0 {
+		s.WriteByte('[')
+		for i := range shape[0] {
+			if i > 0 {
+				s.WriteByte(' ')
+			}
+			v.write(s, shape[1:], at)
+		}
+		s.WriteByte(']')
+		return
+	}
+	if v.DType.Kind == String {
+		s.WriteString(strconv.Quote(v.Strings[*at]))
+	} else {
+		s.WriteString(FormatElement(v.DType, v.Data[*at*v.DType.Size:][:v.DType.Size]))
+	}
+	*at++
+}
