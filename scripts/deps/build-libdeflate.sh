@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# build-libdeflate.sh SRC OBJ STAGE
+# Builds libdeflate.a, which chooses its SIMD at run time, and installs it under STAGE.
+# Environment: CC, CFLAGS, JOBS.
+set -euo pipefail
+src=$1 obj=$2 stage=$3
+
+cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE= \
+    -DLIBDEFLATE_BUILD_SHARED_LIB=OFF -DLIBDEFLATE_BUILD_GZIP=OFF
+cmake --build "$obj" --parallel "$JOBS"
+cp "$obj/libdeflate.a" "$stage/lib"
+cp "$src/libdeflate.h" "$stage/include"

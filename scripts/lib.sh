@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# lib.sh: sourced by the other scripts. Where things are, how they speak, and how they get the
+# Debian packages they need.
+# shellcheck disable=SC2034 # root is for the scripts that source this
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+self=$(basename "$0" .sh)
+
+say() { printf '%s: %s\n' "$self" "$*"; }
+die() { printf '%s: %s\n' "$self" "$*" >&2; exit 1; }
+
+# mirror prints the Debian archive that this machine's own apt uses, with no host written here: from
+# apt's lists or, where they are empty, from what apt would fetch. DEBIAN_MIRROR comes before both.
+mirror() {
+    if [[ -n ${DEBIAN_MIRROR:-} ]]; then
+        printf '%s\n' "$DEBIAN_MIRROR"
+        return
+    fi
+    command -v apt-get >/dev/null || return 0
+    {
+        # shellcheck disable=SC2016 # $(SITE) is apt's, not the shell's
+        apt-get indextargets --format '$(SITE) $(COMPONENT) $(RELEASE)' 2>/dev/null || true
+        apt-get update --print-uris 2>/dev/null |
+            sed -nE "s#^'(.*)/dists/([^/]+)/InRelease'.*#\1 main \2#p" || true
+    } | awk '$2 == "main" && $3 !~ /security/ && !n++ { print $1 }'
+}
+
+# need FILE:PACKAGE ... makes sure that each FILE (a command, or an absolute path) is there. What is
+# missing is installed as its Debian package when we are root; otherwise, and with AUTO_INSTALL=0,
+# the line to type is the error.
+need() {
+    local pair missing=() packages=()
+    for pair; do
+        if [[ $pair == /* ]]; then
+            [[ -e ${pair%:*} ]] && continue
+        else
+            command -v "${pair%:*}" >/dev/null && continue
+        fi
+        missing+=("${pair%:*}")
+        packages+=("${pair##*:}")
+    done
+    ((${#missing[@]})) || return 0
+    command -v apt-get >/dev/null ||
+        die "missing: ${missing[*]} (Debian packages: ${packages[*]}); install them and run this again"
+    if ((EUID != 0)) || [[ ${AUTO_INSTALL:-1} == 0 ]]; then
+        die "missing: ${missing[*]}; run: sudo apt-get install --no-install-recommends ${packages[*]}"
+    fi
+    say "installing ${packages[*]}"
+    install_packages "${packages[@]}"
+}
+
+# install_packages PACKAGE ... refreshes apt's lists only if they do not know a package yet.
+install_packages() {
+    local log
+    export DEBIAN_FRONTEND=noninteractive
+    if ! apt-get install --simulate --no-install-recommends "$@" >/dev/null 2>&1; then
+        log=$(apt-get update 2>&1) || die "apt-get update failed: $(tail -n 1 <<<"$log")"
+    fi
+    log=$(apt-get install --yes --no-install-recommends "$@" 2>&1) ||
+        die "apt-get install $* failed: $(grep -m 1 '^E:' <<<"$log" || tail -n 1 <<<"$log")"
+}

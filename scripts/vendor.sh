@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# vendor.sh
+# Unpacks the verified sources of every pinned library under third_party/src/<library>, to read and to
+# debug with; the build does not use that folder.
+set -euo pipefail
+here=$(dirname "$0")
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+# shellcheck source=scripts/deps/pins.sh
+. "$here/deps/pins.sh"
+need tar:tar xz:xz-utils ar:binutils
+
+arch=$(pin_arch)
+cache=${DEPS_CACHE:-$root/third_party/cache}
+src=$root/third_party/src
+"$here/deps/fetch.sh" "$cache" "$arch"
+rm -rf "$src.new"
+trap 'rm -rf "$src.new"' EXIT
+"$here/deps/unpack.sh" "$cache" "$src.new" "$arch"
+rm -rf "$src"
+mv -T "$src.new" "$src"
+say "unpacked: $src"
