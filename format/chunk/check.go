@@ -1,0 +1,172 @@
+// What must be true of a chunk before C-Blosc2 may see it.
+
+package chunk
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+)
+
+// Policy names ids that are allowed beside those linked into every C-Blosc2: the
+// zero Policy allows no others. Codecs and filters registered by the process
+// belong here. An id the library does not know makes it look for a plug-in, and
+// for some ids it launches a Python interpreter to do so: a file must not be
+// able to ask for that.
+type Policy struct {
+	Codecs  []Codec
+	Filters []Filter
+}
+
+// Check reports the first thing in the header that the library must not see,
+// under the zero Policy. See Policy.CheckHeader.
+func (h Header) Check() error { return Policy{}.CheckHeader(h) }
+
+// Check parses b and reports the first thing in it that the library must not
+// see, under the zero Policy. See Policy.Check.
+func Check(b []byte) error { return Policy{}.Check(b) }
+
+// Check reports the first thing in the chunk b that the library must not see:
+// its header as CheckHeader says, block starts and stream sizes that leave the
+// chunk, blocks longer than the chunk together, and bytes after the chunk, since b must be exactly
+// one chunk. It reads no stream's content.
+func (p Policy) Check(b []byte) error {
+	c, err := Parse(b)
+	if err != nil {
+		return err
+	}
+	if len(b) != int(c.CBytes) {
+		return bad("cbytes", 0x0C, itoa(c.CBytes)+" bytes", itoa(len(b))+", the length of the input", format.ErrCorrupt)
+	}
+	return p.CheckHeader(c.Header)
+}
+
+// CheckHeader reports the first thing in the header that the library must not
+// see: sizes that contradict each other or the format's limits
+// (format.ErrCorrupt), a lazy chunk, whose block sizes the library trusts
+// (format.ErrCorrupt), codec and filter ids that are neither static nor allowed
+// by p, among them Snappy and the plug-ins (format.ErrUnsupported).
+//
+// Ids count even where no stream needs them, for one reason: the answer must not
+// depend on which call of the library comes next. The one exception is Snappy,
+// an id that starts nothing: stored chunks carry it and are read.
+func (p Policy) CheckHeader(h Header) error {
+	if err := h.checkSizes(); err != nil {
+		return err
+	}
+	if h.Blosc2Flags&Flag2Lazy != 0 {
+		return bad("blosc2_flags", 0x1F, "a lazy chunk", "a chunk that holds its blocks", format.ErrCorrupt)
+	}
+	if err := p.checkCodec(h); err != nil {
+		return err
+	}
+	for i, f := range h.Filters {
+		if !p.AllowsFilter(f) {
+			return bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "a filter linked into the library", format.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// AllowsCodec reports whether c is static or named by the policy.
+func (p Policy) AllowsCodec(c Codec) bool { return c.Static() || slices.Contains(p.Codecs, c) }
+
+// AllowsFilter reports whether f is static or named by the policy.
+func (p Policy) AllowsFilter(f Filter) bool { return f.Static() || slices.Contains(p.Filters, f) }
+
+func (p Policy) checkCodec(h Header) error {
+	const want = "a codec linked into the library"
+	switch h.Format {
+	case FormatUser:
+		// The first ids are reached by their own formats only.
+		if h.Codec < NDLZ || !p.AllowsCodec(h.Codec) {
+			return bad("udcodec", 0x16, fmt.Sprintf("%s (%d)", h.Codec, h.UDCodec), want, format.ErrUnsupported)
+		}
+	case FormatSnappy:
+		if h.HasBlocks() {
+			return bad("flags", 0x02, "snappy streams", want, format.ErrUnsupported)
+		}
+	case FormatReserved, FormatSuperChunk:
+		return bad("flags", 0x02, fmt.Sprintf("codec format %d", h.Format), want, format.ErrUnsupported)
+	}
+	return nil
+}
+
+// checkSizes reports the first contradiction among the sizes and flags.
+func (h Header) checkSizes() error {
+	corrupt := func(what string, off int64, got, want string) error {
+		return bad(what, off, got, want, format.ErrCorrupt)
+	}
+	size := int32(h.Size())
+	switch {
+	case h.TypeSize == 0:
+		return corrupt("typesize", 0x03, "0", "1 to 255")
+	case h.NBytes < 0 || h.NBytes > MaxNBytes:
+		return corrupt("nbytes", 0x04, itoa(h.NBytes), "0 to "+itoa(MaxNBytes))
+	case h.BlockSize <= 0 || h.BlockSize > MaxBlockSize:
+		return corrupt("blocksize", 0x08, itoa(h.BlockSize), "1 to "+itoa(MaxBlockSize))
+	case h.CBytes < size:
+		return corrupt("cbytes", 0x0C, itoa(h.CBytes), "at least "+itoa(size)+", the header")
+	case h.VLFlags&^FlagVLBlocks != 0:
+		return bad("blosc2_flags2", 0x1E, fmt.Sprintf("%#02x", h.VLFlags), "0 or 1", format.ErrUnsupported)
+	case h.VLBlocks() && h.Version < 6:
+		return corrupt("blosc2_flags2", 0x1E, "VL-blocks in version "+itoa(h.Version), "version 6")
+	case h.VLBlocks() && (h.Special != NotSpecial || h.Flags&FlagStored != 0):
+		return corrupt("blosc2_flags2", 0x1E, "VL-blocks in a stored or special chunk", "one of them")
+	case h.Special > Uninitialized:
+		return corrupt("blosc2_flags", 0x1F, h.Special.String(), "special value 0 to 4")
+	case h.Flags&FlagStored != 0 && int64(h.CBytes) != int64(h.NBytes)+int64(size):
+		return corrupt("cbytes", 0x0C, itoa(h.CBytes), itoa(int64(h.NBytes)+int64(size))+", the header and the stored values")
+	}
+	if err := h.checkSpecial(); err != nil {
+		return err
+	}
+	if h.HasBlocks() {
+		if starts := int64(h.NumBlocks()) * 4; int64(h.CBytes-size) < starts {
+			return corrupt("cbytes", 0x0C, itoa(h.CBytes), "at least "+itoa(int64(size)+starts)+", the header and the block starts")
+		}
+		if n := int32(h.TypeSize); h.Split() && h.NBytes >= h.BlockLen() && h.BlockLen()%n != 0 {
+			// The streams of a block would not add up to the block, and the library
+			// would leave the rest of its buffer as it was.
+			return corrupt("blocksize", 0x08, itoa(h.BlockLen()), "a multiple of typesize "+itoa(n)+", since blocks are split")
+		}
+	}
+	// The library sizes a lazily loaded chunk with 32-bit arithmetic: header,
+	// two fields, two words a block.
+	if int64(h.NumBlocks())*8+44 > math.MaxInt32 {
+		return corrupt("blocksize", 0x08, itoa(h.BlockSize), "fewer than 2^28 blocks")
+	}
+	return nil
+}
+
+// checkSpecial reports the first contradiction in a special chunk.
+func (h Header) checkSpecial() error {
+	corrupt := func(what string, off int64, got, want string) error {
+		return bad(what, off, got, want, format.ErrCorrupt)
+	}
+	item := int32(h.ItemSize())
+	if h.Special != NotSpecial && h.Special != RepeatedValue && h.CBytes != ExtendedHeaderSize {
+		return corrupt("cbytes", 0x0C, itoa(h.CBytes), "32, since a special chunk ends with its header")
+	}
+	switch h.Special {
+	case RepeatedValue:
+		if item < 1 || item > MaxBlockSize || item > h.NBytes {
+			return corrupt("cbytes", 0x0C, itoa(h.CBytes), "32 and a value of 1 to nbytes "+itoa(h.NBytes)+" bytes")
+		}
+		if h.NBytes%item != 0 || h.BlockLen()%item != 0 {
+			return corrupt("nbytes", 0x04, itoa(h.NBytes)+" in blocks of "+itoa(h.BlockLen()), "multiples of the value's "+itoa(item)+" bytes")
+		}
+	case NaNs:
+		if item != 4 && item != 8 {
+			return corrupt("typesize", 0x03, itoa(item), "4 or 8, since the values are NaN")
+		}
+		fallthrough
+	case Uninitialized:
+		if h.NBytes%item != 0 {
+			return corrupt("nbytes", 0x04, itoa(h.NBytes), "a multiple of typesize "+itoa(item))
+		}
+	}
+	return nil
+}

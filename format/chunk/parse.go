@@ -1,0 +1,279 @@
+// A whole chunk: block starts, dictionary, blocks and their streams.
+
+package chunk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+)
+
+// Chunk is a parsed chunk. Its slices of bytes point into the input.
+type Chunk struct {
+	Header
+	Starts []int32 // offset of each block in bytes from the start of the chunk; nil without HasBlocks
+	Dict   []byte  // the dictionary of Flag2Dict; nil without
+	Value  []byte  // the repeated value of a special chunk; nil without
+	Blocks []Block // nil without HasBlocks
+	data   []byte  // CBytes of the input
+}
+
+// Block is one block: where its streams are and how long its values are.
+type Block struct {
+	Offset  int32 // bytes from the start of the chunk to the first stream
+	CLength int32 // bytes of all its streams
+	Length  int32 // bytes of its values
+	Streams []Stream
+}
+
+// Stream is one run of encoded bytes. A split block has one for each byte of an
+// element.
+type Stream struct {
+	Offset int32      // bytes from the start of the chunk to the content, behind its size word
+	CSize  int32      // the size word as stored
+	Length int32      // bytes after decoding
+	Kind   StreamKind // how it is encoded
+	Value  byte       // the repeated byte of a Run
+}
+
+// StreamKind says how a stream is encoded.
+type StreamKind uint8
+
+// Kinds of stream (README_CHUNK_FORMAT.rst, Compressed Data Streams).
+const (
+	Compressed  StreamKind = iota // by the chunk's codec
+	StoredBytes                   // as they are: the size word equals the length
+	ZeroRun                       // the size word is 0, there is no content
+	ByteRun                       // the size word is minus the byte, the content is a token
+)
+
+// String names the kind.
+func (k StreamKind) String() string {
+	switch k {
+	case Compressed:
+		return "compressed"
+	case StoredBytes:
+		return "stored"
+	case ZeroRun:
+		return "run of zeros"
+	case ByteRun:
+		return "run of one byte"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// CLength returns the bytes the stream takes behind its size word.
+func (s Stream) CLength() int32 {
+	switch s.Kind {
+	case ZeroRun:
+		return 0
+	case ByteRun:
+		return 1
+	}
+	return s.CSize
+}
+
+// Parse reads the chunk at the start of b down to its streams
+// (README_CHUNK_FORMAT.rst). b may be longer than the chunk; see Check.
+//
+// The error is format.ErrTruncated if b is shorter than the chunk says,
+// format.ErrVersion, or format.ErrCorrupt for sizes and offsets that contradict
+// each other. Codec and filter ids are not judged.
+func Parse(b []byte) (*Chunk, error) {
+	c, err := parse(b)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// parse is Parse for Describe: if only the blocks are wrong it returns what
+// comes before as well.
+func parse(b []byte) (*Chunk, error) {
+	h, err := ParseHeader(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.checkSizes(); err != nil {
+		return nil, err
+	}
+	if h.Blosc2Flags&Flag2Lazy != 0 && h.Special == NotSpecial {
+		return nil, bad("blosc2_flags", 0x1F, "a lazy chunk", "a chunk that holds its blocks", format.ErrCorrupt)
+	}
+	if len(b) < int(h.CBytes) {
+		return nil, truncated("chunk", 0, len(b), int(h.CBytes))
+	}
+	c := &Chunk{Header: h, data: b[:h.CBytes:h.CBytes]}
+	if h.Special == RepeatedValue {
+		c.Value = c.data[ExtendedHeaderSize:]
+	}
+	if !h.HasBlocks() {
+		return c, nil
+	}
+	return c, c.parseBlocks()
+}
+
+// parseBlocks fills Starts, Dict and Blocks as far as they are right.
+func (c *Chunk) parseBlocks() error {
+	n := int(c.NumBlocks())
+	pos := c.Size() + 4*n // checkSizes has compared it with CBytes
+	c.Starts = make([]int32, n)
+	for i := range c.Starts {
+		c.Starts[i] = le32(c.data[c.Size()+4*i:])
+	}
+	if c.Blosc2Flags&Flag2Dict != 0 {
+		var err error
+		if pos, err = c.parseDict(pos); err != nil {
+			return err
+		}
+	}
+	// Blocks lie anywhere behind the starts, in any order, since several threads
+	// may have written them. They never overlap, so together they are at most as
+	// long as what is left of the chunk. That much is checked, and it bounds the
+	// work: many starts at one place would otherwise multiply it.
+	budget := int64(c.CBytes) - int64(pos)
+	c.Blocks = make([]Block, 0, n)
+	var total int64
+	for i, start := range c.Starts {
+		if int64(start) < int64(pos) || start >= c.CBytes {
+			return bad(fmt.Sprintf("block start %d", i), int64(c.Size()+4*i), itoa(start), fmt.Sprintf("%d to %d", pos, c.CBytes-1), format.ErrCorrupt)
+		}
+		b, err := c.parseBlock(i, start)
+		if err != nil {
+			return err
+		}
+		budget -= int64(b.CLength)
+		if budget < 0 {
+			return bad(fmt.Sprintf("block %d", i), int64(start), "blocks that overlap", "blocks no longer than the chunk together", format.ErrCorrupt)
+		}
+		total += int64(b.Length)
+		c.Blocks = append(c.Blocks, b)
+	}
+	if !c.VLBlocks() {
+		return nil
+	}
+	if total != int64(c.NBytes) {
+		return bad("nbytes", 0x04, itoa(c.NBytes), itoa(total)+", the sum of the blocks", format.ErrCorrupt)
+	}
+	return c.measureVLBlocks()
+}
+
+func (c *Chunk) parseDict(pos int) (int, error) {
+	if len(c.data)-pos < 4 {
+		return 0, bad("dictionary size", int64(pos), itoa(len(c.data)-pos)+" bytes", "at least 4", format.ErrCorrupt)
+	}
+	size := le32(c.data[pos:])
+	if size <= 0 || size > MaxDictSize || int64(size) > int64(len(c.data)-pos-4) {
+		return 0, bad("dictionary size", int64(pos), itoa(size),
+			fmt.Sprintf("1 to %d", min(MaxDictSize, len(c.data)-pos-4)), format.ErrCorrupt)
+	}
+	c.Dict = c.data[pos+4 : pos+4+int(size)]
+	return pos + 4 + int(size), nil
+}
+
+// parseBlock walks the streams of block i. The size words alone say where it
+// ends.
+func (c *Chunk) parseBlock(i int, start int32) (Block, error) {
+	if c.VLBlocks() {
+		return c.parseVLBlock(i, start)
+	}
+	b := Block{Offset: start, Length: c.BlockLen()}
+	streams := int32(1)
+	last := c.NBytes % c.BlockLen()
+	if i == len(c.Starts)-1 && last > 0 {
+		b.Length = last // a short block is never split
+	} else if c.Split() {
+		streams = int32(c.TypeSize)
+	}
+	b.Streams = make([]Stream, 0, streams)
+	pos := int64(start)
+	for j := range streams {
+		s, err := c.parseStream(pos, b.Length/streams)
+		if err != nil {
+			err.What = fmt.Sprintf("block %d, stream %d: %s", i, j, err.What)
+			return Block{}, err
+		}
+		b.Streams = append(b.Streams, s)
+		pos = int64(s.Offset) + int64(s.CLength())
+	}
+	b.CLength = int32(pos - int64(start))
+	return b, nil
+}
+
+// parseStream reads the stream of length bytes whose size word is at pos.
+//
+// The document says that the repeated byte is the low byte of the size word; in
+// the library it is the low byte of the negated word (TestByteRun).
+func (c *Chunk) parseStream(pos int64, length int32) (Stream, *format.Error) {
+	left := int64(len(c.data)) - pos - 4
+	if left < 0 {
+		return Stream{}, bad("size", pos, itoa(left+4)+" bytes", "at least 4", format.ErrCorrupt)
+	}
+	s := Stream{Offset: int32(pos + 4), CSize: le32(c.data[pos:]), Length: length}
+	switch {
+	case s.CSize == 0:
+		s.Kind = ZeroRun
+	case s.CSize == length:
+		s.Kind = StoredBytes
+	case s.CSize > 0:
+		s.Kind = Compressed
+	default:
+		s.Kind = ByteRun
+		if left < 1 {
+			return Stream{}, bad("token", pos+4, "0 bytes", "1", format.ErrCorrupt)
+		}
+		if token := c.data[pos+4]; token&1 == 0 {
+			return Stream{}, bad("token", pos+4, fmt.Sprintf("%#02x", token), "bit 0 set", format.ErrCorrupt)
+		}
+		if s.CSize < -math.MaxUint8 {
+			return Stream{}, bad("size", pos, itoa(s.CSize), "at least -255", format.ErrCorrupt)
+		}
+		s.Value = byte(-s.CSize)
+	}
+	if int64(s.CLength()) > left {
+		return Stream{}, bad("size", pos, itoa(s.CSize), "at most "+itoa(left)+", the bytes left", format.ErrCorrupt)
+	}
+	return s, nil
+}
+
+// parseVLBlock reads the length of a block of variable length. Such a block is
+// the length of its values and one stream without a size word, which reaches to
+// wherever the next block starts (C-Blosc2 3.0, blosc2_vlcompress_ctx).
+func (c *Chunk) parseVLBlock(i int, start int32) (Block, error) {
+	if c.CBytes-start < 5 {
+		return Block{}, bad(fmt.Sprintf("block %d", i), int64(start), itoa(c.CBytes-start)+" bytes", "at least 5", format.ErrCorrupt)
+	}
+	length := int32(binary.LittleEndian.Uint32(c.data[start:]))
+	if length <= 0 || length > MaxBlockSize {
+		return Block{}, bad(fmt.Sprintf("block %d: length", i), int64(start), itoa(length), "1 to "+itoa(MaxBlockSize), format.ErrCorrupt)
+	}
+	return Block{Offset: start, CLength: 5, Length: length}, nil
+}
+
+// measureVLBlocks sets the stream of each block of variable length: it ends
+// where the block behind it in the file starts.
+func (c *Chunk) measureVLBlocks() error {
+	order := make([]int, len(c.Blocks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return int(c.Starts[i]) - int(c.Starts[j]) })
+	end := c.CBytes
+	for _, i := range slices.Backward(order) {
+		b := &c.Blocks[i]
+		b.CLength = end - b.Offset
+		if b.CLength < 5 {
+			return bad(fmt.Sprintf("block start %d", i), int64(c.Size()+4*i), itoa(b.Offset), "at most "+itoa(end-5), format.ErrCorrupt)
+		}
+		s := Stream{Offset: b.Offset + 4, CSize: b.CLength - 4, Length: b.Length}
+		if s.CSize == s.Length {
+			s.Kind = StoredBytes
+		}
+		b.Streams = []Stream{s}
+		end = b.Offset
+	}
+	return nil
+}
