@@ -65,7 +65,7 @@ func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, erro
 		return CopyStats{}, dst.wrap("copy to", err)
 	}
 	return CopyStats{
-		Bytes: p.total, Units: p.units.NumChunks(), Workers: p.workers, PeakBuffer: int64(p.workers) * p.unit,
+		Bytes: p.total, Units: p.count, Workers: p.workers, PeakBuffer: int64(p.workers) * p.unit,
 	}, nil
 }
 

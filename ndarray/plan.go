@@ -36,6 +36,7 @@ type Progress struct {
 // plan is the grid of units and the number of workers.
 type plan struct {
 	units   Grid
+	count   int64 // units
 	unit    int64 // bytes of the largest unit
 	size    int   // bytes of an element
 	total   int64 // bytes of all elements
@@ -87,8 +88,8 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	if p.units, err = NewGrid(dst.Shape, unit); err != nil {
 		return plan{}, err
 	}
-	p.unit = c.bytes(unit)
-	p.workers = int(min(int64(p.workers), p.units.NumChunks()))
+	p.count, p.unit = p.units.NumChunks(), c.bytes(unit)
+	p.workers = int(min(int64(p.workers), p.count))
 	return p, nil
 }
 
@@ -200,12 +201,19 @@ func (c *cutter) grow(limit int64, w int) []int64 {
 	return unit
 }
 
-// larger returns the lengths worth trying after n along an axis: twice as many,
-// the least that falls together with source chunks, and the whole axis.
+// larger returns the lengths worth trying after n along an axis: for half as many
+// units, for one less, the least that falls together with source chunks, and the
+// whole axis.
 func (c *cutter) larger(axis int, n int64) []int64 {
-	end := c.shape[axis]
-	out := []int64{min(2*n, end), end}
-	if both, ok := Product([]int64{c.step[axis] / gcd(c.step[axis], c.cover[axis]), c.cover[axis]}); ok {
+	end, step := c.shape[axis], c.step[axis]
+	units := ceilDiv(end, n)
+	out := []int64{end}
+	for _, fewer := range []int64{ceilDiv(units, 2), units - 1} {
+		if fewer > 0 {
+			out = append(out, min(ceilDiv(ceilDiv(end, fewer), step)*step, end))
+		}
+	}
+	if both, ok := Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {
 		out = append(out, min(both, end))
 	}
 	return out
@@ -241,7 +249,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	var (
 		next  atomic.Int64
 		mu    sync.Mutex // progress is never called twice at once
-		state = Progress{TotalBytes: p.total, TotalUnits: p.units.NumChunks()}
+		state = Progress{TotalBytes: p.total, TotalUnits: p.count}
 	)
 	group, gctx := errgroup.WithContext(ctx)
 	for range p.workers {
