@@ -1,0 +1,137 @@
+// Chunks as bytes: what a header says, what may go to the library, and chunks
+// that need no data.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_special
+// #cgo nocallback goblosc2_special
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// ChunkInfo is what a chunk's header says. Sizes are in bytes.
+type ChunkInfo struct {
+	Version    int                // of the format: 2 is Blosc1, 5 is Blosc2
+	Codec      Codec              // LZ4HC writes what LZ4 reads and is reported as LZ4
+	Filters    [MaxFilters]Filter // in the order they were applied
+	TypeSize   int                // of an element; 1 if there are more than 255 bytes in one
+	NBytes     int                // the data
+	CBytes     int                // the chunk, header included
+	BlockSize  int                // the data of a block
+	HeaderSize int                // 16 (Blosc1) or 32
+	Special    Special            // data that follows from the header alone
+	Stored     bool               // the data follows the header as it is
+}
+
+// Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
+// It needs only the header, which is checked as for Decompress.
+func Info(b []byte) (ChunkInfo, error) {
+	h, err := checkHeader(b)
+	if err != nil {
+		return ChunkInfo{}, refused("read chunk header", "", err)
+	}
+	info := ChunkInfo{
+		Version: int(h.Version), Codec: Codec(h.Codec), TypeSize: h.ItemSize(),
+		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), HeaderSize: h.Size(),
+		Special: Special(h.Special), Stored: h.Stored(),
+	}
+	for i, f := range h.Filters {
+		info.Filters[i] = Filter{FilterID(f), h.FiltersMeta[i]}
+	}
+	return info, nil
+}
+
+// checkHeader parses the header and refuses what the library must not see:
+// contradictions, lazy chunks, and the ids of plug-ins, for which the library
+// would start a program.
+func checkHeader(b []byte) (chunk.Header, error) {
+	h, err := chunk.ParseHeader(b)
+	if err == nil {
+		err = h.Check()
+	}
+	if err != nil {
+		return h, invalid(err)
+	}
+	return h, nil
+}
+
+// checkChunk is checkHeader for bytes that hold a whole chunk. Streams are not
+// looked at: the library checks them against the chunk's own bytes.
+func checkChunk(b []byte) (chunk.Header, error) {
+	h, err := checkHeader(b)
+	if err == nil && len(b) < int(h.CBytes) {
+		err = invalid(&format.Error{Format: "blosc chunk", What: "chunk", Err: format.ErrTruncated,
+			Got: fmt.Sprintf("%d bytes", len(b)), Want: fmt.Sprintf("%d", h.CBytes)})
+	}
+	return h, err
+}
+
+// invalid adds ErrFormat to what the format packages found.
+func invalid(err error) error { return fmt.Errorf("%w: %w", ErrFormat, err) }
+
+// Special says that all data of a chunk follows from its header.
+type Special int
+
+// Kinds of special chunk.
+const (
+	NotSpecial Special = C.BLOSC2_NO_SPECIAL
+	Zeros      Special = C.BLOSC2_SPECIAL_ZERO
+	NaNs       Special = C.BLOSC2_SPECIAL_NAN    // elements of 4 or 8 bytes
+	Repeated   Special = C.BLOSC2_SPECIAL_VALUE  // one value, given
+	Uninit     Special = C.BLOSC2_SPECIAL_UNINIT // whatever the reader's buffer holds
+)
+
+// String names the kind.
+func (s Special) String() string { return chunk.Special(s).String() }
+
+// SpecialChunk returns a chunk that stands for nbytes bytes of zeros, NaNs,
+// repetitions of value, or nothing in particular, and takes 32 bytes, or 32 plus
+// one element for Repeated (blosc2_chunk_zeros, blosc2_chunk_nans,
+// blosc2_chunk_repeatval, blosc2_chunk_uninit).
+//
+// nbytes must be a positive multiple of p.TypeSize. value must hold one element
+// for Repeated and be empty for the others.
+//
+// It returns ErrParam, ErrSize, ErrLimit, or an *Error from the library.
+func SpecialChunk(p *CParams, kind Special, nbytes int, value []byte) ([]byte, error) {
+	const op = "make special chunk"
+	p, err := p.orDefault()
+	if err != nil {
+		return nil, refused(op, "", err)
+	}
+	need := 0
+	if kind == Repeated {
+		need = p.TypeSize
+	}
+	switch {
+	case kind < Zeros || kind > Uninit:
+		err = fmt.Errorf("%w: special value %d", ErrParam, int(kind))
+	case nbytes > maxBuffer:
+		err = fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, nbytes, maxBuffer)
+	case nbytes <= 0 || nbytes%p.TypeSize != 0:
+		err = fmt.Errorf("%w: %d bytes of data, want a positive multiple of the type size %d", ErrSize, nbytes, p.TypeSize)
+	case len(value) != need:
+		err = fmt.Errorf("%w: %d bytes of value, want %d", ErrSize, len(value), need)
+	case kind == NaNs && p.TypeSize != 4 && p.TypeSize != 8:
+		err = fmt.Errorf("%w: TypeSize = %d, want 4 or 8 for NaN", ErrParam, p.TypeSize)
+	}
+	if err != nil {
+		return nil, refused(op, "", err)
+	}
+	dst := make([]byte, headerLength+need)
+	params := p.toC()
+	var cerr C.goblosc2_err_t
+	n := C.goblosc2_special(&cerr, &params, C.int32_t(kind), C.int32_t(nbytes), (*C.uint8_t)(unsafe.SliceData(value)),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
+	if n < 0 {
+		return nil, failed(op, "", &cerr)
+	}
+	return dst[:n], nil
+}

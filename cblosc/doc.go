@@ -1,0 +1,50 @@
+// Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks,
+// metalayers and n-dimensional arrays (b2nd, and Caterva for reading). It adds no
+// policy: a method is one call of the library, checked before and explained after.
+//
+// # What
+//
+// A chunk is a compressed buffer with a header; [Compressor] makes chunks and
+// [Decompressor] reads them. A super-chunk ([SChunk]) is a sequence of chunks of
+// one size, in memory, in one file (a contiguous frame), or in a directory with
+// one file a chunk (a sparse frame). An [Array] is a super-chunk whose chunks and
+// blocks tile n dimensions. Metalayers ([Metalayers]) are named bytes beside the
+// chunks.
+//
+// # Memory
+//
+// Compressor, Decompressor, Pool, SChunk and Array own memory of C and, on disk,
+// nothing else: the library opens the file for each call. Close gives the memory
+// back; a second Close and every method after it returns [ErrClosed]. An owner that
+// is dropped without Close is freed when the garbage collector finds it; with the
+// build tag "invariants" it is reported, with the stack that created it, and not
+// freed. Slices passed to a method are used during the call only, slices returned
+// belong to the caller.
+//
+// # Concurrency
+//
+// Every type is safe for concurrent use, because the library is not: two calls on
+// one handle are never in C at once, the second waits. Different handles run in
+// parallel. To compress or decompress on many goroutines take one context each,
+// from a [Pool]. Contexts use one thread unless [CParams.Threads] says otherwise;
+// with more than one, compressed bytes differ from run to run.
+//
+// # Errors
+//
+// Everything that fails returns an [*Error] with the operation and the path. Test
+// it with errors.Is and the Err variables of this package, [fs.ErrNotExist],
+// [fs.ErrPermission], [errors.ErrUnsupported], and the sentinels of package format
+// for bytes that are wrong. Sizes, ranges and parameters are checked in Go before
+// the library is called, and so is everything that comes from outside: chunk
+// headers, frames and their chunks are parsed by the packages under format first,
+// because the library crashes on some of them and for others starts a program.
+// The table [Defects] names each guard.
+//
+// # C version
+//
+// C-Blosc2 2.17 to 3.3. The library reads some environment variables when a
+// context is made: BLOSC_CLEVEL, BLOSC_SHUFFLE, BLOSC_DELTA, BLOSC_TYPESIZE,
+// BLOSC_COMPRESSOR, BLOSC_BLOCKSIZE, BLOSC_NTHREADS, BLOSC_SPLITMODE override the
+// parameters given here, and BTUNE_TRADEOFF asks for a tuner that is not linked. A
+// program that needs exact bytes keeps them unset.
+package cblosc

@@ -1,0 +1,136 @@
+// What can go wrong, in three layers: a sentinel to test for, the code of the
+// library, and the struct that carries them with the operation and the path.
+
+package cblosc
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// What a caller can act on.
+var (
+	// ErrClosed means that the owner was closed before.
+	ErrClosed = fmt.Errorf("cblosc: closed: %w", fs.ErrClosed)
+	// ErrBroken means that an earlier write through this owner failed half-way;
+	// what is stored is unknown until it is opened again.
+	ErrBroken = errors.New("cblosc: an earlier write failed, open it again")
+	// ErrSize means that a buffer has the wrong length; the message has both sizes.
+	ErrSize = errors.New("cblosc: wrong buffer size")
+	// ErrRegion means that a region, chunk or item is not inside what is there.
+	ErrRegion = errors.New("cblosc: outside")
+	// ErrParam means that a parameter is not one the library can take.
+	ErrParam = errors.New("cblosc: bad parameter")
+	// ErrLimit means that a limit of the library is exceeded: 2 GiB a chunk, 16
+	// metalayers of each kind, 31 bytes a name.
+	ErrLimit = errors.New("cblosc: limit of the library exceeded")
+	// ErrNotFound means that there is no metalayer of that name.
+	ErrNotFound = errors.New("cblosc: no such metalayer")
+	// ErrExists means that the file, directory or metalayer is already there.
+	ErrExists = fmt.Errorf("cblosc: already there: %w", fs.ErrExist)
+	// ErrFormat means that the bytes are not a valid chunk, frame or array. The
+	// chain holds a *format.Error that says where.
+	ErrFormat = errors.New("cblosc: invalid")
+)
+
+// Code is a result of the library (BLOSC2_ERROR_*); as an error it matches
+// [fs.ErrNotExist] where the code says so.
+type Code int32
+
+// Codes that this package, or a caller that looks behind a sentinel, tells apart.
+const (
+	CodeFailure       Code = C.BLOSC2_ERROR_FAILURE
+	CodeData          Code = C.BLOSC2_ERROR_DATA
+	CodeMemory        Code = C.BLOSC2_ERROR_MEMORY_ALLOC
+	CodeReadBuffer    Code = C.BLOSC2_ERROR_READ_BUFFER
+	CodeWriteBuffer   Code = C.BLOSC2_ERROR_WRITE_BUFFER
+	CodeCodecSupport  Code = C.BLOSC2_ERROR_CODEC_SUPPORT
+	CodeVersion       Code = C.BLOSC2_ERROR_VERSION_SUPPORT
+	CodeInvalidHeader Code = C.BLOSC2_ERROR_INVALID_HEADER
+	CodeInvalidParam  Code = C.BLOSC2_ERROR_INVALID_PARAM
+	CodeNotFound      Code = C.BLOSC2_ERROR_NOT_FOUND
+)
+
+// Error is the library's own text and the number.
+func (c Code) Error() string {
+	text := C.GoString(C.goblosc2_error_text(C.int32_t(c)))
+	return fmt.Sprintf("%s (%d)", strings.ToLower(text[:1])+text[1:], int32(c))
+}
+
+// Is lets errors.Is see what the code means for a caller.
+func (c Code) Is(target error) bool {
+	switch c {
+	case CodeData, CodeInvalidHeader, CodeReadBuffer:
+		return target == ErrFormat
+	case CodeVersion, CodeCodecSupport:
+		return target == errors.ErrUnsupported
+	case CodeInvalidParam:
+		return target == ErrParam
+	case CodeNotFound:
+		return target == ErrNotFound
+	}
+	return false
+}
+
+// Error reports a failed call: of the library if Code is set, else of the checks
+// before it.
+type Error struct {
+	Op   string // "compress", "open", "read region", …
+	Path string // file or directory, "" in memory
+	Code Code   // the library's result, 0 if it was not called
+	Call string // the library's function, "" if it was not called
+	Err  error  // the Go-side cause; with a Code the errno behind it, or nil
+}
+
+// Error names the operation, the path and the cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("cblosc: ")
+	b.WriteString(e.Op)
+	if e.Path != "" {
+		b.WriteString(" " + e.Path)
+	}
+	b.WriteString(": ")
+	if e.Code == 0 {
+		b.WriteString(strings.TrimPrefix(e.Err.Error(), "cblosc: "))
+		return b.String()
+	}
+	b.WriteString(e.Code.Error())
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Call != "" {
+		fmt.Fprintf(&b, " (%s)", e.Call)
+	}
+	return b.String()
+}
+
+// Unwrap gives errors.Is the code and the cause.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, 0, 2)
+	if e.Code != 0 {
+		errs = append(errs, e.Code)
+	}
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	return errs
+}
+
+// refused is an Error of a check of ours: nothing was called, nothing has changed.
+func refused(op, path string, err error) error { return &Error{Op: op, Path: path, Err: err} }
+
+// failed is an Error of the library.
+func failed(op, path string, cerr *C.goblosc2_err_t) error {
+	e := &Error{Op: op, Path: path, Code: Code(cerr.code), Call: C.GoString(cerr.call)}
+	if cerr.sys != 0 {
+		e.Err = syscall.Errno(cerr.sys)
+	}
+	return e
+}

@@ -1,0 +1,440 @@
+// Super-chunks: sequences of chunks of one size.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_schunk_new
+// #cgo nocallback goblosc2_schunk_new
+// #cgo noescape goblosc2_schunk_open
+// #cgo nocallback goblosc2_schunk_open
+// #cgo noescape goblosc2_schunk_from_bytes
+// #cgo nocallback goblosc2_schunk_from_bytes
+// #cgo noescape goblosc2_schunk_to_bytes
+// #cgo nocallback goblosc2_schunk_to_bytes
+// #cgo noescape goblosc2_schunk_cparams
+// #cgo nocallback goblosc2_schunk_cparams
+// #cgo noescape goblosc2_schunk_append
+// #cgo nocallback goblosc2_schunk_append
+// #cgo noescape goblosc2_schunk_put_chunk
+// #cgo nocallback goblosc2_schunk_put_chunk
+// #cgo noescape goblosc2_schunk_delete_chunk
+// #cgo nocallback goblosc2_schunk_delete_chunk
+// #cgo noescape goblosc2_schunk_get_chunk
+// #cgo nocallback goblosc2_schunk_get_chunk
+// #cgo noescape goblosc2_schunk_decompress
+// #cgo nocallback goblosc2_schunk_decompress
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data; the
+// last may hold fewer. The size is that of the first chunk put in.
+type SChunk struct {
+	h       *handle
+	path    string
+	framed  bool // contiguous or on disk: fixed metalayers come before the first chunk
+	array   bool // the chunks tile an Array
+	block   int  // of an Array: bytes in a block, padding included
+	facts   C.goblosc2_facts_t
+	pending *pending // chunks of the file that are not checked yet
+}
+
+// CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
+// s.Contiguous, or as a directory with one file for each chunk. Nothing is
+// overwritten.
+//
+// It returns ErrParam, ErrExists, fs.ErrNotExist if the parent directory is
+// missing, or an *Error from the library.
+func CreateSChunk(s Storage) (*SChunk, error) {
+	const op = "create"
+	path, err := s.place()
+	if err != nil {
+		return nil, refused(op, s.Path, err)
+	}
+	p, _ := s.CParams.orDefault()
+	d, _ := s.DParams.orDefault()
+	params := p.toC()
+	sc := &SChunk{path: path, framed: s.Contiguous || path != ""}
+	var cerr C.goblosc2_err_t
+	var c *C.goblosc2_handle_t
+	if C.goblosc2_schunk_new(&cerr, cPath(path), cBool(s.Contiguous), &params, C.int32_t(d.Threads), &c, &sc.facts) < 0 {
+		return nil, failedCreate(op, path, &cerr)
+	}
+	sc.h = own(c, "SChunk", path)
+	return sc, nil
+}
+
+// place validates s and returns the path for the library, in a form that it does
+// not change, after making sure that there is nothing at it and a directory above.
+func (s *Storage) place() (string, error) {
+	if err := s.Validate(); err != nil || s.Path == "" {
+		return "", err
+	}
+	path := filepath.Clean(s.Path)
+	if _, err := os.Lstat(path); err == nil {
+		return "", ErrExists
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%w: %s is not a directory", ErrParam, filepath.Dir(path))
+	}
+	return path, nil
+}
+
+// failedCreate reports a failed creation and removes what it left at path.
+func failedCreate(op, path string, cerr *C.goblosc2_err_t) error {
+	err := failed(op, path, cerr)
+	if path == "" {
+		return err
+	}
+	return errors.Join(err, os.RemoveAll(path))
+}
+
+// AppendBuffer compresses src and appends it as one chunk
+// (blosc2_schunk_append_buffer).
+//
+// src must hold ChunkSize bytes; the first chunk sets that size and the last may
+// be shorter, after which nothing can be appended.
+//
+// It returns ErrSize, ErrLimit, errors.ErrUnsupported for the chunks of an Array,
+// ErrClosed, ErrBroken, or an *Error from the library.
+func (s *SChunk) AppendBuffer(src []byte) error {
+	const op = "append buffer"
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.canAppend(len(src)); err != nil {
+		return refused(op, s.path, err)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	s.pending.insert(int64(s.facts.nchunks) - 1)
+	return nil
+}
+
+// canAppend says whether a chunk of n bytes of data may come last.
+func (s *SChunk) canAppend(n int) error {
+	size := int(s.facts.chunksize)
+	switch {
+	case s.array:
+		return fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
+	case n > maxBuffer:
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, n, maxBuffer)
+	case n == 0 || n%int(s.facts.typesize) != 0:
+		// Zeros of such a length could be written to a frame but not read back.
+		return fmt.Errorf("%w: %d bytes, want a positive multiple of the type size %d", ErrSize, n, s.facts.typesize)
+	case size > 0 && n > size:
+		return fmt.Errorf("%w: %d bytes, a chunk holds %d", ErrSize, n, size)
+	case size > 0 && s.facts.nbytes%C.int64_t(size) != 0:
+		return fmt.Errorf("%w: %d bytes after a last chunk of %d, not %d", ErrSize, n, int(s.facts.nbytes)%size, size)
+	}
+	return nil
+}
+
+// AppendChunk appends a compressed chunk as it is (blosc2_schunk_append_chunk).
+// The chunk is checked down to its streams first. Besides the errors of
+// AppendBuffer it returns ErrFormat, and errors.ErrUnsupported for a chunk of
+// Blosc1, which a frame would store and not read back.
+func (s *SChunk) AppendChunk(b []byte) error {
+	const op = "append chunk"
+	h, err := checkForSChunk(b)
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.canAppend(int(h.NBytes)); err != nil {
+		return refused(op, s.path, err)
+	}
+	return s.putLocked(op, C.GOBLOSC2_APPEND, int64(s.facts.nchunks), b)
+}
+
+// InsertChunk inserts a compressed chunk before chunk i
+// (blosc2_schunk_insert_chunk). i = NumChunks appends. Its errors are those of
+// AppendChunk, and ErrRegion.
+func (s *SChunk) InsertChunk(i int64, b []byte) error {
+	const op = "insert chunk"
+	h, err := checkForSChunk(b)
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	n := int64(s.facts.nchunks)
+	switch {
+	case i < 0 || i > n:
+		err = fmt.Errorf("%w: position %d among %d chunks", ErrRegion, i, n)
+	case i == n:
+		err = s.canAppend(int(h.NBytes))
+	case s.array:
+		err = s.canAppend(int(h.NBytes))
+	case int(h.NBytes) != int(s.facts.chunksize):
+		err = fmt.Errorf("%w: a chunk of %d bytes of data between chunks of %d", ErrSize, h.NBytes, s.facts.chunksize)
+	}
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if i == n {
+		return s.putLocked(op, C.GOBLOSC2_APPEND, i, b)
+	}
+	return s.putLocked(op, C.GOBLOSC2_INSERT, i, b)
+}
+
+// UpdateChunk puts a compressed chunk in the place of chunk i
+// (blosc2_schunk_update_chunk). It must hold as much data; the last chunk may
+// become any size up to ChunkSize. In a contiguous frame the old chunk's bytes
+// stay in the file. Its errors are those of AppendChunk, and ErrRegion.
+func (s *SChunk) UpdateChunk(i int64, b []byte) error {
+	const op = "update chunk"
+	h, err := checkForSChunk(b)
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.checkIndex(i); err != nil {
+		return refused(op, s.path, err)
+	}
+	size, n := int(s.facts.chunksize), int(h.NBytes)
+	last := i == int64(s.facts.nchunks)-1 && !s.array
+	switch {
+	case n != size && !(last && n > 0 && n < size && n%int(s.facts.typesize) == 0):
+		err = fmt.Errorf("%w: a chunk of %d bytes of data for one of %d", ErrSize, n, s.chunkLen(i))
+	case s.array && int(h.BlockSize) != s.block:
+		err = fmt.Errorf("%w: blocks of %d bytes, the array's have %d", ErrSize, h.BlockSize, s.block)
+	default:
+		err = s.checkStored(i, i+1) // the library reads the old chunk
+	}
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	return s.putLocked(op, C.GOBLOSC2_UPDATE, i, b)
+}
+
+func (s *SChunk) putLocked(op string, how int, i int64, b []byte) error {
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	if how == C.GOBLOSC2_UPDATE {
+		s.pending.done(i)
+	} else {
+		s.pending.insert(i)
+	}
+	return nil
+}
+
+// DeleteChunk removes chunk i (blosc2_schunk_delete_chunk). In a contiguous frame
+// its bytes stay in the file.
+func (s *SChunk) DeleteChunk(i int64) error {
+	const op = "delete chunk"
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	err := s.checkIndex(i)
+	if err == nil && s.array {
+		err = fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
+	}
+	if err == nil {
+		err = s.checkStored(i, i+1) // the library reads it
+	}
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_delete_chunk(&cerr, s.h.c, C.int64_t(i), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	s.pending.remove(i)
+	return nil
+}
+
+// Chunk returns a copy of the compressed bytes of chunk i
+// (blosc2_schunk_get_chunk).
+func (s *SChunk) Chunk(i int64) ([]byte, error) {
+	const op = "read chunk"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.checkStored(i, i+1); err != nil {
+		return nil, refused(op, s.path, err)
+	}
+	var cerr C.goblosc2_err_t
+	var p *C.uint8_t
+	var owned C.int32_t
+	n := C.goblosc2_schunk_get_chunk(&cerr, s.h.c, C.int64_t(i), &p, &owned)
+	if n < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return takeBytes(p, C.int64_t(n), owned != 0), nil
+}
+
+// DecompressChunk decompresses chunk i into dst and returns the bytes of its data
+// (blosc2_schunk_decompress_chunk). dst may be longer than the data.
+//
+// It returns ErrRegion, ErrSize if dst is shorter than the data, ErrFormat if the
+// stored chunk is not valid, ErrClosed, ErrBroken, or an *Error from the library.
+func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
+	const op = "decompress chunk"
+	if err := s.h.lock(op); err != nil {
+		return 0, err
+	}
+	defer s.h.mu.Unlock()
+	err := s.checkStored(i, i+1)
+	want := s.chunkLen(i)
+	if err == nil && len(dst) < want {
+		err = fmt.Errorf("%w: %d bytes, chunk %d holds %d", ErrSize, len(dst), i, want)
+	}
+	if err != nil {
+		return 0, refused(op, s.path, err)
+	}
+	var cerr C.goblosc2_err_t
+	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(want))
+	if n < 0 {
+		return 0, failed(op, s.path, &cerr)
+	}
+	return int(n), nil
+}
+
+// checkForSChunk checks a chunk from outside down to its streams, because the
+// library reads it back by the faster way that trusts them.
+func checkForSChunk(b []byte) (chunk.Header, error) {
+	h, err := chunk.ParseHeader(b)
+	switch {
+	case err != nil:
+		return h, invalid(err)
+	case !h.Extended:
+		return h, fmt.Errorf("%w: a chunk of Blosc1 in a super-chunk, compress it again", errors.ErrUnsupported)
+	}
+	if err := chunk.Check(b); err != nil {
+		return h, invalid(err)
+	}
+	return h, nil
+}
+
+func (s *SChunk) checkIndex(i int64) error {
+	if n := int64(s.facts.nchunks); i < 0 || i >= n {
+		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, n)
+	}
+	return nil
+}
+
+// chunkLen returns the bytes of data in chunk i.
+func (s *SChunk) chunkLen(i int64) int {
+	rest := int64(s.facts.nbytes) - i*int64(s.facts.chunksize)
+	return int(min(rest, int64(s.facts.chunksize)))
+}
+
+// NumChunks returns the number of chunks.
+func (s *SChunk) NumChunks() int64 { return int64(s.read().nchunks) }
+
+// NBytes returns the bytes of all data.
+func (s *SChunk) NBytes() int64 { return int64(s.read().nbytes) }
+
+// CBytes returns the bytes of all chunks, compressed, as the library counts them.
+func (s *SChunk) CBytes() int64 { return int64(s.read().cbytes) }
+
+// ChunkSize returns the bytes of data in a chunk, 0 if there was no chunk yet.
+func (s *SChunk) ChunkSize() int { return max(int(s.read().chunksize), 0) }
+
+// TypeSize returns the bytes of an element.
+func (s *SChunk) TypeSize() int { return int(s.read().typesize) }
+
+// Path returns the file or directory, "" for memory.
+func (s *SChunk) Path() string { return s.path }
+
+func (s *SChunk) read() C.goblosc2_facts_t {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	return s.facts
+}
+
+// CParams returns the parameters that new chunks are compressed with
+// (blosc2_schunk_get_cparams). A file does not store Threads.
+func (s *SChunk) CParams() (*CParams, error) {
+	const op = "read parameters"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	var p C.goblosc2_cparams_t
+	if C.goblosc2_schunk_cparams(&cerr, s.h.c, &p) < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return fromC(&p), nil
+}
+
+// Bytes returns the super-chunk as a contiguous frame (blosc2_schunk_to_buffer):
+// what a file of it would hold.
+func (s *SChunk) Bytes() ([]byte, error) {
+	const op = "to bytes"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.checkStored(0, int64(s.facts.nchunks)); err != nil {
+		return nil, refused(op, s.path, err)
+	}
+	var cerr C.goblosc2_err_t
+	var p *C.uint8_t
+	var n C.int64_t
+	var owned C.int32_t
+	if C.goblosc2_schunk_to_bytes(&cerr, s.h.c, &p, &n, &owned) < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return takeBytes(p, n, owned != 0), nil
+}
+
+// Close frees the super-chunk (blosc2_schunk_free). What is on disk was written by
+// each call before. A second Close returns ErrClosed.
+func (s *SChunk) Close() error { return s.h.close() }
+
+// takeBytes copies n bytes of C memory and frees them if the library gave them away.
+func takeBytes(p *C.uint8_t, n C.int64_t, owned bool) []byte {
+	b := append([]byte(nil), unsafe.Slice((*byte)(p), int(n))...)
+	if owned {
+		C.goblosc2_release(unsafe.Pointer(p))
+	}
+	return b
+}
+
+// cPath lends path to one call; the library takes NULL for memory.
+func cPath(path string) *C.char {
+	if path == "" {
+		return nil
+	}
+	return cString(path)
+}
+
+func cBool(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
