@@ -8,12 +8,13 @@ src=$1 obj=$2 stage=$3
 
 szip=OFF
 [[ -e $stage/lib/libsz.a ]] && szip=ON
-cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE= \
+cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DHDF5_BUILD_EXAMPLES=OFF \
     -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_FORTRAN=OFF -DHDF5_BUILD_JAVA=OFF \
     -DHDF5_BUILD_HL_LIB=ON -DHDF5_BUILD_TOOLS=ON \
     -DHDF5_ENABLE_Z_LIB_SUPPORT=ON -DZLIB_LIBRARY="$stage/lib/libz.a" -DZLIB_INCLUDE_DIR="$stage/include" \
     -DHDF5_ENABLE_SZIP_SUPPORT=$szip -DHDF5_ENABLE_SZIP_ENCODING=$szip -DSZIP_DIR="$stage/cmake" \
-    -DHDF5_ENABLE_DIRECT_VFD=ON -DHDF5_ENABLE_EMBEDDED_LIBINFO=OFF
+    -DHDF5_ENABLE_DIRECT_VFD=ON
+cp "$src/src/H5build_settings.off.c.in" "$obj/src/H5build_settings.c" # the other one names this folder
 cmake --build "$obj" --parallel "$JOBS" --target install

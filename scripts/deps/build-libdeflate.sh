@@ -5,7 +5,7 @@
 set -euo pipefail
 src=$1 obj=$2 stage=$3
 
-cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE= \
+cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DLIBDEFLATE_BUILD_SHARED_LIB=OFF -DLIBDEFLATE_BUILD_GZIP=OFF
 cmake --build "$obj" --parallel "$JOBS"
 cp "$obj/libdeflate.a" "$stage/lib"

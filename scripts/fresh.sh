@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# fresh.sh [SUITE ...] [-- TARGET ...]
+# Proves that Go and make are all that a bare Debian needs. For each suite (default: bookworm trixie) a
+# minimal system is made with debootstrap in .fresh/<suite>; a clean clone of HEAD, this machine's Go
+# toolchain and make go in; then `make TARGET` runs there (default: demo, then test), and a table of
+# times is printed. Needs root. What the machine has and a bare one must get from somewhere is passed
+# on: apt's archive and settings, name resolution, certificates and proxy variables, and Go's own
+# settings of where modules come from; modules and build results themselves are not.
+# Logs: .fresh/<suite>.log
+set -euo pipefail
+here=$(dirname "$0")
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that called us
+
+suites=() targets=()
+while (($#)); do
+    [[ $1 == -- ]] && { shift; targets=("$@"); break; }
+    suites+=("$1")
+    shift
+done
+((${#suites[@]})) || suites=(bookworm trixie)
+((${#targets[@]})) || targets=(demo test)
+
+((EUID == 0)) || die "debootstrap and chroot need root; run: sudo make fresh"
+need debootstrap:debootstrap git:git unshare:util-linux
+archive=$(mirror)
+[[ $archive ]] || die "no Debian archive in apt's configuration; set DEBIAN_MIRROR"
+goroot=$(go env GOROOT)
+base=$root/.fresh
+mkdir -p "$base/cache"
+
+# bare SUITE makes the minimal system with make and Go in it. (One chain: errexit is off in a function
+# whose result is looked at.)
+bare() {
+    local folder=$base/$1
+    rm -rf "$folder" && # no mounts to cross: they live in a namespace that ended with its run
+        debootstrap --variant=minbase --cache-dir="$base/cache" "$1" "$folder" "$archive" &&
+        printf 'deb %s %s main\n' "$archive" "$1" >"$folder/etc/apt/sources.list" &&
+        apt-config dump Acquire >"$folder/etc/apt/apt.conf.d/90host" &&
+        cp -R /etc/apt/auth.conf.d "$folder/etc/apt/" &&
+        chroot "$folder" apt-get update &&
+        chroot "$folder" apt-get install --yes --no-install-recommends make &&
+        cp -RL --reflink=auto "$goroot" "$folder/usr/local/go" &&
+        git clone --no-hardlinks "$root" "$folder/src"
+}
+
+# certificates prints this machine's bundle of certificate authorities, with those of a proxy of ours.
+certificates() {
+    local file
+    for file in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt; do
+        [[ -s $file ]] && { cat "$file"; return; }
+    done
+}
+
+# inside SUITE COMMAND ... runs a command in the system's /src. Its mounts live in a namespace of their
+# own, so that nothing is left mounted, however this ends.
+inside() {
+    local folder=$base/$1 name environment=(
+        HOME=/root LANG=C.UTF-8
+        PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        GOTOOLCHAIN=local GOMODCACHE=/root/go/pkg/mod GOCACHE=/root/.cache/go-build
+    )
+    for name in GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB GOINSECURE GOFLAGS; do
+        environment+=("$name=$(go env "$name")")
+    done
+    for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY JOBS; do
+        [[ -z ${!name:-} ]] || environment+=("$name=${!name}")
+    done
+    if certificates >"$folder/root/certificates.crt" && [[ -s $folder/root/certificates.crt ]]; then
+        environment+=(SSL_CERT_FILE=/root/certificates.crt)
+    fi
+    for name in /etc/resolv.conf /etc/hosts; do
+        [[ ! -e $name ]] || cp -L "$name" "$folder$name"
+    done
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    unshare --mount --propagation private bash -euc '
+        folder=$1; shift
+        mount -t proc proc "$folder/proc"
+        mount -t tmpfs tmpfs "$folder/dev/shm"
+        exec chroot "$folder" env --ignore-environment --chdir=/src "$@"
+    ' inside "$folder" "${environment[@]}" "${@:2}"
+}
+
+# timed NAME COMMAND ... runs a command with its output in the log and notes how it ended and when.
+table=()
+timed() {
+    local start=$SECONDS result=ok
+    say "$suite: $1"
+    "${@:2}" >>"$log" 2>&1 || result=FAILED
+    table+=("$(printf '%-10s %-16s %6d s  %s' "$suite" "$1" $((SECONDS - start)) "$result")")
+    [[ $result == ok ]]
+}
+
+failed=0
+for suite in "${suites[@]}"; do
+    log=$base/$suite.log
+    : >"$log"
+    timed "bare system" bare "$suite" || { failed=1; continue; }
+    for target in "${targets[@]}"; do
+        timed "make $target" inside "$suite" make "$target" || { failed=1; break; }
+    done
+done
+printf '%s\n' "${table[@]}"
+((failed == 0)) || die "failed; the logs: $base/<suite>.log"
