@@ -1,0 +1,169 @@
+// Whether shapes make sense, alone and in the frame they are found in.
+
+package b2nd
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Check reports the first thing in m that the library must not see: shapes of
+// different lengths, more dimensions than the metalayer can have, extents below
+// 0, chunks or blocks below 1, blocks larger than their chunk, a number of
+// elements, or of elements of a chunk, that leaves the range of the format, a
+// dtype with a zero byte. Along an axis of extent 0 chunks and blocks may be 0
+// too, as the library writes it. All are format.ErrCorrupt, but for too many
+// dimensions, which is format.ErrLimit.
+func (m Meta) Check() error {
+	n := len(m.Shape)
+	if len(m.Chunks) != n || len(m.Blocks) != n {
+		return m.bad("ndim", 2, fmt.Sprintf("%d, %d and %d", n, len(m.Chunks), len(m.Blocks)), "shapes of one length", format.ErrCorrupt)
+	}
+	limit := MaxDims
+	if m.Caterva {
+		limit = MaxCatervaDims
+	}
+	if n > limit {
+		return m.bad("ndim", 2, fmt.Sprint(n), fmt.Sprintf("at most %d", limit), format.ErrLimit)
+	}
+	if m.Version != Version {
+		return m.bad("version", 1, fmt.Sprint(m.Version), "0", format.ErrVersion)
+	}
+	for i := range n {
+		shape, chunk, block := m.Shape[i], m.Chunks[i], m.Blocks[i]
+		least := int32(1)
+		if shape == 0 {
+			least = 0
+		}
+		switch {
+		case shape < 0:
+			return m.bad(fmt.Sprintf("shape %d", i), m.shapeAt(i), fmt.Sprint(shape), "at least 0", format.ErrCorrupt)
+		case chunk < least:
+			return m.bad(fmt.Sprintf("chunkshape %d", i), m.chunkAt(i), fmt.Sprint(chunk), fmt.Sprintf("at least %d", least), format.ErrCorrupt)
+		case block < least || block > chunk || chunk > 0 && block == 0:
+			return m.bad(fmt.Sprintf("blockshape %d", i), m.blockAt(i), fmt.Sprint(block), fmt.Sprintf("%d to %d, the chunk", max(least, min(chunk, 1)), chunk), format.ErrCorrupt)
+		}
+	}
+	if _, ok := m.paddedItems(); !ok {
+		return m.bad("shape", m.shapeAt(0), fmt.Sprint(m.Shape), "fewer than 2^63 elements in whole chunks", format.ErrCorrupt)
+	}
+	if items, ok := m.chunkItems(); !ok || items > chunk.MaxNBytes {
+		return m.bad("chunkshape", m.chunkAt(0), fmt.Sprint(m.Chunks), fmt.Sprintf("at most %d elements in whole blocks", chunk.MaxNBytes), format.ErrCorrupt)
+	}
+	if m.DTypeFormat < 0 || m.Caterva && (m.DType != "" || m.DTypeFormat != 0) {
+		return m.bad("dtype_format", m.dtypeAt(), fmt.Sprintf("%d, dtype %q", m.DTypeFormat, m.DType), "0, and no dtype in Caterva", format.ErrCorrupt)
+	}
+	if i := strings.IndexByte(m.DType, 0); i >= 0 {
+		return m.bad("dtype", m.dtypeAt()+1, fmt.Sprintf("a zero byte at %d", i), "text", format.ErrCorrupt)
+	}
+	return nil
+}
+
+// CheckStorage reports whether m fits the frame it is found in: chunkSize bytes
+// per chunk must be the elements of a chunk in whole blocks, of typeSize bytes
+// each, and nbytes all chunks together. The library allocates by m and trusts the
+// chunks to fill it. Call it after Check.
+//
+// An array without elements has no chunks; then only nbytes is compared.
+func (m Meta) CheckStorage(typeSize, chunkSize int32, nbytes int64) error {
+	chunks := m.NumChunks()
+	items, _ := m.chunkItems()
+	hi, want := bits.Mul64(uint64(items), uint64(max(typeSize, 0)))
+	if hi != 0 || want > chunk.MaxNBytes {
+		return m.bad("chunkshape", m.chunkAt(0), fmt.Sprintf("%d elements of %d bytes", items, typeSize), fmt.Sprintf("at most %d bytes", chunk.MaxNBytes), format.ErrCorrupt)
+	}
+	if chunks > 0 && int64(want) != int64(chunkSize) {
+		return m.bad("chunkshape", m.chunkAt(0), fmt.Sprintf("%d elements of %d bytes", items, typeSize), fmt.Sprintf("the frame's chunk size, %d bytes", chunkSize), format.ErrCorrupt)
+	}
+	hi, total := bits.Mul64(uint64(chunks), want)
+	if hi != 0 || total > math.MaxInt64 || int64(total) != nbytes {
+		return m.bad("shape", m.shapeAt(0), fmt.Sprintf("%d chunks of %d bytes", chunks, want), fmt.Sprintf("the frame's %d bytes", nbytes), format.ErrCorrupt)
+	}
+	return nil
+}
+
+// NumChunks returns the number of chunks of the array, 1 for 0 dimensions and 0
+// if an extent is 0. It is meaningful after Check.
+func (m Meta) NumChunks() int64 {
+	n := int64(1)
+	for i, s := range m.Shape {
+		if s == 0 {
+			return 0
+		}
+		c := int64(max(m.Chunks[i], 1))
+		n *= (s-1)/c + 1
+	}
+	return n
+}
+
+// ChunkItems returns the elements a stored chunk holds: the chunk shape rounded
+// up to whole blocks along each axis. It is meaningful after Check.
+func (m Meta) ChunkItems() int64 {
+	n, _ := m.chunkItems()
+	return n
+}
+
+// chunkItems is ChunkItems; false means that the number does not fit.
+//
+// Along an axis of extent 0 the library does not round up to blocks.
+func (m Meta) chunkItems() (int64, bool) {
+	n, ok := int64(1), true
+	for i, c := range m.Chunks {
+		e := int64(c)
+		if m.Shape[i] != 0 {
+			e = roundUp(e, int64(m.Blocks[i]))
+		}
+		n, ok = mul(n, e, ok)
+	}
+	return n, ok
+}
+
+// paddedItems counts the elements of the array in whole chunks, as if extents of
+// 0 were 1: the library multiplies the others all the same.
+func (m Meta) paddedItems() (int64, bool) {
+	n, ok := int64(1), true
+	for i, s := range m.Shape {
+		if s == 0 {
+			continue
+		}
+		c := int64(m.Chunks[i])
+		n, ok = mul(n, (s-1)/c+1, ok)
+		n, ok = mul(n, c, ok)
+	}
+	return n, ok
+}
+
+// mul multiplies two numbers that are not negative; false means overflow, now or
+// before.
+func mul(a, b int64, ok bool) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if !ok || hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	return int64(lo), true
+}
+
+func roundUp(n, unit int64) int64 {
+	if unit <= 0 {
+		return n
+	}
+	return (n + unit - 1) / unit * unit
+}
+
+// bad builds the error about the bytes at offset.
+func (m Meta) bad(what string, offset int64, got, want string, err error) error {
+	return &format.Error{Format: errName(m.name()), What: what, Offset: offset, Got: got, Want: want, Err: err}
+}
+
+// Where the parts stand in the encoded metalayer: behind one byte each for the
+// array, the version and the number of dimensions, three arrays of n numbers of 9,
+// 5 and 5 bytes.
+func (m Meta) shapeAt(i int) int64 { return int64(4 + 9*i) }
+func (m Meta) chunkAt(i int) int64 { return int64(5 + 9*len(m.Shape) + 5*i) }
+func (m Meta) blockAt(i int) int64 { return int64(6 + 14*len(m.Shape) + 5*i) }
+func (m Meta) dtypeAt() int64      { return int64(6 + 19*len(m.Shape)) }
