@@ -1,0 +1,266 @@
+// The life of an output: pending, then committed or aborted.
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+)
+
+// ErrExists reports a target that is there and may not be replaced.
+var ErrExists error = existsError{}
+
+type existsError struct{}
+
+func (existsError) Error() string        { return "exists already" }
+func (existsError) Is(target error) bool { return target == fs.ErrExist }
+
+// Options say what Commit may do.
+type Options struct {
+	Overwrite bool // replace a target that is there
+}
+
+// Output is a file or directory in the making.
+type Output struct {
+	target, temp string
+	overwrite    bool
+
+	mu    sync.Mutex
+	state state
+}
+
+type state int
+
+const (
+	pending state = iota
+	committed
+	aborted
+)
+
+// unfinished are the outputs that AbortAll removes.
+var unfinished struct {
+	sync.Mutex
+	set map[*Output]bool
+}
+
+// serial tells the temporary names of one process apart.
+var serial atomic.Int64
+
+// nameMax is the longest name of a directory entry, in bytes (NAME_MAX).
+const nameMax = 255
+
+// Create starts an output that shall become target, whose directory must exist.
+// Nothing is created yet. A symbolic link at target counts as the target itself:
+// it is replaced, not followed.
+//
+// It returns ErrExists without Overwrite if target is there.
+func Create(target string, o Options) (*Output, error) {
+	dir, base := filepath.Split(filepath.Clean(target))
+	if base == "" || base == "." || base == ".." {
+		return nil, &fs.PathError{Op: "create", Path: target, Err: errors.New("not the name of a file")}
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".")); err != nil {
+		return nil, err
+	}
+	switch _, err := os.Lstat(target); {
+	case err == nil && !o.Overwrite:
+		return nil, &fs.PathError{Op: "create", Path: target, Err: ErrExists}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite}
+	for { // a killed process with our id may have left a name behind
+		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
+		out.temp = filepath.Join(dir, "."+base[:min(len(base), nameMax-1-len(suffix))]+suffix)
+		if _, err := os.Lstat(out.temp); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	if unfinished.set == nil {
+		unfinished.set = make(map[*Output]bool)
+	}
+	unfinished.set[out] = true
+	return out, nil
+}
+
+// Path is the temporary name. Whoever writes creates a file or directory there
+// and closes it before Commit.
+func (o *Output) Path() string { return o.temp }
+
+// Commit makes what is at Path durable and moves it to the target. A file or
+// directory that it replaces is gone afterwards; at every moment the target is
+// the old one or the new one, complete. A second Commit does nothing.
+//
+// After an error before the move the output is still pending, and Abort removes
+// it. An error after it, of syncing the parent or of removing what was
+// replaced, leaves the output committed.
+//
+// It returns ErrExists if a target without Overwrite has come up since Create,
+// errors.ErrUnsupported if a directory is to be replaced on a file system that
+// cannot exchange two names, and fs.ErrClosed after Abort.
+func (o *Output) Commit() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch o.state {
+	case committed:
+		return nil
+	case aborted:
+		return &fs.PathError{Op: "commit", Path: o.target, Err: fs.ErrClosed}
+	}
+	if err := syncTree(o.temp); err != nil {
+		return err
+	}
+	if err := o.move(); err != nil {
+		return err
+	}
+	o.finish(committed)
+	// After an exchange the temporary name holds what was replaced.
+	return errors.Join(syncDir(filepath.Dir(o.target)), os.RemoveAll(o.temp))
+}
+
+// Abort removes what is at Path. After Commit, or a second time, it does
+// nothing.
+func (o *Output) Abort() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.state != pending {
+		return nil
+	}
+	if err := os.RemoveAll(o.temp); err != nil {
+		return err
+	}
+	o.finish(aborted)
+	return nil
+}
+
+// AbortAll aborts every output that is neither committed nor aborted. A Commit
+// that is under way is waited for and stands.
+func AbortAll() error {
+	unfinished.Lock()
+	all := make([]*Output, 0, len(unfinished.set))
+	for o := range unfinished.set {
+		all = append(all, o)
+	}
+	unfinished.Unlock()
+	var errs []error
+	for _, o := range all {
+		errs = append(errs, o.Abort())
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Output) finish(s state) {
+	o.state = s
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	delete(unfinished.set, o)
+}
+
+// move puts the temporary in the target's place in one step.
+func (o *Output) move() error {
+	if !o.overwrite {
+		return moveNew(o.temp, o.target)
+	}
+	for {
+		old, err := os.Lstat(o.target)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = moveNew(o.temp, o.target); errors.Is(err, ErrExists) {
+				continue // it came up in between: replace it
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		made, err := os.Lstat(o.temp)
+		if err != nil {
+			return err
+		}
+		if !old.IsDir() && !made.IsDir() {
+			return os.Rename(o.temp, o.target)
+		}
+		// rename(2) replaces no directory that has entries.
+		if err = exchange(o.temp, o.target); errors.Is(err, fs.ErrNotExist) {
+			continue // it went away in between
+		}
+		return err
+	}
+}
+
+// moveNew moves temp to target, which must not exist, in one step.
+func moveNew(temp, target string) error {
+	err := renameNoReplace(temp, target)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = claim(temp, target)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return &fs.PathError{Op: "commit", Path: target, Err: ErrExists}
+	}
+	return err
+}
+
+// claim moves temp to target where the file system has no exclusive rename: a
+// second link, or an empty directory, is made at target only if nothing is
+// there, and then becomes the real thing.
+func claim(temp, target string) error {
+	info, err := os.Lstat(temp)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := os.Mkdir(target, info.Mode().Perm()); err != nil {
+			return err
+		}
+		if err := syscall.Rename(temp, target); err != nil { // os.Rename refuses a directory
+			return &os.LinkError{Op: "rename", Old: temp, New: target, Err: err}
+		}
+		return nil
+	}
+	if err := os.Link(temp, target); err != nil {
+		return err
+	}
+	return os.Remove(temp)
+}
+
+// syncTree makes a file, or a directory with all that is in it, durable.
+func syncTree(path string) error {
+	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return syncDir(path)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		return syncFile(path)
+	})
+}
+
+func syncFile(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Sync()
+}
+
+// syncDir makes the entries of a directory durable. Some file systems say
+// EINVAL: they have nothing to sync there.
+func syncDir(path string) error {
+	if err := syncFile(path); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil
+}

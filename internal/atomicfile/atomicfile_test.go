@@ -1,0 +1,336 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// names are the entries of a directory, temporaries included.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	out := []string{}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// makeAt makes a file or a directory tree at path.
+func makeAt(t *testing.T, path, text string, dir bool) {
+	t.Helper()
+	if !dir {
+		write(t, path, text)
+		return
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
+	write(t, filepath.Join(path, "a"), text)
+	write(t, filepath.Join(path, "sub", "b"), text)
+}
+
+func textAt(t *testing.T, path string, dir bool) string {
+	t.Helper()
+	if !dir {
+		return read(t, path)
+	}
+	require.Equal(t, []string{"a", "sub"}, names(t, path))
+	require.Equal(t, read(t, filepath.Join(path, "a")), read(t, filepath.Join(path, "sub", "b")))
+	return read(t, filepath.Join(path, "a"))
+}
+
+func TestCommit(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		root := t.TempDir()
+		target := filepath.Join(root, "x")
+		o, err := atomicfile.Create(target, atomicfile.Options{})
+		require.NoError(t, err)
+		require.Empty(t, names(t, root), "Create makes nothing")
+		require.Equal(t, root, filepath.Dir(o.Path()))
+		require.True(t, strings.HasPrefix(filepath.Base(o.Path()), fmt.Sprintf(".x.tmp-%d-", os.Getpid())), o.Path())
+		makeAt(t, o.Path(), "new", dir)
+		_, err = os.Lstat(target)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.NoError(t, o.Commit())
+		require.Equal(t, "new", textAt(t, target, dir))
+		require.Equal(t, []string{"x"}, names(t, root))
+		require.NoError(t, o.Commit())
+		require.NoError(t, o.Abort())
+		require.Equal(t, "new", textAt(t, target, dir))
+	}
+}
+
+func TestAbort(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		root := t.TempDir()
+		o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+		require.NoError(t, err)
+		makeAt(t, o.Path(), "new", dir)
+		require.NoError(t, o.Abort())
+		require.Empty(t, names(t, root))
+		require.NoError(t, o.Abort())
+		require.ErrorIs(t, o.Commit(), fs.ErrClosed)
+	}
+}
+
+func TestAbortOfNothing(t *testing.T) {
+	root := t.TempDir()
+	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	require.NoError(t, err)
+	require.NoError(t, o.Abort())
+	require.Empty(t, names(t, root))
+}
+
+func TestCommitOfNothing(t *testing.T) {
+	root := t.TempDir()
+	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	require.NoError(t, err)
+	require.ErrorIs(t, o.Commit(), fs.ErrNotExist)
+	makeAt(t, o.Path(), "late", false) // still pending
+	require.NoError(t, o.Commit())
+	require.Equal(t, "late", read(t, filepath.Join(root, "x")))
+}
+
+func TestExistingTargetIsRefusedAtCreate(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		root := t.TempDir()
+		target := filepath.Join(root, "x")
+		makeAt(t, target, "old", dir)
+		_, err := atomicfile.Create(target, atomicfile.Options{})
+		require.ErrorIs(t, err, atomicfile.ErrExists)
+		require.ErrorIs(t, err, fs.ErrExist)
+		require.ErrorContains(t, err, target)
+		require.Equal(t, "old", textAt(t, target, dir))
+	}
+	// A link to nothing is there too.
+	root := t.TempDir()
+	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "x")))
+	_, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	require.ErrorIs(t, err, atomicfile.ErrExists)
+}
+
+func TestExistingTargetIsRefusedAtCommit(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		for _, oldDir := range []bool{false, true} {
+			root := t.TempDir()
+			target := filepath.Join(root, "x")
+			o, err := atomicfile.Create(target, atomicfile.Options{})
+			require.NoError(t, err)
+			makeAt(t, o.Path(), "new", dir)
+			makeAt(t, target, "old", oldDir)
+			err = o.Commit()
+			require.ErrorIs(t, err, atomicfile.ErrExists)
+			require.ErrorIs(t, err, fs.ErrExist)
+			require.Equal(t, "old", textAt(t, target, oldDir))
+			require.NoError(t, o.Abort())
+			require.Equal(t, []string{"x"}, names(t, root))
+		}
+	}
+}
+
+func TestOverwrite(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		for _, old := range []string{"none", "file", "directory", "link"} {
+			root := t.TempDir()
+			target := filepath.Join(root, "x")
+			switch old {
+			case "file", "directory":
+				makeAt(t, target, "old", old == "directory")
+			case "link":
+				write(t, filepath.Join(root, "y"), "pointed at")
+				require.NoError(t, os.Symlink("y", target))
+			}
+			o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+			require.NoError(t, err)
+			makeAt(t, o.Path(), "new", dir)
+			require.NoError(t, o.Commit(), "%s to directory %v", old, dir)
+			require.Equal(t, "new", textAt(t, target, dir))
+			if old == "link" {
+				require.Equal(t, "pointed at", read(t, filepath.Join(root, "y")))
+				require.Equal(t, []string{"x", "y"}, names(t, root))
+			} else {
+				require.Equal(t, []string{"x"}, names(t, root))
+			}
+		}
+	}
+}
+
+func TestAbortKeepsWhatWasThere(t *testing.T) {
+	root := t.TempDir()
+	target := filepath.Join(root, "x")
+	write(t, target, "old")
+	o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+	require.NoError(t, err)
+	write(t, o.Path(), "half")
+	require.NoError(t, o.Abort())
+	require.Equal(t, "old", read(t, target))
+	require.Equal(t, []string{"x"}, names(t, root))
+}
+
+// Of many outputs for one target exactly one wins.
+func TestRaceForOneTarget(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		root := t.TempDir()
+		target := filepath.Join(root, "x")
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var won []string
+		var outs []*atomicfile.Output
+		for i := range 16 {
+			o, err := atomicfile.Create(target, atomicfile.Options{})
+			require.NoError(t, err)
+			makeAt(t, o.Path(), fmt.Sprint(i), dir)
+			outs = append(outs, o)
+		}
+		for i, o := range outs {
+			text := fmt.Sprint(i)
+			wg.Go(func() {
+				switch err := o.Commit(); {
+				case err == nil:
+					mu.Lock()
+					won = append(won, text)
+					mu.Unlock()
+				case !errors.Is(err, atomicfile.ErrExists):
+					t.Errorf("commit %d: %v", i, err)
+				}
+				if err := o.Abort(); err != nil {
+					t.Errorf("abort %d: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		require.Len(t, won, 1)
+		require.Equal(t, won[0], textAt(t, target, dir))
+		require.Equal(t, []string{"x"}, names(t, root))
+	}
+}
+
+// With Overwrite all of them win, one after the other, and the target is whole
+// whenever it is looked at.
+func TestOverwriteRace(t *testing.T) {
+	root := t.TempDir()
+	target := filepath.Join(root, "x")
+	makeAt(t, target, "first", true)
+	done := make(chan struct{})
+	var wg, look sync.WaitGroup
+	look.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := os.Lstat(target); err != nil {
+				t.Errorf("the target was gone: %v", err)
+				return
+			}
+		}
+	})
+	for i := range 8 {
+		o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+		require.NoError(t, err)
+		makeAt(t, o.Path(), fmt.Sprint(i), true)
+		wg.Go(func() {
+			if err := o.Commit(); err != nil {
+				t.Errorf("commit %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	close(done)
+	look.Wait()
+	textAt(t, target, true)
+	require.Equal(t, []string{"x"}, names(t, root))
+}
+
+func TestAbortAll(t *testing.T) {
+	root := t.TempDir()
+	var outs []*atomicfile.Output
+	for i := range 4 {
+		o, err := atomicfile.Create(filepath.Join(root, fmt.Sprint(i)), atomicfile.Options{})
+		require.NoError(t, err)
+		makeAt(t, o.Path(), "text", i%2 == 1)
+		outs = append(outs, o)
+	}
+	require.NoError(t, outs[0].Commit())
+	require.NoError(t, atomicfile.AbortAll())
+	require.Equal(t, []string{"0"}, names(t, root))
+	require.ErrorIs(t, outs[1].Commit(), fs.ErrClosed)
+	require.NoError(t, atomicfile.AbortAll())
+}
+
+func TestCreateErrors(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "file"), "")
+	_, err := atomicfile.Create(filepath.Join(root, "no", "x"), atomicfile.Options{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = atomicfile.Create(filepath.Join(root, "file", "x"), atomicfile.Options{})
+	require.Error(t, err)
+	for _, bad := range []string{"", ".", "..", "/"} {
+		_, err = atomicfile.Create(bad, atomicfile.Options{})
+		require.Error(t, err, "%q", bad)
+	}
+	_, err = atomicfile.Create(filepath.Join(root, strings.Repeat("n", 300)), atomicfile.Options{})
+	require.Error(t, err, "a name longer than the file system takes")
+}
+
+func TestLongNames(t *testing.T) {
+	root := t.TempDir()
+	target := filepath.Join(root, strings.Repeat("n", 255))
+	o, err := atomicfile.Create(target, atomicfile.Options{})
+	require.NoError(t, err)
+	write(t, o.Path(), "text")
+	require.NoError(t, o.Commit())
+	require.Equal(t, "text", read(t, target))
+}
+
+// A relative target is beside the working directory of Create and Commit.
+func TestRelativeTarget(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o, err := atomicfile.Create("x", atomicfile.Options{})
+	require.NoError(t, err)
+	write(t, o.Path(), "text")
+	require.NoError(t, o.Commit())
+	require.Equal(t, "text", read(t, "x"))
+}
+
+// Names left by a killed process with our id are not used again.
+func TestLeftoverNamesAreAvoided(t *testing.T) {
+	root := t.TempDir()
+	target := filepath.Join(root, "x")
+	first, err := atomicfile.Create(target, atomicfile.Options{})
+	require.NoError(t, err)
+	var n int
+	_, err = fmt.Sscanf(filepath.Base(first.Path()), fmt.Sprintf(".x.tmp-%d-%%d", os.Getpid()), &n)
+	require.NoError(t, err)
+	left := filepath.Join(root, fmt.Sprintf(".x.tmp-%d-%d", os.Getpid(), n+1))
+	write(t, left, "left")
+	second, err := atomicfile.Create(target, atomicfile.Options{})
+	require.NoError(t, err)
+	require.NotEqual(t, left, second.Path())
+	require.NoError(t, first.Abort())
+	require.NoError(t, second.Abort())
+	require.Equal(t, "left", read(t, left))
+}

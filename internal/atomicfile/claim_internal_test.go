@@ -1,0 +1,36 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The way for file systems without exclusive rename, which tests do not have at
+// hand, keeps the same promise.
+func TestClaim(t *testing.T) {
+	for _, dir := range []bool{false, true} {
+		root := t.TempDir()
+		temp, target := filepath.Join(root, "temp"), filepath.Join(root, "target")
+		make := func() {
+			if dir {
+				require.NoError(t, os.Mkdir(temp, 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(temp, "a"), []byte("new"), 0o644))
+			} else {
+				require.NoError(t, os.WriteFile(temp, []byte("new"), 0o644))
+			}
+		}
+		make()
+		require.NoError(t, claim(temp, target))
+		_, err := os.Lstat(temp)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		make()
+		require.ErrorIs(t, claim(temp, target), fs.ErrExist)
+		_, err = os.Lstat(temp)
+		require.NoError(t, err, "what was refused is still there")
+		require.ErrorIs(t, claim(filepath.Join(root, "none"), filepath.Join(root, "other")), fs.ErrNotExist)
+	}
+}

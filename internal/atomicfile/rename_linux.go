@@ -1,0 +1,35 @@
+// Linux moves names exclusively and exchanges them (renameat2).
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+func renameNoReplace(from, to string) error {
+	return renameat2(from, to, unix.RENAME_NOREPLACE)
+}
+
+func exchange(from, to string) error {
+	return renameat2(from, to, unix.RENAME_EXCHANGE)
+}
+
+// renameat2 returns errors.ErrUnsupported if kernel or file system lack the
+// flag; they say EINVAL or ENOSYS.
+func renameat2(from, to string, flag uint) error {
+	for {
+		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flag)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
+			err = errors.ErrUnsupported
+		}
+		return &os.LinkError{Op: "renameat2", Old: from, New: to, Err: err}
+	}
+}
