@@ -5,4 +5,4 @@ package cblosc
 // Without cgo there is no C-Blosc2 to bind. A stub would fail at run time, at
 // somebody else's desk; this fails at compile time and says why. Packages of
 // format/ and ndarray itself build without cgo.
-var _ = cblosc_needs_cgo__set_CGO_ENABLED_1_and_install_a_C_compiler
+type _ cblosc_needs_cgo__set_CGO_ENABLED_1_and_install_a_C_compiler
