@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Values of --color.
+const (
+	colorAuto   = "auto"
+	colorAlways = "always"
+	colorNever  = "never"
+)
+
+// paint writes one of the few colours the command uses. Data (names, numbers,
+// JSON) is never coloured: only headings, keys and the word before an error.
+type paint bool
+
+func (p paint) wrap(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p paint) heading(s string) string { return p.wrap("1", s) }
+func (p paint) failure(s string) string { return p.wrap("1;31", s) }
+func (p paint) notice(s string) string  { return p.wrap("33", s) }
+
+// colourful decides whether w gets colours. The flag comes first, then the
+// conventions of the environment: NO_COLOR off, CLICOLOR_FORCE on, TERM=dumb off.
+func colourful(flag string, w io.Writer, getenv func(string) string) paint {
+	switch flag {
+	case colorAlways:
+		return true
+	case colorNever:
+		return false
+	}
+	if getenv("NO_COLOR") != "" {
+		return false
+	}
+	if force := getenv("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
+	return paint(isTerminal(w) && getenv("TERM") != "dumb")
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,9 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// commands are the subcommands, in the order in which help lists them; help and
+// completion are cobra's own.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{a.versionCommand()}
+}

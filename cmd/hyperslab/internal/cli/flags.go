@@ -1,0 +1,64 @@
+package cli
+
+// Flags that several commands share.
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func jsonFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
+}
+
+// jobFlags are the flags of commands that go through a whole array.
+type jobFlags struct {
+	jobs     int
+	memory   string
+	progress string
+	quiet    bool
+}
+
+func (j *jobFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVarP(&j.jobs, "jobs", "j", 0, "workers; 0 means all cores")
+	f.StringVarP(&j.memory, "memory", "M", "128MiB", "bytes that the buffers of all workers may take together")
+	f.StringVar(&j.progress, "progress", progressAuto, "auto (a bar on a terminal), none, plain or json")
+	f.BoolVarP(&j.quiet, "quiet", "q", false, "no progress and no summary")
+}
+
+// check reads the flags and returns the memory bound in bytes.
+func (j *jobFlags) check() (memory int64, err error) {
+	if j.jobs < 0 {
+		return 0, usagef("-j %d: want 0 or more workers", j.jobs)
+	}
+	if err := oneOf("--progress", j.progress, progressAuto, progressNone, progressPlain, progressJSON); err != nil {
+		return 0, err
+	}
+	if j.quiet {
+		j.progress = progressNone
+	}
+	memory, err = parseBytes(j.memory)
+	switch {
+	case err != nil:
+		return 0, usagef("--memory: %w", err)
+	case memory < 1:
+		return 0, usagef("--memory %s: want at least one byte", j.memory)
+	}
+	return memory, nil
+}
+
+// attrFlags choose the attributes that are left out.
+type attrFlags struct {
+	names       []string
+	unsupported bool
+}
+
+func (x *attrFlags) add(cmd *cobra.Command, verb string) {
+	f := cmd.Flags()
+	f.StringArrayVar(&x.names, "exclude-attr", nil, verb+" the attribute with this `NAME`; may be given several times")
+	f.BoolVar(&x.unsupported, "exclude-unsupported", false, verb+" attributes whose type is not supported, whatever their names")
+}
+
+func joined(words []string) string { return strings.Join(words, ", ") }

@@ -1,0 +1,176 @@
+package cli
+
+// The JSON documents of --json: safe numbers, and a layout a person can read.
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// The schemas. The number goes up when a key changes its meaning or goes away; a
+// new key does not change it.
+const (
+	schemaInfo     = "hyperslab.info/1"
+	schemaLs       = "hyperslab.ls/1"
+	schemaConvert  = "hyperslab.convert/1"
+	schemaDiff     = "hyperslab.diff/1"
+	schemaVersion  = "hyperslab.version/1"
+	schemaProgress = "hyperslab.progress/1"
+)
+
+// maxExact is the largest integer up to which every integer is a float64, and
+// with that the largest that every JSON reader gets right.
+const maxExact = 1 << 53
+
+// jsonInt is written as a number up to ±2^53 and as a string beyond.
+type jsonInt int64
+
+// MarshalJSON implements json.Marshaler.
+func (n jsonInt) MarshalJSON() ([]byte, error) {
+	s := strconv.FormatInt(int64(n), 10)
+	if n > maxExact || n < -maxExact {
+		s = strconv.Quote(s)
+	}
+	return []byte(s), nil
+}
+
+// jsonFloat writes the shortest digits that read back as the same float64, and
+// the three values JSON has no number for as strings.
+type jsonFloat float64
+
+// MarshalJSON implements json.Marshaler.
+func (f jsonFloat) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 1):
+		return []byte(`"Infinity"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Infinity"`), nil
+	default:
+		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
+	}
+}
+
+// jsonShape is a shape; nil stands for "has none" and is written as null.
+func jsonShape(shape []int64) []jsonInt {
+	if shape == nil {
+		return nil
+	}
+	out := make([]jsonInt, len(shape))
+	for i, n := range shape {
+		out[i] = jsonInt(n)
+	}
+	return out
+}
+
+// shapeDoc is the shape of an array: [] for a scalar, null only for a null array.
+func shapeDoc(m ndarray.Meta) []jsonInt {
+	if m.Null {
+		return nil
+	}
+	return append([]jsonInt{}, jsonShape(m.Shape)...)
+}
+
+// seconds is a duration with the digits that mean something.
+func seconds(d time.Duration) jsonFloat {
+	return jsonFloat(math.Round(d.Seconds()*1e6) / 1e6)
+}
+
+// writeJSON writes one document. Objects and arrays that hold further objects or
+// arrays take a line for each member; an array of plain values stays on one line.
+func writeJSON(w io.Writer, doc any) error {
+	var compact bytes.Buffer
+	enc := json.NewEncoder(&compact)
+	enc.SetEscapeHTML(false) // file names and units keep their <, > and &
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	layout(&out, bytes.TrimSpace(compact.Bytes()), "")
+	out.WriteByte('\n')
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// layout copies the compact value src to out with line breaks.
+func layout(out *bytes.Buffer, src []byte, indent string) {
+	members := split(src)
+	nested := false
+	for _, m := range members {
+		nested = nested || src[0] == '{' || m[0] == '{' || m[0] == '['
+	}
+	if !nested {
+		out.Write(spaced(src, members))
+		return
+	}
+	inner := indent + "  "
+	out.WriteByte(src[0])
+	for i, m := range members {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString("\n" + inner)
+		if src[0] == '{' {
+			key := scalarEnd(m)
+			out.Write(m[:key])
+			out.WriteString(": ")
+			m = m[key+1:]
+		}
+		layout(out, m, inner)
+	}
+	out.WriteString("\n" + indent)
+	out.WriteByte(src[len(src)-1])
+}
+
+// spaced is a flat array with a space after each comma, or src itself.
+func spaced(src []byte, members [][]byte) []byte {
+	if len(members) < 2 {
+		return src
+	}
+	return append(append([]byte{'['}, bytes.Join(members, []byte(", "))...), ']')
+}
+
+// split returns the members of a compact object or array, nil for a scalar.
+func split(src []byte) [][]byte {
+	if src[0] != '{' && src[0] != '[' || len(src) == 2 {
+		return nil
+	}
+	var members [][]byte
+	depth, start := 0, 1
+	for i := 1; i < len(src)-1; i++ {
+		switch src[i] {
+		case '"':
+			i += scalarEnd(src[i:]) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				members = append(members, src[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(members, src[start:len(src)-1])
+}
+
+// scalarEnd is the length of the string that src starts with.
+func scalarEnd(src []byte) int {
+	for i := 1; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(src)
+}

@@ -1,0 +1,169 @@
+package cli
+
+// Progress of a long job, on standard error: a bar on a terminal, plain lines or
+// JSON lines when asked for, nothing at all while the job is short.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// Values of --progress.
+const (
+	progressAuto  = "auto"
+	progressNone  = "none"
+	progressPlain = "plain"
+	progressJSON  = "json"
+	progressBar   = "bar" // what auto means on a terminal; not a value of the flag
+)
+
+const (
+	progressDelay    = 500 * time.Millisecond // a job done by then shows nothing
+	progressInterval = time.Second            // between two lines
+)
+
+// meter shows how far one job is. Its methods may be called concurrently.
+type meter struct {
+	mode  string
+	w     io.Writer
+	label string
+	now   func() time.Time
+	start time.Time
+
+	mu    sync.Mutex
+	done  int64 // bytes of array data
+	total int64
+	last  time.Time // when the last line was written; zero: none yet
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+}
+
+// newMeter starts the clock. Mode auto is a bar if w is a terminal, else nothing.
+func newMeter(mode string, w io.Writer, label string, total int64, now func() time.Time) *meter {
+	if mode == progressAuto {
+		mode = progressNone
+		if isTerminal(w) {
+			mode = progressBar
+		}
+	}
+	return &meter{mode: mode, w: w, label: label, now: now, start: now(), total: total}
+}
+
+// update tells that done bytes of array data are through.
+func (m *meter) update(done int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done = max(m.done, done)
+	if m.mode == progressNone || m.elapsed() < progressDelay {
+		return
+	}
+	if m.mode == progressBar {
+		if m.bar == nil {
+			m.startBar()
+		}
+		m.bar.SetCurrent(m.done)
+		return
+	}
+	if now := m.now(); now.Sub(m.last) >= progressInterval {
+		m.last = now
+		m.line()
+	}
+}
+
+// finish takes the bar away, or writes the last line if there were lines.
+func (m *meter) finish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.bar != nil:
+		m.bar.Abort(true)
+		m.bars.Wait()
+	case !m.last.IsZero():
+		m.line()
+	}
+}
+
+// startBar makes the bar; it is drawn at once and redrawn by a goroutine of mpb.
+func (m *meter) startBar() {
+	m.bars = mpb.New(mpb.WithOutput(m.w))
+	bar := mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("█").Padding("░")
+	m.bar = m.bars.New(max(m.total, 1), bar,
+		mpb.BarRemoveOnComplete(),
+		mpb.BarWidth(30),
+		mpb.PrependDecorators(decor.Name(m.label+" "), decor.Percentage()),
+		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
+			return " " + progressText(s.Current, m.total, m.elapsed())
+		})),
+	)
+}
+
+func (m *meter) elapsed() time.Duration { return m.now().Sub(m.start) }
+
+// line writes one line; an error is not worth ending the job for.
+func (m *meter) line() {
+	elapsed := m.elapsed()
+	if m.mode == progressPlain {
+		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, elapsed))
+		return
+	}
+	b, err := json.Marshal(progressDoc{
+		Schema:     schemaProgress,
+		Seconds:    jsonFloat(math.Round(elapsed.Seconds()*1000) / 1000),
+		DoneBytes:  jsonInt(m.done),
+		TotalBytes: jsonInt(m.total),
+		MBPerS:     jsonFloat(rate(m.done, elapsed)),
+	})
+	if err == nil {
+		fmt.Fprintf(m.w, "%s\n", b)
+	}
+}
+
+// progressDoc is one line of --progress json.
+type progressDoc struct {
+	Schema     string    `json:"schema"`
+	Seconds    jsonFloat `json:"t"`
+	DoneBytes  jsonInt   `json:"done_bytes"`
+	TotalBytes jsonInt   `json:"total_bytes"`
+	MBPerS     jsonFloat `json:"mb_per_s"`
+}
+
+// progressText is "1.2 GiB / 2.6 GiB  310 MB/s  5s left".
+func progressText(done, total int64, elapsed time.Duration) string {
+	text := fmt.Sprintf("%s / %s  %s", iecBytes(done), iecBytes(total), rateText(done, elapsed))
+	if done > 0 && done < total {
+		left := time.Duration(float64(elapsed) * (1/share(done, total) - 1))
+		text += fmt.Sprintf("  %s left", left.Round(time.Second))
+	}
+	return text
+}
+
+func share(done, total int64) float64 {
+	if total <= 0 {
+		return 1
+	}
+	return float64(done) / float64(total)
+}
+
+// rate is in MB/s, 10^6 bytes of array data a second; 0 if no time has passed.
+func rate(n int64, elapsed time.Duration) float64 {
+	if elapsed <= 0 {
+		return 0
+	}
+	return math.Round(float64(n)/elapsed.Seconds()/1e4) / 100
+}
+
+func rateText(n int64, elapsed time.Duration) string {
+	switch r := rate(n, elapsed); {
+	case r >= 10:
+		return fmt.Sprintf("%.0f MB/s", r)
+	default:
+		return fmt.Sprintf("%.2g MB/s", r)
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+// app is what one call of Run shares between its parts.
+type app struct {
+	stdout, stderr io.Writer
+	color          string // --color
+	data, talk     paint  // colours of standard output and of standard error
+}
+
+// Run executes the command line args (without the program's name) and returns
+// the exit code; see the package comment for its values.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
+	root := a.root()
+	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.finish(ctx, cmd, err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hyperslab",
+		Short: "Look at, convert and compare arrays in Blosc2, Caterva and HDF5 files",
+		Long: `hyperslab looks at, converts and compares arrays in Blosc2 (b2nd), Caterva and HDF5 files.
+
+An array is addressed as FILE:/path inside HDF5, and as FILE where the file is the
+array. The format of an input is recognised by its content, never by its name.
+
+Standard output carries data, standard error everything else. Exit codes: 0 done or
+the same, 1 different, 2 wrong usage or impossible, 3 partly done, 4 refused to
+overwrite, 130 and 143 interrupted (temporary files are removed first).`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q%s", args[0], near(cmd, args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
+				return err
+			}
+			a.data = colourful(a.color, a.stdout, os.Getenv)
+			a.talk = colourful(a.color, a.stderr, os.Getenv)
+			return nil
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour of headings and messages: auto, always or never")
+	root.AddCommand(a.commands()...)
+	return root
+}
+
+// near suggests the commands whose names resemble word.
+func near(cmd *cobra.Command, word string) string {
+	if cmd.SuggestionsMinimumDistance == 0 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	names := cmd.SuggestionsFor(word)
+	if len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// finish reports err and turns it into the exit code.
+func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
+	cleanup := atomicfile.AbortAll() // nothing is pending unless the job was cut short
+	var sig *signalError
+	switch {
+	case errors.As(context.Cause(ctx), &sig):
+	case errors.Is(err, syscall.EPIPE): // the reader has gone, and the signal is on its way
+		sig = &signalError{syscall.SIGPIPE}
+	}
+	code := exitCode(err)
+	switch {
+	case sig != nil:
+		code = sig.code()
+		if sig.signal != syscall.SIGPIPE {
+			a.complain(cmd, fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig))
+		}
+	case err != nil:
+		var exit *exitError
+		if !errors.As(err, &exit) || exit.err != nil {
+			a.complain(cmd, err)
+		}
+	}
+	if cleanup != nil {
+		a.complain(cmd, fmt.Errorf("removing temporary files: %w", cleanup))
+		if code == exitOK {
+			code = exitCannot
+		}
+	}
+	return code
+}
+
+// complain writes "hyperslab COMMAND: what and where" and a line with what to do.
+func (a *app) complain(cmd *cobra.Command, err error) {
+	fmt.Fprintf(a.stderr, "%s %v\n", a.talk.failure(cmd.CommandPath()+":"), err)
+	if todo := advice(cmd, err); todo != "" {
+		fmt.Fprintf(a.stderr, "  %s\n", todo)
+	}
+}
+
+// note writes a line to standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}
+
+// oneOf checks a flag that takes one of a few words.
+func oneOf(flag, value string, words ...string) error {
+	for _, w := range words {
+		if value == w {
+			return nil
+		}
+	}
+	return usagef("%s %s: want %s", flag, value, strings.Join(words, ", "))
+}
+
+// arity checks the number of arguments against what the usage line names.
+func arity(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch n := len(args); {
+		case n < least:
+			return usagef("%d of %d arguments given: %s", n, least, cmd.UseLine())
+		case n > most:
+			return usagef("one argument too many, %q: %s", args[most], cmd.UseLine())
+		}
+		return nil
+	}
+}

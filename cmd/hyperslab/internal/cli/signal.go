@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+// signalError is the cause of a context that a signal cancelled.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string { return e.signal.String() }
+
+// code is the exit code by the shell's convention.
+func (e *signalError) code() int { return exitOnSignal + int(e.signal) }
+
+// withSignals returns a context that the first signal cancels, so that work
+// stops between two chunks and its temporary files go. A second signal does not
+// wait: it removes the temporaries and ends the process.
+//
+// SIGPIPE is among them because a closed standard error would otherwise end the
+// process in the middle of a conversion, leaving its temporary file. A signal
+// that the parent chose to ignore (nohup) stays ignored.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	received := make(chan os.Signal, 2)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+		if !signal.Ignored(s) {
+			signal.Notify(received, s)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-received:
+				cause := &signalError{s.(syscall.Signal)}
+				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
+					_ = atomicfile.AbortAll() // leaving in any case; nobody is left to tell
+					os.Exit(cause.code())
+				}
+				cancel(cause)
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(received)
+		close(done)
+		cancel(nil)
+	}
+}

@@ -1,0 +1,13 @@
+// Command hyperslab lists, inspects, converts and compares arrays in Blosc2,
+// Caterva and HDF5 files. `hyperslab help` says how.
+package main
+
+import (
+	"os"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
