@@ -1,22 +1,113 @@
-# `make help` lists the targets. Recipes longer than a few lines are scripts under scripts/.
+# `make help` lists the targets. A recipe longer than a few lines is a script under scripts/, whose
+# first lines say what it does.
 
 .DEFAULT_GOAL := help
-.DELETE_ON_ERROR:
 SHELL := /bin/bash
 
-GO      ?= go
-FUZZTIME ?= 10s
-SUITES  ?= bookworm trixie
-VERSION  = $(shell scripts/version.sh)
+GO        ?= go
+FUZZTIME  ?= 10s
+BENCHTIME ?= 1s
+SUITES    ?= bookworm trixie
+
+build_dir := $(CURDIR)/third_party/build
+cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
+
+# What `make peers` and `make vendor` made, for the tests that can use it.
+ifneq ($(wildcard .venv/bin/python),)
+export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
+endif
+ifneq ($(wildcard third_party/src),)
+export HYPERSLAB_BLOSC2_SRC ?= $(CURDIR)/third_party/src/c-blosc2
+export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5
+endif
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: ## fetch and build the C libraries into third_party/build (a no-op when that is up to date)
+deps: ## fetch and build the C libraries into third_party/build; a no-op when they are up to date
 	@scripts/deps.sh
+
+.PHONY: modules
+modules: ## fetch the Go modules; a no-op when they are there
+	@scripts/modules.sh
+
+.PHONY: build
+build: deps modules ## bin/hyperslab
+	$(GO) build -trimpath -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
+
+.PHONY: demo
+demo: build ## convert real measurements there and back, and prove the result
+	@scripts/demo.sh
+
+.PHONY: test
+test: deps modules ## go vet and every test
+	$(GO) vet ./...
+	$(GO) test ./...
+
+.PHONY: race
+race: deps modules ## every test with the race detector, cgo's pointer checks and leak reports
+	GOEXPERIMENT=cgocheck2 $(GO) test -race -tags invariants ./...
+
+.PHONY: gonum
+gonum: deps modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
+	CGO_CFLAGS="-O2 -g -I$(build_dir)/include" CGO_LDFLAGS="-L$(build_dir)/lib/gonum -L$(build_dir)/lib -lpthread -ldl -lm" \
+		$(GO) test -tags gonum ./h5/...
+
+.PHONY: purego
+purego: modules ## build, vet and test without cgo what can do without
+	@scripts/purego.sh
+
+.PHONY: peers
+peers: ## the Python libraries that some tests compare with, in .venv
+	@scripts/peers.sh
+
+.PHONY: bench
+bench: deps modules ## every benchmark, for BENCHTIME each
+	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+
+.PHONY: bench-once
+bench-once: deps modules ## every benchmark once, to see that it works
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+.PHONY: fuzz
+fuzz: deps modules ## every fuzz target, for FUZZTIME each
+	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: lint
+lint: deps modules ## gofmt, vet, staticcheck, shellcheck, clang-format, strict C warnings
+	@scripts/lint.sh
 
 .PHONY: vendor
 vendor: ## unpack the verified sources of the C libraries under third_party/src
 	@scripts/vendor.sh
+
+.PHONY: notice
+notice: deps modules ## write NOTICE from the licences of all that is linked
+	scripts/notice.sh >NOTICE.new && mv NOTICE.new NOTICE
+
+.PHONY: dist
+dist: ## dist/hyperslab-<version>.tar.gz, a source archive that builds with no network
+	@scripts/dist.sh
+
+.PHONY: deps-test
+deps-test: deps modules ## provoke the failures of make deps, and look at what it built
+	@scripts/test-deps.sh
+
+.PHONY: dist-test
+dist-test: ## build the source archive with networking off
+	@scripts/test-dist.sh
+
+.PHONY: image
+image: ## container images of the Dockerfile's stages deps and cli
+	@scripts/image.sh
+
+.PHONY: fresh
+fresh: ## make demo and make test in bare Debian systems (SUITES), made with debootstrap
+	@scripts/fresh.sh $(SUITES)
+
+.PHONY: clean
+clean: ## remove all that was built; fetched files stay
+	rm -rf bin dist .demo third_party/build third_party/src third_party/work
+	rm -f cblosc/zz_stamp.h h5/zz_stamp.h h5/filter/zz_stamp.h

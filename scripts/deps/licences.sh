@@ -15,6 +15,9 @@ take() {
 }
 
 take c-blosc2 LICENSE.txt LICENSES/BITSHUFFLE.txt LICENSES/FASTLZ.txt
+opening() { sed '/\*\//q' "$src/$1"; } # the comment that a file begins with
+opening c-blosc2/plugins/codecs/ndlz/xxhash.h >"$out/c-blosc2/XXHASH.txt"
+opening c-blosc2/plugins/codecs/zfp/include/zfp.h >"$out/c-blosc2/ZFP.txt"
 take hdf5 COPYING COPYING_LBNL_HDF5
 take lz4 lib/LICENSE
 take zstd LICENSE

@@ -7,7 +7,7 @@
 #   libgohdf5.a    HDF5 with its high-level library and codecs; global are only its headers' names
 #   libgocodec.a   codecs for our own use; every global name begins with hsc_ (header: gocodec/gocodec.h)
 #
-# Installs the headers under OUT/include too. Environment: CC is not needed, binutils are.
+# Installs the headers under OUT/include too.
 set -euo pipefail
 stage=$1 out=$2
 work=$stage/pack
@@ -71,3 +71,7 @@ EOF
     printf '#include "%s"\n' "${codec_headers[@]}"
     printf '\n#endif\n'
 } >"$out/include/gocodec/gocodec.h"
+
+# Another binding of HDF5 in the same process asks for -lhdf5 and -lhdf5_hl: here it gets ours.
+mkdir "$out/lib/gonum"
+echo 'INPUT(-lgohdf5)' | tee "$out/lib/gonum/libhdf5.a" >"$out/lib/gonum/libhdf5_hl.a"

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# lint.sh
+# Looks at all our Go, C and shell without running it, says everything it finds, and fails if there is
+# anything. Installs shellcheck and clang-format as deps.sh does with its packages.
+set -euo pipefail
+here=$(dirname "$0")
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+cd "$root"
+need shellcheck:shellcheck clang-format:clang-format
+
+# ours NAME ... prints our files of these names; generated ones and other people's are not ours.
+ours() {
+    local name names=()
+    for name; do names+=(-o -name "$name"); done
+    find . \( -path './.?*' -o -path ./third_party -o -path ./vendor -o -path ./dist -o -path ./bin \) -prune -o \
+        -type f ! -name zz_stamp.h \( "${names[@]:1}" \) -print | sort
+}
+
+failed=()
+# check NAME COMMAND ... runs a command; no output of gofmt -l means success.
+check() {
+    echo "lint: $1"
+    "${@:2}" || failed+=("$1")
+}
+
+formatted() {
+    local files
+    files=$(gofmt -l "$@")
+    [[ -z $files ]] || { printf 'not formatted: %s\n' "$files"; return 1; }
+}
+
+# strict_c compiles each C file of our packages with the warnings that would break the Go runtime's own C if they
+# were in CGO_CFLAGS. The libraries' headers are system headers: theirs are not our warnings.
+strict_c() {
+    local file status=0
+    for file; do
+        "${CC:-gcc}" -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror \
+            -I internal/cmem -isystem third_party/build/include "$file" || status=1
+    done
+    return "$status"
+}
+
+mapfile -t go_files < <(ours '*.go')
+mapfile -t c_files < <(go list -f '{{range .CFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | sed '/^$/d')
+mapfile -t c_and_h_files < <(ours '*.c' '*.h')
+mapfile -t shell_files < <(ours '*.sh' | cat - <(grep -lE '^#!/usr/bin/env bash' .ci/run 2>/dev/null || true))
+
+check gofmt formatted "${go_files[@]}"
+check vet go vet ./...
+check "vet -tags invariants" go vet -tags invariants ./...
+check staticcheck go tool staticcheck ./...
+check shellcheck shellcheck --external-sources --source-path=SCRIPTDIR "${shell_files[@]}"
+check clang-format clang-format --dry-run -Werror "${c_and_h_files[@]}"
+check "C warnings" strict_c "${c_files[@]}"
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
