@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fetch.sh CACHE [ARCH]
-# Brings every pinned file (of all architectures, or source and one architecture) into the folder
+# fetch.sh CACHE ARCH
+# Brings the pinned files, sources and the packages of one architecture or of "all", into the folder
 # CACHE, through the machine's own apt configuration: its mirror, proxy and credentials. A file that
 # is there already, put by hand or by an earlier run, is verified and kept; a file with another hash
 # is an error. No index is refreshed and nothing outside CACHE is written.
@@ -38,4 +38,4 @@ while read -r library version _ sha path; do
     fi
     verify "$part" "$sha" || { rm -f "$part"; die "${file##*/}: fetched with wrong sha256 $got, want $sha"; }
     mv -- "$part" "$file"
-done < <(pins "${2:-}")
+done < <(pins "$2")

@@ -4,8 +4,9 @@
 
 versions=$root/third_party/VERSIONS
 
-# pins [ARCH] prints the pins as "library version arch sha256 path", of every architecture or of one.
-pins() { awk -v arch="${1:-}" '!/^#/ && NF == 5 && (arch == "" || $3 == "any" || $3 == arch)' "$versions"; }
+# pins ARCH prints the pins as "library version arch sha256 path": the sources and the packages of one
+# architecture, or of "all".
+pins() { awk -v arch="$1" '!/^#/ && NF == 5 && (arch == "all" || $3 == "any" || $3 == arch)' "$versions"; }
 
 # pin_arch prints this machine's architecture in Debian's words.
 pin_arch() {

@@ -1,0 +1,35 @@
+# Three stages, made by the scripts that also run outside:
+#
+#   deps  the C libraries, Go and a C compiler: a builder image for your own Go services
+#   test  the whole test suite has passed in it
+#   cli   the command, and nothing else but the system's C library
+#
+# `make image` builds deps and cli. The base images, both of the same Debian release:
+
+ARG GO_IMAGE=golang:1.26-trixie
+ARG RUN_IMAGE=debian:trixie-slim
+
+FROM ${GO_IMAGE} AS deps
+WORKDIR /opt/hyperslab
+COPY third_party/VERSIONS third_party/
+COPY third_party/cach[e] third_party/cache/
+COPY scripts/lib.sh scripts/deps.sh scripts/
+COPY scripts/deps scripts/deps
+RUN scripts/deps.sh
+# With these a module that requires Hyperslab builds here, also from Go's module cache, where no
+# libraries are.
+ENV CGO_CFLAGS="-O2 -g -I/opt/hyperslab/third_party/build/include" \
+    CGO_LDFLAGS="-L/opt/hyperslab/third_party/build/lib"
+
+FROM deps AS source
+COPY . .
+RUN make build
+
+FROM source AS test
+RUN make test
+
+FROM ${RUN_IMAGE} AS cli
+COPY --from=source /opt/hyperslab/bin/hyperslab /usr/local/bin/hyperslab
+COPY --from=source /opt/hyperslab/LICENSE /opt/hyperslab/NOTICE /usr/share/doc/hyperslab/
+WORKDIR /data
+ENTRYPOINT ["hyperslab"]

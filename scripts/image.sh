@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# image.sh
+# Builds the images hyperslab-deps (a builder for Go services that use Hyperslab) and hyperslab (the
+# command) from the Dockerfile, with docker, podman or buildah, whichever is there and works.
+# Environment: GO_IMAGE, RUN_IMAGE, the base images (see the Dockerfile); TAG, by default the version.
+set -euo pipefail
+here=$(dirname "$0")
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+
+# engine prints the first container engine that answers.
+engine() {
+    local name
+    for name in docker podman buildah; do
+        if command -v "$name" >/dev/null && "$name" info >/dev/null 2>&1; then
+            echo "$name"
+            return
+        fi
+    done
+}
+
+engine=$(engine)
+[[ $engine ]] || die "no working docker, podman or buildah here; make fresh runs the same steps in bare Debian systems"
+tag=${TAG:-$("$here/version.sh")}
+arguments=()
+for name in GO_IMAGE RUN_IMAGE; do
+    [[ -z ${!name:-} ]] || arguments+=(--build-arg "$name=${!name}")
+done
+for stage in deps cli; do
+    image=hyperslab$([[ $stage == cli ]] || echo "-$stage"):$tag
+    say "building $image with $engine"
+    "$engine" build "${arguments[@]}" --target "$stage" --tag "$image" "$root"
+done
