@@ -1,0 +1,319 @@
+// Datasets: create, open, describe, resize.
+
+package h5
+
+/*
+#include "shim.h"
+#cgo noescape goh5_dcreate
+#cgo nocallback goh5_dcreate
+#cgo noescape goh5_dopen
+#cgo nocallback goh5_dopen
+#cgo noescape goh5_dinfo
+#cgo nocallback goh5_dinfo
+#cgo noescape goh5_dset_extent
+#cgo nocallback goh5_dset_extent
+#cgo noescape goh5_dflush
+#cgo nocallback goh5_dflush
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+)
+
+// Dataset is an open dataset.
+type Dataset struct{ object }
+
+// LayoutKind says how a dataset's elements are stored (H5D_layout_t).
+type LayoutKind int
+
+// The layouts.
+const (
+	Compact    LayoutKind = iota + 1 // in the object header
+	Contiguous                       // in one piece, or in external files
+	Chunked                          // in pieces of one shape, which filters work on
+	Virtual                          // in other datasets
+)
+
+func (k LayoutKind) String() string {
+	switch k {
+	case Compact:
+		return "compact"
+	case Contiguous:
+		return "contiguous"
+	case Chunked:
+		return "chunked"
+	default:
+		return "virtual"
+	}
+}
+
+// FillKind says what elements hold that were never written (H5D_fill_value_t).
+type FillKind int
+
+// The kinds of fill value.
+const (
+	FillUndefined FillKind = iota // anything
+	FillDefault                   // zero bytes
+	FillValue                     // a value given at creation
+)
+
+// DatasetOptions says how a dataset is created. nil means DatasetOptions{}:
+// contiguous, no filter, filled with zero bytes.
+type DatasetOptions struct {
+	Compact    bool    // keep the elements in the object header: less than 64 KiB, no chunks
+	Chunks     []int64 // chunk shape in elements; filters and growing dimensions need one
+	Shuffle    bool    // gather the bytes of equal weight before compression
+	Deflate    *int    // zlib's level, 0 (store) to 9; nil: no compression
+	Fletcher32 bool    // a checksum for each chunk
+	Fill       []byte  // one element as stored: of the dataset's datatype and in its byte order; nil: zero bytes
+}
+
+// Validate reports every option that cannot be with a dataset of that type and
+// shape; each error wraps ErrParam or ErrSize.
+func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
+	bad := func(format string, a ...any) error {
+		return fmt.Errorf("%w: %s", ErrParam, fmt.Sprintf(format, a...))
+	}
+	filtered := o.Shuffle || o.Deflate != nil || o.Fletcher32
+	switch {
+	case o.Chunks != nil && o.Compact:
+		return bad("compact and chunked")
+	case o.Chunks == nil && filtered:
+		return bad("filters need chunks")
+	case o.Chunks == nil && !slices.Equal(space.maxDims(), space.Dims):
+		return bad("a shape that may grow needs chunks")
+	case o.Chunks != nil && len(o.Chunks) != len(space.Dims):
+		return bad("chunk shape %v, dataset shape %v", o.Chunks, space.Dims)
+	case o.Deflate != nil && (*o.Deflate < 0 || *o.Deflate > 9):
+		return bad("deflate level %d", *o.Deflate)
+	}
+	for i, c := range o.Chunks {
+		if c < 1 || (space.maxDims()[i] != Unlimited && c > space.maxDims()[i]) {
+			return bad("chunk shape %v in a dataset of shape %v that grows to %v", o.Chunks, space.Dims, space.maxDims())
+		}
+	}
+	if n := mul(product(o.Chunks), int64(max(dt.Size, 1))); o.Chunks != nil && (n < 0 || n > math.MaxUint32) {
+		return bad("chunk of shape %v with elements of %d bytes: 4 GiB is the most", o.Chunks, dt.Size)
+	}
+	if o.Fill != nil && !dt.Plain() {
+		return fmt.Errorf("%w: fill value for %v", ErrType, dt)
+	}
+	if o.Fill != nil && len(o.Fill) != dt.Size {
+		return fmt.Errorf("%w: fill value has %d bytes, an element %d", ErrSize, len(o.Fill), dt.Size)
+	}
+	return nil
+}
+
+func (o DatasetOptions) append(b []byte) []byte {
+	layout := Contiguous
+	if o.Compact {
+		layout = Compact
+	}
+	if o.Chunks != nil {
+		layout = Chunked
+	}
+	b = appendInt(b, int64(layout))
+	b = appendInt(b, int64(len(o.Chunks)))
+	for _, c := range o.Chunks {
+		b = appendInt(b, c)
+	}
+	b = appendBool(b, o.Shuffle)
+	level := int64(-1)
+	if o.Deflate != nil {
+		level = int64(*o.Deflate)
+	}
+	b = appendInt(b, level)
+	b = appendBool(b, o.Fletcher32)
+	b = appendBool(b, o.Fill != nil)
+	return appendBytes(b, o.Fill)
+}
+
+// CreateDataset makes a dataset, and the groups on the way to it that are missing
+// (H5Dcreate2). Object times are not stored, so that equal input makes equal
+// files.
+//
+// It returns ErrExists, ErrReadOnly, ErrType for a datatype that cannot be
+// created, or ErrParam for options that do not go with type and shape.
+func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
+	const op = "create dataset"
+	path := g.join(name)
+	if err := g.writable(op, path); err != nil {
+		return nil, err
+	}
+	var opts DatasetOptions
+	if o != nil {
+		opts = *o
+	}
+	for _, err := range []error{dt.check(), space.check(), opts.Validate(dt, space)} {
+		if err != nil {
+			return nil, &Error{Op: op, Path: path, Err: err}
+		}
+	}
+	cname, utf8, err := cName(op, path, name)
+	if err != nil {
+		return nil, err
+	}
+	spec := dt.append(space.append(opts.append(nil)))
+	lock()
+	defer unlock()
+	loc, err := g.h.idLocked(op, path)
+	if err != nil {
+		return nil, err
+	}
+	var cerr C.goh5_err_t
+	var id C.int64_t
+	rc := C.goh5_dcreate(&cerr, loc, cname, utf8, cBytes(spec), C.size_t(len(spec)), &id)
+	runtime.KeepAlive(g)
+	if rc < 0 {
+		return nil, newError(op, path, rc, &cerr)
+	}
+	return &Dataset{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+}
+
+// OpenDataset opens the dataset called name (H5Dopen2). It returns ErrNotFound,
+// or an error of the library if name is something else.
+func (g *Group) OpenDataset(name string) (*Dataset, error) {
+	const op = "open dataset"
+	path := g.join(name)
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return nil, err
+	}
+	lock()
+	defer unlock()
+	loc, err := g.h.idLocked(op, path)
+	if err != nil {
+		return nil, err
+	}
+	var cerr C.goh5_err_t
+	var id C.int64_t
+	rc := C.goh5_dopen(&cerr, loc, cname, &id)
+	runtime.KeepAlive(g)
+	if rc < 0 {
+		return nil, newError(op, path, rc, &cerr)
+	}
+	return &Dataset{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+}
+
+// DatasetInfo describes a dataset at one moment.
+type DatasetInfo struct {
+	Datatype      Datatype
+	Space         Dataspace
+	Layout        LayoutKind
+	Chunks        []int64  // Chunked: chunk shape in elements
+	ExternalFiles int      // Contiguous: how many other files hold the elements
+	Address       uint64   // Contiguous: where in the file the elements begin; NoAddress if nowhere yet
+	StorageBytes  int64    // bytes that the elements take in the file, after the filters; 0 if none are stored
+	Filters       []Filter // in the order of writing
+	FillKind      FillKind
+	Fill          []byte // FillValue of a Plain datatype: one element as stored
+}
+
+// NoAddress is the address of what is not stored.
+const NoAddress = math.MaxUint64
+
+// Filter is a step of a dataset's pipeline.
+type Filter struct {
+	ID       int      // registered filter number
+	Name     string   // as the file has it
+	Optional bool     // a chunk may be stored without it (H5Z_FLAG_OPTIONAL)
+	Values   []uint32 // the filter's own parameters (cd_values)
+}
+
+// Info describes the dataset, all in one call (H5Dget_type, H5Dget_space,
+// H5Dget_create_plist, H5Dget_storage_size, H5Dget_offset).
+func (d *Dataset) Info() (DatasetInfo, error) {
+	r, err := d.info()
+	if err != nil {
+		return DatasetInfo{}, err
+	}
+	info := DatasetInfo{Datatype: r.datatype(), Space: r.dataspace(), Layout: LayoutKind(r.int())}
+	if rank := r.word(); rank > 0 {
+		info.Chunks = r.ints(rank)
+	}
+	info.ExternalFiles = int(r.int())
+	info.Address = r.word()
+	info.StorageBytes = r.int()
+	for range r.word() {
+		f := Filter{ID: int(r.int()), Optional: r.word()&C.H5Z_FLAG_OPTIONAL != 0, Name: r.text()}
+		f.Values = make([]uint32, r.word())
+		for i := range f.Values {
+			f.Values[i] = uint32(r.word())
+		}
+		info.Filters = append(info.Filters, f)
+	}
+	info.FillKind = FillKind(r.int())
+	if fill := r.bytes(); len(fill) > 0 {
+		info.Fill = fill
+	}
+	return info, nil
+}
+
+func (d *Dataset) info() (*reader, error) {
+	const op = "describe"
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return nil, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	rc := C.goh5_dinfo(&cerr, id, &blob)
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return nil, newError(op, d.path, rc, &cerr)
+	}
+	return takeBlob(&blob), nil
+}
+
+// Resize changes the shape (H5Dset_extent). Elements outside the new shape are
+// gone, new ones hold the fill value.
+//
+// It returns ErrSize if the number of dimensions differs, ErrParam if one is
+// negative, ErrReadOnly, or an error of the library for a shape beyond the
+// maximum or a dataset without chunks.
+func (d *Dataset) Resize(dims ...int64) error {
+	const op = "resize"
+	if err := d.writable(op, d.path); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(dims, func(n int64) bool { return n < 0 }) {
+		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: shape %v", ErrParam, dims)}
+	}
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dset_extent(&cerr, id, cInts(dims), C.size_t(len(dims)))
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return newError(op, d.path, rc, &cerr)
+	}
+	return nil
+}
+
+// Flush hands what was written to the dataset to the operating system (H5Dflush).
+func (d *Dataset) Flush() error {
+	const op = "flush"
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dflush(&cerr, id)
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return newError(op, d.path, rc, &cerr)
+	}
+	return nil
+}

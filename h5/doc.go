@@ -1,0 +1,43 @@
+// Package h5 is a thin binding of libhdf5: files, groups, links, datasets,
+// datatypes, dataspaces, attributes.
+//
+// # What
+//
+// Each exported method is one operation of the library, done by one call into a
+// C shim that also brings back the error stack. The package decides nothing for
+// its caller, with one exception: no value changes silently. Lengths, regions and
+// types are checked before the library is called, big-endian files read as the
+// right numbers, and a conversion that would clamp, round or truncate a value is
+// ErrOverflow or ErrPrecision unless a function with Lossy in its name is called.
+//
+// Plugins are off: the library loads no code because a file names a filter.
+//
+// # Memory
+//
+// A File owns everything opened through it. Closing the File closes its groups
+// and datasets; using them then is ErrClosed, as is any use after Close. What is
+// forgotten is closed some time after the garbage collector finds it; built with
+// the tag invariants, the package reports on stderr where such a thing was opened.
+//
+// Results are Go memory and belong to the caller. Buffers given to the package
+// are not kept.
+//
+// # Concurrency
+//
+// Everything may be called from any number of goroutines. libhdf5 runs one call
+// at a time: one lock in this package covers every file of the process, is held
+// for one operation and never while code of the caller runs. It is not reentrant,
+// so that code run by WithLock must not call this package.
+//
+// # Errors
+//
+// Every failure is an *Error with the operation, the object's path, what was
+// wrong and, where the library failed, its whole error stack (printed by %+v).
+// errors.Is finds the sentinels of this package, and fs.ErrNotExist,
+// fs.ErrExist and fs.ErrPermission where they apply.
+//
+// # C version
+//
+// HDF5 1.14 to 2.2, checked when compiling; the first call compares the headers'
+// version with the library's and refuses to go on if they differ.
+package h5

@@ -1,0 +1,255 @@
+// What a failure looks like: one struct, a dozen sentinels, and the table that
+// finds them in the library's error stack.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/cmem"
+)
+
+// What a caller can act on. Each is found by errors.Is in an *Error.
+var (
+	ErrClosed    = errors.New("already closed")
+	ErrParam     = errors.New("invalid parameter")
+	ErrSize      = errors.New("wrong size")
+	ErrRegion    = errors.New("region outside the dataset")
+	ErrType      = errors.New("unsuitable datatype")
+	ErrOverflow  = errors.New("value out of range")
+	ErrPrecision = errors.New("value would lose precision")
+	ErrNotHDF5   = errors.New("not an HDF5 file")
+	ErrTruncated = errors.New("file is truncated")
+	ErrCorrupt   = errors.New("file is damaged")
+	ErrNoFilter  = errors.New("filter not available")
+	ErrLocked    = errors.New("file is locked by another process")
+	ErrVersion   = errors.New("headers and library differ in version")
+
+	ErrNotFound error = &sentinel{"does not exist", fs.ErrNotExist}
+	ErrExists   error = &sentinel{"already exists", fs.ErrExist}
+	ErrReadOnly error = &sentinel{"file is open for reading only", fs.ErrPermission}
+)
+
+// A sentinel is also the error of package io/fs that means the same.
+type sentinel struct {
+	text string
+	as   error
+}
+
+func (s *sentinel) Error() string        { return s.text }
+func (s *sentinel) Is(target error) bool { return target == s.as }
+
+// Error reports a failed operation.
+type Error struct {
+	Op    string        // "open", "read", "create dataset", …
+	Path  string        // the file, or the object inside it, or object@attribute; "" if none
+	Err   error         // what this package found; nil if the stack is all there is
+	Errno syscall.Errno // of the system call at the bottom of the stack, 0 if none
+	Stack []Frame       // the library's error stack, the call from outside first, the cause last; nil if it was not called
+}
+
+// Frame is one level of the library's error stack.
+type Frame struct {
+	Func  string // C function
+	File  string // C source file
+	Line  int
+	Desc  string
+	Major Major // which part of the library
+	Minor Minor // what went wrong
+}
+
+// Major and Minor are the library's names for its error numbers, which differ
+// from process to process: "H5E_FILE", "H5E_NOTHDF5".
+type (
+	Major string
+	Minor string
+)
+
+// Error gives op, path and the innermost description:
+//
+//	h5: read /a/b: required filter 'blosc2' is not registered (H5Z_pipeline)
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("h5: " + e.Op)
+	if e.Path != "" {
+		b.WriteString(" " + e.Path)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if n := len(e.Stack); n > 0 && e.Err == nil {
+		f := e.Stack[n-1]
+		b.WriteString(": " + f.Desc + " (" + f.Func + ")")
+	}
+	return b.String()
+}
+
+// Format prints the message, and for %+v below it every frame of the stack.
+func (e *Error) Format(s fmt.State, verb rune) {
+	if verb == 'q' {
+		_, _ = io.WriteString(s, strconv.Quote(e.Error()))
+		return
+	}
+	_, _ = io.WriteString(s, e.Error())
+	if verb == 'v' && s.Flag('+') {
+		for i, f := range e.Stack {
+			fmt.Fprintf(s, "\n  #%d %s (%s:%d): %s [%s, %s]", i, f.Func, f.File, f.Line, f.Desc, f.Major, f.Minor)
+		}
+	}
+}
+
+// Unwrap gives what this package found and the errno.
+func (e *Error) Unwrap() []error {
+	var errs []error
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	if e.Errno != 0 {
+		errs = append(errs, e.Errno)
+	}
+	return errs
+}
+
+// Is finds the sentinels that the errno or the stack means.
+func (e *Error) Is(target error) bool {
+	if s, ok := errnoSentinels[e.Errno]; ok && errors.Is(s, target) {
+		return true
+	}
+	for i, f := range e.Stack {
+		for _, row := range stackSentinels {
+			if row.major == f.Major && row.minor == f.Minor && (row.anywhere || i == len(e.Stack)-1) {
+				if errors.Is(row.err, target) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// FilterError says which filter is missing. It is ErrNoFilter.
+type FilterError struct {
+	ID   int    // registered filter number
+	Name string // as the file has it, "" if it has none
+}
+
+func (e *FilterError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("%v: filter %d", ErrNoFilter, e.ID)
+	}
+	return fmt.Sprintf("%v: filter %d (%s)", ErrNoFilter, e.ID, e.Name)
+}
+
+func (e *FilterError) Unwrap() error { return ErrNoFilter }
+
+var errnoSentinels = map[syscall.Errno]error{
+	syscall.ENOENT: ErrNotFound,
+	syscall.EEXIST: ErrExists,
+	syscall.EAGAIN: ErrLocked,
+	syscall.EROFS:  ErrReadOnly,
+}
+
+// stackSentinels gives the meaning of a frame. A minor number says the same at
+// many places of the library (an object "not found" may be absent, or its header
+// may be unreadable), so that most rows count for the innermost frame only, where
+// the cause is.
+var stackSentinels = []struct {
+	major    Major
+	minor    Minor
+	anywhere bool
+	err      error
+}{
+	{"H5E_FILE", "H5E_NOTHDF5", false, ErrNotHDF5},
+	{"H5E_FILE", "H5E_TRUNCATED", true, ErrTruncated},
+	{"H5E_SYM", "H5E_NOTFOUND", false, ErrNotFound},
+	{"H5E_ATTR", "H5E_NOTFOUND", false, ErrNotFound},
+	{"H5E_LINK", "H5E_EXISTS", false, ErrExists},
+	{"H5E_FILE", "H5E_FILEEXISTS", false, ErrExists},
+}
+
+// newError makes the error of a failed shim call and frees what the shim
+// allocated for it.
+func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
+	e := &Error{Op: op, Path: path}
+	if p := unsafe.Pointer(cerr.stack); p != nil {
+		e.Stack = parseStack(&reader{cmem.Bytes(p, int(cerr.stack_len))})
+		e.Errno = stackErrno(e.Stack)
+		cmem.Free(p)
+	}
+	have, want := int64(cerr.have), int64(cerr.want)
+	switch rc {
+	case C.GOH5_ENOMEM:
+		e.Err = cmem.ErrOutOfMemory
+	case C.GOH5_EREGION:
+		e.Err = regionError(cerr)
+	case C.GOH5_ESIZE:
+		e.Err = sizeError(have, want)
+	case C.GOH5_ETYPE:
+		e.Err = ErrType
+	case C.GOH5_EOVERFLOW:
+		e.Err = fmt.Errorf("%w: %d of %d values", ErrOverflow, want, have)
+	case C.GOH5_EPRECISION:
+		e.Err = fmt.Errorf("%w: %d of %d values", ErrPrecision, want, have)
+	case C.GOH5_ENOFILTER:
+		e.Err = &FilterError{ID: int(cerr.filter), Name: C.GoString(&cerr.name[0])}
+	case C.GOH5_ELONG:
+		e.Err = fmt.Errorf("%w: string %d has %d bytes, the type holds %d", ErrSize, cerr.index, have, want)
+	case C.GOH5_ETRIM:
+		e.Err = fmt.Errorf("%w: string %d ends in the padding of its type and would come back shorter", ErrParam, cerr.index)
+	case C.GOH5_ESHORT:
+		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
+	}
+	return e
+}
+
+func sizeError(have, want int64) error {
+	return fmt.Errorf("%w: have %d, want %d", ErrSize, have, want)
+}
+
+func regionError(cerr *C.goh5_err_t) error {
+	if cerr.rank < 0 {
+		return fmt.Errorf("%w: the dataspace is null and holds no element", ErrRegion)
+	}
+	dims := make([]uint64, cerr.rank)
+	for i := range dims {
+		dims[i] = uint64(cerr.dims[i])
+	}
+	return fmt.Errorf("%w of shape %d", ErrRegion, dims)
+}
+
+func parseStack(r *reader) []Frame {
+	frames := make([]Frame, r.word())
+	for i := range frames {
+		frames[i] = Frame{
+			Line: int(r.word()), Func: r.text(), File: r.text(), Desc: r.text(),
+			Major: Major(r.text()), Minor: Minor(r.text()),
+		}
+	}
+	return frames
+}
+
+// stackErrno finds the errno that the library's drivers write into the
+// description of the innermost frames ("errno = 2, error message = …").
+func stackErrno(stack []Frame) syscall.Errno {
+	for i := len(stack) - 1; i >= 0; i-- {
+		_, after, ok := strings.Cut(stack[i].Desc, "errno = ")
+		if !ok {
+			continue
+		}
+		digits, _, _ := strings.Cut(after, ",")
+		if n, err := strconv.Atoi(digits); err == nil && n > 0 {
+			return syscall.Errno(n)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,59 @@
+// The library itself: its version and its filters.
+
+package h5
+
+// #include "shim.h"
+// #cgo noescape goh5_filter_info
+// #cgo nocallback goh5_filter_info
+import "C"
+
+import "fmt"
+
+// The numbers of the filters that the library brings along (H5Z_FILTER_…).
+const (
+	FilterDeflate     = 1
+	FilterShuffle     = 2
+	FilterFletcher32  = 3
+	FilterSzip        = 4
+	FilterNbit        = 5
+	FilterScaleOffset = 6
+)
+
+// Version is the version of the linked library (H5get_libversion): "1.14.5".
+func Version() (string, error) {
+	lock()
+	defer unlock()
+	if lib.err != nil {
+		return "", lib.err
+	}
+	return fmt.Sprintf("%d.%d.%d", lib.version[0], lib.version[1], lib.version[2]), nil
+}
+
+// FilterAvailability says what a filter can do here.
+type FilterAvailability struct {
+	Decode, Encode bool
+}
+
+// FilterAvailable says what the filter with that number can do in this process
+// (H5Zfilter_avail, H5Zget_filter_info).
+func FilterAvailable(id int) (FilterAvailability, error) {
+	const op = "look up filter"
+	if id < 0 || id > C.H5Z_FILTER_MAX {
+		return FilterAvailability{}, &Error{Op: op, Err: fmt.Errorf("%w: filter %d", ErrParam, id)}
+	}
+	lock()
+	defer unlock()
+	if lib.err != nil {
+		return FilterAvailability{}, lib.err
+	}
+	var cerr C.goh5_err_t
+	var avail C.int32_t
+	var flags C.uint32_t
+	if rc := C.goh5_filter_info(&cerr, C.int32_t(id), &avail, &flags); rc < 0 {
+		return FilterAvailability{}, newError(op, "", rc, &cerr)
+	}
+	return FilterAvailability{
+		Decode: avail != 0 && flags&C.H5Z_FILTER_CONFIG_DECODE_ENABLED != 0,
+		Encode: avail != 0 && flags&C.H5Z_FILTER_CONFIG_ENCODE_ENABLED != 0,
+	}, nil
+}

@@ -1,0 +1,16 @@
+package h5_test
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+)
+
+func TestMain(m *testing.M) {
+	leak.Main(m,
+		leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs},
+		leak.Check{Name: "queued HDF5 ids", Left: h5.QueuedIDs},
+		leak.Check{Name: "HDF5 owners forgotten", Left: h5.ForgottenOwners},
+	)
+}

@@ -1,0 +1,286 @@
+/* shim_dataset.c: dataspaces, and datasets but for their elements: create, open, describe, resize. */
+#include "shim_internal.h"
+
+#include <string.h>
+
+/* Kinds of dataspace as dataspace.go has them. */
+enum { SPACE_SCALAR = 1, SPACE_NULL = 2, SPACE_SIMPLE = 3 };
+
+int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space)
+{
+    int rc = 0;
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    hsize_t max[H5S_MAX_RANK] = {0};
+    H5S_class_t class = H5Sget_simple_extent_type(space);
+    TRY(class >= 0);
+    int rank = H5Sget_simple_extent_dims(space, dims, max);
+    TRY(rank >= 0);
+    goh5_put(b, class == H5S_SCALAR ? SPACE_SCALAR : class == H5S_NULL ? SPACE_NULL : SPACE_SIMPLE);
+    goh5_put(b, (uint64_t)rank);
+    for (int i = 0; i < rank; i++) {
+        goh5_put(b, dims[i]);
+    }
+    for (int i = 0; i < rank; i++) {
+        goh5_put(b, max[i]); /* H5S_UNLIMITED is all ones, Go's -1 */
+    }
+done:
+    return rc;
+}
+
+hid_t goh5_space_get(goh5_in_t *in)
+{
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    hsize_t max[H5S_MAX_RANK] = {0};
+    uint64_t kind = goh5_get(in);
+    uint64_t rank = goh5_get(in);
+    if (rank > H5S_MAX_RANK) {
+        in->bad = 1;
+        return H5I_INVALID_HID;
+    }
+    for (uint64_t i = 0; i < rank; i++) {
+        dims[i] = goh5_get(in);
+    }
+    for (uint64_t i = 0; i < rank; i++) {
+        max[i] = goh5_get(in);
+    }
+    if (in->bad) {
+        return H5I_INVALID_HID;
+    }
+    switch (kind) {
+    case SPACE_SCALAR:
+        return H5Screate(H5S_SCALAR);
+    case SPACE_NULL:
+        return H5Screate(H5S_NULL);
+    default:
+        return H5Screate_simple((int)rank, dims, max);
+    }
+}
+
+/* How a dataset is created, as dataset.go encodes it: the layout, then the filters in pipeline order, then the
+ * fill value, then the dataspace and the datatype. */
+enum { LAYOUT_COMPACT = 1, LAYOUT_CONTIGUOUS = 2, LAYOUT_CHUNKED = 3, LAYOUT_VIRTUAL = 4 };
+
+static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_t **fill, size_t *fill_len)
+{
+    int rc = 0;
+    hsize_t chunks[H5S_MAX_RANK] = {0};
+    uint64_t layout = goh5_get(in);
+    uint64_t rank = goh5_get(in);
+    if (rank > H5S_MAX_RANK) {
+        RAISE(GOH5_ETYPE);
+    }
+    for (uint64_t i = 0; i < rank; i++) {
+        chunks[i] = goh5_get(in);
+    }
+    uint64_t shuffle = goh5_get(in);
+    int64_t deflate = (int64_t)goh5_get(in);
+    uint64_t fletcher = goh5_get(in);
+    uint64_t has_fill = goh5_get(in);
+    const uint8_t *value = goh5_get_bytes(in, fill_len);
+    *fill = has_fill ? value : NULL;
+    switch (layout) {
+    case LAYOUT_COMPACT:
+        TRY(H5Pset_layout(dcpl, H5D_COMPACT) >= 0);
+        break;
+    case LAYOUT_CHUNKED:
+        TRY(H5Pset_chunk(dcpl, (int)rank, chunks) >= 0);
+        break;
+    default:
+        TRY(H5Pset_layout(dcpl, H5D_CONTIGUOUS) >= 0);
+        break;
+    }
+    if (shuffle) {
+        TRY(H5Pset_shuffle(dcpl) >= 0);
+    }
+    if (deflate >= 0) {
+        TRY(H5Pset_deflate(dcpl, (unsigned)deflate) >= 0);
+    }
+    if (fletcher) {
+        TRY(H5Pset_fletcher32(dcpl) >= 0);
+    }
+    TRY(H5Pset_obj_track_times(dcpl, 0) >= 0); /* the same input gives the same bytes */
+done:
+    return rc;
+}
+
+int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *spec, size_t spec_len,
+                 int64_t *id)
+{
+    int rc = 0;
+    hid_t lcpl = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID, type = H5I_INVALID_HID;
+    goh5_in_t in = {spec, spec_len, 0};
+    const uint8_t *fill = NULL;
+    size_t fill_len = 0;
+    goh5_enter();
+    TRY((dcpl = H5Pcreate(H5P_DATASET_CREATE)) >= 0);
+    PASS(get_creation(err, &in, dcpl, &fill, &fill_len));
+    TRY((space = goh5_space_get(&in)) >= 0);
+    PASS(goh5_type_read(err, in.p, in.left, GOH5_STORED, &type));
+    if (fill != NULL) {
+        size_t size = H5Tget_size(type);
+        if (fill_len != size || goh5_type_plain(type) != 1) {
+            err->have = (int64_t)fill_len;
+            err->want = (int64_t)size;
+            RAISE(GOH5_ESIZE);
+        }
+        TRY(H5Pset_fill_value(dcpl, type, fill) >= 0);
+    }
+    PASS(goh5_link_plist(err, utf8, &lcpl));
+    hid_t dataset = H5Dcreate2(loc, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    TRY(dataset >= 0);
+    *id = dataset;
+done:
+    goh5_close_plist(lcpl);
+    goh5_close_plist(dcpl);
+    goh5_close_space(space);
+    goh5_close_type(type);
+    return rc;
+}
+
+int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, int64_t *id)
+{
+    int rc = 0;
+    goh5_enter();
+    hid_t dataset = H5Dopen2(loc, name, H5P_DEFAULT);
+    TRY(dataset >= 0);
+    *id = dataset;
+done:
+    return rc;
+}
+
+static int put_layout(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
+{
+    int rc = 0;
+    hsize_t chunks[H5S_MAX_RANK] = {0};
+    int rank = 0;
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    TRY(layout >= 0);
+    if (layout == H5D_CHUNKED) {
+        TRY((rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunks)) >= 0);
+    }
+    goh5_put(b, layout == H5D_COMPACT      ? LAYOUT_COMPACT
+                : layout == H5D_CONTIGUOUS ? LAYOUT_CONTIGUOUS
+                : layout == H5D_CHUNKED    ? LAYOUT_CHUNKED
+                                           : LAYOUT_VIRTUAL);
+    goh5_put(b, (uint64_t)rank);
+    for (int i = 0; i < rank; i++) {
+        goh5_put(b, chunks[i]);
+    }
+    int external = H5Pget_external_count(dcpl);
+    TRY(external >= 0);
+    goh5_put(b, (uint64_t)external);
+    goh5_put(b, layout == H5D_CONTIGUOUS && external == 0 ? H5Dget_offset(id) : HADDR_UNDEF);
+    goh5_put(b, H5Dget_storage_size(id));
+done:
+    return rc;
+}
+
+static int put_filters(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl)
+{
+    int rc = 0;
+    unsigned *values = NULL;
+    int n = H5Pget_nfilters(dcpl);
+    TRY(n >= 0);
+    goh5_put(b, (uint64_t)n);
+    for (unsigned i = 0; i < (unsigned)n; i++) {
+        unsigned flags = 0, config = 0;
+        size_t count = 0;
+        char name[256] = {0};
+        TRY(H5Pget_filter2(dcpl, i, &flags, &count, NULL, sizeof name, name, &config) >= 0);
+        hyperslab_free(values);
+        if ((values = hyperslab_alloc(count * sizeof *values)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        H5Z_filter_t filter = H5Pget_filter2(dcpl, i, &flags, &count, values, sizeof name, name, &config);
+        TRY(filter >= 0);
+        name[sizeof name - 1] = 0;
+        goh5_put(b, (uint64_t)filter);
+        goh5_put(b, flags);
+        goh5_put_text(b, name);
+        goh5_put(b, count);
+        for (size_t j = 0; j < count; j++) {
+            goh5_put(b, values[j]);
+        }
+    }
+done:
+    hyperslab_free(values);
+    return rc;
+}
+
+static int put_fill(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl, hid_t type)
+{
+    int rc = 0;
+    uint8_t *value = NULL;
+    H5D_fill_value_t status;
+    TRY(H5Pfill_value_defined(dcpl, &status) >= 0);
+    int plain = goh5_type_plain(type);
+    TRY(plain >= 0);
+    size_t size = 0;
+    if (status == H5D_FILL_VALUE_USER_DEFINED && plain == 1) {
+        size = H5Tget_size(type);
+        if ((value = hyperslab_alloc(size)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(H5Pget_fill_value(dcpl, type, value) >= 0);
+    }
+    goh5_put(b, status == H5D_FILL_VALUE_UNDEFINED ? 0 : status == H5D_FILL_VALUE_DEFAULT ? 1 : 2);
+    goh5_put_bytes(b, value, size);
+done:
+    hyperslab_free(value);
+    return rc;
+}
+
+int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0;
+    hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID, dcpl = H5I_INVALID_HID;
+    goh5_buf_t b = {0};
+    goh5_enter();
+    TRY((type = H5Dget_type(id)) >= 0);
+    TRY((space = H5Dget_space(id)) >= 0);
+    TRY((dcpl = H5Dget_create_plist(id)) >= 0);
+    PASS(goh5_type_put(err, &b, type, 0));
+    PASS(goh5_space_put(err, &b, space));
+    PASS(put_layout(err, &b, id, dcpl));
+    PASS(put_filters(err, &b, dcpl));
+    PASS(put_fill(err, &b, dcpl, type));
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    goh5_close_type(type);
+    goh5_close_space(space);
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
+int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank)
+{
+    int rc = 0;
+    hsize_t want[H5S_MAX_RANK] = {0};
+    hid_t space = H5I_INVALID_HID;
+    goh5_enter();
+    TRY((space = H5Dget_space(id)) >= 0);
+    int have = H5Sget_simple_extent_ndims(space);
+    TRY(have >= 0);
+    if ((size_t)have != rank || rank > H5S_MAX_RANK) {
+        err->have = (int64_t)rank;
+        err->want = have;
+        RAISE(GOH5_ESIZE); /* the library reads as many numbers as the dataset has dimensions */
+    }
+    for (size_t i = 0; i < rank; i++) {
+        want[i] = (hsize_t)dims[i];
+    }
+    TRY(H5Dset_extent(id, want) >= 0);
+done:
+    goh5_close_space(space);
+    return rc;
+}
+
+int goh5_dflush(goh5_err_t *err, int64_t id)
+{
+    int rc = 0;
+    goh5_enter();
+    TRY(H5Dflush(id) >= 0);
+done:
+    return rc;
+}
