@@ -11,8 +11,8 @@ import "context"
 //
 // Array checks regions, buffer sizes, the closed and the read-only state before
 // it calls a backend, which may trust that. A cancelled context is the backend's
-// to notice, at the latest between two chunks. Package ndarraytest asserts every
-// sentence of this file.
+// to notice: between the Slabs of a region, and before the first. Package
+// ndarraytest asserts every sentence of this file.
 type Backend interface {
 	// Meta describes the array. It does not change while the array is open, and
 	// the caller must not modify its slices.

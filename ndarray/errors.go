@@ -62,3 +62,12 @@ func Wrap(op, path string, err error) error {
 	}
 	return &Error{Op: op, Path: path, Err: err}
 }
+
+// Mark returns err, its text unchanged, so that it also is sentinel. It is for
+// backends, which know what an error of their library means here.
+func Mark(err, sentinel error) error { return &marked{err, sentinel} }
+
+type marked struct{ err, sentinel error }
+
+func (m *marked) Error() string   { return m.err.Error() }
+func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }

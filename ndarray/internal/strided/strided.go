@@ -1,5 +1,5 @@
-// Package strided moves boxes of elements between row-major buffers of
-// different shapes.
+// The one function and the box it works on.
+
 package strided
 
 // Box is a row-major buffer of elements and the place in it where a box starts.

@@ -1,0 +1,224 @@
+// Attributes: metalayers with plain values for everyone, and the record beside
+// them for exact types.
+
+package b2nd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// maxPlain is how many attributes may have a metalayer of their own; one is the
+// record's.
+const maxPlain = cblosc.MaxVLMetalayers - 1
+
+// Attrs reads all attributes: those of the record in the order they were set,
+// then the metalayers that someone else added.
+//
+// Where a metalayer no longer holds a value of the recorded type, it was changed
+// by someone who does not know the record; then what it holds now counts.
+func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	vl := b.array.SChunk().VLMeta()
+	names, err := vl.Names()
+	if err != nil {
+		return ndarray.Attrs{}, translate(err)
+	}
+	var out ndarray.Attrs
+	known := map[string]bool{recordName: true}
+	for _, a := range b.record.attrs {
+		known[a.name] = true
+		own := a.name != recordName && slices.Contains(names, a.name)
+		switch {
+		case own:
+			if err := addPlain(&out, vl, a.name, &a); err != nil {
+				return ndarray.Attrs{}, err
+			}
+		case !a.alone:
+			out.List = append(out.List, ndarray.Attr{Name: a.name, Value: a.value.Clone()})
+		}
+	}
+	for _, name := range names {
+		if known[name] {
+			continue
+		}
+		if err := addPlain(&out, vl, name, nil); err != nil {
+			return ndarray.Attrs{}, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// addPlain adds the attribute that a metalayer holds, with the recorded type if
+// there is one and it fits.
+func addPlain(out *ndarray.Attrs, vl *cblosc.Metalayers, name string, a *recordAttr) error {
+	content, err := vl.Get(name)
+	if err != nil {
+		return translate(err)
+	}
+	plain, err := parseMsgpack(content)
+	if err != nil {
+		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
+			Name: name, Type: fmt.Sprintf("metalayer of %d bytes", len(content)), Reason: err.Error(),
+		})
+		return nil
+	}
+	if a != nil && a.alone {
+		if v, ok := fromPlain(plain, a.value.DType, a.value.Shape); ok {
+			out.List = append(out.List, ndarray.Attr{Name: name, Value: v})
+			return nil
+		}
+	}
+	v, err := natural(plain)
+	if err != nil {
+		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "MessagePack", Reason: err.Error()})
+		return nil
+	}
+	out.List = append(out.List, ndarray.Attr{Name: name, Value: v})
+	return nil
+}
+
+// SetAttr adds or replaces an attribute.
+func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	vl := b.array.SChunk().VLMeta()
+	if err := b.record.put(vl, a); err != nil {
+		return err
+	}
+	return b.record.write(vl)
+}
+
+// DeleteAttr removes an attribute; ErrNotFound if there is none.
+func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	vl := b.array.SChunk().VLMeta()
+	names, err := vl.Names()
+	if err != nil {
+		return translate(err)
+	}
+	plain := name != recordName && slices.Contains(names, name)
+	i := b.record.find(name)
+	if !plain && (i < 0 || b.record.attrs[i].alone) {
+		return fmt.Errorf("attribute %q: %w", name, ndarray.ErrNotFound)
+	}
+	if plain {
+		if err := vl.Delete(name); err != nil {
+			return translate(err)
+		}
+	}
+	if i < 0 {
+		return nil
+	}
+	b.record.attrs = slices.Delete(b.record.attrs, i, i+1)
+	return b.record.write(vl)
+}
+
+// recordOf returns the record of a new array, without attributes.
+func recordOf(spec ndarray.Spec) *record {
+	r := &record{null: spec.Null, maxShape: slices.Clone(spec.MaxShape)}
+	if spec.DType.CharSet != ndarray.ASCII || spec.DType.Pad != ndarray.NullPad {
+		d := spec.DType
+		r.dtype = &d
+	}
+	if spec.Fill != nil {
+		r.fill = slices.Clone(spec.Fill)
+		spec.DType.ToNative(r.fill) // to the order of storage: swapping is its own inverse
+	}
+	return r
+}
+
+func (r *record) find(name string) int {
+	return slices.IndexFunc(r.attrs, func(a recordAttr) bool { return a.name == name })
+}
+
+// put records an attribute and stores it as a metalayer of its own if it can
+// stand there: a short name, a value that comes back exactly, and a free place.
+func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
+	names, err := vl.Names()
+	if err != nil {
+		return translate(err)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == recordName })
+	has := slices.Contains(names, attr.Name)
+	a := recordAttr{name: attr.Name, value: attr.Value.Clone()}
+	plain, exact := toPlain(attr.Value)
+	a.alone = exact && attr.Name != recordName && len(attr.Name) <= cblosc.MaxMetalayerName &&
+		(has || len(names) < maxPlain)
+	switch {
+	case a.alone && has:
+		err = vl.Update(attr.Name, appendMsgpack(nil, plain))
+	case a.alone:
+		err = vl.Add(attr.Name, appendMsgpack(nil, plain))
+	case has:
+		err = vl.Delete(attr.Name)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	if i := r.find(attr.Name); i >= 0 {
+		r.attrs[i] = a
+	} else {
+		r.attrs = append(r.attrs, a)
+	}
+	return nil
+}
+
+// write stores the record, or removes it if it says nothing.
+func (r *record) write(vl *cblosc.Metalayers) error {
+	names, err := vl.Names()
+	if err != nil {
+		return translate(err)
+	}
+	has := slices.Contains(names, recordName)
+	switch {
+	case r.empty() && has:
+		err = vl.Delete(recordName)
+	case r.empty():
+	case has:
+		err = vl.Update(recordName, r.encode())
+	default:
+		err = vl.Add(recordName, r.encode())
+	}
+	if err != nil {
+		return translate(err)
+	}
+	return nil
+}
+
+// readRecord reads the record; without one it is empty.
+func readRecord(vl *cblosc.Metalayers) (*record, error) {
+	names, err := vl.Names()
+	if err != nil {
+		return nil, translate(err)
+	}
+	if !slices.Contains(names, recordName) {
+		return &record{}, nil
+	}
+	content, err := vl.Get(recordName)
+	if err != nil {
+		return nil, translate(err)
+	}
+	r, err := parseRecord(content)
+	if errors.Is(err, errRecord) {
+		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
+	return r, err
+}
+
+// remove takes back what Create made.
+func remove(path string) error { return os.RemoveAll(path) }

@@ -1,0 +1,37 @@
+// Package b2nd is ndarray's backend for Blosc2 arrays: b2nd files and sparse
+// directories, and Caterva files for reading.
+//
+// # What
+//
+// Open and Create return a *Backend over one array. Elements are stored in the
+// byte order that the element type declares, and turned to this machine's on the
+// way in and out. The element type is stored as NumPy's string, as python-blosc2
+// does.
+//
+// Attributes are variable-length metalayers under their own names, in MessagePack
+// as python-blosc2 writes it, so Python sees plain numbers, texts and lists. One
+// further metalayer, "hyperslab", records what that cannot say (record.go).
+//
+// Compression is zstd level 5 behind shuffle unless the Spec says otherwise;
+// chunk and block shapes are ndarray.AutoChunks' and AutoBlocks' choice.
+//
+// # Memory
+//
+// The library holds one decoded chunk for each call; elements stored in the other
+// byte order take a copy of one slab for each write.
+//
+// # Concurrency
+//
+// All methods may be called at the same time; the library sees one call at a
+// time for each array.
+//
+// # Errors
+//
+// Sentinels of ndarray; errors of the library are *cblosc.Error inside.
+// errors.ErrUnsupported for more axes than the linked library has (8, from
+// C-Blosc2 2.21.3 on 16) and for codecs and filters that it does not have.
+//
+// # C version
+//
+// As package cblosc.
+package b2nd

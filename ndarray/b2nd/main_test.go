@@ -1,0 +1,57 @@
+package b2nd_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// factory makes arrays in files, or in sparse directories, and keeps the disk
+// clean: the suite needs one at a time.
+func factory(t *testing.T, sparse bool) ndarraytest.Factory {
+	dir, n := t.TempDir(), 0
+	path := func() string { return filepath.Join(dir, fmt.Sprintf("%d.b2nd", n)) }
+	return ndarraytest.Factory{
+		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
+			if err := os.RemoveAll(path()); err != nil {
+				return nil, err
+			}
+			n++
+			b, err := b2nd.Create(path(), spec, &b2nd.CreateOptions{Sparse: sparse})
+			if err != nil {
+				if _, left := os.Lstat(path()); left == nil {
+					err = errors.Join(err, errors.New("something is left behind"))
+				}
+				return nil, err
+			}
+			return b, nil
+		},
+		Reopen: func(ndarraytest.TB) (ndarray.Backend, error) {
+			b, err := b2nd.Open(path(), nil)
+			if err != nil {
+				return nil, err
+			}
+			return b, nil
+		},
+		Cannot: func(spec ndarray.Spec) string {
+			if len(spec.Shape) > cblosc.MaxDim {
+				return "more axes than the library has"
+			}
+			return ""
+		},
+	}
+}
+
+func TestConformanceContiguous(t *testing.T) { ndarraytest.TestBackend(t, factory(t, false)) }
+
+func TestConformanceSparse(t *testing.T) { ndarraytest.TestBackend(t, factory(t, true)) }

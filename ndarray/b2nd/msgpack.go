@@ -1,0 +1,269 @@
+// MessagePack, as much as attributes need: strict to read, and written as
+// Python's msgpack writes it, in the shortest form.
+//
+// Values are nil, bool, int64, uint64 (only above the largest int64), float32,
+// float64, string, []byte, []any, pairs and ext.
+
+package b2nd
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// pairs is a map in the order it is stored in.
+type pairs []pair
+
+type pair struct{ key, value any }
+
+// ext is an extension: a number that says what, and bytes.
+type ext struct {
+	kind int8
+	data []byte
+}
+
+// maxDepth is how deep lists and maps may be nested: an attribute of ndarray's
+// largest rank in the record.
+const maxDepth = 40
+
+var errMsgpack = errors.New("invalid MessagePack")
+
+// appendMsgpack appends v. It panics on a type it does not know, which is a
+// mistake of this package.
+func appendMsgpack(dst []byte, v any) []byte {
+	be := binary.BigEndian
+	switch v := v.(type) {
+	case nil:
+		return append(dst, 0xc0)
+	case bool:
+		if v {
+			return append(dst, 0xc3)
+		}
+		return append(dst, 0xc2)
+	case int64:
+		switch {
+		case v >= 0:
+			return appendMsgpack(dst, uint64(v))
+		case v >= -32:
+			return append(dst, byte(v))
+		case v >= math.MinInt8:
+			return append(dst, 0xd0, byte(v))
+		case v >= math.MinInt16:
+			return be.AppendUint16(append(dst, 0xd1), uint16(v))
+		case v >= math.MinInt32:
+			return be.AppendUint32(append(dst, 0xd2), uint32(v))
+		}
+		return be.AppendUint64(append(dst, 0xd3), uint64(v))
+	case uint64:
+		switch {
+		case v < 128:
+			return append(dst, byte(v))
+		case v <= math.MaxUint8:
+			return append(dst, 0xcc, byte(v))
+		case v <= math.MaxUint16:
+			return be.AppendUint16(append(dst, 0xcd), uint16(v))
+		case v <= math.MaxUint32:
+			return be.AppendUint32(append(dst, 0xce), uint32(v))
+		}
+		return be.AppendUint64(append(dst, 0xcf), v)
+	case float64:
+		return be.AppendUint64(append(dst, 0xcb), math.Float64bits(v))
+	case string:
+		return append(appendLength(dst, len(v), 0xa0, 32, 0xd9, 0xda, 0xdb), v...)
+	case []byte:
+		return append(appendLength(dst, len(v), 0, 0, 0xc4, 0xc5, 0xc6), v...)
+	case []any:
+		dst = appendLength(dst, len(v), 0x90, 16, 0, 0xdc, 0xdd)
+		for _, x := range v {
+			dst = appendMsgpack(dst, x)
+		}
+		return dst
+	case pairs:
+		dst = appendLength(dst, len(v), 0x80, 16, 0, 0xde, 0xdf)
+		for _, p := range v {
+			dst = appendMsgpack(appendMsgpack(dst, p.key), p.value)
+		}
+		return dst
+	}
+	panic(fmt.Sprintf("b2nd: no MessagePack for %T", v))
+}
+
+// appendLength appends a type with a length: inside the first byte if it is
+// below fix, else in 1, 2 or 4 bytes; a type of 0 does not exist.
+func appendLength(dst []byte, n int, short byte, fix int, b8, b16, b32 byte) []byte {
+	switch {
+	case n < fix:
+		return append(dst, short|byte(n))
+	case n <= math.MaxUint8 && b8 != 0:
+		return append(dst, b8, byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(dst, b16), uint16(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, b32), uint32(n))
+}
+
+// parseMsgpack reads one value that fills b. What it allocates is bounded by
+// the length of b.
+func parseMsgpack(b []byte) (any, error) {
+	d := decoder{all: b, rest: b}
+	v, err := d.value(0)
+	if err == nil && len(d.rest) > 0 {
+		err = d.fail("%d bytes after the value", len(d.rest))
+	}
+	return v, err
+}
+
+type decoder struct{ all, rest []byte }
+
+func (d *decoder) fail(format string, args ...any) error {
+	return fmt.Errorf("%w at byte %d: "+format, append([]any{errMsgpack, len(d.all) - len(d.rest)}, args...)...)
+}
+
+// take returns the next n bytes.
+func (d *decoder) take(n uint64) ([]byte, error) {
+	if n > uint64(len(d.rest)) {
+		return nil, d.fail("%d bytes needed, %d left", n, len(d.rest))
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b, nil
+}
+
+// number reads n bytes, big-endian.
+func (d *decoder) number(n uint64) (uint64, error) {
+	b, err := d.take(n)
+	var x uint64
+	for _, c := range b {
+		x = x<<8 | uint64(c)
+	}
+	return x, err
+}
+
+func (d *decoder) value(depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, d.fail("nested deeper than %d", maxDepth)
+	}
+	c, err := d.number(1)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c <= 0x7f:
+		return int64(c), nil
+	case c <= 0x8f:
+		return d.pairs(c&0x0f, depth)
+	case c <= 0x9f:
+		return d.list(c&0x0f, depth)
+	case c <= 0xbf:
+		return d.text(c & 0x1f)
+	case c >= 0xe0:
+		return int64(int8(c)), nil
+	}
+	switch c {
+	case 0xc0:
+		return nil, nil
+	case 0xc2, 0xc3:
+		return c == 0xc3, nil
+	case 0xca:
+		x, err := d.number(4)
+		return math.Float32frombits(uint32(x)), err
+	case 0xcb:
+		x, err := d.number(8)
+		return math.Float64frombits(x), err
+	case 0xcc, 0xcd, 0xce, 0xcf:
+		x, err := d.number(1 << (c - 0xcc))
+		if x > math.MaxInt64 {
+			return x, err
+		}
+		return int64(x), err
+	case 0xd0, 0xd1, 0xd2, 0xd3:
+		n := uint64(1) << (c - 0xd0)
+		x, err := d.number(n)
+		return int64(x<<(64-8*n)) >> (64 - 8*n), err
+	case 0xd4, 0xd5, 0xd6, 0xd7, 0xd8:
+		return d.ext(1 << (c - 0xd4))
+	}
+	var width uint64 // bytes of the length that follows
+	switch c {
+	case 0xc4, 0xc7, 0xd9:
+		width = 1
+	case 0xc5, 0xc8, 0xda, 0xdc, 0xde:
+		width = 2
+	case 0xc6, 0xc9, 0xdb, 0xdd, 0xdf:
+		width = 4
+	default:
+		return nil, d.fail("type 0x%02x", c)
+	}
+	n, err := d.number(width)
+	if err != nil {
+		return nil, err
+	}
+	switch c {
+	case 0xc4, 0xc5, 0xc6:
+		b, err := d.take(n)
+		return append([]byte{}, b...), err
+	case 0xc7, 0xc8, 0xc9:
+		return d.ext(n)
+	case 0xd9, 0xda, 0xdb:
+		return d.text(n)
+	case 0xdc, 0xdd:
+		return d.list(n, depth)
+	}
+	return d.pairs(n, depth)
+}
+
+func (d *decoder) text(n uint64) (any, error) {
+	b, err := d.take(n)
+	if err == nil && !utf8.Valid(b) {
+		err = d.fail("text of %d bytes is not UTF-8", n)
+	}
+	return string(b), err
+}
+
+func (d *decoder) ext(n uint64) (any, error) {
+	kind, err := d.number(1)
+	if err != nil {
+		return nil, err
+	}
+	b, err := d.take(n)
+	return ext{int8(kind), append([]byte{}, b...)}, err
+}
+
+// list reads n values; each takes a byte at least, so n is checked before
+// anything is allocated.
+func (d *decoder) list(n uint64, depth int) (any, error) {
+	if n > uint64(len(d.rest)) {
+		return nil, d.fail("list of %d values in %d bytes", n, len(d.rest))
+	}
+	out := make([]any, 0, n)
+	for range n {
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (d *decoder) pairs(n uint64, depth int) (any, error) {
+	if 2*n > uint64(len(d.rest)) {
+		return nil, d.fail("map of %d pairs in %d bytes", n, len(d.rest))
+	}
+	out := make(pairs, 0, n)
+	for range n {
+		k, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, pair{k, v})
+	}
+	return out, nil
+}

@@ -1,0 +1,149 @@
+// Between ndarray's words and the library's: compression, element type, errors.
+
+package b2nd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// DefaultCompression is what Create uses where the Spec names none.
+func DefaultCompression() *ndarray.Compression {
+	return &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}}
+}
+
+// filters are those without a parameter, which Create can be asked for.
+var filters = map[string]cblosc.FilterID{
+	cblosc.Shuffle.String():    cblosc.Shuffle,
+	cblosc.BitShuffle.String(): cblosc.BitShuffle,
+	cblosc.Delta.String():      cblosc.Delta,
+}
+
+// cparams returns the library's parameters. One thread: parallelism is over
+// chunks, and bytes are the same on every run.
+func cparams(c *ndarray.Compression, size int) (*cblosc.CParams, error) {
+	if c == nil {
+		c = DefaultCompression()
+	}
+	p := cblosc.DefaultCParams()
+	p.TypeSize, p.Level, p.Filters = size, c.Level, [cblosc.MaxFilters]cblosc.Filter{}
+	if c.Codec == "none" {
+		if c.Level != 0 {
+			return nil, fmt.Errorf("%w: codec none at level %d", ndarray.ErrParam, c.Level)
+		}
+	} else {
+		codec, err := cblosc.ParseCodec(c.Codec)
+		if err != nil {
+			return nil, fmt.Errorf("%w: codec %q in a b2nd array", errors.ErrUnsupported, c.Codec)
+		}
+		p.Codec = codec
+	}
+	if len(c.Filters) > cblosc.MaxFilters {
+		return nil, fmt.Errorf("%w: %d filters, at most %d", ndarray.ErrParam, len(c.Filters), cblosc.MaxFilters)
+	}
+	for i, name := range c.Filters {
+		id, ok := filters[name]
+		if !ok {
+			return nil, fmt.Errorf("%w: filter %q in a b2nd array", errors.ErrUnsupported, name)
+		}
+		p.Filters[cblosc.MaxFilters-len(c.Filters)+i].ID = id // the last slot runs last
+	}
+	if err := p.Validate(); err != nil {
+		return nil, ndarray.Mark(err, ndarray.ErrParam)
+	}
+	return p, nil
+}
+
+// compression is the inverse of cparams.
+func compression(p *cblosc.CParams) *ndarray.Compression {
+	c := &ndarray.Compression{Codec: p.Codec.String(), Level: p.Level}
+	if p.Level == 0 {
+		c.Codec = "none"
+	}
+	for _, f := range p.Filters {
+		if f.ID != cblosc.NoFilter {
+			c.Filters = append(c.Filters, f.ID.String())
+		}
+	}
+	return c
+}
+
+// dtypeOf finds the element type of an open array: told, recorded, or the stored
+// string. A Caterva array has none and its elements are opaque.
+func dtypeOf(a *cblosc.Array, told *ndarray.DType, r *record) (ndarray.DType, error) {
+	var d ndarray.DType
+	switch {
+	case told != nil:
+		d = *told
+		if err := d.Validate(); err != nil {
+			return d, err
+		}
+	case a.DType() == "":
+		return ndarray.DType{Kind: ndarray.Void, Size: a.ItemSize(), Order: ndarray.NoOrder}, nil
+	default:
+		var err error
+		if d, err = ndarray.ParseDType(a.DType()); err != nil {
+			return d, err
+		}
+		if r.dtype != nil && r.dtype.String() == d.String() {
+			d = *r.dtype
+		}
+	}
+	if d.Size != a.ItemSize() {
+		sentinel := ndarray.ErrCorrupt
+		if told != nil {
+			sentinel = ndarray.ErrType
+		}
+		return d, fmt.Errorf("%w: element type %v of %d bytes, elements of %d", sentinel, d, d.Size, a.ItemSize())
+	}
+	return d, nil
+}
+
+// int32s converts a chunk or block shape for the library.
+func int32s(what string, shape []int64) ([]int32, error) {
+	out := make([]int32, len(shape))
+	for i, n := range shape {
+		if n > math.MaxInt32 {
+			return nil, fmt.Errorf("%w: %s %v: axis %d is longer than %d", ndarray.ErrShape, what, shape, i, math.MaxInt32)
+		}
+		out[i] = int32(n)
+	}
+	return out, nil
+}
+
+func int64s(shape []int32) []int64 {
+	if len(shape) == 0 {
+		return nil
+	}
+	out := make([]int64, len(shape))
+	for i, n := range shape {
+		out[i] = int64(n)
+	}
+	return out
+}
+
+// translate marks an error of the library with what it means to ndarray.
+func translate(err error) error {
+	for _, t := range []struct{ is, mark error }{
+		{format.ErrMagic, ndarray.ErrFormat},
+		{cblosc.ErrNotFound, ndarray.ErrFormat}, // no b2nd metalayer: some other frame
+		{cblosc.ErrFormat, ndarray.ErrCorrupt},
+		{cblosc.ErrBroken, ndarray.ErrCorrupt},
+		{cblosc.ErrExists, ndarray.ErrExists},
+		{fs.ErrNotExist, ndarray.ErrNotFound},
+		{cblosc.ErrLimit, ndarray.ErrShape},
+		{cblosc.ErrParam, ndarray.ErrParam},
+		{cblosc.ErrClosed, ndarray.ErrClosed},
+	} {
+		if errors.Is(err, t.is) {
+			return ndarray.Mark(err, t.mark)
+		}
+	}
+	return err
+}

@@ -1,0 +1,249 @@
+// The record: one metalayer, "hyperslab", with what a b2nd array and plain
+// attribute values cannot say, so that nothing is lost on the way through a file.
+
+package b2nd
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// recordName is the variable-length metalayer that holds the record: a
+// MessagePack map. Its keys, all but the first absent where there is nothing to
+// say:
+//
+//	version   1
+//	dtype     [NumPy's type string, character set, padding] of the elements, where the last two are not 0
+//	null      true: the array is null, its shape on disk is [0]
+//	maxshape  list of lengths, -1 for unlimited
+//	fill      one element, in the byte order of storage
+//	attrs     list of [name, dtype as above, shape or nil for null, value]
+//
+// A name that is not UTF-8 is bytes.
+// The value of an attribute is nil if it stands in the metalayer of its own name;
+// else its elements as bytes, or as a list of texts.
+const recordName = "hyperslab"
+
+const recordVersion = 1
+
+type record struct {
+	dtype    *ndarray.DType
+	null     bool
+	maxShape []int64
+	fill     []byte // byte order of storage
+	attrs    []recordAttr
+}
+
+// recordAttr is an attribute; where alone is set its data stands elsewhere.
+type recordAttr struct {
+	name  string
+	value ndarray.Value
+	alone bool
+}
+
+func (r *record) empty() bool {
+	return r.dtype == nil && !r.null && r.maxShape == nil && r.fill == nil && len(r.attrs) == 0
+}
+
+func (r *record) encode() []byte {
+	m := pairs{{"version", int64(recordVersion)}}
+	add := func(key string, v any) { m = append(m, pair{key, v}) }
+	if r.dtype != nil {
+		add("dtype", encodeDType(*r.dtype))
+	}
+	if r.null {
+		add("null", true)
+	}
+	if r.maxShape != nil {
+		add("maxshape", encodeShape(r.maxShape))
+	}
+	if r.fill != nil {
+		add("fill", r.fill)
+	}
+	if len(r.attrs) > 0 {
+		list := make([]any, 0, len(r.attrs))
+		for _, a := range r.attrs {
+			list = append(list, a.encode())
+		}
+		add("attrs", list)
+	}
+	return appendMsgpack(nil, m)
+}
+
+func (a recordAttr) encode() any {
+	d := a.value.DType
+	out := []any{any(a.name), encodeDType(d), nil, nil}
+	if !utf8.ValidString(a.name) {
+		out[0] = []byte(a.name)
+	}
+	if !a.value.Null {
+		out[2] = encodeShape(a.value.Shape)
+	}
+	switch {
+	case a.alone || a.value.Null:
+	case d.Kind == ndarray.String:
+		texts := make([]any, len(a.value.Strings))
+		for i, s := range a.value.Strings {
+			texts[i] = []byte(s) // need not be UTF-8
+		}
+		out[3] = texts
+	default:
+		b := append([]byte{}, a.value.Data...)
+		d.ToNative(b) // to the declared order: swapping is its own inverse
+		out[3] = b
+	}
+	return out
+}
+
+func encodeDType(d ndarray.DType) any {
+	return []any{d.String(), int64(d.CharSet), int64(d.Pad)}
+}
+
+func encodeShape(shape []int64) any {
+	list := make([]any, len(shape))
+	for i, n := range shape {
+		list[i] = n
+	}
+	return list
+}
+
+var errRecord = errors.New(`metalayer "hyperslab" is damaged`)
+
+// parseRecord reads the record. It is strict: what it does not know, a later
+// version wrote.
+func parseRecord(b []byte) (*record, error) {
+	v, err := parseMsgpack(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	m, ok := v.(pairs)
+	if !ok || len(m) == 0 || m[0].key != any("version") {
+		return nil, fmt.Errorf("%w: no version", errRecord)
+	}
+	if m[0].value != any(int64(recordVersion)) {
+		return nil, fmt.Errorf(`%w: metalayer "hyperslab" of version %v, this release knows %d`,
+			errors.ErrUnsupported, m[0].value, recordVersion)
+	}
+	r := &record{}
+	for _, p := range m[1:] {
+		ok := false
+		switch p.key {
+		case any("dtype"):
+			var d ndarray.DType
+			d, ok = decodeDType(p.value)
+			r.dtype = &d
+		case any("null"):
+			r.null, ok = p.value.(bool)
+		case any("maxshape"):
+			r.maxShape, ok = decodeShape(p.value, ndarray.Unlimited)
+		case any("fill"):
+			r.fill, ok = p.value.([]byte)
+		case any("attrs"):
+			r.attrs, ok = decodeAttrs(p.value)
+		}
+		if !ok {
+			return nil, fmt.Errorf("%w: key %v", errRecord, p.key)
+		}
+	}
+	return r, nil
+}
+
+func decodeDType(v any) (d ndarray.DType, ok bool) {
+	list, _ := v.([]any)
+	if len(list) != 3 {
+		return d, false
+	}
+	text, ok1 := list[0].(string)
+	charSet, ok2 := list[1].(int64)
+	pad, ok3 := list[2].(int64)
+	d, err := ndarray.ParseDType(text)
+	if !ok1 || !ok2 || !ok3 || err != nil || charSet < 0 || charSet > math.MaxUint8 || pad < 0 || pad > math.MaxUint8 {
+		return d, false
+	}
+	d.CharSet, d.Pad = ndarray.CharSet(charSet), ndarray.Pad(pad)
+	return d, d.Validate() == nil
+}
+
+func decodeShape(v any, least int64) ([]int64, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) > ndarray.MaxRank {
+		return nil, false
+	}
+	shape := make([]int64, len(list))
+	for i, x := range list {
+		if shape[i], ok = x.(int64); !ok || shape[i] < least {
+			return nil, false
+		}
+	}
+	return shape, true
+}
+
+func decodeAttrs(v any) ([]recordAttr, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]recordAttr, 0, len(list))
+	for _, x := range list {
+		a, ok := decodeAttr(x)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, a)
+	}
+	return out, true
+}
+
+func decodeAttr(v any) (a recordAttr, ok bool) {
+	list, _ := v.([]any)
+	if len(list) != 4 {
+		return a, false
+	}
+	switch name := list[0].(type) {
+	case string:
+		a.name = name
+	case []byte:
+		a.name = string(name)
+	default:
+		return a, false
+	}
+	if a.value.DType, ok = decodeDType(list[1]); !ok {
+		return a, false
+	}
+	d := a.value.DType
+	if a.value.Null = list[2] == nil; a.value.Null {
+		if d.Kind != ndarray.String {
+			a.value.Data = []byte{}
+		}
+		return a, list[3] == nil
+	}
+	if a.value.Shape, ok = decodeShape(list[2], 0); !ok {
+		return a, false
+	}
+	if len(a.value.Shape) == 0 {
+		a.value.Shape = nil
+	}
+	switch data := list[3].(type) {
+	case nil:
+		a.alone = true
+		return a, true
+	case []byte:
+		d.ToNative(data)
+		a.value.Data = data
+	case []any:
+		for _, x := range data {
+			b, ok := x.([]byte)
+			if !ok {
+				return a, false
+			}
+			a.value.Strings = append(a.value.Strings, string(b))
+		}
+	default:
+		return a, false
+	}
+	return a, a.value.Validate() == nil
+}

@@ -1,0 +1,3 @@
+// Package strided moves boxes of elements between row-major buffers of
+// different shapes.
+package strided
