@@ -8,6 +8,7 @@ GO        ?= go
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 SUITES    ?= bookworm trixie
+TARGETS   ?= demo test
 
 build_dir := $(CURDIR)/third_party/build
 cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
@@ -54,6 +55,10 @@ race: deps modules ## every test with the race detector, cgo's pointer checks an
 gonum: deps modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
 	CGO_CFLAGS="-O2 -g -I$(build_dir)/include" CGO_LDFLAGS="-L$(build_dir)/lib/gonum -L$(build_dir)/lib -lpthread -ldl -lm" \
 		$(GO) test -tags gonum ./h5/...
+
+.PHONY: system
+system: modules ## the tests with the system's own libraries (-tags system_libs)
+	@scripts/system.sh
 
 .PHONY: purego
 purego: modules ## build, vet and test without cgo what can do without
@@ -104,8 +109,8 @@ image: ## container images of the Dockerfile's stages deps and cli
 	@scripts/image.sh
 
 .PHONY: fresh
-fresh: ## make demo and make test in bare Debian systems (SUITES), made with debootstrap
-	@scripts/fresh.sh $(SUITES)
+fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
+	@scripts/fresh.sh $(SUITES) -- $(TARGETS)
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
