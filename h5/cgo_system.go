@@ -5,5 +5,5 @@
 package h5
 
 // #cgo CFLAGS: -DHYPERSLAB_SYSTEM_LIBS
-// #cgo pkg-config: hdf5 hdf5_hl
+// #cgo pkg-config: hdf5
 import "C"
