@@ -22,11 +22,16 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 // MaxDim is the greatest number of dimensions of the linked library
 // (B2ND_MAX_DIM): 8, from C-Blosc2 2.21.3 on 16.
 const MaxDim = C.B2ND_MAX_DIM
+
+// maxDims is the greatest number of dimensions of any supported release.
+const maxDims = C.GOBLOSC2_MAX_DIM
 
 // ArrayParams says what CreateArray creates. All shapes have the array's rank.
 type ArrayParams struct {
@@ -184,36 +189,36 @@ func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 // metalayer (b2nd_open). The file is checked in Go first; each chunk is when it
 // is touched the first time.
 //
-// It returns fs.ErrNotExist, ErrFormat, errors.ErrUnsupported for a version or
-// more dimensions than the library reads, or an *Error from the library.
+// It returns the errors of OpenSChunk, and errors.ErrUnsupported for more
+// dimensions than MaxDim.
 func OpenArray(path string) (*Array, error) {
 	const op = "open array"
-	s, err := openSChunk(op, path)
+	s, f, err := openSChunk(op, path)
 	if err != nil {
 		return nil, err
 	}
-	return s.asArray(op)
+	return s.asArray(op, f)
 }
 
 // OpenArrayBytes opens an array in memory from the bytes of a contiguous frame
 // (b2nd_from_cframe). b is copied.
 func OpenArrayBytes(b []byte) (*Array, error) {
 	const op = "open array"
-	s, err := openSChunkBytes(op, b)
+	s, f, err := openSChunkBytes(op, b)
 	if err != nil {
 		return nil, err
 	}
-	return s.asArray(op)
+	return s.asArray(op, f)
 }
 
-// asArray looks at an open super-chunk as an array; on failure it closes it.
-func (s *SChunk) asArray(op string) (_ *Array, err error) {
+// asArray takes over an open super-chunk as an array; on failure it closes it.
+func (s *SChunk) asArray(op string, f *cframe.Frame) (_ *Array, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	caterva, err := s.checkArray()
+	caterva, err := checkArray(f)
 	if err != nil {
 		return nil, refused(op, s.path, err)
 	}
@@ -223,13 +228,13 @@ func (s *SChunk) asArray(op string) (_ *Array, err error) {
 	if C.goblosc2_array_from_schunk(&cerr, s.h.c, &a.geometry, &dtype) < 0 {
 		return nil, failed(op, s.path, &cerr)
 	}
-	s.array = true
 	a.rank = int(a.geometry.ndim)
+	a.dtype = C.GoString(dtype)
+	s.array = true
 	s.block = int(s.facts.typesize)
 	for _, b := range a.geometry.blocks[:a.rank] {
 		s.block *= int(b)
 	}
-	a.dtype = C.GoString(dtype)
 	return a, nil
 }
 
@@ -282,7 +287,7 @@ func (a *Array) Close() error { return a.sc.Close() }
 
 // region is a checked region as the library takes it.
 type region struct {
-	start, stop, shape [C.GOBLOSC2_MAX_DIM]C.int64_t
+	start, stop, shape [maxDims]C.int64_t
 	nbytes             int64
 }
 
@@ -373,12 +378,14 @@ func (a *Array) WriteRegion(src []byte, start, shape []int64) error {
 	return nil
 }
 
-// Resize changes the shape at the far end of each dimension; new elements are
-// zero (b2nd_resize). Chunk by chunk the library writes its index again, so many
-// small steps are slow.
+// Resize changes the shape at the far end of each dimension (b2nd_resize). Chunk
+// by chunk the library writes its index again, so many small steps are slow.
 //
-// It returns ErrParam, ErrLimit, errors.ErrUnsupported for a Caterva array and
-// for one of the first shape with a zero whose chunks are not whole blocks,
+// New elements are zero, except that those which a smaller shape cut off inside a
+// chunk, by whatever program, come back as they were: write zeros over them before
+// or after where that matters.
+//
+// It returns ErrParam, ErrLimit, errors.ErrUnsupported for a Caterva array,
 // ErrClosed, ErrBroken, or an *Error from the library.
 func (a *Array) Resize(shape []int64) error {
 	const op = "resize"
@@ -389,7 +396,7 @@ func (a *Array) Resize(shape []int64) error {
 	if err := a.canResize(shape); err != nil {
 		return refused(op, a.sc.path, err)
 	}
-	var to [C.GOBLOSC2_MAX_DIM]C.int64_t
+	var to [maxDims]C.int64_t
 	for i, n := range shape {
 		to[i] = C.int64_t(n)
 	}
@@ -415,6 +422,10 @@ func (a *Array) canResize(shape []int64) error {
 	for i, n := range shape {
 		if n < 0 {
 			return fmt.Errorf("%w: shape[%d] = %d, want ≥ 0", ErrParam, i, n)
+		}
+		if a.geometry.chunks[i] == 0 {
+			// Others store this for an empty dimension; the library would divide by it.
+			return fmt.Errorf("%w: resizing an array with chunks of 0 elements", errors.ErrUnsupported)
 		}
 	}
 	if err := checkExtent(shape, a.Chunks(), a.Blocks(), int(a.sc.facts.typesize)); err != nil {

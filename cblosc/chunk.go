@@ -9,6 +9,7 @@ package cblosc
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -56,8 +57,13 @@ func checkHeader(b []byte) (chunk.Header, error) {
 	if err == nil {
 		err = h.Check()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return h, invalid(err)
+	case h.VLBlocks():
+		return h, fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
+	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
+		return h, fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
 	}
 	return h, nil
 }

@@ -27,6 +27,7 @@ func MaxCompressedSize(n int) int { return n + overhead }
 type Compressor struct {
 	h      *handle
 	params CParams
+	whole  bool // data must be whole elements
 }
 
 // NewCompressor returns a Compressor (blosc2_create_cctx). nil means
@@ -42,7 +43,7 @@ func NewCompressor(p *CParams) (*Compressor, error) {
 	if C.goblosc2_compressor_new(&cerr, &params, &c) < 0 {
 		return nil, failed("new compressor", "", &cerr)
 	}
-	return &Compressor{own(c, "Compressor", ""), *p}, nil
+	return &Compressor{own(c, "Compressor", ""), *p, p.wholeElements()}, nil
 }
 
 // CParams returns the parameters the Compressor was made with.
@@ -54,11 +55,15 @@ func (c *Compressor) CParams() CParams { return c.params }
 // A dst of MaxCompressedSize(len(src)) bytes always suffices. src is at most 2 GiB
 // minus 32 bytes. An empty src gives a chunk of 32 bytes.
 //
-// It returns ErrSize if the chunk does not fit into dst, ErrLimit, ErrClosed, or
-// an *Error from the library.
+// It returns ErrSize if the chunk does not fit into dst, or if src is not whole
+// elements and the filters Delta or TruncPrec, which would lose the rest, are set;
+// ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) Compress(dst, src []byte) (int, error) {
 	if len(src) > maxBuffer {
 		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, len(src), maxBuffer))
+	}
+	if c.whole && len(src)%c.params.TypeSize != 0 {
+		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes, want a multiple of the type size %d for these filters", ErrSize, len(src), c.params.TypeSize))
 	}
 	if err := c.h.lock("compress"); err != nil {
 		return 0, err
@@ -69,7 +74,7 @@ func (c *Compressor) Compress(dst, src []byte) (int, error) {
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
 		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(min(len(dst), maxBuffer+overhead)))
 	switch {
-	case n < 0 && (len(dst) >= MaxCompressedSize(len(src)) || Code(cerr.code) != CodeWriteBuffer):
+	case n < 0 && (len(dst) >= MaxCompressedSize(len(src)) || !tooShort(Code(cerr.code))):
 		return 0, failed("compress", "", &cerr)
 	case n <= 0:
 		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",
@@ -77,6 +82,10 @@ func (c *Compressor) Compress(dst, src []byte) (int, error) {
 	}
 	return int(n), nil
 }
+
+// tooShort tells the results for a dst that is too short; most often there is none
+// and the call just returns 0.
+func tooShort(c Code) bool { return c == CodeWriteBuffer || c == C.BLOSC2_ERROR_MAX_BUFSIZE_EXCEEDED }
 
 // Close frees the Compressor. A second Close returns ErrClosed.
 func (c *Compressor) Close() error { return c.h.close() }

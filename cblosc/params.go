@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,7 +58,7 @@ const (
 	NoFilter   FilterID = C.BLOSC_NOFILTER
 	Shuffle    FilterID = C.BLOSC_SHUFFLE    // bytes of equal significance together
 	BitShuffle FilterID = C.BLOSC_BITSHUFFLE // bits of equal significance together
-	Delta      FilterID = C.BLOSC_DELTA      // difference to the first block
+	Delta      FilterID = C.BLOSC_DELTA      // difference to the first block; only as the first filter
 	TruncPrec  FilterID = C.BLOSC_TRUNC_PREC // lossy: Meta bits of mantissa stay; as int8 below 0, -Meta are zeroed
 )
 
@@ -145,11 +146,34 @@ func (p *CParams) Validate() error {
 	check(p.TypeSize >= 1 && p.TypeSize <= maxTypeSize, "TypeSize", p.TypeSize, "1 to "+strconv.Itoa(maxTypeSize))
 	check(p.BlockSize >= 0 && p.BlockSize <= maxBlock, "BlockSize", p.BlockSize, "0 to "+strconv.Itoa(maxBlock))
 	check(p.Threads >= 1 && p.Threads <= math.MaxInt16, "Threads", p.Threads, "1 to "+strconv.Itoa(math.MaxInt16))
+	seen := false
 	for i, f := range p.Filters {
-		check(f.ID <= TruncPrec, fmt.Sprintf("Filters[%d]", i), f.ID, "a filter of this package")
+		field := fmt.Sprintf("Filters[%d]", i)
+		check(f.ID <= TruncPrec, field, f.ID, "a filter of this package")
+		switch f.ID {
+		case Delta:
+			// Its reference is the unfiltered data: behind another filter it does not come back.
+			check(!seen, field, f.ID, "it before all other filters")
+		case TruncPrec:
+			bits, ok := mantissa[p.TypeSize]
+			check(ok, field, f.ID, "TypeSize 4 or 8 for it")
+			m := int(int8(f.Meta))
+			check(!ok || m > 0 && m <= bits || m < 0 && -m < bits, field+".Meta", m,
+				fmt.Sprintf("1 to %d or -%d to -1", bits, bits-1))
+		}
+		seen = seen || f.ID != NoFilter
 	}
 	check(p.Split >= SplitAlways && p.Split <= SplitForwardCompat, "Split", p.Split, "1 to 4")
 	return errors.Join(errs...)
+}
+
+// mantissa is the bits in the mantissa of a float of that many bytes.
+var mantissa = map[int]int{4: 23, 8: 52}
+
+// wholeElements reports whether the library loses data that is not whole elements:
+// Delta and TruncPrec leave the rest behind the last one undefined.
+func (p *CParams) wholeElements() bool {
+	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta || f.ID == TruncPrec })
 }
 
 // String is one line for people: "zstd 5, shuffle, type size 4, …".

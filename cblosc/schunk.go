@@ -26,6 +26,7 @@ package cblosc
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -125,7 +126,7 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
 		return s.h.breakOn(failed(op, s.path, &cerr))
 	}
-	s.pending.insert(int64(s.facts.nchunks) - 1)
+	s.pending = s.pending.insert(int64(s.facts.nchunks) - 1)
 	return nil
 }
 
@@ -165,7 +166,7 @@ func (s *SChunk) AppendChunk(b []byte) error {
 	if err := s.canAppend(int(h.NBytes)); err != nil {
 		return refused(op, s.path, err)
 	}
-	return s.putLocked(op, C.GOBLOSC2_APPEND, int64(s.facts.nchunks), b)
+	return s.putLocked(op, C.GOBLOSC2_APPEND, int64(s.facts.nchunks), h, b)
 }
 
 // InsertChunk inserts a compressed chunk before chunk i
@@ -196,9 +197,9 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 		return refused(op, s.path, err)
 	}
 	if i == n {
-		return s.putLocked(op, C.GOBLOSC2_APPEND, i, b)
+		return s.putLocked(op, C.GOBLOSC2_APPEND, i, h, b)
 	}
-	return s.putLocked(op, C.GOBLOSC2_INSERT, i, b)
+	return s.putLocked(op, C.GOBLOSC2_INSERT, i, h, b)
 }
 
 // UpdateChunk puts a compressed chunk in the place of chunk i
@@ -226,23 +227,26 @@ func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	case s.array && int(h.BlockSize) != s.block:
 		err = fmt.Errorf("%w: blocks of %d bytes, the array's have %d", ErrSize, h.BlockSize, s.block)
 	default:
-		err = s.checkStored(i, i+1) // the library reads the old chunk
+		err = s.checkReadable(i) // the library reads the old chunk
 	}
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	return s.putLocked(op, C.GOBLOSC2_UPDATE, i, b)
+	return s.putLocked(op, C.GOBLOSC2_UPDATE, i, h, b)
 }
 
-func (s *SChunk) putLocked(op string, how int, i int64, b []byte) error {
+func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte) error {
+	if h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize) {
+		return refused(op, s.path, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", ErrSize, h.ItemSize(), s.facts.typesize))
+	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
 		return s.h.breakOn(failed(op, s.path, &cerr))
 	}
 	if how == C.GOBLOSC2_UPDATE {
-		s.pending.done(i)
+		s.pending = s.pending.done(i)
 	} else {
-		s.pending.insert(i)
+		s.pending = s.pending.insert(i)
 	}
 	return nil
 }
@@ -255,12 +259,9 @@ func (s *SChunk) DeleteChunk(i int64) error {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	err := s.checkIndex(i)
+	err := s.checkReadable(i) // the library reads it
 	if err == nil && s.array {
 		err = fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
-	}
-	if err == nil {
-		err = s.checkStored(i, i+1) // the library reads it
 	}
 	if err != nil {
 		return refused(op, s.path, err)
@@ -269,7 +270,7 @@ func (s *SChunk) DeleteChunk(i int64) error {
 	if C.goblosc2_schunk_delete_chunk(&cerr, s.h.c, C.int64_t(i), &s.facts) < 0 {
 		return s.h.breakOn(failed(op, s.path, &cerr))
 	}
-	s.pending.remove(i)
+	s.pending = s.pending.remove(i)
 	return nil
 }
 
@@ -281,7 +282,7 @@ func (s *SChunk) Chunk(i int64) ([]byte, error) {
 		return nil, err
 	}
 	defer s.h.mu.Unlock()
-	if err := s.checkStored(i, i+1); err != nil {
+	if err := s.checkReadable(i); err != nil {
 		return nil, refused(op, s.path, err)
 	}
 	var cerr C.goblosc2_err_t
@@ -305,13 +306,12 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 		return 0, err
 	}
 	defer s.h.mu.Unlock()
-	err := s.checkStored(i, i+1)
-	want := s.chunkLen(i)
-	if err == nil && len(dst) < want {
-		err = fmt.Errorf("%w: %d bytes, chunk %d holds %d", ErrSize, len(dst), i, want)
-	}
-	if err != nil {
+	if err := s.checkReadable(i); err != nil {
 		return 0, refused(op, s.path, err)
+	}
+	want := s.chunkLen(i)
+	if len(dst) < want {
+		return 0, refused(op, s.path, fmt.Errorf("%w: %d bytes, chunk %d holds %d", ErrSize, len(dst), i, want))
 	}
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(want))
@@ -324,15 +324,20 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 // checkForSChunk checks a chunk from outside down to its streams, because the
 // library reads it back by the faster way that trusts them.
 func checkForSChunk(b []byte) (chunk.Header, error) {
-	h, err := chunk.ParseHeader(b)
+	h, err := checkChunk(b)
 	switch {
 	case err != nil:
-		return h, invalid(err)
+		return h, err
 	case !h.Extended:
 		return h, fmt.Errorf("%w: a chunk of Blosc1 in a super-chunk, compress it again", errors.ErrUnsupported)
 	}
 	if err := chunk.Check(b); err != nil {
 		return h, invalid(err)
+	}
+	if h.HasBlocks() {
+		if err := checkStarts(h, b[h.Size():h.Size()+4*int(h.NumBlocks())]); err != nil {
+			return h, invalid(err)
+		}
 	}
 	return h, nil
 }
@@ -342,6 +347,14 @@ func (s *SChunk) checkIndex(i int64) error {
 		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, n)
 	}
 	return nil
+}
+
+// checkReadable makes sure that chunk i exists and is safe for the library.
+func (s *SChunk) checkReadable(i int64) error {
+	if err := s.checkIndex(i); err != nil {
+		return err
+	}
+	return s.checkStored(i, i+1)
 }
 
 // chunkLen returns the bytes of data in chunk i.
@@ -408,8 +421,15 @@ func (s *SChunk) Bytes() ([]byte, error) {
 	if C.goblosc2_schunk_to_bytes(&cerr, s.h.c, &p, &n, &owned) < 0 {
 		return nil, failed(op, s.path, &cerr)
 	}
-	return takeBytes(p, n, owned != 0), nil
+	b := takeBytes(p, n, owned != 0)
+	// The library's copy of an element above 255 bytes calls it 1 byte.
+	binary.BigEndian.PutUint32(b[frameTypeSize:], uint32(s.facts.typesize))
+	return b, nil
 }
+
+// frameTypeSize is where a frame's header holds the type size, 4 bytes, big-endian
+// (README_CFRAME_FORMAT.rst, Header).
+const frameTypeSize = 48
 
 // Close frees the super-chunk (blosc2_schunk_free). What is on disk was written by
 // each call before. A second Close returns ErrClosed.

@@ -266,11 +266,19 @@ int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, goblosc2_handle_
 int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, goblosc2_handle_t **out,
                                goblosc2_facts_t *facts)
 {
-    /* copy = true: nothing of frame is kept, so it may be Go memory. It is not written to. */
-    blosc2_schunk *sc = blosc2_schunk_from_buffer((uint8_t *)frame, n, true);
+    /* With copy = true the library frees a pointer into the frame when a stored chunk comes between special ones. So
+     * it gets a copy to keep, from the allocator it will free and reallocate it with. */
+    uint8_t *copy = malloc((size_t)n);
+    if (copy == NULL) {
+        return no_memory(err);
+    }
+    memcpy(copy, frame, (size_t)n);
+    blosc2_schunk *sc = blosc2_schunk_from_buffer(copy, n, false);
     if (sc == NULL) {
+        free(copy);
         return fail(err, BLOSC2_ERROR_DATA, "blosc2_schunk_from_buffer");
     }
+    blosc2_schunk_avoid_cframe_free(sc, false);
     return own_schunk(err, sc, out, facts);
 }
 
@@ -357,6 +365,10 @@ int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t
 
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts)
 {
+    if (h->sc->nchunks == 1 && h->sc->frame != NULL && h->sc->storage->contiguous) {
+        /* With the last chunk the library drops the bytes of all that were deleted, but goes on counting them. */
+        h->sc->cbytes = 0;
+    }
     errno = 0;
     int64_t rc = blosc2_schunk_delete_chunk(h->sc, i);
     if (rc < 0) {
@@ -546,10 +558,42 @@ int goblosc2_array_write(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_
     return 0;
 }
 
+/* An array that has lost its last chunk: what goblosc2_schunk_delete_chunk does before it can be done only after a
+ * resize, by writing the header again with the metalayer as it is. */
+static int forget_deleted(blosc2_schunk *sc)
+{
+    if (sc->nchunks > 0 || sc->cbytes == 0 || sc->frame == NULL || !sc->storage->contiguous) {
+        return 0;
+    }
+    uint8_t *meta = NULL;
+    int32_t len = 0;
+    int rc = blosc2_meta_get(sc, "b2nd", &meta, &len);
+    if (rc >= 0) {
+        sc->cbytes = 0;
+        rc = blosc2_meta_update(sc, "b2nd", meta, len);
+    }
+    free(meta);
+    return rc;
+}
+
 int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *shape, goblosc2_facts_t *facts)
 {
+    blosc2_schunk *sc = h->sc;
+    if (sc->nchunks == 0) {
+        /* A zero in the shape made b2nd_zeros forget that chunks are padded to whole blocks; with that chunk size the
+         * grown array could not be written. */
+        int32_t padded = sc->typesize;
+        for (int i = 0; i < h->array->ndim; i++) {
+            int32_t block = h->array->blockshape[i];
+            padded *= (h->array->chunkshape[i] + block - 1) / block * block;
+        }
+        sc->chunksize = padded;
+    }
     errno = 0;
     int rc = b2nd_resize(h->array, shape, NULL);
+    if (rc >= 0) {
+        rc = forget_deleted(sc);
+    }
     if (rc < 0) {
         return fail(err, rc, "b2nd_resize");
     }

@@ -1,0 +1,345 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// plain is the model of an array: all elements in row-major order.
+type plain struct {
+	shape []int64
+	item  int
+	data  []byte
+}
+
+func newPlain(shape []int64, item int) *plain {
+	return &plain{shape, item, make([]byte, count(shape)*int64(item))}
+}
+
+func count(shape []int64) int64 {
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
+	}
+	return n
+}
+
+// each calls f for every element of a region, with its place in the array and in
+// the region, both in bytes.
+func (p *plain) each(start, shape []int64, f func(at, in int)) {
+	index := make([]int64, len(shape))
+	for in := range count(shape) {
+		at := int64(0)
+		for i := range index {
+			at = at*p.shape[i] + start[i] + index[i]
+		}
+		f(int(at)*p.item, int(in)*p.item)
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < shape[i] {
+				break
+			}
+			index[i] = 0
+		}
+	}
+}
+
+func (p *plain) read(start, shape []int64) []byte {
+	dst := make([]byte, count(shape)*int64(p.item))
+	p.each(start, shape, func(at, in int) { copy(dst[in:in+p.item], p.data[at:]) })
+	return dst
+}
+
+func (p *plain) write(src []byte, start, shape []int64) {
+	p.each(start, shape, func(at, in int) { copy(p.data[at:at+p.item], src[in:]) })
+}
+
+func (p *plain) resize(shape []int64) {
+	q := newPlain(shape, p.item)
+	both := slices.Clone(shape)
+	for i := range both {
+		both[i] = min(both[i], p.shape[i])
+	}
+	origin := make([]int64, len(shape))
+	q.write(p.read(origin, both), origin, both)
+	*p = *q
+}
+
+// Any sequence of reads, writes and resizes agrees with the model, after opening
+// again and in the bytes of the frame as well.
+func TestArrayModel(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(0, 4).Draw(t, "rank")
+		item := rapid.SampledFrom([]int{1, 2, 3, 8, 300}).Draw(t, "item")
+		p := &cblosc.ArrayParams{DType: fmt.Sprintf("|V%d", item)}
+		for range rank {
+			c := rapid.Int32Range(1, 6).Draw(t, "chunk")
+			p.Shape = append(p.Shape, rapid.Int64Range(0, 9).Draw(t, "shape"))
+			p.Chunks = append(p.Chunks, c)
+			p.Blocks = append(p.Blocks, rapid.Int32Range(1, c).Draw(t, "block"))
+		}
+		p.Storage = cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cparams(item)}
+		p.Storage.CParams.Codec = rapid.SampledFrom(cblosc.Codecs()).Draw(t, "codec")
+		if rapid.Bool().Draw(t, "disk") {
+			d, err := os.MkdirTemp(dir, "")
+			require.NoError(t, err)
+			p.Storage.Path = filepath.Join(d, "x.b2nd")
+			defer func() { require.NoError(t, os.RemoveAll(d)) }()
+		}
+		a, err := cblosc.CreateArray(p)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, a.Close()) }()
+		model := newPlain(slices.Clone(p.Shape), item)
+		region := func(t *rapid.T) (start, shape []int64) {
+			start, shape = []int64{}, []int64{}
+			for _, n := range model.shape {
+				s := rapid.Int64Range(0, n).Draw(t, "start")
+				start = append(start, s)
+				shape = append(shape, rapid.Int64Range(0, n-s).Draw(t, "length"))
+			}
+			return start, shape
+		}
+		check := func(t *rapid.T, a *cblosc.Array) {
+			require.Equal(t, len(model.shape), len(a.Shape()))
+			require.True(t, slices.Equal(model.shape, a.Shape()))
+			require.True(t, slices.Equal(p.Chunks, a.Chunks()))
+			require.True(t, slices.Equal(p.Blocks, a.Blocks()))
+			require.Equal(t, p.DType, a.DType())
+			require.Equal(t, item, a.ItemSize())
+			got := make([]byte, len(model.data))
+			require.NoError(t, a.ReadRegion(got, make([]int64, rank), model.shape))
+			require.Equal(t, model.data, got)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"read": func(t *rapid.T) {
+				start, shape := region(t)
+				want := model.read(start, shape)
+				got := bytes.Repeat([]byte{0xEE}, len(want))
+				require.NoError(t, a.ReadRegion(got, start, shape))
+				require.Equal(t, want, got)
+			},
+			"write": func(t *rapid.T) {
+				start, shape := region(t)
+				src := noise(int(count(shape))*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				require.NoError(t, a.WriteRegion(src, start, shape))
+				model.write(src, start, shape)
+			},
+			"resize": func(t *rapid.T) {
+				shape := make([]int64, rank)
+				for i := range shape {
+					shape[i] = rapid.Int64Range(0, 9).Draw(t, "shape")
+				}
+				for i, n := range shape { // what is cut off inside a chunk would come back
+					if n < model.shape[i] {
+						start, cut := make([]int64, rank), slices.Clone(model.shape)
+						start[i], cut[i] = n, model.shape[i]-n
+						zeros := make([]byte, count(cut)*int64(item))
+						require.NoError(t, a.WriteRegion(zeros, start, cut))
+						model.write(zeros, start, cut)
+					}
+				}
+				require.NoError(t, a.Resize(shape))
+				model.resize(shape)
+			},
+			"reopen": func(t *rapid.T) {
+				if p.Storage.Path == "" {
+					return
+				}
+				again, err := cblosc.OpenArray(p.Storage.Path)
+				require.NoError(t, err)
+				require.NoError(t, a.Close())
+				a = again
+			},
+			"bytes": func(t *rapid.T) {
+				b, err := a.Bytes()
+				require.NoError(t, err)
+				c, err := cblosc.OpenArrayBytes(b)
+				require.NoError(t, err)
+				check(t, c)
+				require.NoError(t, c.Close())
+			},
+			"chunk": func(t *rapid.T) {
+				n := a.SChunk().NumChunks()
+				if n == 0 {
+					return
+				}
+				b, err := a.SChunk().Chunk(rapid.Int64Range(0, n-1).Draw(t, "i"))
+				require.NoError(t, err)
+				info, err := cblosc.Info(b)
+				require.NoError(t, err)
+				require.Equal(t, a.SChunk().ChunkSize(), info.NBytes)
+			},
+			"": func(t *rapid.T) { check(t, a) },
+		})
+	})
+}
+
+func TestArrayParamsValidate(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		p    cblosc.ArrayParams
+		want error
+		text string
+	}{
+		{"negative shape", cblosc.ArrayParams{Shape: []int64{-1}, Chunks: []int32{1}, Blocks: []int32{1}}, cblosc.ErrParam, "shape[0] = -1"},
+		{"chunk 0", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{0}, Blocks: []int32{1}}, cblosc.ErrParam, "chunks[0] = 0"},
+		{"block 0", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{0}}, cblosc.ErrParam, "blocks[0] = 0"},
+		{"block above chunk", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{3}}, cblosc.ErrParam, "1 to chunks[0] = 2"},
+		{"ranks", cblosc.ArrayParams{Shape: []int64{4, 4}, Chunks: []int32{2}, Blocks: []int32{2}}, cblosc.ErrParam, "shape of 2 dimensions, chunks of 1, blocks of 1"},
+		{"too many dimensions", cblosc.ArrayParams{Shape: make([]int64, 17), Chunks: make([]int32, 17), Blocks: make([]int32, 17)}, errors.ErrUnsupported, "17 dimensions"},
+		{"dtype", cblosc.ArrayParams{DType: "a\x00b"}, cblosc.ErrParam, "dtype"},
+		{"2 GiB chunk", cblosc.ArrayParams{Shape: []int64{1 << 40}, Chunks: []int32{1 << 28}, Blocks: []int32{1}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
+		{"2 GiB by padding", cblosc.ArrayParams{Shape: []int64{1 << 40}, Chunks: []int32{1<<28 - 5}, Blocks: []int32{1 << 27}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
+		{"chunk overflow", cblosc.ArrayParams{Shape: []int64{1, 1, 1}, Chunks: []int32{1 << 30, 1 << 30, 1 << 30}, Blocks: []int32{1, 1, 1}}, cblosc.ErrLimit, "bytes"},
+		{"number of chunks", cblosc.ArrayParams{Shape: []int64{1 << 50}, Chunks: []int32{1}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
+		{"number of chunks together", cblosc.ArrayParams{Shape: []int64{1 << 20, 1 << 20}, Chunks: []int32{1, 1}, Blocks: []int32{1, 1}}, cblosc.ErrLimit, "chunks"},
+		{"shape at the end of int64", cblosc.ArrayParams{Shape: []int64{math.MaxInt64}, Chunks: []int32{1000}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
+		{"metalayers", cblosc.ArrayParams{Meta: make([]cblosc.Metalayer, 16)}, cblosc.ErrLimit, "16 metalayers beside the array's own, at most 15"},
+		{"metalayer name", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: string(make([]byte, 32))}}}, cblosc.ErrParam, "meta[0]"},
+		{"metalayer twice", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: "a"}, {Name: "a"}}}, cblosc.ErrExists, "meta[1]"},
+		{"the array's own metalayer", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: "b2nd"}}}, cblosc.ErrExists, "meta[0]"},
+		{"cparams", cblosc.ArrayParams{Storage: cblosc.Storage{CParams: &cblosc.CParams{}}}, cblosc.ErrParam, "TypeSize = 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := cblosc.CreateArray(&tt.p)
+			require.ErrorIs(t, err, tt.want)
+			require.ErrorContains(t, err, tt.text)
+		})
+	}
+}
+
+func TestTooManyDimensionsNamesTheVersion(t *testing.T) {
+	n := cblosc.MaxDim + 1
+	_, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: make([]int64, n), Chunks: make([]int32, n), Blocks: make([]int32, n)})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "2.21.3")
+	require.ErrorContains(t, err, cblosc.Version())
+}
+
+func TestHugeArrayOfZeros(t *testing.T) {
+	st := cblosc.Storage{Contiguous: true, Path: filepath.Join(t.TempDir(), "huge"), CParams: cparams(1)}
+	shape := []int64{1 << 36}
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{1 << 30}, Blocks: []int32{1 << 20}, Storage: st})
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	a, err = cblosc.OpenArray(st.Path)
+	require.NoError(t, err)
+	closing(t, a)
+	require.Equal(t, shape, a.Shape())
+	require.EqualValues(t, 64, a.SChunk().NumChunks())
+	info, err := os.Stat(st.Path)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(1000))
+}
+
+func TestArrayRefusesBadInput(t *testing.T) {
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2},
+		Storage: cblosc.Storage{CParams: cparams(2)}})
+	require.NoError(t, err)
+	require.Equal(t, "|S2", a.DType())
+	for _, f := range []func([]byte, []int64, []int64) error{a.ReadRegion, a.WriteRegion} {
+		for _, n := range []int{0, 47, 49} {
+			err := f(make([]byte, n), []int64{0, 0}, []int64{4, 6})
+			require.ErrorIs(t, err, cblosc.ErrSize)
+			require.ErrorContains(t, err, fmt.Sprintf("buffer of %d bytes, region of 48", n))
+		}
+		for _, r := range [][2][]int64{
+			{{0}, {4}}, {{0, 0}, {4}}, {nil, nil}, {{0, 0, 0}, {1, 1, 1}}, {{-1, 0}, {1, 1}}, {{0, 0}, {-1, 1}}, {{0, 0}, {5, 1}},
+			{{0, 7}, {1, 0}}, {{3, 0}, {2, 1}}, {{math.MaxInt64, 0}, {1, 1}}, {{1, 0}, {math.MaxInt64, 1}},
+		} {
+			require.ErrorIs(t, f(make([]byte, 2), r[0], r[1]), cblosc.ErrRegion, "%v", r)
+		}
+		require.NoError(t, f(nil, []int64{4, 6}, []int64{0, 0}), "an empty region at the end")
+	}
+	require.ErrorIs(t, a.Resize([]int64{1}), cblosc.ErrParam)
+	require.ErrorIs(t, a.Resize([]int64{-1, 1}), cblosc.ErrParam)
+	require.ErrorIs(t, a.Resize([]int64{math.MaxInt64, 1}), cblosc.ErrLimit)
+	require.NoError(t, a.Resize([]int64{4, 6}))
+
+	s := a.SChunk()
+	chunk := func(block, n int) []byte {
+		p := cparams(2)
+		p.BlockSize = block
+		return compress(t, p, ramp(n, 1))
+	}
+	require.ErrorIs(t, s.AppendBuffer(make([]byte, 8)), errors.ErrUnsupported)
+	require.ErrorIs(t, s.AppendChunk(chunk(0, 8)), errors.ErrUnsupported)
+	require.ErrorIs(t, s.InsertChunk(0, chunk(0, 8)), errors.ErrUnsupported)
+	require.ErrorIs(t, s.DeleteChunk(0), errors.ErrUnsupported)
+	require.ErrorIs(t, s.UpdateChunk(5, chunk(4, 6)), cblosc.ErrSize, "a short last chunk")
+	meta, err := s.Meta().Get("b2nd")
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Meta().Update("b2nd", meta), cblosc.ErrParam)
+
+	require.NoError(t, a.Close())
+	for _, err := range []error{a.Close(), s.Close(), a.ReadRegion(nil, nil, nil), a.WriteRegion(nil, nil, nil), a.Resize(nil)} {
+		require.ErrorIs(t, err, cblosc.ErrClosed)
+	}
+}
+
+// A chunk compressed outside and put in is the same as a region written.
+func TestUpdateChunkOfArray(t *testing.T) {
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{50}, Blocks: []int32{20},
+		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}})
+	require.NoError(t, err)
+	closing(t, a)
+	want := ramp(400, 3)
+	p, err := a.SChunk().CParams()
+	require.NoError(t, err)
+	require.Equal(t, 80, p.BlockSize)
+	padded := make([]byte, a.SChunk().ChunkSize()) // 50 elements in 3 blocks of 20
+	copy(padded, want[200:])
+	require.Len(t, padded, 240)
+	require.NoError(t, a.SChunk().UpdateChunk(1, compress(t, p, padded)))
+	got := make([]byte, 40)
+	require.NoError(t, a.ReadRegion(got, []int64{55}, []int64{10}))
+	require.Equal(t, want[220:260], got)
+	p.BlockSize = 40
+	err = a.SChunk().UpdateChunk(1, compress(t, p, padded))
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	require.ErrorContains(t, err, "blocks of 40 bytes, the array's have 80")
+}
+
+// 64 goroutines on one array: right answers.
+func TestArrayManyGoroutines(t *testing.T) {
+	for name, st := range storages(t, cparams(4)) {
+		t.Run(name, func(t *testing.T) {
+			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 50}, Chunks: []int32{8, 50}, Blocks: []int32{2, 10}, Storage: st})
+			require.NoError(t, err)
+			if st.Path != "" { // each first touch of a chunk checks it
+				require.NoError(t, a.WriteRegion(ramp(64*200, 1), []int64{0, 0}, []int64{64, 50}))
+				require.NoError(t, a.Close())
+				a, err = cblosc.OpenArray(st.Path)
+				require.NoError(t, err)
+			}
+			closing(t, a)
+			var wg sync.WaitGroup
+			for g := range 64 {
+				wg.Go(func() {
+					row, got := ramp(200, uint64(g)), make([]byte, 200)
+					for range 3 {
+						if err := errors.Join(a.WriteRegion(row, []int64{int64(g), 0}, []int64{1, 50}),
+							a.ReadRegion(got, []int64{int64(g), 0}, []int64{1, 50})); err != nil || !bytes.Equal(row, got) {
+							t.Errorf("row %d: %v", g, err)
+						}
+						a.Shape()
+						a.SChunk().NBytes()
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}

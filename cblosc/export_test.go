@@ -1,0 +1,7 @@
+package cblosc
+
+// What tests need to see from outside.
+var (
+	LibraryCParams = libraryCParams
+	LibraryDParams = libraryDParams
+)

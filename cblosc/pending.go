@@ -1,0 +1,239 @@
+// Chunks of a frame that the library has not seen yet: each is checked in Go
+// before it is touched the first time.
+
+package cblosc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// pending knows which chunks of an opened frame are not checked, and where they
+// are. A nil *pending has none.
+//
+// The library loads the chunks of a file lazily: it reads the header and the block
+// starts, takes the distance of two starts for the length of a block, and reads
+// that much into a buffer made for one block. It also starts programs to find
+// codecs and filters that it does not know. Stored chunks do not move while a
+// handle is open, so a place stays right whatever is appended or deleted.
+type pending struct {
+	frame *cframe.Frame
+	path  string          // "" if the frame is in memory
+	at    []cframe.Offset // chunk i, special ones and those done as a negative number
+	left  int             // how many are not negative
+}
+
+const checked = cframe.Offset(-1)
+
+func newPending(f *cframe.Frame, path string) (*pending, error) {
+	offsets, err := f.Offsets(decode)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	p := &pending{frame: f, path: path, at: offsets}
+	for _, o := range offsets {
+		if err := o.Check(); err != nil {
+			return nil, invalid(err)
+		}
+		if !o.IsSpecial() {
+			p.left++
+		}
+	}
+	return p.orNone(), nil
+}
+
+// decode decompresses one chunk, such as the index of a frame.
+func decode(dst, b []byte) error {
+	d, err := NewDecompressor(nil)
+	if err != nil {
+		return err
+	}
+	_, err = d.Decompress(dst, b)
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// orNone forgets the frame when nothing is left to check.
+func (p *pending) orNone() *pending {
+	if p == nil || p.left == 0 {
+		return nil
+	}
+	return p
+}
+
+// insert, done and remove follow what happens to chunk i of the super-chunk.
+func (p *pending) insert(i int64) *pending {
+	if p != nil {
+		p.at = slices.Insert(p.at, int(i), checked)
+	}
+	return p
+}
+
+func (p *pending) done(i int64) *pending {
+	if p != nil && p.at[i] >= 0 {
+		p.at[i] = checked
+		p.left--
+	}
+	return p.orNone()
+}
+
+func (p *pending) remove(i int64) *pending {
+	p = p.done(i)
+	if p != nil {
+		p.at = slices.Delete(p.at, int(i), int(i)+1)
+	}
+	return p
+}
+
+// checkStored makes sure that chunks first to end, not included, exist and are safe
+// for the library.
+func (s *SChunk) checkStored(first, end int64) error {
+	if n := int64(s.facts.nchunks); first < 0 || first > end || end > n {
+		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
+	}
+	for i := first; i < end && s.pending != nil; i++ {
+		o := s.pending.at[i]
+		if o.IsSpecial() {
+			continue
+		}
+		h, starts, err := s.pending.readHead(o)
+		if err == nil {
+			err = h.Check()
+		}
+		if err == nil {
+			err = checkStarts(h, starts)
+		}
+		if err == nil {
+			err = s.fits(i, h)
+		}
+		if err != nil {
+			return fmt.Errorf("chunk %d: %w", i, invalid(err))
+		}
+		s.pending = s.pending.done(i)
+	}
+	return nil
+}
+
+// fits says whether the stored chunk i is what the super-chunk expects there.
+func (s *SChunk) fits(i int64, h chunk.Header) error {
+	bad := func(what string, offset int64, got, want any) error {
+		return &format.Error{Format: "blosc chunk", What: what, Offset: offset, Got: fmt.Sprint(got), Want: fmt.Sprint(want), Err: format.ErrCorrupt}
+	}
+	size := s.chunkLen(i)
+	switch {
+	case !h.Extended:
+		return bad("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")
+	case int(h.NBytes) != size:
+		return bad("nbytes", 4, h.NBytes, size)
+	case h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize):
+		return bad("cbytes", 12, h.CBytes, fmt.Sprintf("%d, the header and one element", headerLength+s.facts.typesize))
+	case s.array && h.HasBlocks() && int(h.BlockLen()) != min(s.block, size):
+		return bad("blocksize", 8, h.BlockSize, fmt.Sprintf("%d, the block of the array", s.block))
+	}
+	return nil
+}
+
+// readHead reads the header of the chunk at o and its block starts.
+func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
+	h, err := p.frame.ReadChunkHeader(o)
+	if err != nil || !h.HasBlocks() || !h.Extended || int64(h.NumBlocks())*4 > int64(h.CBytes) {
+		return h, nil, err // if the block starts do not fit, Check will say so
+	}
+	if p.path == "" {
+		b, err := p.frame.ReadChunk(o)
+		if err != nil {
+			return h, nil, err
+		}
+		return h, b[h.Size():min(len(b), h.Size()+4*int(h.NumBlocks()))], nil
+	}
+	file, at := p.path, int64(p.frame.HeaderSize)+int64(o)
+	if p.frame.Type() == cframe.Sparse {
+		file, at = filepath.Join(p.path, cframe.ChunkFile(o)), 0
+	}
+	starts := make([]byte, 4*int(h.NumBlocks()))
+	f, err := os.Open(file)
+	if err != nil {
+		return h, nil, err
+	}
+	_, err = io.ReadFull(io.NewSectionReader(f, at+int64(h.Size()), int64(len(starts))), starts)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return h, starts, err
+}
+
+// checkStarts makes sure that every block starts inside the chunk, behind the
+// starts, and is no longer than the library's buffer for one block.
+func checkStarts(h chunk.Header, starts []byte) error {
+	if !h.HasBlocks() {
+		return nil
+	}
+	bad := func(i int, got int32, want string) error {
+		return &format.Error{Format: "blosc chunk", What: fmt.Sprintf("block start %d", i), Offset: int64(h.Size() + 4*i),
+			Got: fmt.Sprint(got), Want: want, Err: format.ErrCorrupt}
+	}
+	order := make([]int32, len(starts)/4, len(starts)/4+1)
+	first := int32(h.Size() + len(starts))
+	for i := range order {
+		order[i] = int32(binary.LittleEndian.Uint32(starts[4*i:]))
+		if order[i] < first || order[i] >= h.CBytes {
+			return bad(i, order[i], fmt.Sprintf("%d to %d", first, h.CBytes-1))
+		}
+	}
+	slices.Sort(order)
+	order = append(order, h.CBytes)
+	most := int64(h.BlockLen()) + 4*int64(h.TypeSize) // data and a size for each stream
+	for i, start := range order[:len(order)-1] {
+		if n := int64(order[i+1]) - int64(start); n > most {
+			return bad(i, start, fmt.Sprintf("the next block at most %d bytes behind it, not %d", most, n))
+		}
+	}
+	return nil
+}
+
+// checkStoredRegion makes sure that the chunks that r touches are safe.
+func (a *Array) checkStoredRegion(r *region) error {
+	if a.sc.pending == nil || r.nbytes == 0 {
+		return nil
+	}
+	// Walk the grid of chunks inside r, the last dimension fastest.
+	var first, n, at [maxDims]int64
+	stride := [maxDims]int64{}
+	step := int64(1)
+	for i := a.rank - 1; i >= 0; i-- {
+		c := int64(a.geometry.chunks[i])
+		first[i] = int64(r.start[i]) / c
+		n[i] = (int64(r.stop[i])-1)/c - first[i] + 1
+		stride[i] = step
+		step *= (int64(a.geometry.shape[i]) + c - 1) / c
+	}
+	for {
+		chunk := int64(0)
+		for i := range a.rank {
+			chunk += (first[i] + at[i]) * stride[i]
+		}
+		if err := a.sc.checkStored(chunk, chunk+1); err != nil {
+			return err
+		}
+		i := a.rank - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < n[i] {
+				break
+			}
+			at[i] = 0
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// Contexts for many goroutines.
+
+package cblosc
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// Pool compresses and decompresses on any number of goroutines at once. It makes
+// as many contexts as are in use at a time, and keeps them until Close.
+type Pool struct {
+	compressors   stock[*Compressor]
+	decompressors stock[*Decompressor]
+}
+
+// NewPool returns a Pool; nil means the default parameters. It returns ErrParam.
+func NewPool(cp *CParams, dp *DParams) (*Pool, error) {
+	cp, err := cp.orDefault()
+	if err != nil {
+		return nil, refused("new pool", "", err)
+	}
+	dp, err = dp.orDefault()
+	if err != nil {
+		return nil, refused("new pool", "", err)
+	}
+	c, d := *cp, *dp
+	p := new(Pool)
+	p.compressors.create = func() (*Compressor, error) { return NewCompressor(&c) }
+	p.decompressors.create = func() (*Decompressor, error) { return NewDecompressor(&d) }
+	return p, nil
+}
+
+// Compress is Compressor.Compress on a context of its own.
+func (p *Pool) Compress(dst, src []byte) (int, error) {
+	c, err := p.compressors.take()
+	if err != nil {
+		return 0, refused("compress", "", err)
+	}
+	n, err := c.Compress(dst, src)
+	return n, errors.Join(err, p.compressors.put(c))
+}
+
+// Decompress is Decompressor.Decompress on a context of its own.
+func (p *Pool) Decompress(dst, chunk []byte) (int, error) {
+	d, err := p.decompressors.take()
+	if err != nil {
+		return 0, refused("decompress", "", err)
+	}
+	n, err := d.Decompress(dst, chunk)
+	return n, errors.Join(err, p.decompressors.put(d))
+}
+
+// Close frees the contexts; those in use are freed when their call is over. A
+// second Close returns ErrClosed, and so do calls that start after it.
+func (p *Pool) Close() error {
+	if err := errors.Join(p.compressors.close(), p.decompressors.close()); err != nil {
+		return refused("close", "", err)
+	}
+	return nil
+}
+
+// stock keeps idle contexts of one kind.
+type stock[T io.Closer] struct {
+	mu     sync.Mutex
+	idle   []T
+	closed bool
+	create func() (T, error)
+}
+
+func (s *stock[T]) take() (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none T
+	if s.closed {
+		return none, ErrClosed
+	}
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle[n-1] = none
+		s.idle = s.idle[:n-1]
+		return c, nil
+	}
+	return s.create()
+}
+
+func (s *stock[T]) put(c T) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return c.Close()
+	}
+	s.idle = append(s.idle, c)
+	return nil
+}
+
+func (s *stock[T]) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.closed = true
+	var errs []error
+	for _, c := range s.idle {
+		errs = append(errs, c.Close())
+	}
+	s.idle = nil
+	return errors.Join(errs...)
+}
