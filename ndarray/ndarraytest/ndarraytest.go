@@ -26,7 +26,10 @@ type Factory struct {
 	Reopen func(t TB) (ndarray.Backend, error)
 	// Cannot says in words why the backend cannot hold an array; "" means it can.
 	// For a spec that it cannot hold, Create must return errors.ErrUnsupported.
+	// nil: it holds all.
 	Cannot func(spec ndarray.Spec) string
+	// CannotAttr is the same for one attribute. nil: it holds all.
+	CannotAttr func(a ndarray.Attr) string
 }
 
 // TB is what tests and rapid's property tests have in common.

@@ -1,0 +1,100 @@
+// Attributes of datasets and groups as ndarray's values.
+
+package hdf5
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Object is what carries attributes: an *h5.Dataset or an *h5.Group.
+type Object interface {
+	Attributes() iter.Seq2[h5.AttributeInfo, error]
+	ReadAttribute(name string) (h5.Attribute, error)
+}
+
+// ReadAttrs reads all attributes of an object, in the order of their names. Those
+// of a type that ndarray does not have, such as references and compounds, are
+// listed as unsupported with the type's name.
+func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
+	var out ndarray.Attrs
+	for info, err := range o.Attributes() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return ndarray.Attrs{}, translate(err)
+		}
+		d, err := toDType(info.Datatype)
+		if err != nil {
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
+				Name: info.Name, Type: info.Datatype.String(), Reason: "ndarray has no such element type",
+			})
+			continue
+		}
+		a, err := o.ReadAttribute(info.Name)
+		if err != nil {
+			return ndarray.Attrs{}, translate(err)
+		}
+		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
+		if d.Kind != ndarray.String && v.Data == nil {
+			v.Data = []byte{}
+		}
+		out.List = append(out.List, ndarray.Attr{Name: info.Name, Value: v})
+	}
+	return out, nil
+}
+
+// toAttribute returns a as the library's; errors.ErrUnsupported for a type that
+// HDF5 does not have.
+func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
+	t, err := toDatatype(a.Value.DType)
+	if err != nil {
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	return h5.Attribute{
+		Name: a.Name, Datatype: t, Data: a.Value.Data, Strings: a.Value.Strings,
+		Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape}),
+	}, nil
+}
+
+func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {
+	out := make([]h5.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		x, err := toAttribute(a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// Attrs reads all attributes, as ReadAttrs.
+func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	return ReadAttrs(ctx, b.dataset)
+}
+
+// SetAttr adds or replaces an attribute (H5Acreate2, H5Awrite).
+func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	x, err := toAttribute(a)
+	if err != nil {
+		return err
+	}
+	return translate(b.dataset.WriteAttribute(x))
+}
+
+// DeleteAttr removes an attribute (H5Adelete); ErrNotFound if there is none.
+func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return translate(b.dataset.DeleteAttribute(name))
+}

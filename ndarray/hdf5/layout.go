@@ -1,0 +1,223 @@
+// How a dataset is stored: chunks, filters, fill value, shape, in ndarray's words
+// and in HDF5's.
+
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// DefaultCompression is what Create uses where the Spec names none.
+func DefaultCompression() *ndarray.Compression {
+	return &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}
+}
+
+// growing is the length that an empty axis which may grow counts as when chunks
+// are chosen.
+const growing = 1024
+
+// space returns the dataspace of spec.
+func space(spec ndarray.Spec) h5.Dataspace {
+	switch {
+	case spec.Null:
+		return h5.NullSpace()
+	case len(spec.Shape) == 0:
+		return h5.ScalarSpace()
+	}
+	s := h5.SimpleSpace(spec.Shape...)
+	s.MaxDims = spec.MaxShape // Unlimited is -1 on both sides
+	return s
+}
+
+// chunks returns the chunk shape of spec, clipped to what the axes may grow to;
+// nil if the dataset cannot have chunks or needs none.
+func chunks(spec ndarray.Spec) []int64 {
+	if spec.Null || len(spec.Shape) == 0 {
+		return nil
+	}
+	most := spec.MaxShape
+	if most == nil {
+		most = spec.Shape
+	}
+	if slices.Contains(most, 0) {
+		return nil
+	}
+	c := slices.Clone(spec.ChunkShape)
+	if c == nil {
+		if spec.MaxShape == nil && spec.Compression != nil && spec.Compression.Codec == "none" && len(spec.Compression.Filters) == 0 {
+			return nil
+		}
+		shape := slices.Clone(spec.Shape)
+		for i := range shape {
+			if shape[i] == 0 {
+				shape[i] = growing
+			}
+		}
+		c = ndarray.AutoChunks(shape, spec.DType.Size)
+	}
+	for i := range c {
+		if most[i] != ndarray.Unlimited {
+			c[i] = min(c[i], most[i])
+		}
+	}
+	return c
+}
+
+// options returns everything but type and space.
+func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
+	o := &h5.DatasetOptions{Chunks: chunks(spec)}
+	c := spec.Compression
+	if c == nil {
+		c = DefaultCompression()
+	}
+	if err := filters(o, c); err != nil {
+		return nil, err
+	}
+	if o.Chunks == nil {
+		o.Shuffle, o.Deflate, o.Fletcher32 = false, nil, false
+	}
+	if spec.Fill != nil {
+		o.Fill = slices.Clone(spec.Fill)
+		spec.DType.ToNative(o.Fill) // to the order of storage: swapping is its own inverse
+	}
+	return o, nil
+}
+
+// filters sets the pipeline: shuffle, deflate, fletcher32 always stand in this
+// order.
+func filters(o *h5.DatasetOptions, c *ndarray.Compression) error {
+	for _, f := range c.Filters {
+		switch f {
+		case "shuffle":
+			o.Shuffle = true
+		case "fletcher32":
+			o.Fletcher32 = true
+		default:
+			return fmt.Errorf("%w: filter %q in an HDF5 dataset", errors.ErrUnsupported, f)
+		}
+	}
+	switch c.Codec {
+	case "none":
+		if c.Level != 0 {
+			return fmt.Errorf("%w: codec none at level %d", ndarray.ErrParam, c.Level)
+		}
+	case "deflate":
+		if c.Level < 0 || c.Level > 9 {
+			return fmt.Errorf("%w: deflate level %d, 0 to 9 can be", ndarray.ErrParam, c.Level)
+		}
+		level := c.Level
+		o.Deflate = &level
+	default:
+		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
+	}
+	return nil
+}
+
+// codecs are registered filters that compress, by number; filters that only
+// rearrange or check are in preparers.
+var codecs = map[int]string{
+	h5.FilterDeflate: "deflate", h5.FilterSzip: "szip",
+	307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd", 32026: "blosc2",
+}
+
+var preparers = map[int]string{
+	h5.FilterShuffle: "shuffle", h5.FilterFletcher32: "fletcher32", h5.FilterNbit: "nbit",
+	h5.FilterScaleOffset: "scaleoffset", 32008: "bitshuffle",
+}
+
+// compression names the filters of a dataset.
+func compression(all []h5.Filter) *ndarray.Compression {
+	c := &ndarray.Compression{Codec: "none"}
+	for _, f := range all {
+		if name, ok := preparers[f.ID]; ok {
+			c.Filters = append(c.Filters, name)
+			continue
+		}
+		name, ok := codecs[f.ID]
+		if !ok {
+			name = fmt.Sprintf("filter %d", f.ID)
+		}
+		if c.Codec != "none" { // a second codec works on what the first one made
+			c.Filters = append(c.Filters, c.Codec)
+		}
+		c.Codec, c.Level = name, 0
+		if (name == "deflate" || name == "zstd") && len(f.Values) > 0 {
+			c.Level = int(f.Values[0])
+		}
+	}
+	return c
+}
+
+// Describe says what a dataset is, and what its elements take; path is what
+// Meta.Path shall be.
+//
+// Shape, chunks and compression are filled in even if the element type is one
+// that ndarray does not have: the error is then errors.ErrUnsupported and
+// ndarray.ErrType, with the type's name, and DType is the zero value.
+func Describe(d *h5.Dataset, path string) (ndarray.Meta, ndarray.Storage, error) {
+	info, err := d.Info()
+	if err != nil {
+		return ndarray.Meta{}, ndarray.Storage{}, ndarray.Wrap("describe", path, translate(err))
+	}
+	m, s, err := describe(&info, path)
+	return m, s, ndarray.Wrap("describe", path, err)
+}
+
+func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage, error) {
+	m := ndarray.Meta{Format: "hdf5", Path: path, Compression: compression(info.Filters)}
+	switch info.Space.Kind {
+	case h5.Null:
+		m.Null = true
+	case h5.Simple:
+		m.Shape = info.Space.Dims
+		if info.Space.MaxDims != nil && !slices.Equal(info.Space.MaxDims, info.Space.Dims) {
+			m.MaxShape = info.Space.MaxDims
+		}
+	}
+	s := ndarray.Storage{StoredBytes: info.StorageBytes}
+	if info.Layout == h5.Chunked {
+		m.ChunkShape = info.Chunks
+		g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+		if err != nil {
+			return m, s, err
+		}
+		s.NumChunks = g.NumChunks()
+	}
+	var err error
+	if m.DType, err = toDType(info.Datatype); err != nil {
+		return m, s, err
+	}
+	if info.FillKind == h5.FillValue && len(info.Fill) == m.DType.Size {
+		m.Fill = slices.Clone(info.Fill)
+		m.DType.ToNative(m.Fill)
+	}
+	return m, s, nil
+}
+
+// translate marks an error of the library with what it means to ndarray.
+func translate(err error) error {
+	for _, t := range []struct{ is, mark error }{
+		{h5.ErrNotHDF5, ndarray.ErrFormat},
+		{h5.ErrTruncated, ndarray.ErrCorrupt},
+		{h5.ErrCorrupt, ndarray.ErrCorrupt},
+		{h5.ErrNoFilter, errors.ErrUnsupported},
+		{h5.ErrExists, ndarray.ErrExists},
+		{h5.ErrNotFound, ndarray.ErrNotFound},
+		{fs.ErrNotExist, ndarray.ErrNotFound},
+		{h5.ErrReadOnly, ndarray.ErrReadOnly},
+		{h5.ErrType, ndarray.ErrType},
+		{h5.ErrParam, ndarray.ErrParam},
+		{h5.ErrClosed, ndarray.ErrClosed},
+	} {
+		if errors.Is(err, t.is) {
+			return ndarray.Mark(err, t.mark)
+		}
+	}
+	return err
+}
