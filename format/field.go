@@ -5,6 +5,7 @@ package format
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -65,6 +66,52 @@ func (f Field) Find(path string) (Field, bool) {
 		}
 	}
 	return Field{}, false
+}
+
+// Moved returns the tree with delta added to every offset: a part described by
+// itself becomes part of a larger input.
+func (f Field) Moved(delta int64) Field {
+	f.Offset += delta
+	fields := f.Fields
+	f.Fields = nil
+	for _, c := range fields {
+		f.Fields = append(f.Fields, c.Moved(delta))
+	}
+	return f
+}
+
+// Complain attaches err to the innermost field that holds the byte err is about,
+// or to f itself if err is no *Error or its offset is in none of the parts. A nil
+// err is no complaint.
+func (f *Field) Complain(err error) {
+	if err == nil {
+		return
+	}
+	text := Complaint(err)
+	target := f
+	var e *Error
+	if errors.As(err, &e) {
+		for next := f; next != nil; {
+			target, next = next, next.part(e.Offset)
+		}
+		if target.Name != e.What {
+			text = e.What + ": " + text
+		}
+	}
+	if target.Complaint != "" {
+		text = target.Complaint + "; " + text
+	}
+	target.Complaint = text
+}
+
+// part returns the part of f that holds the byte at offset, nil if none does.
+func (f *Field) part(offset int64) *Field {
+	for i := range f.Fields {
+		if c := &f.Fields[i]; c.Length > 0 && offset >= c.Offset && offset-c.Offset < c.Length {
+			return c
+		}
+	}
+	return nil
 }
 
 // WriteText writes the tree to w, one field a line: offset and length in bytes,

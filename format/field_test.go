@@ -60,6 +60,34 @@ func TestFind(t *testing.T) {
 	require.False(t, ok)
 }
 
+func TestMoved(t *testing.T) {
+	orig := tree()
+	f, ok := orig.Moved(100).Find("file/header/size")
+	require.True(t, ok)
+	require.EqualValues(t, 104, f.Offset)
+	require.Equal(t, tree(), orig)
+}
+
+func TestComplain(t *testing.T) {
+	f := tree()
+	f.Complain(nil)
+	require.Equal(t, tree(), f)
+	f.Complain(&format.Error{What: "size", Offset: 5, Got: "12", Want: "13", Err: format.ErrCorrupt})
+	f.Complain(&format.Error{What: "digest", Offset: 8, Err: format.ErrTruncated})
+	f.Complain(&format.Error{What: "end", Offset: 12, Err: format.ErrTruncated})
+	f.Complain(errors.New("plain"))
+	var got []string
+	for path, c := range f.Complaints() {
+		got = append(got, path+" = "+c.Complaint)
+	}
+	require.Equal(t, []string{
+		"file = end: truncated; plain",
+		"file/header/version = unknown",
+		"file/header/size = got 12, want 13: corrupt",
+		"file/name = not text; digest: truncated",
+	}, got)
+}
+
 // A hostile value reaches the terminal escaped.
 func TestWriteText(t *testing.T) {
 	var b strings.Builder

@@ -49,7 +49,7 @@ func DescribeHeader(b []byte) format.Field {
 	f.Length = int64(h.Size())
 	f.Fields = h.fields()
 	if f.Complaint == "" {
-		complain(&f, Policy{}.CheckHeader(h))
+		f.Complain(Policy{}.CheckHeader(h))
 	}
 	return f
 }
@@ -83,9 +83,7 @@ func describe(b []byte) format.Field {
 	case c.HasBlocks():
 		root.Fields = append(root.Fields, c.blockFields()...)
 	}
-	if err != nil {
-		complainAt(&root, err)
-	}
+	root.Complain(err)
 	return root
 }
 
@@ -221,47 +219,6 @@ func appendRest(fs []format.Field, n int, what string) []format.Field {
 		return fs
 	}
 	return append(fs, format.Field{Name: "…", Value: itoa(n), Meaning: "further " + what + ", not listed"})
-}
-
-// complainAt attaches err to the deepest described field that holds the byte err
-// is about, or to root.
-func complainAt(root *format.Field, err error) {
-	var e *format.Error
-	if !errors.As(err, &e) {
-		root.Complaint = err.Error()
-		return
-	}
-	f := root
-	for found := true; found; {
-		found = false
-		for i := range f.Fields {
-			if c := &f.Fields[i]; c.Length > 0 && e.Offset >= c.Offset && e.Offset < c.Offset+c.Length {
-				f, found = c, true
-				break
-			}
-		}
-	}
-	complain(f, fmt.Errorf("%s: %s", e.What, format.Complaint(err)))
-}
-
-// complain attaches err, if there is one, to the child it names or to f itself.
-func complain(f *format.Field, err error) {
-	if err == nil {
-		return
-	}
-	target := f
-	var e *format.Error
-	if errors.As(err, &e) {
-		for i := range f.Fields {
-			if f.Fields[i].Name == e.What {
-				target = &f.Fields[i]
-			}
-		}
-	}
-	if target.Complaint != "" {
-		target.Complaint += "; "
-	}
-	target.Complaint += format.Complaint(err)
 }
 
 // hexBytes shows up to 16 bytes.

@@ -55,6 +55,9 @@ func (r *Reader) Offset() int { return r.off }
 // Left returns the number of bytes not read yet.
 func (r *Reader) Left() int { return len(r.b) - r.off }
 
+// Skip passes over n bytes that were read otherwise.
+func (r *Reader) Skip(n int) { r.take("skip", n) }
+
 // Fail records a failure at the given offset, if it is the first.
 func (r *Reader) Fail(what string, offset int, got, want string, err error) {
 	if r.err == nil {

@@ -153,6 +153,30 @@ static void frame(char *path, bool contiguous)
     blosc2_schunk_free(sc);
 }
 
+/* A frame that was edited: chunks deleted, replaced by shorter and longer ones,
+ * and inserted at the front. */
+static void edited(char *path, bool contiguous)
+{
+    blosc2_cparams p = params(BLOSC_BLOSCLZ, 5);
+    blosc2_dparams d = BLOSC2_DPARAMS_DEFAULTS;
+    blosc2_storage s = {.contiguous = contiguous, .urlpath = path, .cparams = &p, .dparams = &d};
+    blosc2_remove_urlpath(path);
+    blosc2_schunk *sc = blosc2_schunk_new(&s);
+    for (int i = 0; i < 5; i++)
+        CHECK(blosc2_schunk_append_buffer(sc, values + i, 400));
+    CHECK(blosc2_schunk_delete_chunk(sc, 1));
+    uint8_t z[32], stored[464];
+    CHECK(blosc2_chunk_zeros(p, 400, z, sizeof z));
+    CHECK(blosc2_schunk_update_chunk(sc, 0, z, true));
+    p.clevel = 0;
+    blosc2_context *ctx = blosc2_create_cctx(p);
+    CHECK(blosc2_compress_ctx(ctx, values + 100, 400, stored, sizeof stored));
+    blosc2_free_ctx(ctx);
+    CHECK(blosc2_schunk_update_chunk(sc, 2, stored, true));
+    CHECK(blosc2_schunk_insert_chunk(sc, 0, stored, true));
+    blosc2_schunk_free(sc);
+}
+
 static void empty(char *path)
 {
     blosc2_cparams p = params(BLOSC_ZSTD, 9);
@@ -195,6 +219,8 @@ int main(void)
     chunks();
     frame("frame/mixed.b2frame", true);
     frame("frame/mixed-sparse.b2frame", false);
+    edited("frame/edited.b2frame", true);
+    edited("frame/edited-sparse.b2frame", false);
     empty("frame/empty.b2frame");
     filled("frame/filled.b2frame");
     array("frame/0d.b2nd", 0, (int64_t[]){0}, (int32_t[]){0}, (int32_t[]){0}, "<f4");

@@ -31,4 +31,15 @@ a = save("vlmeta", np.arange(10.0), chunks=(4,), blocks=(2,))
 a.schunk.vlmeta["unit"] = "m/s"
 a.schunk.vlmeta["scale"] = [1, 2.5, True, None]
 
+# Frame format 3: chunks of variable length, and with them blocks of variable length.
+path = "frame/py-batch.b2frame"
+blosc2.remove_urlpath(path)
+b = blosc2.BatchArray(urlpath=path, mode="w", contiguous=True, cparams=CPARAMS)
+b.append(["one", {"two": 2}, [3, 3.5, None]])
+b.append([bytes(range(64)), "x" * 100])
+path = "frame/py-objects.b2frame"
+blosc2.remove_urlpath(path)
+o = blosc2.ObjectArray(urlpath=path, mode="w", contiguous=True, cparams=CPARAMS)
+o.extend(["short", "long " * 40, 7])
+
 print(blosc2.__version__, blosc2.blosclib_version)

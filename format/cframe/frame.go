@@ -1,0 +1,391 @@
+// A frame as a whole: where its parts are, and reading the index and chunks.
+
+package cframe
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// IndexFile is the file of a sparse frame's directory that holds everything but
+// the chunks.
+const IndexFile = "chunks.b2frame"
+
+// ChunkFile returns the name of the file that holds a chunk of a sparse frame.
+func ChunkFile(o Offset) string { return fmt.Sprintf("%08X.chunk", uint32(o)) }
+
+// Limits bounds what a frame may make its reader allocate. A frame beyond them is
+// refused with format.ErrLimit; sizes are bytes.
+type Limits struct {
+	Header  int64 // the header with its metalayers
+	Trailer int64 // the trailer with its metalayers, compressed
+	Index   int64 // the decompressed index, 8 for each chunk
+}
+
+// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, and 256 MiB
+// for the index, which is enough for 32 million chunks. Header and trailer are
+// bounded by the input as well; the index is not, since 40 bytes can stand for
+// any number of chunks.
+func DefaultLimits() Limits {
+	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 256 << 20}
+}
+
+// Frame is an open frame. It does not own the reader it was read from.
+type Frame struct {
+	Header
+	Trailer Trailer
+	Index   Index
+
+	src    io.ReaderAt // the frame; of a sparse one the file without the chunks
+	dir    fs.FS       // of a sparse frame; nil if it was given without its directory
+	limits Limits
+}
+
+// Index says where the index of a frame is. All zero means that there is none,
+// since there are no chunks.
+type Index struct {
+	Offset int64        // bytes from the start of the frame
+	Length int64        // bytes up to the trailer; the index is one chunk
+	Header chunk.Header // of that chunk
+}
+
+// Decoder writes the values of a chunk to dst, whose length is exactly their
+// number of bytes. chunk.Decode is one; cblosc has one for every codec.
+type Decoder func(dst, chunk []byte) error
+
+// Read opens the frame that starts at the beginning of r, which holds size bytes.
+// A frame inside a larger file is read through an io.SectionReader. Bytes behind
+// the frame are no matter. It is ReadLimits with DefaultLimits.
+func Read(r io.ReaderAt, size int64) (*Frame, error) { return ReadLimits(r, size, DefaultLimits()) }
+
+// ReadLimits reads header and trailer of the frame that starts at the beginning
+// of r, and the header of its index; r is kept, for the index and the chunks.
+//
+// The error is format.ErrMagic, format.ErrVersion, format.ErrTruncated if size is
+// less than the frame says, format.ErrLimit, format.ErrUnsupported for an index
+// of other than 64-bit offsets, or format.ErrCorrupt.
+func ReadLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
+	f := &Frame{src: r, limits: l}
+	if err := f.read(size); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ReadDir opens the sparse frame whose directory is fsys. It is ReadDirLimits with
+// DefaultLimits.
+func ReadDir(fsys fs.FS) (*Frame, error) { return ReadDirLimits(fsys, DefaultLimits()) }
+
+// ReadDirLimits is ReadLimits for a sparse frame, whose directory is fsys; no
+// file of it stays open. A missing directory or file is fs.ErrNotExist, a frame
+// that is not sparse format.ErrCorrupt.
+func ReadDirLimits(fsys fs.FS, l Limits) (*Frame, error) {
+	file := dirFile{fsys, IndexFile}
+	info, err := fs.Stat(fsys, IndexFile)
+	if err != nil {
+		return nil, bad(IndexFile, 0, "", "", err)
+	}
+	f := &Frame{src: file, dir: fsys, limits: l}
+	if err := f.read(info.Size()); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// read fills f from its reader, which holds size bytes.
+func (f *Frame) read(size int64) error {
+	head, err := readAt(f.src, 0, min(size, fixedHeaderSize), "header")
+	if err != nil {
+		return err
+	}
+	fixed, err := parseFixed(head, nil)
+	if err != nil {
+		return err
+	}
+	if size < fixed.FrameSize {
+		return truncated("frame", 0, size, fixed.FrameSize)
+	}
+	if err := limit("header_size", 11, int64(fixed.HeaderSize), f.limits.Header); err != nil {
+		return err
+	}
+	if head, err = readAt(f.src, 0, int64(fixed.HeaderSize), "header"); err != nil {
+		return err
+	}
+	if f.Header, err = ParseHeader(head); err != nil {
+		return err
+	}
+	if f.dir != nil && f.Type() != Sparse {
+		return bad("flags", 26, "a "+f.Type().String()+" frame in a directory", "a sparse one", format.ErrCorrupt)
+	}
+	trailer, err := f.readTrailer()
+	if err != nil {
+		return err
+	}
+	start := f.FrameSize - int64(len(trailer))
+	if f.Trailer, err = ParseTrailer(trailer); err != nil {
+		return movedError(err, start)
+	}
+	return f.locateIndex(start)
+}
+
+// readTrailer finds the trailer by its length, which stands near the end of the
+// frame.
+func (f *Frame) readTrailer() ([]byte, error) {
+	at := f.FrameSize - trailerTail
+	tail, err := readAt(f.src, at, trailerTail, "trailer")
+	if err != nil {
+		return nil, err
+	}
+	n := int64(binary.BigEndian.Uint32(tail[1:]))
+	most := f.FrameSize - int64(f.HeaderSize)
+	if tail[0] != 0xCE || n < MinTrailerSize || n > most {
+		return nil, bad("trailer_len", at, fmt.Sprintf("marker %#02x, %d", tail[0], n), fmt.Sprintf("marker 0xce, %d to %d", MinTrailerSize, most), format.ErrCorrupt)
+	}
+	if err := limit("trailer_len", at, n, f.limits.Trailer); err != nil {
+		return nil, err
+	}
+	return readAt(f.src, f.FrameSize-n, n, "trailer")
+}
+
+// locateIndex sets Index: what is between the chunks and the trailer.
+func (f *Frame) locateIndex(trailer int64) error {
+	at := int64(f.HeaderSize)
+	if f.Type() != Sparse {
+		if f.CBytes < 0 || f.CBytes > trailer-at {
+			return bad("compressed_size", 39, strconv.FormatInt(f.CBytes, 10), fmt.Sprintf("0 to %d, the bytes before the trailer", trailer-at), format.ErrCorrupt)
+		}
+		at += f.CBytes
+	}
+	want := f.Header.NumChunks()
+	if at == trailer {
+		if want != 0 && f.NBytes > 0 {
+			return bad("index", at, "none", fmt.Sprintf("one of chunks that hold %d bytes", f.NBytes), format.ErrCorrupt)
+		}
+		return nil
+	}
+	length := trailer - at
+	b, err := readAt(f.src, at, min(length, chunk.ExtendedHeaderSize), "index")
+	if err != nil {
+		return err
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return movedError(err, at)
+	}
+	n, cbytes := int64(h.NBytes), int64(h.CBytes)
+	switch {
+	case f.OffsetBits() != 64:
+		return bad("flags", 25, fmt.Sprintf("%d-bit offsets", f.OffsetBits()), "64-bit ones", format.ErrUnsupported)
+	case n < 0 || n%8 != 0:
+		return bad("index: nbytes", at+4, strconv.FormatInt(n, 10), "a multiple of 8", format.ErrCorrupt)
+	case cbytes < int64(h.Size()) || cbytes > length:
+		return bad("index: cbytes", at+12, strconv.FormatInt(cbytes, 10), fmt.Sprintf("%d to %d, the bytes before the trailer", h.Size(), length), format.ErrCorrupt)
+	case want >= 0 && n/8 != want:
+		return bad("index: nbytes", at+4, fmt.Sprintf("%d, %d chunks", n, n/8), fmt.Sprintf("%d chunks, from the frame's sizes", want), format.ErrCorrupt)
+	}
+	f.Index = Index{Offset: at, Length: length, Header: h}
+	return nil
+}
+
+// NumChunks returns the number of chunks, from the header, or from the index if
+// chunks differ in length.
+func (f *Frame) NumChunks() int64 {
+	if n := f.Header.NumChunks(); n >= 0 {
+		return n
+	}
+	return int64(f.Index.Header.NBytes) / 8
+}
+
+// Offsets reads the index: an entry for each chunk, in order. decode decompresses
+// the index; nil stands for chunk.Decode, which does for every index C-Blosc2
+// writes of its own accord, while one that was compressed otherwise is
+// format.ErrUnsupported with it.
+func (f *Frame) Offsets(decode Decoder) ([]Offset, error) {
+	if f.Index.Length == 0 {
+		return nil, nil
+	}
+	if decode == nil {
+		decode = chunk.Decode
+	}
+	n := int64(f.Index.Header.NBytes)
+	if err := limit("index: nbytes", f.Index.Offset+4, n, f.limits.Index); err != nil {
+		return nil, err
+	}
+	b, err := f.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	raw := make([]byte, n)
+	if err := decode(raw, b); err != nil {
+		return nil, movedError(err, f.Index.Offset)
+	}
+	offsets := make([]Offset, n/8)
+	for i := range offsets {
+		offsets[i] = Offset(binary.LittleEndian.Uint64(raw[8*i:]))
+	}
+	return offsets, nil
+}
+
+// readIndex returns the index as it is stored, checked for a decompressor.
+func (f *Frame) readIndex() ([]byte, error) {
+	b, err := readAt(f.src, f.Index.Offset, int64(f.Index.Header.CBytes), "index")
+	if err != nil {
+		return nil, err
+	}
+	if err := chunk.Check(b); err != nil {
+		return nil, movedError(err, f.Index.Offset)
+	}
+	return b, nil
+}
+
+// ReadChunkHeader reads the header of the chunk at o, which must not be special.
+// It reads at most 32 bytes.
+func (f *Frame) ReadChunkHeader(o Offset) (chunk.Header, error) {
+	p, err := f.locate(o)
+	if err != nil {
+		return chunk.Header{}, err
+	}
+	return p.readHeader()
+}
+
+// ReadChunk reads the whole chunk at o, which must not be special. It is
+// compressed as it is stored, and not judged; see chunk.Check.
+func (f *Frame) ReadChunk(o Offset) ([]byte, error) {
+	p, err := f.locate(o)
+	if err != nil {
+		return nil, err
+	}
+	h, err := p.readHeader()
+	if err != nil {
+		return nil, err
+	}
+	return readAt(p.src, p.at, int64(h.CBytes), "chunk")
+}
+
+// place is where a chunk starts and how long it can be.
+type place struct {
+	src      io.ReaderAt
+	at, most int64
+}
+
+func (p place) readHeader() (chunk.Header, error) {
+	b, err := readAt(p.src, p.at, min(p.most, chunk.ExtendedHeaderSize), "chunk")
+	if err != nil {
+		return chunk.Header{}, err
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return chunk.Header{}, movedError(err, p.at)
+	}
+	if int64(h.CBytes) > p.most || h.CBytes < int32(h.Size()) {
+		return chunk.Header{}, bad("chunk: cbytes", p.at+12, strconv.Itoa(int(h.CBytes)), fmt.Sprintf("%d to %d, the bytes there are", h.Size(), p.most), format.ErrCorrupt)
+	}
+	return h, nil
+}
+
+// locate finds the chunk at o.
+func (f *Frame) locate(o Offset) (place, error) {
+	switch {
+	case o.IsSpecial():
+		return place{}, bad("chunk", f.Index.Offset, o.String(), "a chunk that is stored", format.ErrUnsupported)
+	case f.Type() != Sparse:
+		if int64(o) > f.CBytes-chunk.MinHeaderSize {
+			return place{}, bad("offset", f.Index.Offset, o.String(), fmt.Sprintf("0 to %d, inside the chunks", f.CBytes-chunk.MinHeaderSize), format.ErrCorrupt)
+		}
+		return place{f.src, int64(f.HeaderSize) + int64(o), f.CBytes - int64(o)}, nil
+	case o > math.MaxUint32:
+		return place{}, bad("offset", f.Index.Offset, o.String(), "the number of a file, below 2^32", format.ErrCorrupt)
+	case f.dir == nil:
+		return place{}, bad("chunk", f.Index.Offset, "a sparse frame without its directory", "the directory", format.ErrUnsupported)
+	}
+	info, err := fs.Stat(f.dir, ChunkFile(o))
+	if err != nil {
+		return place{}, bad(ChunkFile(o), 0, "", "", err)
+	}
+	return place{dirFile{f.dir, ChunkFile(o)}, 0, info.Size()}, nil
+}
+
+// Array returns the b2nd or Caterva metalayer of the frame, checked, alone and
+// against the frame's sizes. ok is false if there is none. If there are both, it
+// is b2nd, as in the library.
+func (f *Frame) Array() (m b2nd.Meta, ok bool, err error) {
+	for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
+		for _, l := range f.Metalayers {
+			if l.Name != name {
+				continue
+			}
+			m, err := b2nd.Parse(name, l.Content)
+			if err == nil {
+				err = m.Check()
+			}
+			if err == nil {
+				err = m.CheckStorage(f.TypeSize, f.ChunkSize, f.NBytes)
+			}
+			return m, true, movedError(err, l.Offset)
+		}
+	}
+	return b2nd.Meta{}, false, nil
+}
+
+// limit refuses a size above its limit.
+func limit(what string, offset, got, most int64) error {
+	if got <= most {
+		return nil
+	}
+	return bad(what, offset, strconv.FormatInt(got, 10), "at most "+strconv.FormatInt(most, 10), format.ErrLimit)
+}
+
+// movedError returns err with its offset counted from the start of the frame.
+func movedError(err error, delta int64) error {
+	var e *format.Error
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	moved := *e
+	moved.Offset += delta
+	return &moved
+}
+
+// readAt reads exactly n bytes. The caller has compared n with what there is.
+func readAt(r io.ReaderAt, off, n int64, what string) ([]byte, error) {
+	b := make([]byte, n)
+	k, err := r.ReadAt(b, off)
+	if int64(k) == n {
+		return b, nil
+	}
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, truncated(what, off, off+int64(k), off+n)
+	}
+	return nil, bad(what, off, "", "", err)
+}
+
+// dirFile reads a file of a file system by opening it for each read, so that
+// nothing needs closing.
+type dirFile struct {
+	fsys fs.FS
+	name string
+}
+
+func (d dirFile) ReadAt(p []byte, off int64) (n int, err error) {
+	f, err := d.fsys.Open(d.name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if r, ok := f.(io.ReaderAt); ok {
+		return r.ReadAt(p, off)
+	}
+	if _, err := io.CopyN(io.Discard, f, off); err != nil {
+		return 0, err
+	}
+	return io.ReadFull(f, p)
+}
