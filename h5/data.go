@@ -82,7 +82,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
+		return d.transferError(op, r, rc, &cerr)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
+		return d.transferError(op, r, rc, &cerr)
 	}
 	return nil
 }
@@ -133,6 +133,24 @@ func checkTransfer(buf []int64, length int, mem *Datatype, r *Region) ([]int64, 
 	return words, nil
 }
 
+// transferError says for a region outside the dataset both what was asked for
+// and what is there.
+func (d *Dataset) transferError(op string, r *Region, rc C.int, cerr *C.goh5_err_t) error {
+	e := newError(op, d.path, rc, cerr)
+	switch {
+	case rc != C.GOH5_EREGION:
+	case cerr.rank < 0:
+		e.Err = r.outside("the dataspace is null and holds no element")
+	default:
+		dims := make([]uint64, cerr.rank)
+		for i := range dims {
+			dims[i] = uint64(cerr.dims[i])
+		}
+		e.Err = r.outside(fmt.Sprintf("the dataset has the shape %d", dims))
+	}
+	return e
+}
+
 // ReadStrings returns the elements of r as strings, in row-major order (H5Dread,
 // H5Treclaim). Stored strings of fixed length lose their padding; a null pointer
 // stored as a string of variable length is "".
@@ -145,7 +163,7 @@ func (d *Dataset) ReadStrings(r Region) ([]string, error) {
 	if err != nil {
 		return nil, &Error{Op: op, Path: d.path, Err: err}
 	}
-	in, err := d.readStrings(words, len(r.Start))
+	in, err := d.readStrings(&r, words)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +178,7 @@ func (r *reader) texts() []string {
 	return s
 }
 
-func (d *Dataset) readStrings(words []int64, rank int) (*reader, error) {
+func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	const op = "read"
 	lock()
 	defer unlock()
@@ -170,10 +188,10 @@ func (d *Dataset) readStrings(words []int64, rank int) (*reader, error) {
 	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
-	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(rank), &blob)
+	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(len(r.Start)), &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return nil, newError(op, d.path, rc, &cerr)
+		return nil, d.transferError(op, r, rc, &cerr)
 	}
 	return takeBlob(&blob), nil
 }
@@ -212,7 +230,7 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
+		return d.transferError(op, &r, rc, &cerr)
 	}
 	return nil
 }

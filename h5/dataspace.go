@@ -154,7 +154,7 @@ func (r Region) NumElems() int64 {
 func (r Region) words(buf []int64) ([]int64, int64, error) {
 	rank := len(r.Start)
 	if len(r.Count) != rank || (r.Stride != nil && len(r.Stride) != rank) || (r.Block != nil && len(r.Block) != rank) || rank > MaxRank {
-		return nil, 0, r.nonsense("start, count, stride and block differ in length")
+		return nil, 0, r.outside("start, count, stride and block differ in length")
 	}
 	n := int64(1)
 	stride, block := int64(1), int64(1)
@@ -174,25 +174,29 @@ func (r Region) words(buf []int64) ([]int64, int64, error) {
 	for i := range rank {
 		start, count, stride, block := w[i], w[rank+i], w[2*rank+i], w[3*rank+i]
 		if start < 0 || count < 0 || block < 1 || stride < block && count > 1 || stride < 1 {
-			return nil, 0, r.nonsense("negative, or blocks that overlap")
+			return nil, 0, r.outside("negative, or blocks that overlap")
 		}
 		hi, reach := bits.Mul64(uint64(count), uint64(stride))
 		if hi != 0 || reach > math.MaxInt64 {
-			return nil, 0, r.nonsense("too far")
+			return nil, 0, r.outside("too far")
 		}
 		over, next := bits.Mul64(uint64(count), uint64(block))
 		if over != 0 || next > math.MaxInt64 {
-			return nil, 0, r.nonsense("too many elements")
+			return nil, 0, r.outside("too many elements")
 		}
 		if n = mul(n, int64(next)); n < 0 {
-			return nil, 0, r.nonsense("too many elements")
+			return nil, 0, r.outside("too many elements")
 		}
 	}
 	return w, n, nil
 }
 
-func (r Region) nonsense(why string) error {
-	return fmt.Errorf("%w: start %v, count %v, stride %v, block %v: %s", ErrRegion, r.Start, r.Count, r.Stride, r.Block, why)
+func (r Region) outside(why string) error {
+	region := fmt.Sprintf("start %d, count %d", r.Start, r.Count)
+	if r.Stride != nil || r.Block != nil {
+		region += fmt.Sprintf(", stride %d, block %d", r.Stride, r.Block)
+	}
+	return fmt.Errorf("%w: %s; %s", ErrRegion, region, why)
 }
 
 // mul is a×b, or -1 if a factor is negative or the product too large.

@@ -33,6 +33,7 @@ var (
 	ErrCorrupt   = errors.New("file is damaged")
 	ErrNoFilter  = errors.New("filter not available")
 	ErrLocked    = errors.New("file is locked by another process")
+	ErrKind      = errors.New("object of another kind")
 	ErrVersion   = errors.New("headers and library differ in version")
 
 	ErrNotFound error = &sentinel{"does not exist", fs.ErrNotExist}
@@ -89,7 +90,12 @@ func (e *Error) Error() string {
 	}
 	if n := len(e.Stack); n > 0 && e.Err == nil {
 		f := e.Stack[n-1]
-		b.WriteString(": " + f.Desc + " (" + f.Func + ")")
+		desc := f.Desc
+		if e.Errno != 0 { // the rest is the file's name again, the time and addresses
+			what, _, _ := strings.Cut(desc, ":")
+			desc = what + ": " + e.Errno.Error()
+		}
+		b.WriteString(": " + desc + " (" + f.Func + ")")
 	}
 	return b.String()
 }
@@ -170,11 +176,42 @@ var stackSentinels = []struct {
 	err      error
 }{
 	{"H5E_FILE", "H5E_NOTHDF5", false, ErrNotHDF5},
-	{"H5E_FILE", "H5E_TRUNCATED", true, ErrTruncated},
+	{"H5E_FILE", "H5E_TRUNCATED", false, ErrTruncated},
+
 	{"H5E_SYM", "H5E_NOTFOUND", false, ErrNotFound},
 	{"H5E_ATTR", "H5E_NOTFOUND", false, ErrNotFound},
+	{"H5E_LINK", "H5E_CANTDELETE", false, ErrNotFound}, // no such link
+	{"H5E_LINK", "H5E_TRAVERSE", true, ErrNotFound},    // a link that leads nowhere
 	{"H5E_LINK", "H5E_EXISTS", false, ErrExists},
-	{"H5E_FILE", "H5E_FILEEXISTS", false, ErrExists},
+	{"H5E_SYM", "H5E_BADTYPE", false, ErrKind},
+	{"H5E_DATASET", "H5E_BADTYPE", false, ErrKind},
+
+	// What decoding a damaged file ends in. Go has checked the arguments of the
+	// call, so that a bad value is the file's.
+	{"H5E_FILE", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_CACHE", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_CACHE", "H5E_READERROR", false, ErrCorrupt}, // checksum
+	{"H5E_BTREE", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_BTREE", "H5E_CANTLOAD", false, ErrCorrupt},
+	{"H5E_SYM", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_SYM", "H5E_VERSION", false, ErrCorrupt},
+	{"H5E_SYM", "H5E_CANTDECODE", false, ErrCorrupt},
+	{"H5E_HEAP", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_HEAP", "H5E_BADRANGE", false, ErrCorrupt},
+	{"H5E_HEAP", "H5E_CANTGET", false, ErrCorrupt},
+	{"H5E_HEAP", "H5E_VERSION", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_CANTINIT", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_CANTLOAD", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_VERSION", false, ErrCorrupt},
+	{"H5E_DATATYPE", "H5E_BADRANGE", false, ErrCorrupt},
+	{"H5E_DATATYPE", "H5E_CANTLOAD", false, ErrCorrupt},
+	{"H5E_DATATYPE", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_ARGS", "H5E_OVERFLOW", false, ErrCorrupt}, // an address outside the file
+	{"H5E_IO", "H5E_BADRANGE", false, ErrCorrupt},
+	{"H5E_PLINE", "H5E_CANTLOAD", false, ErrCorrupt},
+	{"H5E_PLINE", "H5E_READERROR", false, ErrCorrupt}, // a chunk that its filter refuses
 }
 
 // newError makes the error of a failed shim call and frees what the shim
@@ -190,8 +227,6 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	switch rc {
 	case C.GOH5_ENOMEM:
 		e.Err = cmem.ErrOutOfMemory
-	case C.GOH5_EREGION:
-		e.Err = regionError(cerr)
 	case C.GOH5_ESIZE:
 		e.Err = sizeError(have, want)
 	case C.GOH5_ETYPE:
@@ -214,17 +249,6 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 
 func sizeError(have, want int64) error {
 	return fmt.Errorf("%w: have %d, want %d", ErrSize, have, want)
-}
-
-func regionError(cerr *C.goh5_err_t) error {
-	if cerr.rank < 0 {
-		return fmt.Errorf("%w: the dataspace is null and holds no element", ErrRegion)
-	}
-	dims := make([]uint64, cerr.rank)
-	for i := range dims {
-		dims[i] = uint64(cerr.dims[i])
-	}
-	return fmt.Errorf("%w of shape %d", ErrRegion, dims)
 }
 
 func parseStack(r *reader) []Frame {

@@ -8,3 +8,14 @@ func QueuedIDs() (int64, error) { return lib.queued.Load(), nil }
 // ForgottenOwners counts what nobody closed; only under the tag invariants can
 // it be other than 0.
 func ForgottenOwners() (int64, error) { return forgottenOwners(), nil }
+
+// CorruptRows are the rows of the table that mean ErrCorrupt: "MAJOR MINOR".
+func CorruptRows() []string {
+	var rows []string
+	for _, row := range stackSentinels {
+		if row.err == ErrCorrupt {
+			rows = append(rows, string(row.major)+" "+string(row.minor))
+		}
+	}
+	return rows
+}

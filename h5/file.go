@@ -19,6 +19,7 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 )
 
@@ -108,7 +109,12 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	var cerr C.goh5_err_t
 	var id C.int64_t
 	if rc := C.goh5_fcreate(&cerr, cPath, truncate, opts.Low.number(), opts.High.number(), &id); rc < 0 {
-		return nil, newError(op, path, rc, &cerr)
+		e := newError(op, path, rc, &cerr)
+		// Of a file that this process has open the library only says that it cannot.
+		if _, err := os.Lstat(path); err == nil && !opts.Truncate {
+			e.Err = ErrExists
+		}
+		return nil, e
 	}
 	return &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: ReadWrite}, nil
 }

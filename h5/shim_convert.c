@@ -1,5 +1,6 @@
-/* shim_convert.c: conversion without loss. The library's conversions clamp, round and report only some of it
- * (a double that becomes a float is never reported), so that the values themselves are compared afterwards. */
+/* shim_convert.c: conversion without loss. The library clamps and rounds, and its exception callback hears only
+ * of some of it (never of a double that becomes a float, of a big-endian -1 that becomes unsigned, of a NaN that
+ * becomes a 64-bit integer), so that the values themselves are compared. */
 #include "shim_internal.h"
 
 #include <math.h>
@@ -96,124 +97,109 @@ done:
     return rc;
 }
 
-typedef struct losses {
-    int to_integer;
-    int64_t outside; /* values that the destination's range does not reach */
-} losses_t;
-
-/* Called by the library, in C, for each value that it cannot keep. Precision is not counted here: the library
- * does not see every loss, and it sees some that are none. */
-static H5T_conv_ret_t on_exception(H5T_conv_except_t what, hid_t src, hid_t dst, void *from, void *to, void *data)
+/* The widest type of a number's kind: every value of t is one of it, so that nothing can be lost on the way. */
+static hid_t widest_type(const range_t *t)
 {
-    (void)src;
-    (void)dst;
-    (void)from;
-    (void)to;
-    losses_t *l = data;
-    switch (what) {
-    case H5T_CONV_EXCEPT_RANGE_HI:
-    case H5T_CONV_EXCEPT_RANGE_LOW:
-        l->outside++;
-        break;
-    case H5T_CONV_EXCEPT_PINF:
-    case H5T_CONV_EXCEPT_NINF:
-    case H5T_CONV_EXCEPT_NAN:
-        l->outside += l->to_integer;
-        break;
-    default:
-        break;
+    if (t->class == H5T_FLOAT) {
+        return t->mant_size <= 53 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_LDOUBLE;
     }
-    return H5T_CONV_UNHANDLED;
+    return t->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
 }
 
-/* The type in which both sides are compared: it holds every value of src, and every value of dst that came
- * from one. */
-static hid_t meeting_type(const range_t *src)
+/* The number at p of one of those types. A long double holds them all: its mantissa has 64 bits or more. */
+static long double number_at(hid_t type, const uint8_t *p)
 {
-    if (src->class == H5T_FLOAT) {
-        return src->mant_size <= 53 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_LDOUBLE;
+    int64_t i;
+    uint64_t u;
+    double f;
+    long double l;
+    if (type == H5T_NATIVE_INT64) {
+        memcpy(&i, p, sizeof i);
+        return (long double)i;
     }
-    return src->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+    if (type == H5T_NATIVE_UINT64) {
+        memcpy(&u, p, sizeof u);
+        return (long double)u;
+    }
+    if (type == H5T_NATIVE_DOUBLE) {
+        memcpy(&f, p, sizeof f);
+        return f;
+    }
+    memcpy(&l, p, sizeof l);
+    return l;
 }
 
-static int64_t count_changed(hid_t meeting, const uint8_t *a, const uint8_t *b, size_t n)
+/* The least and the greatest value of t. */
+static void limits(const range_t *t, long double *low, long double *high)
 {
-    int64_t changed = 0;
-    if (meeting == H5T_NATIVE_DOUBLE) {
-        for (size_t i = 0; i < n; i++) {
-            double x, y;
-            memcpy(&x, a + i * sizeof x, sizeof x);
-            memcpy(&y, b + i * sizeof y, sizeof y);
-            changed += !(x == y || (isnan(x) && isnan(y)));
-        }
-    } else if (meeting == H5T_NATIVE_LDOUBLE) {
-        for (size_t i = 0; i < n; i++) {
-            long double x, y;
-            memcpy(&x, a + i * sizeof x, sizeof x);
-            memcpy(&y, b + i * sizeof y, sizeof y);
-            changed += !(x == y || (isnan(x) && isnan(y)));
-        }
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            changed += memcmp(a + i * sizeof(int64_t), b + i * sizeof(int64_t), sizeof(int64_t)) != 0;
-        }
+    if (t->class == H5T_FLOAT) {
+        *high = ldexpl(2.0L - ldexpl(1.0L, 1 - (int)t->mant_size), (int)t->exp_bias);
+        *low = -*high;
+        return;
     }
-    return changed;
+    int bits = (int)t->precision - t->is_signed;
+    *high = ldexpl(1.0L, bits) - 1.0L;
+    *low = t->is_signed ? -ldexpl(1.0L, bits) : 0.0L;
 }
 
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n)
 {
     int rc = 0;
     range_t s, d;
-    losses_t losses = {0}, back = {0};
-    int64_t changed = 0;
-    uint8_t *there = NULL, *here = NULL;
-    hid_t dxpl = H5I_INVALID_HID, back_dxpl = H5I_INVALID_HID;
+    int64_t outside = 0, changed = 0;
+    uint8_t *before = NULL, *after = NULL;
+    long double low, high;
 
     PASS(range_of(err, src_type, &s));
     PASS(range_of(err, dst_type, &d));
-    if (s.class != H5T_FLOAT && s.precision > 64) {
+    if ((s.class != H5T_FLOAT && s.precision > 64) || (d.class != H5T_FLOAT && d.precision > 64)) {
         RAISE(GOH5_ETYPE);
     }
-    hid_t meeting = meeting_type(&s);
+    limits(&d, &low, &high);
+    hid_t src_wide = widest_type(&s), dst_wide = widest_type(&d);
     size_t src_size = H5Tget_size(src_type), dst_size = H5Tget_size(dst_type);
-    size_t widest = sizeof(long double);
-    widest = src_size > widest ? src_size : widest;
-    widest = dst_size > widest ? dst_size : widest;
-    there = hyperslab_alloc(PIECE * widest);
-    here = hyperslab_alloc(PIECE * widest);
-    if (there == NULL || here == NULL) {
+    size_t src_step = H5Tget_size(src_wide), dst_step = H5Tget_size(dst_wide);
+    size_t room = sizeof(long double);
+    room = src_size > room ? src_size : room;
+    room = dst_size > room ? dst_size : room;
+    before = hyperslab_alloc(PIECE * room);
+    after = hyperslab_alloc(PIECE * room);
+    if (before == NULL || after == NULL) {
         RAISE(GOH5_ENOMEM);
     }
-    losses.to_integer = d.class != H5T_FLOAT;
-    back.to_integer = 1;
-    TRY((dxpl = H5Pcreate(H5P_DATASET_XFER)) >= 0);
-    TRY(H5Pset_type_conv_cb(dxpl, on_exception, &losses) >= 0);
-    TRY((back_dxpl = H5Pcreate(H5P_DATASET_XFER)) >= 0);
-    TRY(H5Pset_type_conv_cb(back_dxpl, on_exception, &back) >= 0);
     for (size_t at = 0; at < n; at += PIECE) {
         size_t k = n - at < PIECE ? n - at : PIECE;
-        memcpy(there, src + at * src_size, k * src_size);
-        memcpy(here, there, k * src_size);
-        TRY(H5Tconvert(src_type, dst_type, k, there, NULL, dxpl) >= 0);
-        memcpy(dst + at * dst_size, there, k * dst_size);
-        TRY(H5Tconvert(dst_type, meeting, k, there, NULL, back_dxpl) >= 0);
-        TRY(H5Tconvert(src_type, meeting, k, here, NULL, H5P_DEFAULT) >= 0);
-        changed += count_changed(meeting, there, here, k);
+        memcpy(before, src + at * src_size, k * src_size);
+        memcpy(after, before, k * src_size);
+        TRY(H5Tconvert(src_type, dst_type, k, after, NULL, H5P_DEFAULT) >= 0);
+        memcpy(dst + at * dst_size, after, k * dst_size);
+        TRY(H5Tconvert(dst_type, dst_wide, k, after, NULL, H5P_DEFAULT) >= 0);
+        TRY(H5Tconvert(src_type, src_wide, k, before, NULL, H5P_DEFAULT) >= 0);
+        for (size_t i = 0; i < k; i++) {
+            long double x = number_at(src_wide, before + i * src_step);
+            long double y = number_at(dst_wide, after + i * dst_step);
+            if (x == y || (isnan(x) && isnan(y))) {
+                continue;
+            }
+            long double whole = d.class == H5T_FLOAT ? x : truncl(x);
+            if (whole >= low && whole <= high) {
+                changed++;
+            } else {
+                outside++; /* not a number is outside every integer */
+            }
+        }
     }
     err->have = (int64_t)n;
-    if (losses.outside > 0) {
-        err->want = losses.outside;
+    if (outside > 0) {
+        err->want = outside;
         RAISE(GOH5_EOVERFLOW);
     }
-    if (changed > 0 || (back.outside > 0 && d.class == H5T_FLOAT && s.class != H5T_FLOAT)) {
-        err->want = changed > 0 ? changed : back.outside;
+    if (changed > 0) {
+        err->want = changed;
         RAISE(GOH5_EPRECISION);
     }
 done:
-    hyperslab_free(there);
-    hyperslab_free(here);
-    goh5_close_plist(dxpl);
-    goh5_close_plist(back_dxpl);
+    hyperslab_free(before);
+    hyperslab_free(after);
     return rc;
 }

@@ -1,0 +1,301 @@
+package h5_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// writeSample makes a file with a group, an attribute, a compressed and a
+// checksummed dataset.
+func writeSample(t testing.TB, path string, low h5.LibVer) {
+	t.Helper()
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+	require.NoError(t, err)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	level := 6
+	v := make([]int32, 1000)
+	for i := range v {
+		v[i] = int32(i)
+	}
+	for name, o := range map[string]h5.DatasetOptions{
+		"d":  {Chunks: []int64{100}, Deflate: &level},
+		"fl": {Chunks: []int64{100}, Fletcher32: true},
+	} {
+		d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, v, region([]int64{0}, []int64{1000})))
+	}
+	require.NoError(t, g.WriteAttribute(h5.Attribute{
+		Name: "a", Datatype: h5.Int(1, h5.LittleEndian), Space: h5.ScalarSpace(), Data: []byte{1},
+	}))
+	require.NoError(t, f.Close())
+}
+
+// readSample reads everything in a file of writeSample.
+func readSample(path string) (err error) {
+	f, err := h5.Open(path, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	g, err := f.Root().OpenGroup("g")
+	if err != nil {
+		return err
+	}
+	for _, err := range g.Links() {
+		if err != nil {
+			return err
+		}
+	}
+	for _, err := range g.Attributes() {
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"d", "fl"} {
+		d, err := g.OpenDataset(name)
+		if err != nil {
+			return err
+		}
+		if _, err := h5.ReadAll[int32](d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestMissingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.h5")
+	_, err := h5.Open(path, h5.ReadOnly)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorIs(t, err, h5.ErrNotFound)
+	require.ErrorIs(t, err, syscall.ENOENT)
+	require.Equal(t, "h5: open file "+path+": unable to open file: no such file or directory (H5FD__sec2_open)", err.Error())
+	_, err = h5.IsHDF5(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = h5.Open("a\x00b", h5.ReadOnly)
+	require.ErrorIs(t, err, h5.ErrParam)
+	_, err = h5.Open(path, h5.Mode(7))
+	require.ErrorIs(t, err, h5.ErrParam)
+}
+
+func TestForbiddenFile(t *testing.T) {
+	if os.Geteuid() == 0 {
+		// root may read everything, but nobody may write to a directory as a file
+		_, err := h5.Open(t.TempDir(), h5.ReadWrite)
+		require.ErrorIs(t, err, syscall.EISDIR)
+		return
+	}
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	require.NoError(t, os.Chmod(path, 0))
+	_, err := h5.Open(path, h5.ReadOnly)
+	require.ErrorIs(t, err, fs.ErrPermission)
+}
+
+func TestNotHDF5(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text")
+	for _, content := range []string{"", "hello", strings.Repeat("x", 10000)} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+		_, err := h5.Open(path, h5.ReadOnly)
+		require.ErrorIs(t, err, h5.ErrNotHDF5)
+		is, err := h5.IsHDF5(path)
+		require.NoError(t, err)
+		require.False(t, is)
+	}
+}
+
+func TestTruncatedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, n := range []int{len(whole) - 1, len(whole) / 2, 100, 50} {
+		require.NoError(t, os.WriteFile(path, whole[:n], 0o644))
+		_, err = h5.Open(path, h5.ReadOnly)
+		require.ErrorIs(t, err, h5.ErrTruncated)
+		require.ErrorContains(t, err, fmt.Sprintf("eof = %d", n))
+		require.ErrorContains(t, err, fmt.Sprintf("stored_eof = %d", len(whole)), "both sizes")
+	}
+	require.NoError(t, os.WriteFile(path, whole[:8], 0o644))
+	_, err = h5.Open(path, h5.ReadOnly)
+	require.ErrorIs(t, err, h5.ErrCorrupt, "a signature and nothing else")
+}
+
+// Every row of the table that means a damaged file is provoked by damage: one
+// byte at a time, in the oldest format and in the newest.
+func TestDamagedFile(t *testing.T) {
+	missing := map[string]bool{}
+	for _, row := range h5.CorruptRows() {
+		missing[row] = true
+	}
+	for _, low := range []h5.LibVer{h5.Earliest, h5.LatestFormat} {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		writeSample(t, path, low)
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for i := 0; i < len(whole) && len(missing) > 0; i++ {
+			at := i * 7919 % len(whole) // all over the file, so that the rare rows come early
+			for _, flip := range []byte{0xff, 0x55, 0x01} {
+				damaged := bytes.Clone(whole)
+				damaged[at] ^= flip
+				require.NoError(t, os.WriteFile(path, damaged, 0o644))
+				err := readSample(path)
+				if err == nil {
+					continue
+				}
+				var e *h5.Error
+				require.ErrorAs(t, err, &e, "byte %d ^ %#x", at, flip)
+				if n := len(e.Stack); n > 0 {
+					delete(missing, string(e.Stack[n-1].Major)+" "+string(e.Stack[n-1].Minor))
+				}
+			}
+		}
+	}
+	require.Empty(t, missing, "rows of the table that no damage leads to")
+}
+
+func TestErrorsByName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	f, err := h5.Open(path, h5.ReadWrite)
+	require.NoError(t, err)
+	defer f.Close()
+	r := f.Root()
+	require.NoError(t, r.LinkSoft("dangling", "/nowhere"))
+	require.NoError(t, r.LinkSoft("loop", "/loop"))
+	require.NoError(t, r.LinkExternal("outside", "gone.h5", "/x"))
+	group := func(name string) error { _, err := r.OpenGroup(name); return err }
+	dataset := func(name string) error { _, err := r.OpenDataset(name); return err }
+	kind := func(name string) error { _, err := r.Kind(name); return err }
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"group", group("nope"), h5.ErrNotFound},
+		{"group on the way", group("nope/x"), h5.ErrNotFound},
+		{"dataset", dataset("g/nope"), h5.ErrNotFound},
+		{"kind", kind("nope"), h5.ErrNotFound},
+		{"dangling", dataset("dangling"), h5.ErrNotFound},
+		{"loop", dataset("loop"), h5.ErrNotFound},
+		{"external", dataset("outside"), h5.ErrNotFound},
+		{"unlink", r.Unlink("nope"), h5.ErrNotFound},
+		{"hard link", r.LinkHard("h", "/nope"), h5.ErrNotFound},
+		{"attribute", func() error { _, err := r.ReadAttribute("nope"); return err }(), h5.ErrNotFound},
+		{"delete attribute", r.DeleteAttribute("nope"), h5.ErrNotFound},
+		{"group is a dataset", group("g/d"), h5.ErrKind},
+		{"dataset is a group", dataset("g"), h5.ErrKind},
+		{"group exists", func() error { _, err := r.CreateGroup("g"); return err }(), h5.ErrExists},
+		{"dataset exists", func() error {
+			_, err := r.CreateDataset("g", h5.Int(1, 0), h5.ScalarSpace(), nil)
+			return err
+		}(), h5.ErrExists},
+		{"link exists", r.LinkSoft("g", "/x"), h5.ErrExists},
+		{"empty name", group(""), h5.ErrParam},
+		{"zero byte", group("a\x00b"), h5.ErrParam},
+		{"file exists", func() error { _, err := h5.Create(path, nil); return err }(), h5.ErrExists},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.ErrorIs(t, tt.err, tt.want)
+			for _, other := range []error{h5.ErrNotFound, h5.ErrExists, h5.ErrKind, h5.ErrCorrupt, h5.ErrClosed} {
+				if other != tt.want {
+					require.NotErrorIs(t, tt.err, other)
+				}
+			}
+			if tt.want == h5.ErrNotFound {
+				require.ErrorIs(t, tt.err, fs.ErrNotExist)
+			}
+			if tt.want == h5.ErrExists {
+				require.ErrorIs(t, tt.err, fs.ErrExist)
+			}
+		})
+	}
+}
+
+func TestCreateIsExclusive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
+	_, err := h5.Create(path, nil)
+	require.ErrorIs(t, err, h5.ErrExists)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "precious", string(content))
+	o := h5.DefaultCreateOptions()
+	o.Truncate = true
+	f, err := h5.Create(path, &o)
+	require.NoError(t, err)
+	_, err = h5.Create(path, &o)
+	require.Error(t, err, "truncating a file that is open")
+	require.NoError(t, f.Close())
+	_, err = h5.Create(path, &h5.CreateOptions{Truncate: true, Low: h5.V114, High: h5.V18})
+	require.ErrorIs(t, err, h5.ErrParam)
+}
+
+func TestLockedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	other, err := os.Open(path)
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
+	_, err = h5.Open(path, h5.ReadOnly)
+	require.ErrorIs(t, err, h5.ErrLocked)
+}
+
+func TestReadOnlyFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	r := f.Root()
+	d, err := r.OpenDataset("g/d")
+	require.NoError(t, err)
+	_, create := r.CreateGroup("x")
+	_, createDataset := r.CreateDataset("x", h5.Int(1, 0), h5.ScalarSpace(), nil)
+	for name, err := range map[string]error{
+		"create group": create, "create dataset": createDataset, "unlink": r.Unlink("g"),
+		"soft": r.LinkSoft("x", "/g"), "external": r.LinkExternal("x", "f", "/g"), "hard": r.LinkHard("x", "/g"),
+		"write": h5.Write(d, []int32{1}, region([]int64{0}, []int64{1})), "resize": d.Resize(1),
+		"write strings":    d.WriteStrings([]string{"a"}, region([]int64{0}, []int64{1})),
+		"write attribute":  d.WriteAttribute(h5.Attribute{Name: "a"}),
+		"delete attribute": d.DeleteAttribute("a"),
+	} {
+		require.ErrorIs(t, err, h5.ErrReadOnly, name)
+		require.ErrorIs(t, err, fs.ErrPermission, name)
+	}
+}
+
+func TestErrorForms(t *testing.T) {
+	f := newFile(t)
+	_, err := f.Root().OpenGroup("nope")
+	var e *h5.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "h5: open group /nope: object 'nope' doesn't exist (H5G__loc_find_cb)", err.Error())
+	require.Equal(t, err.Error(), fmt.Sprintf("%v", err))
+	require.Equal(t, fmt.Sprintf("%q", err.Error()), fmt.Sprintf("%q", err))
+	long := fmt.Sprintf("%+v", err)
+	require.Equal(t, len(e.Stack)+1, len(strings.Split(long, "\n")), "one line for each frame")
+	require.Contains(t, long, "#0 H5Gopen2 (")
+	require.Contains(t, long, "[H5E_SYM, H5E_NOTFOUND]")
+	require.Equal(t, "H5Gopen2", e.Stack[0].Func, "the call from outside first")
+	require.Equal(t, h5.Major("H5E_SYM"), e.Stack[len(e.Stack)-1].Major)
+	require.Positive(t, e.Stack[0].Line)
+	for _, fr := range e.Stack {
+		require.NotEmpty(t, fr.Major, "%+v", fr)
+		require.NotEmpty(t, fr.Minor, "%+v", fr)
+	}
+}
