@@ -31,12 +31,12 @@ type Limits struct {
 	Index   int64 // the decompressed index, 8 for each chunk
 }
 
-// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, and 256 MiB
-// for the index, which is enough for 32 million chunks. Header and trailer are
+// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, and 128 MiB
+// for the index, which is enough for 16 million chunks. Header and trailer are
 // bounded by the input as well; the index is not, since 40 bytes can stand for
 // any number of chunks.
 func DefaultLimits() Limits {
-	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 256 << 20}
+	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 128 << 20}
 }
 
 // Frame is an open frame. It does not own the reader it was read from.

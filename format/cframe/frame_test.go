@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
@@ -148,6 +149,7 @@ func TestMixed(t *testing.T) {
 	require.EqualValues(t, 4000, f.ChunkSize)
 	require.EqualValues(t, 1, f.CompressThreads)
 	require.EqualValues(t, 1, f.DecompressThreads)
+	require.Equal(t, []byte{0xD8, 6}, load(t, "mixed.b2frame")[69:71])
 	require.EqualValues(t, 6, f.NumFilters)
 	require.Equal(t, [6]chunk.Filter{5: chunk.Shuffle}, f.Filters)
 	require.False(t, f.UseDict())
@@ -778,6 +780,11 @@ func TestCorpus(t *testing.T) {
 				require.NoError(t, checkAll(f), path)
 				require.Empty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), path)
 				requireChunks(t, path, f)
+				if content, ok := f.Metalayer(b2nd.Name); ok {
+					m, err := b2nd.Parse(b2nd.Name, content)
+					require.NoError(t, err, path)
+					require.Equal(t, content, m.Append(nil), path)
+				}
 				n++
 			}
 		}

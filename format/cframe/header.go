@@ -59,23 +59,32 @@ type Header struct {
 	CodecFlags   uint8 // Codec, Level
 	OtherFlags   uint8 // SplitMode
 
-	NBytes    int64 // bytes of the values of all chunks
-	CBytes    int64 // bytes between header and index; of a sparse frame those of its chunks
-	TypeSize  int32 // bytes per element
-	BlockSize int32 // bytes per block that were asked for; 0 stays if that was "automatic"
-	ChunkSize int32 // bytes of the values of a chunk; -1 while there is none, 0 if it varies
+	NBytes   int64 // bytes of the values of all chunks
+	CBytes   int64 // bytes between header and index; of a sparse frame those of its chunks
+	TypeSize int32 // bytes per element
+
+	// BlockSize is the bytes per block that were asked for, not those that were
+	// chosen, as the document has it: 0 stays if it was "automatic" (TestMixed).
+	BlockSize int32
+	// ChunkSize is the bytes of the values of a chunk, of all but the last. It is
+	// -1 while there is none (TestTrailerVersion), and 0 if chunks differ in length,
+	// which the document calls not supported yet (TestVariableChunks).
+	ChunkSize int32
 
 	// How many threads the writer used. Shown, never obeyed.
 	CompressThreads, DecompressThreads int16
 
 	HasVLMetalayers bool // the trailer holds metalayers
-	NumFilters      uint8
-	Filters         [chunk.NumFilters]chunk.Filter
-	FiltersMeta     [chunk.NumFilters]uint8
-	UDCodec         uint8 // the codec's id; older libraries leave 0 if codec_flags can say it
-	CodecMeta       uint8
-	OtherFlags2     uint8 // bit 0: dictionaries (C-Blosc2 3.0; reserved before)
-	Reserved        uint8
+
+	// The filter pipeline and what shares its 16 bytes: a fixext 16 whose type is
+	// the number of filters. The document draws the marker of an int32 (TestMixed).
+	NumFilters  uint8
+	Filters     [chunk.NumFilters]chunk.Filter
+	FiltersMeta [chunk.NumFilters]uint8
+	UDCodec     uint8 // the codec's id; older libraries leave 0 if codec_flags can say it
+	CodecMeta   uint8
+	OtherFlags2 uint8 // bit 0: dictionaries (C-Blosc2 3.0; reserved before)
+	Reserved    uint8
 
 	Metalayers []Metalayer // in the order they are stored
 }
