@@ -137,7 +137,7 @@ func (s *SChunk) fits(i int64, h chunk.Header) error {
 		return bad("nbytes", 4, h.NBytes, size)
 	case h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize):
 		return bad("cbytes", 12, h.CBytes, fmt.Sprintf("%d, the header and one element", headerLength+s.facts.typesize))
-	case s.array && h.HasBlocks() && int(h.BlockLen()) != min(s.block, size):
+	case s.array && int(h.BlockLen()) != min(s.block, size):
 		return bad("blocksize", 8, h.BlockSize, fmt.Sprintf("%d, the block of the array", s.block))
 	}
 	return nil

@@ -1,0 +1,507 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+)
+
+// Every row of the table is complete, and its test exists.
+func TestDefects(t *testing.T) {
+	tests := map[string]bool{}
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				tests[fn.Name.Name] = true
+			}
+		}
+	}
+	names := map[string]bool{}
+	for _, d := range cblosc.Defects() {
+		require.NotEmpty(t, d.Releases, d.Name)
+		require.NotEmpty(t, d.Effect, d.Name)
+		require.NotEmpty(t, d.Guard, d.Name)
+		require.True(t, strings.HasPrefix(d.Test, "Test") && tests[d.Test], "%s: %s does not exist", d.Name, d.Test)
+		require.False(t, names[d.Name], "%s is there twice", d.Name)
+		names[d.Name] = true
+	}
+}
+
+// plugins are edits that make a chunk ask for a codec or filter that is not linked.
+var plugins = func() map[string]func([]byte) {
+	m := map[string]func([]byte){}
+	for id := byte(36); id <= 41; id++ {
+		m["codec "+string('0'+id/10)+string('0'+id%10)] = func(b []byte) { b[2], b[0x16] = b[2]&0x1F|6<<5, id }
+	}
+	for _, id := range []byte{160, 255} {
+		m["user's codec"] = func(b []byte) { b[2], b[0x16] = b[2]&0x1F|6<<5, id }
+		m["user's filter"] = func(b []byte) { b[0x15] = id }
+	}
+	m["filter 37"] = func(b []byte) { b[0x10] = 37 }
+	return m
+}()
+
+// trap puts a python that leaves a mark first on the path, and fails the test if
+// the mark is there at the end.
+func trap(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	mark := filepath.Join(dir, "was started")
+	for _, name := range []string{"python", "python3"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n: > '"+mark+"'\n"), 0o700))
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Cleanup(func() {
+		if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the library started a program (%v)", err)
+		}
+	})
+}
+
+func TestPluginIDsNeverReachTheLibrary(t *testing.T) {
+	trap(t)
+	d := newDecompressor(t)
+	good := compress(t, cparams(4), ramp(4096, 1))
+	for name, edit := range plugins {
+		bad := bytes.Clone(good)
+		edit(bad)
+		check := func(err error) {
+			t.Helper()
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			require.ErrorIs(t, err, cblosc.ErrFormat, name)
+		}
+		_, err := d.Decompress(make([]byte, 4096), bad)
+		check(err)
+		_, err = d.Items(make([]byte, 4), bad, 0, 1)
+		check(err)
+		_, err = cblosc.Info(bad)
+		check(err)
+		for _, st := range storages(t, cparams(4)) {
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err)
+			check(s.AppendChunk(bad))
+			require.NoError(t, s.AppendChunk(good))
+			check(s.UpdateChunk(0, bad))
+			check(s.InsertChunk(0, bad))
+			require.NoError(t, s.VLMeta().Add("v", ramp(100, 1)))
+			frame, err := s.Bytes()
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+
+			// The same inside a frame: in a chunk, in a metalayer, in the header.
+			crafted := bytes.Clone(frame)
+			edit(crafted[bytes.Index(crafted, good):])
+			_, err = cblosc.OpenSChunkBytes(crafted)
+			check(err)
+			path := filepath.Join(t.TempDir(), "crafted")
+			require.NoError(t, os.WriteFile(path, crafted, 0o600))
+			s, err = cblosc.OpenSChunk(path)
+			require.NoError(t, err, "the chunk is not touched yet")
+			_, err = s.DecompressChunk(make([]byte, 4096), 0)
+			check(err)
+			_, err = s.Chunk(0)
+			check(err)
+			check(s.DeleteChunk(0))
+			check(s.UpdateChunk(0, good))
+			_, err = s.Bytes()
+			check(err)
+			require.NoError(t, s.Close())
+
+			crafted = bytes.Clone(frame)
+			edit(crafted[bytes.LastIndex(crafted, []byte{0xC6})+5:])
+			_, err = cblosc.OpenSChunkBytes(crafted)
+			check(err)
+		}
+	}
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
+	require.NoError(t, err)
+	frame, err := s.Bytes()
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	for id := byte(36); id <= 40; id++ {
+		crafted := bytes.Clone(frame)
+		crafted[27], crafted[0x4D] = crafted[27]&0xF0|6, id
+		_, err = cblosc.OpenSChunkBytes(crafted)
+		require.ErrorIs(t, err, errors.ErrUnsupported, "codec %d in the frame's header", id)
+	}
+}
+
+func TestLazyChunkFromOutside(t *testing.T) {
+	chunk := compress(t, cparams(4), ramp(4096, 1))
+	chunk[0x1F] |= 0x08
+	_, err := newDecompressor(t).Decompress(make([]byte, 4096), chunk)
+	require.ErrorIs(t, err, cblosc.ErrFormat)
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
+	require.NoError(t, err)
+	closing(t, s)
+	require.ErrorIs(t, s.AppendChunk(chunk), cblosc.ErrFormat)
+}
+
+// stored returns the path of a frame with one chunk and where in the file the
+// chunk is: it is changed by edit.
+func stored(t *testing.T, st cblosc.Storage, chunk []byte, edit func([]byte)) string {
+	t.Helper()
+	s, err := cblosc.CreateSChunk(st)
+	require.NoError(t, err)
+	require.NoError(t, s.AppendChunk(chunk))
+	require.NoError(t, s.Close())
+	file := st.Path
+	if !st.Contiguous {
+		file = filepath.Join(st.Path, "00000000.chunk")
+	}
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := bytes.Index(b, chunk)
+	require.GreaterOrEqual(t, at, 0)
+	edit(b[at : at+len(chunk)])
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+	return st.Path
+}
+
+func TestBlockStartsOfStoredChunks(t *testing.T) {
+	p := cparams(4)
+	p.BlockSize = 512
+	chunk := compress(t, p, ramp(20000, 1))
+	le := binary.LittleEndian
+	for name, edit := range map[string]func([]byte){
+		"before the streams": func(b []byte) { le.PutUint32(b[32:], 32) },
+		"zero":               func(b []byte) { le.PutUint32(b[36:], 0) },
+		"negative":           func(b []byte) { le.PutUint32(b[36:], 1<<31) },
+		"behind the chunk":   func(b []byte) { le.PutUint32(b[36:], uint32(len(chunk))) },
+		// All but the first block start at the end: the first seems to be long.
+		"long block": func(b []byte) {
+			for i := range 39 {
+				le.PutUint32(b[36+4*i:], uint32(len(chunk)-8))
+			}
+		},
+		"size of the data": func(b []byte) { le.PutUint32(b[4:], 20004) },
+		"chunk too long":   func(b []byte) { le.PutUint32(b[12:], 1<<30) },
+	} {
+		for kind, st := range storages(t, p) {
+			if st.Path == "" {
+				continue
+			}
+			s, err := cblosc.OpenSChunk(stored(t, st, chunk, edit))
+			require.NoError(t, err)
+			_, err = s.DecompressChunk(make([]byte, 20000), 0)
+			require.ErrorIs(t, err, cblosc.ErrFormat, "%s, %s", name, kind)
+			require.ErrorIs(t, err, format.ErrCorrupt, "%s, %s", name, kind)
+			require.ErrorContains(t, err, "chunk 0", "%s, %s", name, kind)
+			require.NoError(t, s.Close())
+		}
+	}
+}
+
+func TestSpecialAndStoredChunksFromBytes(t *testing.T) {
+	for name, st := range storages(t, cparams(4)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		zeros, data := make([]byte, 64), noise(64, 1)
+		for _, src := range [][]byte{zeros, data, zeros, data, data, zeros} {
+			require.NoError(t, s.AppendBuffer(src))
+		}
+		b, err := s.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		s, err = cblosc.OpenSChunkBytes(b)
+		require.NoError(t, err)
+		clear(b) // it was copied
+		require.NoError(t, s.AppendBuffer(data))
+		for i, want := range [][]byte{zeros, data, zeros, data, data, zeros, data} {
+			got := make([]byte, 64)
+			_, err := s.DecompressChunk(got, int64(i))
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s: chunk %d", name, i)
+		}
+		require.NoError(t, s.Close())
+	}
+}
+
+// blosc1 turns a chunk that needs no extended header into one of Blosc1: 16 bytes
+// of header, and the data stored behind it.
+func blosc1(data []byte) []byte {
+	b := make([]byte, 16, 16+len(data))
+	b[0], b[1], b[2], b[3] = 2, 1, 0x02, 4
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
+	binary.LittleEndian.PutUint32(b[8:], uint32(len(data)))
+	binary.LittleEndian.PutUint32(b[12:], uint32(16+len(data)))
+	return append(b, data...)
+}
+
+func TestBlosc1ChunkInSChunk(t *testing.T) {
+	for _, n := range []int{8, 64} {
+		data := noise(n, 1)
+		chunk := blosc1(data)
+		dst := make([]byte, n)
+		_, err := newDecompressor(t).Decompress(dst, chunk)
+		require.NoError(t, err)
+		require.Equal(t, data, dst)
+		for name, st := range storages(t, cparams(4)) {
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err)
+			require.ErrorIs(t, s.AppendChunk(chunk), errors.ErrUnsupported, name)
+			require.NoError(t, s.AppendBuffer(data))
+			require.ErrorIs(t, s.UpdateChunk(0, chunk), errors.ErrUnsupported, name)
+			require.ErrorIs(t, s.InsertChunk(0, chunk), errors.ErrUnsupported, name)
+			require.NoError(t, s.Close())
+		}
+	}
+}
+
+func TestRepeatedValueOfAnotherSize(t *testing.T) {
+	value := bytes.Repeat([]byte{1}, 64)
+	long, err := cblosc.SpecialChunk(cparams(64), cblosc.Repeated, 128, value)
+	require.NoError(t, err)
+	short, err := cblosc.SpecialChunk(cparams(4), cblosc.Repeated, 128, value[:4])
+	require.NoError(t, err)
+	for kind, st := range storages(t, cparams(4)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		err = s.AppendChunk(long)
+		require.ErrorIs(t, err, cblosc.ErrSize)
+		require.ErrorContains(t, err, "64 bytes, elements have 4")
+		require.NoError(t, s.AppendChunk(short))
+		got := make([]byte, 128)
+		_, err = s.DecompressChunk(got, 0)
+		require.NoError(t, err)
+		require.Equal(t, bytes.Repeat([]byte{1}, 128), got)
+		require.NoError(t, s.Close())
+		if kind != "file" {
+			continue
+		}
+		// The frame's header says elements of 2 bytes, the chunk repeats 4.
+		b, err := os.ReadFile(st.Path)
+		require.NoError(t, err)
+		binary.BigEndian.PutUint32(b[48:], 2)
+		require.NoError(t, os.WriteFile(st.Path, b, 0o600))
+		s, err = cblosc.OpenSChunk(st.Path)
+		require.NoError(t, err)
+		_, err = s.DecompressChunk(got, 0)
+		require.ErrorIs(t, err, cblosc.ErrFormat)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestLastChunkDeleted(t *testing.T) {
+	for name, st := range storages(t, cparams(4)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		for range 3 {
+			require.NoError(t, s.AppendBuffer(noise(64, 1)))
+		}
+		for range 3 {
+			require.NoError(t, s.DeleteChunk(0))
+		}
+		b, err := s.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		s, err = cblosc.OpenSChunkBytes(b)
+		require.NoError(t, err, name)
+		require.Zero(t, s.NumChunks())
+		require.NoError(t, s.Close())
+		if st.Path == "" {
+			continue
+		}
+		s, err = cblosc.OpenSChunk(st.Path)
+		require.NoError(t, err, name)
+		require.NoError(t, s.AppendBuffer(noise(64, 2)))
+		got := make([]byte, 64)
+		_, err = s.DecompressChunk(got, 0)
+		require.NoError(t, err)
+		require.Equal(t, noise(64, 2), got, name)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestFiltersOnRaggedData(t *testing.T) {
+	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 10}} {
+		p := cparams(4)
+		p.Filters[0] = f
+		c := newCompressor(t, p)
+		_, err := c.Compress(make([]byte, 2000), ramp(1001, 1))
+		require.ErrorIs(t, err, cblosc.ErrSize)
+		require.ErrorContains(t, err, "1001 bytes, want a multiple of the type size 4")
+		_, err = c.Compress(make([]byte, 2000), ramp(1000, 1))
+		require.NoError(t, err)
+	}
+}
+
+func TestDeltaBehindAnotherFilter(t *testing.T) {
+	for _, before := range []cblosc.Filter{{ID: cblosc.Shuffle}, {ID: cblosc.BitShuffle}, {ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 5}} {
+		p := cparams(4)
+		p.Filters = [6]cblosc.Filter{1: before, 3: {ID: cblosc.Delta}}
+		require.ErrorIs(t, p.Validate(), cblosc.ErrParam)
+		require.ErrorContains(t, p.Validate(), "Filters[3] = delta, want it before all other filters")
+	}
+}
+
+func TestTruncPrecLimits(t *testing.T) {
+	for _, tt := range []struct {
+		size int
+		meta int8
+		ok   bool
+	}{
+		{4, 23, true}, {4, 1, true}, {4, 0, false}, {4, 24, false}, {4, -22, true}, {4, -23, false},
+		{8, 52, true}, {8, 53, false}, {8, -51, true}, {8, -52, false}, {2, 5, false}, {16, 5, false},
+	} {
+		p := cparams(tt.size)
+		p.Filters[0] = cblosc.Filter{ID: cblosc.TruncPrec, Meta: uint8(tt.meta)}
+		if !tt.ok {
+			require.ErrorIs(t, p.Validate(), cblosc.ErrParam, "%+v", tt)
+			continue
+		}
+		require.NoError(t, p.Validate(), "%+v", tt)
+		compress(t, p, ramp(800, 1)) // the library agrees
+	}
+}
+
+func TestLargeElementsInBytes(t *testing.T) {
+	for name, st := range storages(t, cparams(300)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		require.NoError(t, s.AppendBuffer(noise(3000, 1)))
+		b, err := s.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		s, err = cblosc.OpenSChunkBytes(b)
+		require.NoError(t, err)
+		require.Equal(t, 300, s.TypeSize(), name)
+		require.NoError(t, s.Close())
+	}
+}
+
+// caterva creates a Caterva array, which the library can only read: 4×6 elements of
+// 4 bytes in chunks of 2×3 and blocks of 1×3.
+func caterva(t *testing.T, st cblosc.Storage) string {
+	t.Helper()
+	st.CParams.BlockSize = 12
+	s, err := cblosc.CreateSChunk(st)
+	require.NoError(t, err)
+	meta := []byte{0x95, 0, 2, 0x92, 0xD3, 0, 0, 0, 0, 0, 0, 0, 4, 0xD3, 0, 0, 0, 0, 0, 0, 0, 6,
+		0x92, 0xD2, 0, 0, 0, 2, 0xD2, 0, 0, 0, 3, 0x92, 0xD2, 0, 0, 0, 1, 0xD2, 0, 0, 0, 3}
+	require.NoError(t, s.Meta().Add("caterva", meta))
+	for i := range 4 {
+		require.NoError(t, s.AppendBuffer(ramp(24, uint64(i))))
+	}
+	require.NoError(t, s.Close())
+	return st.Path
+}
+
+func TestResizeOfCaterva(t *testing.T) {
+	for name, st := range storages(t, cparams(4)) {
+		if st.Path == "" {
+			continue
+		}
+		a, err := cblosc.OpenArray(caterva(t, st))
+		require.NoError(t, err, name)
+		require.Equal(t, []int64{4, 6}, a.Shape())
+		require.Equal(t, []int32{2, 3}, a.Chunks())
+		require.Equal(t, []int32{1, 3}, a.Blocks())
+		require.Equal(t, "", a.DType())
+		got := make([]byte, 24)
+		require.NoError(t, a.ReadRegion(got, []int64{2, 0}, []int64{2, 3}))
+		require.Equal(t, ramp(24, 2), got)
+		require.ErrorIs(t, a.Resize([]int64{6, 6}), errors.ErrUnsupported)
+		require.EqualValues(t, 4, a.SChunk().NumChunks())
+		require.NoError(t, a.WriteRegion(noise(24, 1), []int64{1, 1}, []int64{2, 3}))
+		require.NoError(t, a.ReadRegion(got, []int64{1, 1}, []int64{2, 3}))
+		require.Equal(t, noise(24, 1), got)
+		require.NoError(t, a.Close())
+	}
+}
+
+func TestGrowEmptyArray(t *testing.T) {
+	for name, st := range storages(t, cparams(4)) {
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{0, 7}, Chunks: []int32{10, 5}, Blocks: []int32{3, 2}, Storage: st})
+		require.NoError(t, err)
+		if st.Path != "" {
+			require.NoError(t, a.Close())
+			a, err = cblosc.OpenArray(st.Path)
+			require.NoError(t, err)
+		}
+		require.NoError(t, a.Resize([]int64{12, 7}))
+		want := noise(12*7*4, 1)
+		require.NoError(t, a.WriteRegion(want[:7*4], []int64{0, 0}, []int64{1, 7}), name)
+		require.NoError(t, a.WriteRegion(want[7*4:], []int64{1, 0}, []int64{11, 7}), name)
+		got := make([]byte, len(want))
+		require.NoError(t, a.ReadRegion(got, []int64{0, 0}, []int64{12, 7}))
+		require.Equal(t, want, got, name)
+		require.NoError(t, a.Close())
+	}
+}
+
+func TestResizeWithChunksOfZero(t *testing.T) {
+	// What C-Blosc2 and python-blosc2 write for an empty dimension.
+	const file = "../format/testdata/frame/zero-extent.b2nd"
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "zero-extent.b2nd")
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	a, err := cblosc.OpenArray(path)
+	require.NoError(t, err)
+	closing(t, a)
+	require.Equal(t, []int64{20, 0}, a.Shape())
+	require.Equal(t, []int32{7, 0}, a.Chunks())
+	require.NoError(t, a.ReadRegion(nil, []int64{3, 0}, []int64{5, 0}))
+	require.ErrorIs(t, a.Resize([]int64{20, 5}), errors.ErrUnsupported)
+}
+
+func TestShrunkElementsComeBack(t *testing.T) {
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{2}, Storage: cblosc.Storage{CParams: cparams(1)}})
+	require.NoError(t, err)
+	closing(t, a)
+	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4}, []int64{0}, []int64{4}))
+	require.NoError(t, a.Resize([]int64{1}))
+	require.NoError(t, a.Resize([]int64{6}))
+	got := make([]byte, 6)
+	require.NoError(t, a.ReadRegion(got, []int64{0}, []int64{6}))
+	require.Equal(t, []byte{1, 2, 3, 4, 0, 0}, got)
+}
+
+// The case in which b2nd_append loses values: 5 elements in chunks of 10, and 10
+// more.
+func TestAppendByResize(t *testing.T) {
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
+	require.NoError(t, err)
+	closing(t, a)
+	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4, 5}, []int64{0}, []int64{5}))
+	require.NoError(t, a.Resize([]int64{15}))
+	require.NoError(t, a.WriteRegion([]byte{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, []int64{5}, []int64{10}))
+	got := make([]byte, 15)
+	require.NoError(t, a.ReadRegion(got, []int64{0}, []int64{15}))
+	require.Equal(t, []byte{1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, got)
+}
+
+func TestReadAfterFailedRead(t *testing.T) {
+	st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), CParams: cparams(4)}
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{5}, Storage: st})
+	require.NoError(t, err)
+	closing(t, a)
+	want := noise(80, 1)
+	require.NoError(t, a.WriteRegion(want, []int64{0}, []int64{20}))
+	// The second chunk's file disappears; a read of half of it fails and must not
+	// leave its mask behind.
+	require.NoError(t, os.Rename(filepath.Join(st.Path, "00000001.chunk"), filepath.Join(st.Path, "gone")))
+	require.Error(t, a.ReadRegion(make([]byte, 20), []int64{15}, []int64{5}))
+	got := make([]byte, 40)
+	n, err := a.SChunk().DecompressChunk(got, 0)
+	require.NoError(t, err)
+	require.Equal(t, want[:40], got[:n])
+}
