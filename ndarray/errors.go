@@ -52,12 +52,12 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Wrap returns err as an *Error with op and path. It is for backends. A nil err
-// stays nil, and an *Error that names a path already is left as it is.
+// stays nil, and one that holds an *Error with a path already is left as it is.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*Error); ok && e.Path != "" {
+	if e := (*Error)(nil); errors.As(err, &e) && e.Path != "" {
 		return err
 	}
 	return &Error{Op: op, Path: path, Err: err}

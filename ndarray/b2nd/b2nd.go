@@ -34,7 +34,8 @@ type OpenOptions struct {
 
 // CreateOptions say how Create stores; nil means the zero value.
 type CreateOptions struct {
-	Sparse bool // a directory with one file for each chunk instead of one file
+	Sparse bool   // a directory with one file for each chunk instead of one file
+	Name   string // what Meta.Path and errors call the array; "": the path
 }
 
 // Open opens a file or sparse directory for reading (b2nd_open).
@@ -112,11 +113,15 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 	if o == nil {
 		o = &CreateOptions{}
 	}
-	b, err := create(path, spec, o)
-	return b, ndarray.Wrap("create", path, err)
+	name := o.Name
+	if name == "" {
+		name = path
+	}
+	b, err := create(path, name, spec, o)
+	return b, ndarray.Wrap("create", name, err)
 }
 
-func create(path string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -164,7 +169,7 @@ func create(path string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err e
 	if err := r.write(vl); err != nil {
 		return nil, err
 	}
-	if err := b.load(path, nil); err != nil {
+	if err := b.load(name, nil); err != nil {
 		return nil, err
 	}
 	if err := fill(a.SChunk(), cp, r.fill); err != nil {

@@ -27,7 +27,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return ndarray.Attrs{}, translate(err)
+			return ndarray.Attrs{}, Translate(err)
 		}
 		d, err := toDType(info.Datatype)
 		if err != nil {
@@ -38,7 +38,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		}
 		a, err := o.ReadAttribute(info.Name)
 		if err != nil {
-			return ndarray.Attrs{}, translate(err)
+			return ndarray.Attrs{}, Translate(err)
 		}
 		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
 		if d.Kind != ndarray.String && v.Data == nil {
@@ -88,7 +88,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err != nil {
 		return err
 	}
-	return translate(b.dataset.WriteAttribute(x))
+	return Translate(b.dataset.WriteAttribute(x))
 }
 
 // DeleteAttr removes an attribute (H5Adelete); ErrNotFound if there is none.
@@ -96,5 +96,5 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return translate(b.dataset.DeleteAttribute(name))
+	return Translate(b.dataset.DeleteAttribute(name))
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -31,11 +31,11 @@ func Open(file, object string) (*Backend, error) {
 	location := join(file, object)
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
-		return nil, ndarray.Wrap("open", location, translate(err))
+		return nil, ndarray.Wrap("open", location, Translate(err))
 	}
 	b, err := open(f, object, location)
 	if err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", location, translate(err)), f.Close())
+		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
 	}
 	b.meta.ReadOnly = true
 	return b, nil
@@ -68,6 +68,11 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	return &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta}, nil
 }
 
+// CreateOptions say how Create works; nil means the zero value.
+type CreateOptions struct {
+	Name string // what Meta.Path and errors call the array; "": FILE:/object
+}
+
 // Create creates a file, which must not exist, with one dataset called object and
 // the groups on the way to it (H5Fcreate, H5Dcreate2). Package doc says what it
 // chooses where spec is silent; chunks longer than a fixed axis are clipped to
@@ -77,10 +82,13 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 // directory above is missing, ErrParam, or errors.ErrUnsupported for an element
 // type, codec or filter that HDF5 does not have here. After an error no file is
 // left behind, unless removing fails too.
-func Create(file, object string, spec ndarray.Spec) (*Backend, error) {
+func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	location := join(file, object)
+	if o != nil && o.Name != "" {
+		location = o.Name
+	}
 	b, err := create(file, object, location, spec)
-	return b, ndarray.Wrap("create", location, translate(err))
+	return b, ndarray.Wrap("create", location, Translate(err))
 }
 
 func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err error) {
@@ -126,8 +134,9 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 	return newBackend(f, d, location)
 }
 
-// absolute is the path of an object from the root.
-func absolute(object string) string { return path.Join("/", object) }
+// absolute is the path of an object from the root. To HDF5 ".." is a name like
+// any other.
+func absolute(object string) string { return "/" + strings.Trim(object, "/") }
 
 // join is how a dataset is named to people.
 func join(file, object string) string { return file + ":" + absolute(object) }
@@ -146,7 +155,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		part := dst[:s.NumElems()*int64(b.meta.DType.Size)]
 		dst = dst[len(part):]
 		if err := b.dataset.ReadRegion(part, b.stored, region(s)); err != nil {
-			return translate(err)
+			return Translate(err)
 		}
 		b.meta.DType.ToNative(part)
 	}
@@ -168,7 +177,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 			part = swapped
 		}
 		if err := b.dataset.WriteRegion(part, b.stored, region(s)); err != nil {
-			return translate(err)
+			return Translate(err)
 		}
 	}
 	return nil
@@ -181,12 +190,12 @@ func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count
 func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return ndarray.Storage{}, translate(err)
+			return ndarray.Storage{}, Translate(err)
 		}
 	}
 	info, err := b.dataset.Info()
 	if err != nil {
-		return ndarray.Storage{}, translate(err)
+		return ndarray.Storage{}, Translate(err)
 	}
 	_, s, err := describe(&info, b.meta.Path)
 	return s, errors.Join(err, ctx.Err())
@@ -194,5 +203,5 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 
 // Close closes dataset and file; what was written reaches the operating system.
 func (b *Backend) Close() error {
-	return errors.Join(translate(b.dataset.Close()), translate(b.file.Close()))
+	return errors.Join(Translate(b.dataset.Close()), Translate(b.file.Close()))
 }

@@ -154,19 +154,25 @@ func compression(all []h5.Filter) *ndarray.Compression {
 	return c
 }
 
-// Describe says what a dataset is, and what its elements take; path is what
-// Meta.Path shall be.
+// Description is what is known of a dataset from outside.
+type Description struct {
+	Meta    ndarray.Meta    // DType is the zero value if ndarray has no such element type
+	Storage ndarray.Storage // what the elements take
+	Type    string          // element type in h5dump's words
+}
+
+// Describe says what a dataset is; path is what Meta.Path shall be.
 //
-// Shape, chunks and compression are filled in even if the element type is one
-// that ndarray does not have: the error is then errors.ErrUnsupported and
-// ndarray.ErrType, with the type's name, and DType is the zero value.
-func Describe(d *h5.Dataset, path string) (ndarray.Meta, ndarray.Storage, error) {
+// If the element type is one that ndarray does not have the description is
+// complete but for DType and Fill, and the error is errors.ErrUnsupported and
+// ndarray.ErrType. Text of variable length is errors.ErrUnsupported with DType.
+func Describe(d *h5.Dataset, path string) (Description, error) {
 	info, err := d.Info()
 	if err != nil {
-		return ndarray.Meta{}, ndarray.Storage{}, ndarray.Wrap("describe", path, translate(err))
+		return Description{}, ndarray.Wrap("describe", path, Translate(err))
 	}
 	m, s, err := describe(&info, path)
-	return m, s, ndarray.Wrap("describe", path, err)
+	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 
 func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage, error) {
@@ -197,11 +203,14 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 		m.Fill = slices.Clone(info.Fill)
 		m.DType.ToNative(m.Fill)
 	}
+	if m.DType.Kind == ndarray.String {
+		return m, s, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, info.Datatype)
+	}
 	return m, s, nil
 }
 
-// translate marks an error of the library with what it means to ndarray.
-func translate(err error) error {
+// Translate marks an error of the library with what it means to ndarray.
+func Translate(err error) error {
 	for _, t := range []struct{ is, mark error }{
 		{h5.ErrNotHDF5, ndarray.ErrFormat},
 		{h5.ErrTruncated, ndarray.ErrCorrupt},

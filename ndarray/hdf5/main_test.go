@@ -27,7 +27,7 @@ func factory(t *testing.T) ndarraytest.Factory {
 				return nil, err
 			}
 			n++
-			b, err := hdf5.Create(file(), "group/sub/data", spec)
+			b, err := hdf5.Create(file(), "group/sub/data", spec, nil)
 			if err != nil {
 				if _, left := os.Lstat(file()); left == nil {
 					err = errors.Join(err, errors.New("something is left behind"))

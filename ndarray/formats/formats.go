@@ -1,0 +1,311 @@
+// Opening by content, and creating by name.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Format is a storage format.
+type Format string
+
+// The formats that files can have. Caterva arrays are B2ND to Sniff: which of the
+// two a frame holds, Meta.Format says.
+const (
+	B2ND Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory
+	HDF5 Format = "hdf5"
+)
+
+// Option is a choice of the caller's for Open or Create. One that means nothing
+// to the call is ErrParam.
+type Option func(*options)
+
+type options struct {
+	format    Format
+	sparse    bool
+	overwrite bool
+	dtype     *ndarray.DType
+}
+
+// WithFormat makes Create write this format whatever the file is called.
+func WithFormat(f Format) Option { return func(o *options) { o.format = f } }
+
+// WithSparse makes Create write a b2nd array as a directory with one file for
+// each chunk.
+func WithSparse() Option { return func(o *options) { o.sparse = true } }
+
+// WithOverwrite lets Create replace what is at the location.
+func WithOverwrite() Option { return func(o *options) { o.overwrite = true } }
+
+// WithDType makes Open take the elements of a b2nd or Caterva array as of this
+// type, which must have their size: for Caterva, which stores none, and for types
+// that ndarray does not have.
+func WithDType(d ndarray.DType) Option { return func(o *options) { o.dtype = &d } }
+
+func collect(opts []Option) options {
+	var o options
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
+}
+
+// Sniff says what format a file or directory has, by its content.
+//
+// It returns ndarray.ErrNotFound, or ErrFormat if it is none of ours.
+func Sniff(file string) (Format, error) {
+	f, err := sniff(file)
+	return f, ndarray.Wrap("look at", file, translate(err))
+}
+
+// frameMagic stands in a frame after two bytes of MessagePack.
+const frameMagic = "b2frame\x00"
+
+func sniff(file string) (Format, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	frame := file
+	if info.IsDir() {
+		frame = filepath.Join(file, "chunks.b2frame")
+		if !exists(frame) {
+			return "", fmt.Errorf("%w: a directory without chunks.b2frame", ndarray.ErrFormat)
+		}
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
+	}
+	head, err := firstBytes(frame, 2+len(frameMagic))
+	if err != nil {
+		return "", err
+	}
+	if len(head) == 2+len(frameMagic) && string(head[2:]) == frameMagic {
+		return B2ND, nil
+	}
+	if !info.IsDir() {
+		is, err := h5.IsHDF5(file)
+		if err != nil {
+			return "", err
+		}
+		if is {
+			return HDF5, nil
+		}
+	}
+	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
+}
+
+// firstBytes returns the first n bytes of a file, or all of a shorter one.
+func firstBytes(file string, n int) (b []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, int64(n)))
+}
+
+// Open opens an array for reading. The format is found by content: a b2nd or
+// Caterva array in a Blosc2 frame, contiguous or sparse, or a dataset of an HDF5
+// file, FILE:/path.
+//
+// It returns ndarray.ErrNotFound, ErrFormat for content that is none of these,
+// ErrCorrupt, ErrParam for a path where there can be none or none where there
+// must be one, or ErrType and errors.ErrUnsupported for element types that
+// ndarray does not have.
+func Open(ctx context.Context, location string, opts ...Option) (*ndarray.Array, error) {
+	a, err := open(ctx, location, collect(opts))
+	if err != nil {
+		return nil, ndarray.Wrap("open", location, err)
+	}
+	return a, nil
+}
+
+func open(ctx context.Context, location string, o options) (*ndarray.Array, error) {
+	if o.format != "" || o.sparse || o.overwrite {
+		return nil, fmt.Errorf("%w: only WithDType means something to Open", ndarray.ErrParam)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	format, err := sniff(l.File)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if err := checkObject(format, l); err != nil {
+		return nil, err
+	}
+	if format == B2ND {
+		return array(b2nd.Open(l.File, &b2nd.OpenOptions{DType: o.dtype}))
+	}
+	if o.dtype != nil {
+		return nil, fmt.Errorf("%w: an HDF5 dataset has an element type, it cannot be told", ndarray.ErrParam)
+	}
+	return array(hdf5.Open(l.File, l.Object))
+}
+
+// array makes an Array over a freshly opened backend.
+func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
+	if err != nil {
+		return nil, err
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return a, nil
+}
+
+// checkObject says whether the location names a path exactly if the format has
+// paths.
+func checkObject(f Format, l Location) error {
+	named := strings.Trim(l.Object, "/") != ""
+	switch {
+	case f == B2ND && named:
+		return fmt.Errorf("%w: a b2nd file holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	case f == HDF5 && !named:
+		return fmt.Errorf("%w: an HDF5 file can hold many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
+	}
+	return nil
+}
+
+// Draft is an array in the making. It is written under a temporary name beside
+// its target and becomes the target with Commit, whole, or not at all.
+type Draft struct {
+	*ndarray.Array
+	location string
+	out      *atomicfile.Output
+	done     bool
+}
+
+// Create starts a new array at location. The format is WithFormat's, or the file
+// name's: .b2nd is b2nd; .h5, .hdf5, .he5 and .nc are HDF5. spec says what the
+// array is; where it is silent the backend chooses.
+//
+// The caller writes to the Draft's Array, then calls Commit. Close discards what
+// is not committed.
+//
+// It returns ndarray.ErrExists if the target is there, without WithOverwrite;
+// ErrParam if the name tells no format or the location does not suit it; what
+// spec.Validate finds; ErrNotFound if the directory is missing; or
+// errors.ErrUnsupported for what the format cannot hold.
+func Create(ctx context.Context, location string, spec ndarray.Spec, opts ...Option) (*Draft, error) {
+	d, err := create(ctx, location, spec, collect(opts))
+	if err != nil {
+		return nil, ndarray.Wrap("create", location, translate(err))
+	}
+	return d, nil
+}
+
+var extensions = map[string]Format{".b2nd": B2ND, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+
+func create(ctx context.Context, location string, spec ndarray.Spec, o options) (_ *Draft, err error) {
+	if o.dtype != nil {
+		return nil, fmt.Errorf("%w: WithDType means nothing to Create", ndarray.ErrParam)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	if o.format == "" {
+		ext := strings.ToLower(filepath.Ext(l.File))
+		var ok bool
+		if o.format, ok = extensions[ext]; !ok {
+			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd and .h5 do", ndarray.ErrParam, ext)
+		}
+	}
+	if err := checkObject(o.format, l); err != nil {
+		return nil, err
+	}
+	if o.sparse && o.format != B2ND {
+		return nil, fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.format)
+	}
+	out, err := atomicfile.Create(l.File, atomicfile.Options{Overwrite: o.overwrite})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.Abort())
+		}
+	}()
+	var a *ndarray.Array
+	switch o.format {
+	case B2ND:
+		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.sparse, Name: location}))
+	case HDF5:
+		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location}))
+	default:
+		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{Array: a, location: location, out: out}, nil
+}
+
+// Commit closes the array, makes it durable and puts it in its place. After an
+// error the target is as it was, unless the error came after the move (see
+// atomicfile); Close then removes what is left.
+//
+// It returns ndarray.ErrExists if something has come up at the target, ErrClosed
+// after Commit or Close, or the context's error, with the draft still open.
+func (d *Draft) Commit(ctx context.Context) error {
+	return ndarray.Wrap("commit", d.location, d.commit(ctx))
+}
+
+func (d *Draft) commit(ctx context.Context) error {
+	if d.done {
+		return ndarray.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.done = true
+	if err := d.Array.Close(); err != nil {
+		return errors.Join(err, d.out.Abort())
+	}
+	if err := d.out.Commit(); err != nil {
+		return errors.Join(translate(err), d.out.Abort())
+	}
+	return nil
+}
+
+// Close discards the draft if it is not committed, and does nothing otherwise: it
+// can always be deferred.
+func (d *Draft) Close() error {
+	if d.done {
+		return nil
+	}
+	d.done = true
+	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.out.Abort()))
+}
+
+// translate marks errors of the file system with what they mean to ndarray.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, atomicfile.ErrExists):
+		return ndarray.Mark(err, ndarray.ErrExists)
+	case errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound):
+		return ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return err
+}

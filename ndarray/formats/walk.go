@@ -1,0 +1,231 @@
+// Walk: what is in a file.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// EntryKind says what an entry is.
+type EntryKind string
+
+// The kinds of entry.
+const (
+	Group EntryKind = "group"
+	Array EntryKind = "array"
+	Link  EntryKind = "link"     // leads somewhere, and is not followed
+	Type  EntryKind = "datatype" // a committed datatype
+	Other EntryKind = "other"    // an object of a kind that is not known
+)
+
+// Entry is one name in a file.
+type Entry struct {
+	Path string // inside the file, "/a/b"; "/" for the array that a b2nd file is
+	Kind EntryKind
+
+	Meta    ndarray.Meta    // Array: all but DType even if ndarray has no such element type
+	Storage ndarray.Storage // Array: what the elements take
+	Attrs   int             // Group, Array: number of attributes
+
+	// Type is the element type of an Array, and what a Type is, in the format's own
+	// words: "H5T_IEEE_F64LE", "<f8".
+	Type string
+
+	LinkKind string // Link: "hard", "soft", "external" or "user-defined"
+	Target   string // Link: where it leads; of a hard link the path that was listed first
+
+	// Err says why an Array cannot be opened, errors.ErrUnsupported for a type that
+	// ndarray does not have, or what could not be read. The walk goes on.
+	Err error
+}
+
+// Walk yields what is in a file, or below a path of an HDF5 file, in the order of
+// paths: a group, then its members by name. Each object comes once; a further
+// hard link to it, a cycle among them, is an entry of kind Link, and so are soft
+// and external links, which are not followed. A b2nd file is one entry.
+//
+// An error ends the walk and is yielded once, last: the errors of Open for the
+// file, and the context's. The file is open while the loop runs.
+func Walk(ctx context.Context, location string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		w := walker{ctx: ctx, yield: yield, seen: make(map[objectID]string)}
+		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
+			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
+		}
+	}
+}
+
+// errStop ends a walk whose loop was left.
+var errStop = errors.New("the loop was left")
+
+// objectID is the same for every link to an object.
+type objectID struct{ file, address uint64 }
+
+type walker struct {
+	ctx   context.Context
+	yield func(Entry, error) bool
+	file  string
+	seen  map[objectID]string // path at which an object was listed
+}
+
+func (w *walker) emit(e Entry) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if !w.yield(e, nil) {
+		return errStop
+	}
+	return nil
+}
+
+func (w *walker) walk(location string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return err
+	}
+	format, err := sniff(l.File)
+	if err != nil {
+		return err
+	}
+	if format == B2ND {
+		if err := checkObject(format, l); err != nil {
+			return err
+		}
+		return w.frame(l.File)
+	}
+	return w.hdf5(l)
+}
+
+// frame lists the one array of a b2nd file.
+func (w *walker) frame(file string) (err error) {
+	e := Entry{Path: "/", Kind: Array}
+	b, err := b2nd.Open(file, nil)
+	if err != nil {
+		if !errors.Is(err, ndarray.ErrType) {
+			return err
+		}
+		e.Err = err
+		return w.emit(e)
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	e.Meta, e.Type = b.Meta(), b.Meta().DType.String()
+	if e.Storage, err = b.Storage(w.ctx); err != nil {
+		return err
+	}
+	attrs, err := b.Attrs(w.ctx)
+	if err != nil {
+		return err
+	}
+	e.Attrs = len(attrs.List) + len(attrs.Unsupported)
+	return w.emit(e)
+}
+
+func (w *walker) hdf5(l Location) (err error) {
+	f, err := h5.Open(l.File, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w.file = l.File
+	at := "/" + strings.Trim(l.Object, "/")
+	info, err := f.Root().ObjectInfo(at)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	return w.object(f.Root(), at, info)
+}
+
+// object lists what is at path, and below it.
+func (w *walker) object(root *h5.Group, at string, info h5.ObjectInfo) error {
+	id := objectID{info.FileNo, info.Address}
+	if first, ok := w.seen[id]; ok {
+		return w.emit(Entry{Path: at, Kind: Link, LinkKind: h5.HardLink.String(), Target: first})
+	}
+	w.seen[id] = at
+	e := Entry{Path: at, Attrs: info.NumAttrs}
+	switch info.Kind {
+	case h5.GroupObject:
+		return w.group(root, e)
+	case h5.DatasetObject:
+		e.Kind = Array
+		e.describe(root, w.file)
+	case h5.DatatypeObject:
+		e.Kind = Type
+		if t, err := root.CommittedDatatype(at); err != nil {
+			e.Err = hdf5.Translate(err)
+		} else {
+			e.Type = t.String()
+		}
+	default:
+		e.Kind = Other
+	}
+	return w.emit(e)
+}
+
+// group lists a group and its members.
+func (w *walker) group(root *h5.Group, e Entry) error {
+	e.Kind = Group
+	var links []h5.Link
+	g, err := root.OpenGroup(e.Path)
+	if err == nil {
+		for l, lerr := range g.Links() {
+			if lerr != nil {
+				err = lerr
+				break
+			}
+			links = append(links, l)
+		}
+		err = errors.Join(err, g.Close())
+	}
+	e.Err = hdf5.Translate(err)
+	if err := w.emit(e); err != nil {
+		return err
+	}
+	for _, l := range links {
+		if err := w.link(root, strings.TrimSuffix(e.Path, "/")+"/"+l.Name, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) link(root *h5.Group, at string, l h5.Link) error {
+	e := Entry{Path: at, Kind: Link, LinkKind: l.Kind.String(), Target: l.Target}
+	switch l.Kind {
+	case h5.HardLink:
+		info, err := root.ObjectInfo(at)
+		if err != nil {
+			return w.emit(Entry{Path: at, Kind: Other, Err: hdf5.Translate(err)})
+		}
+		return w.object(root, at, info)
+	case h5.ExternalLink:
+		e.Target = l.File + ":" + l.Target
+	case h5.UserLink:
+		e.Target = fmt.Sprintf("link class %d", l.Class)
+	}
+	return w.emit(e)
+}
+
+// describe fills in what a dataset is.
+func (e *Entry) describe(root *h5.Group, file string) {
+	d, err := root.OpenDataset(e.Path)
+	if err != nil {
+		e.Err = hdf5.Translate(err)
+		return
+	}
+	about, err := hdf5.Describe(d, file+":"+e.Path)
+	e.Meta, e.Storage, e.Type = about.Meta, about.Storage, about.Type
+	e.Err = errors.Join(err, hdf5.Translate(d.Close()))
+}
