@@ -131,10 +131,13 @@ func TestCorruptedFrames(t *testing.T) {
 	require.NoError(t, a.Close())
 	path := filepath.Join(t.TempDir(), "x")
 	for i := range frame {
-		for _, x := range []byte{0x01, 0x80, 0xFF} {
+		for _, x := range []byte{0x01, 0xFF} {
 			bad := bytes.Clone(frame)
 			bad[i] ^= x
 			readAll(t, func() (*cblosc.Array, error) { return cblosc.OpenArrayBytes(bad) })
+			if x == 0xFF && i%2 == 0 {
+				continue // files are slower
+			}
 			readAll(t, func() (*cblosc.Array, error) {
 				if err := os.WriteFile(path, bad, 0o600); err != nil {
 					return nil, err

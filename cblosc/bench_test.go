@@ -1,0 +1,76 @@
+package cblosc_test
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// Throughput counts uncompressed bytes.
+
+func BenchmarkCompress(b *testing.B) {
+	src := ramp(64<<10, 1)
+	for _, codec := range cblosc.Codecs() {
+		b.Run("codec="+codec.String()+"/64KiB", func(b *testing.B) {
+			p := cparams(4)
+			p.Codec = codec
+			c := newCompressor(b, p)
+			dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
+			b.SetBytes(int64(len(src)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Compress(dst, src); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDecompress(b *testing.B) {
+	src := ramp(64<<10, 1)
+	for _, codec := range cblosc.Codecs() {
+		b.Run("codec="+codec.String()+"/64KiB", func(b *testing.B) {
+			p := cparams(4)
+			p.Codec = codec
+			chunk, d := compress(b, p, src), newDecompressor(b)
+			dst := make([]byte, len(src))
+			b.SetBytes(int64(len(src)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := d.Decompress(dst, chunk); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkReadRegion(b *testing.B) {
+	for _, edge := range []int64{1, 100, 1000} {
+		for name, st := range storages(b, cparams(4)) {
+			b.Run(name, func(b *testing.B) {
+				if st.Path != "" {
+					st.Path += string(rune('a' + edge%26))
+				}
+				a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{1000, 1000}, Chunks: []int32{500, 500}, Blocks: []int32{50, 500}, Storage: st})
+				if err != nil {
+					b.Fatal(err)
+				}
+				closing(b, a)
+				if err := a.WriteRegion(ramp(4_000_000, 1), []int64{0, 0}, []int64{1000, 1000}); err != nil {
+					b.Fatal(err)
+				}
+				start, shape := []int64{0, 0}, []int64{edge, edge}
+				dst := make([]byte, 4*edge*edge)
+				b.SetBytes(int64(len(dst)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := a.ReadRegion(dst, start, shape); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package cblosc_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// corpus returns the files that match a pattern below the folder an environment
+// variable names, or skips the test and says what it misses.
+func corpus(t *testing.T, env, pattern string) []string {
+	t.Helper()
+	dir := os.Getenv(env)
+	if dir == "" {
+		t.Skipf("SKIPPED: files of other people's software are not read, set %s", env)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "%s below %s", pattern, dir)
+	return files
+}
+
+// Arrays and frames written by python-blosc2 are read whole.
+func TestCorpusCaterva2(t *testing.T) {
+	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "caterva2/*.b2nd") {
+		a, err := cblosc.OpenArray(file)
+		require.NoError(t, err, file)
+		n := int64(a.ItemSize())
+		for _, s := range a.Shape() {
+			n *= s
+		}
+		data := make([]byte, n)
+		require.NoError(t, a.ReadRegion(data, make([]int64, len(a.Shape())), a.Shape()), file)
+		require.NotEmpty(t, a.DType(), file)
+		readSChunk(t, a.SChunk())
+		frame, err := a.Bytes()
+		require.NoError(t, err)
+		b, err := cblosc.OpenArrayBytes(frame)
+		require.NoError(t, err, file)
+		again := make([]byte, n)
+		require.NoError(t, b.ReadRegion(again, make([]int64, len(a.Shape())), a.Shape()))
+		require.Equal(t, data, again, file)
+		require.NoError(t, b.Close())
+		require.NoError(t, a.Close())
+		t.Logf("%s: %v %s, %d bytes", filepath.Base(file), a.Shape(), a.DType(), n)
+	}
+	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "caterva2/*.b2frame") {
+		s, err := cblosc.OpenSChunk(file)
+		require.NoError(t, err, file)
+		require.Contains(t, string(readSChunk(t, s)), "Hello", file)
+		require.NoError(t, s.Close())
+	}
+}
+
+// readSChunk reads every chunk and metalayer and returns the data.
+func readSChunk(t *testing.T, s *cblosc.SChunk) []byte {
+	t.Helper()
+	var data []byte
+	buf := make([]byte, s.ChunkSize())
+	for i := range s.NumChunks() {
+		n, err := s.DecompressChunk(buf, i)
+		require.NoError(t, err)
+		data = append(data, buf[:n]...)
+	}
+	require.EqualValues(t, s.NBytes(), len(data))
+	for _, m := range []*cblosc.Metalayers{s.Meta(), s.VLMeta()} {
+		names, err := m.Names()
+		require.NoError(t, err)
+		for _, name := range names {
+			_, err := m.Get(name)
+			require.NoError(t, err, name)
+		}
+	}
+	return data
+}
+
+// Files of C-Blosc2 3.0 are read, or refused by name; never "no chunks".
+func TestCorpusBlosc3(t *testing.T) {
+	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "blosc2/*3.0.0*") {
+		if strings.HasSuffix(file, ".cdata") {
+			requireArange(t, file)
+			continue
+		}
+		s, err := cblosc.OpenSChunk(file)
+		if err != nil {
+			require.ErrorIs(t, err, errors.ErrUnsupported, file)
+			require.ErrorContains(t, err, "C-Blosc2 3.0", file)
+			continue
+		}
+		require.Positive(t, s.NumChunks(), file)
+		readSChunk(t, s)
+		require.NoError(t, s.Close())
+	}
+}
+
+// The library's own test data, chunks of every release since Blosc 1.3, decode to
+// the integers from 0 on.
+func TestCompatChunks(t *testing.T) {
+	for _, file := range corpus(t, "HYPERSLAB_BLOSC2_SRC", "compat/*.cdata") {
+		requireArange(t, file)
+	}
+}
+
+func requireArange(t *testing.T, file string) {
+	t.Helper()
+	chunk, err := os.ReadFile(file)
+	require.NoError(t, err)
+	info, err := cblosc.Info(chunk)
+	require.NoError(t, err, file)
+	data := make([]byte, info.NBytes)
+	n, err := newDecompressor(t).Decompress(data, chunk)
+	require.NoError(t, err, file)
+	require.GreaterOrEqual(t, n, 4)
+	require.Equal(t, info.NBytes, n)
+	if strings.Contains(file, "-bitshuffle") {
+		// Blosc1 did not shuffle the last n%8 bytes, and the library's own test of
+		// these files does not look at them.
+		n -= n % 8
+	}
+	for i := range n / 4 {
+		if got := binary.LittleEndian.Uint32(data[4*i:]); got != uint32(i) {
+			require.EqualValues(t, i, got, "%s: number %d", file, i)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+func ExampleCompressor() {
+	data := bytes.Repeat([]byte("temperature "), 1000)
+
+	p := cblosc.DefaultCParams()
+	p.Codec, p.TypeSize = cblosc.Zstd, 1
+	c, err := cblosc.NewCompressor(p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	chunk := make([]byte, cblosc.MaxCompressedSize(len(data)))
+	n, err := c.Compress(chunk, data)
+	if err != nil {
+		log.Fatal(err)
+	}
+	chunk = chunk[:n]
+
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	info, err := cblosc.Info(chunk)
+	if err != nil {
+		log.Fatal(err)
+	}
+	back := make([]byte, info.NBytes)
+	if _, err := d.Decompress(back, chunk); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(info.NBytes, info.CBytes < 1000, bytes.Equal(back, data))
+	// Output: 12000 true true
+}
+
+func ExampleSChunk() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "days.b2frame")
+
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := s.Meta().Add("unit", []byte("K")); err != nil { // before the first chunk
+		log.Fatal(err)
+	}
+	for day := range 3 {
+		if err := s.AppendBuffer(bytes.Repeat([]byte{byte(day)}, 8000)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := s.VLMeta().Add("station", []byte("Sonnblick")); err != nil {
+		log.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	s, err = cblosc.OpenSChunk(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	unit, err := s.Meta().Get("unit")
+	if err != nil {
+		log.Fatal(err)
+	}
+	station, err := s.VLMeta().Get("station")
+	if err != nil {
+		log.Fatal(err)
+	}
+	day := make([]byte, s.ChunkSize())
+	if _, err := s.DecompressChunk(day, 2); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d chunks of %d bytes, %s at %s, last %d\n", s.NumChunks(), s.ChunkSize(), unit, station, day[0])
+	// Output: 3 chunks of 8000 bytes, K at Sonnblick, last 2
+}
+
+func ExampleArray() {
+	p := cblosc.DefaultCParams()
+	p.TypeSize = 1
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape:   []int64{4, 6},
+		Chunks:  []int32{2, 3},
+		Blocks:  []int32{1, 3},
+		DType:   "|u1",
+		Storage: cblosc.Storage{CParams: p},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.WriteRegion([]byte{1, 2, 3, 4}, []int64{1, 2}, []int64{2, 2}); err != nil {
+		log.Fatal(err)
+	}
+	row := make([]byte, 6)
+	for i := range a.Shape()[0] {
+		if err := a.ReadRegion(row, []int64{i, 0}, []int64{1, 6}); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(row)
+	}
+	// Output:
+	// [0 0 0 0 0 0]
+	// [0 0 1 2 0 0]
+	// [0 0 3 4 0 0]
+	// [0 0 0 0 0 0]
+}
+
+func ExamplePool() {
+	pool, err := cblosc.NewPool(nil, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	results := make(chan int)
+	for range 4 {
+		go func() {
+			data := make([]byte, 1<<20)
+			chunk := make([]byte, cblosc.MaxCompressedSize(len(data)))
+			n, err := pool.Compress(chunk, data)
+			if err != nil {
+				log.Fatal(err)
+			}
+			results <- n
+		}()
+	}
+	for range 4 {
+		fmt.Println(<-results) // zeros are a chunk without data
+	}
+	// Output:
+	// 32
+	// 32
+	// 32
+	// 32
+}

@@ -1,0 +1,96 @@
+package cblosc_test
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// FuzzDecompress: any bytes are an error or data, and the buffer ends where it
+// ends.
+func FuzzDecompress(f *testing.F) {
+	for _, codec := range cblosc.Codecs() {
+		for _, split := range []cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever} {
+			p := cparams(4)
+			p.Codec, p.Split, p.BlockSize = codec, split, 256
+			p.Filters[4].ID = cblosc.Delta
+			f.Add(compress(f, p, ramp(1000, 1)))
+			f.Add(compress(f, p, noise(100, 1)))
+		}
+	}
+	for k := cblosc.Zeros; k <= cblosc.Uninit; k++ {
+		var value []byte
+		if k == cblosc.Repeated {
+			value = []byte{1, 2, 3, 4}
+		}
+		b, err := cblosc.SpecialChunk(cparams(4), k, 100, value)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Add(blosc1(noise(40, 1)))
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			f.Error(err)
+		}
+	})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		info, err := cblosc.Info(b)
+		if err != nil || info.NBytes > 1<<20 {
+			return
+		}
+		dst := make([]byte, info.NBytes+8)
+		for i := range 8 {
+			dst[info.NBytes+i] = 0xEE
+		}
+		if n, err := d.Decompress(dst[:info.NBytes:info.NBytes], b); err == nil && n != info.NBytes {
+			t.Errorf("%d bytes, the header says %d", n, info.NBytes)
+		}
+		_, _ = d.Items(dst[:0], b, 0, 0)
+		for i := range 8 {
+			if dst[info.NBytes+i] != 0xEE {
+				t.Errorf("byte %d behind the data was written", i)
+			}
+		}
+	})
+}
+
+// FuzzOpenArray: any bytes are an error or an array that can be looked at.
+func FuzzOpenArray(f *testing.F) {
+	for _, p := range []*cblosc.ArrayParams{
+		{},
+		{Shape: []int64{0, 3}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}},
+		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
+	} {
+		a, err := cblosc.CreateArray(p)
+		if err != nil {
+			f.Fatal(err)
+		}
+		n := int64(8)
+		for _, s := range p.Shape {
+			n *= s
+		}
+		if err := a.WriteRegion(ramp(int(n), 1), make([]int64, len(p.Shape)), a.Shape()); err != nil {
+			f.Fatal(err)
+		}
+		if err := a.SChunk().VLMeta().Add("v", []byte("value")); err != nil {
+			f.Fatal(err)
+		}
+		b, err := a.Bytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		if err := a.Close(); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		readAll(t, func() (*cblosc.Array, error) { return cblosc.OpenArrayBytes(b) })
+	})
+}

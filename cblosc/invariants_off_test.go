@@ -1,0 +1,5 @@
+//go:build !invariants
+
+package cblosc_test
+
+const invariants = false
