@@ -135,20 +135,23 @@ func TestTruncatedFile(t *testing.T) {
 }
 
 // Every row of the table that means a damaged file is provoked by damage: one
-// byte at a time, in the oldest format and in the newest.
+// byte at a time, in the superblock, at the head of every structure and in the
+// object headers, of the oldest format and of the newest.
 func TestDamagedFile(t *testing.T) {
 	missing := map[string]bool{}
 	for _, row := range h5.CorruptRows() {
 		missing[row] = true
 	}
-	for _, low := range []h5.LibVer{h5.Earliest, h5.LatestFormat} {
+	for _, low := range []h5.LibVer{h5.LatestFormat, h5.Earliest} {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, low)
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
-		for i := 0; i < len(whole) && len(missing) > 0; i++ {
-			at := i * 7919 % len(whole) // all over the file, so that the rare rows come early
+		for _, at := range placesToDamage(t, path, whole) {
 			for _, flip := range []byte{0xff, 0x55, 0x01} {
+				if len(missing) == 0 {
+					return
+				}
 				damaged := bytes.Clone(whole)
 				damaged[at] ^= flip
 				require.NoError(t, os.WriteFile(path, damaged, 0o644))
@@ -165,6 +168,36 @@ func TestDamagedFile(t *testing.T) {
 		}
 	}
 	require.Empty(t, missing, "rows of the table that no damage leads to")
+}
+
+// placesToDamage finds the structures of a file of writeSample.
+func placesToDamage(t *testing.T, path string, whole []byte) []int {
+	t.Helper()
+	var places []int
+	add := func(from, n int) {
+		for at := from; at < min(from+n, len(whole)); at++ {
+			places = append(places, at)
+		}
+	}
+	for _, signature := range []string{"TREE", "SNOD", "HEAP"} {
+		if at := bytes.Index(whole, []byte(signature)); at >= 0 {
+			add(at, 32)
+		}
+	}
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, name := range []string{"g/d", "g/fl"} {
+		info, err := f.Root().ObjectInfo(name)
+		require.NoError(t, err)
+		add(int(info.Address), 272)
+	}
+	add(0, 96)
+	add(bytes.Index(whole, []byte{0x78, 0x9c}), 1)
+	root, err := f.Root().ObjectInfo("g")
+	require.NoError(t, err)
+	add(int(root.Address), 64)
+	return places
 }
 
 func TestErrorsByName(t *testing.T) {
