@@ -7,25 +7,47 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // advice is the line after an error that says what to do, "" where the error
 // says it itself.
 func advice(cmd *cobra.Command, err error) string {
 	var usage *usageError
+	var failed *ndarray.Error
+	if !errors.As(err, &failed) {
+		failed = &ndarray.Error{}
+	}
 	switch {
 	case errors.As(err, &usage):
 		return "see " + cmd.CommandPath() + " --help"
 	case errors.Is(err, fs.ErrExist):
-		return "-f replaces it"
-	case errors.Is(err, fs.ErrNotExist):
-		return "check the name; hyperslab ls FILE lists what a file holds"
+		return "-f replaces it, as a whole"
+	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":
+		return "the folder must exist"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat):
+		return lookAround(failed.Path)
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
-	case errors.Is(err, ndarray.ErrFormat):
-		return "readable are b2nd, Caterva and HDF5 files, recognised by content; is this the right file, and complete?"
 	case errors.Is(err, ndarray.ErrCorrupt):
 		return "the file is damaged or cut short; fetch or write it again"
+	}
+	return ""
+}
+
+// lookAround says how to find the array that location did not lead to.
+func lookAround(location string) string {
+	loc, err := formats.ParseLocation(location)
+	if err != nil {
+		return ""
+	}
+	switch format, err := formats.Sniff(loc.File); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "check the name of the file; an address is FILE or FILE:/path"
+	case err != nil:
+		return "readable are b2nd, Caterva and HDF5, recognised by content; is this the right file, and complete?"
+	case format == formats.HDF5:
+		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the file holds"
 	}
 	return ""
 }

@@ -22,10 +22,11 @@ type jobFlags struct {
 
 func (j *jobFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVarP(&j.jobs, "jobs", "j", 0, "workers; 0 means all cores")
-	f.StringVarP(&j.memory, "memory", "M", "128MiB", "bytes that the buffers of all workers may take together")
-	f.StringVar(&j.progress, "progress", progressAuto, "auto (a bar on a terminal), none, plain or json")
+	f.IntVarP(&j.jobs, "jobs", "j", 0, "`N` workers; 0 means all cores")
+	f.StringVarP(&j.memory, "memory", "M", "128MiB", "`BYTES` that the buffers of all workers may take together")
+	f.StringVar(&j.progress, "progress", progressAuto, "`WHEN` and how: auto (a bar on a terminal), none, plain or json")
 	f.BoolVarP(&j.quiet, "quiet", "q", false, "no progress and no summary")
+	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
 }
 
 // check reads the flags and returns the memory bound in bytes.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -67,7 +68,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour of headings and messages: auto, always or never")
+	root.PersistentFlags().StringVar(&a.color, "color", a.color, "`WHEN` headings and messages are coloured: auto, always or never")
 	root.AddCommand(a.commands()...)
 	return root
 }
@@ -117,7 +118,8 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 
 // complain writes "hyperslab COMMAND: what and where" and a line with what to do.
 func (a *app) complain(cmd *cobra.Command, err error) {
-	fmt.Fprintf(a.stderr, "%s %v\n", a.talk.failure(cmd.CommandPath()+":"), err)
+	text := safeLines(strings.TrimPrefix(err.Error(), "ndarray: ")) // whose code it was helps nobody here
+	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
 	if todo := advice(cmd, err); todo != "" {
 		fmt.Fprintf(a.stderr, "  %s\n", todo)
 	}
@@ -130,12 +132,11 @@ func (a *app) note(format string, args ...any) {
 
 // oneOf checks a flag that takes one of a few words.
 func oneOf(flag, value string, words ...string) error {
-	for _, w := range words {
-		if value == w {
-			return nil
-		}
+	if slices.Contains(words, value) {
+		return nil
 	}
-	return usagef("%s %s: want %s", flag, value, strings.Join(words, ", "))
+	last := len(words) - 1
+	return usagef("%s %s: want %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
 }
 
 // arity checks the number of arguments against what the usage line names.
@@ -143,9 +144,9 @@ func arity(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch n := len(args); {
 		case n < least:
-			return usagef("%d of %d arguments given: %s", n, least, cmd.UseLine())
+			return usagef("%s missing: hyperslab %s", plural(int64(least-n), "argument"), cmd.Use)
 		case n > most:
-			return usagef("one argument too many, %q: %s", args[most], cmd.UseLine())
+			return usagef("%q is one argument too many: hyperslab %s", args[most], cmd.Use)
 		}
 		return nil
 	}

@@ -1,0 +1,260 @@
+package cli
+
+// hyperslab diff: whether two arrays are the same, and where they are not.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// diffDoc is the document of diff --json.
+type diffDoc struct {
+	Schema         string     `json:"schema"`
+	A              string     `json:"a"`
+	B              string     `json:"b"`
+	Same           bool       `json:"same"`
+	ShapeA         []jsonInt  `json:"shape_a"`
+	ShapeB         []jsonInt  `json:"shape_b"`
+	SameShape      bool       `json:"same_shape"`
+	DTypeA         string     `json:"dtype_a"`
+	DTypeB         string     `json:"dtype_b"`
+	SameDType      bool       `json:"same_dtype"`
+	ValuesCompared bool       `json:"values_compared"`
+	Elements       jsonInt    `json:"elements"`
+	Different      jsonInt    `json:"different"`
+	First          []valueDoc `json:"first"`
+	Attributes     []attrDiff `json:"attributes"`
+	Excluded       []string   `json:"excluded_attributes"`
+	Seconds        jsonFloat  `json:"seconds"`
+}
+
+// valueDoc is one element that differs.
+type valueDoc struct {
+	Index []jsonInt `json:"index"`
+	A     string    `json:"a"`
+	B     string    `json:"b"`
+}
+
+// attrDiff is one attribute that differs; a side that lacks it is null.
+type attrDiff struct {
+	Name    string  `json:"name"`
+	Problem string  `json:"problem"`
+	A       *string `json:"a"`
+	B       *string `json:"b"`
+}
+
+type diffFlags struct {
+	job        jobFlags
+	attrs      attrFlags
+	rtol, atol float64
+	equalNaN   bool
+	valuesOnly bool
+	count      int
+	json       bool
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var o diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two arrays, whatever their formats",
+		Long: `diff compares shape, element type, every value and the attributes of two arrays. How
+they are stored (chunks, compression, fill value, order of attributes) does not count.
+Without tolerances values are compared bit for bit, so that NaN is the same as NaN and
+-0 is not 0.
+
+With --rtol or --atol two floating point values a and b are the same if
+|a-b| <= atol + rtol*|b|. The exit code is 0 if nothing differs, 1 if something does,
+2 if it cannot be told.` + addressHelp,
+		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported
+  hyperslab diff rose.b2nd rose-lz4.b2nd
+  hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
+  hyperslab diff waves.b2nd changed.b2nd -n 5`,
+		Args:              arity(2, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.diff(cmd.Context(), args[0], args[1], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.Float64Var(&o.rtol, "rtol", 0, "relative tolerance of floating point values")
+	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance of floating point values")
+	f.BoolVar(&o.equalNaN, "equal-nan", false, "any NaN is the same as any other")
+	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes nor byte order")
+	f.IntVarP(&o.count, "count", "n", 1, "how many differing values to show")
+	o.attrs.add(cmd, "do not compare")
+	o.job.add(cmd)
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err error) {
+	opts, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	x, err := formats.Open(ctx, pathA)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	y, err := formats.Open(ctx, pathB)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, y.Close()) }()
+	if opts.ExcludeAttrs, err = o.excluded(ctx, x, y); err != nil {
+		return err
+	}
+	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now)
+	opts.Progress = func(p ndarray.Progress) { m.update(p.DoneBytes) }
+	c, err := ndarray.Compare(ctx, x, y, opts)
+	m.finish()
+	if err != nil {
+		return err
+	}
+	same := c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
+	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {
+		return err
+	}
+	if !same {
+		return &exitError{code: exitDiffers}
+	}
+	return nil
+}
+
+// options turns the flags into what Compare wants.
+func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
+	memory, err := o.job.check()
+	if err != nil {
+		return nil, err
+	}
+	if o.count < 0 {
+		return nil, usagef("-n %d: want 0 or more values", o.count)
+	}
+	opts := &ndarray.CompareOptions{
+		IgnoreOrder: o.valuesOnly, IgnoreAttrs: o.valuesOnly,
+		MaxDiffs: o.count, Workers: o.job.jobs, Memory: memory,
+	}
+	for flag, v := range map[string]float64{"--rtol": o.rtol, "--atol": o.atol} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return nil, usagef("%s %v: want a number that is not negative", flag, v)
+		}
+	}
+	if o.rtol != 0 || o.atol != 0 || o.equalNaN {
+		opts.Tolerance = &ndarray.Tolerance{Rtol: o.rtol, Atol: o.atol, EqualNaN: o.equalNaN}
+	}
+	return opts, nil
+}
+
+// excluded are the names of the attributes that are not compared.
+func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]string, error) {
+	names := append([]string{}, o.attrs.names...)
+	if !o.attrs.unsupported || o.valuesOnly {
+		return names, nil
+	}
+	for _, arr := range arrays {
+		attrs, err := attrsOf(ctx, arr)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range attrs.Unsupported {
+			names = append(names, u.Name)
+		}
+	}
+	return names, nil
+}
+
+// reportDiff writes the document, or what differs, or a line that nothing does.
+func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) error {
+	switch {
+	case o.json:
+		return writeJSON(a.stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, o))
+	case o.job.quiet:
+		return nil
+	case same:
+		a.note("same: %s of %v in %v", plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
+		return nil
+	}
+	if err := writeDiff(a.stdout, a.data, c, o); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Problem == ndarray.AttrUnsupported }) {
+		a.note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
+	}
+	return nil
+}
+
+func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) diffDoc {
+	d := diffDoc{
+		Schema: schemaDiff, A: pathA, B: pathB, Same: same,
+		ShapeA: shapeDoc(c.A), ShapeB: shapeDoc(c.B), SameShape: c.SameShape,
+		DTypeA: c.A.DType.String(), DTypeB: c.B.DType.String(), SameDType: c.SameDType,
+		ValuesCompared: c.ValuesCompared, Elements: jsonInt(c.NumElems), Different: jsonInt(c.NumDiffs),
+		First: []valueDoc{}, Attributes: []attrDiff{}, Excluded: excluded, Seconds: seconds(took),
+	}
+	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+		d.First = append(d.First, valueDoc{Index: jsonShape(v.Index), A: v.A, B: v.B})
+	}
+	for _, at := range c.Attrs {
+		doc := attrDiff{Name: at.Name, Problem: string(at.Problem)}
+		if at.Problem != ndarray.AttrMissingA {
+			doc.A = &at.A
+		}
+		if at.Problem != ndarray.AttrMissingB {
+			doc.B = &at.B
+		}
+		d.Attributes = append(d.Attributes, doc)
+	}
+	return d
+}
+
+// writeDiff says what differs: shape, type, values, attributes, in this order.
+func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error {
+	t := table{head: []string{"DIFFERS", "WHERE", "A", "B"}}
+	if !c.SameShape {
+		t.add("shape", "", metaShape(c.A), metaShape(c.B))
+	}
+	if !c.SameDType && !o.valuesOnly || !c.ValuesCompared && c.SameShape {
+		t.add("dtype", "", dtypeText(c.A.DType), dtypeText(c.B.DType))
+	}
+	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+		t.add("value", indexText(v.Index), v.A, v.B)
+	}
+	for _, at := range c.Attrs {
+		what := "attribute"
+		if at.Problem == ndarray.AttrUnsupported {
+			what = "attribute?" // nobody can tell
+		}
+		t.add(what, safe(at.Name), orMissing(at.A), orMissing(at.B))
+	}
+	if err := t.write(w, p); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case !c.ValuesCompared:
+		_, err = fmt.Fprintln(w, "values not compared: shape or type of the elements differ")
+	case c.NumDiffs > 0:
+		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, plural(c.NumElems, "value"))
+	}
+	return err
+}
+
+func orMissing(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return shorten(safe(s), wide)
+}

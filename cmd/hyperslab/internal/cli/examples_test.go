@@ -1,0 +1,40 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every example of every help text runs as it stands, in the order in which they
+// are listed, in a folder with the files of the one before.
+func TestExamplesInHelp(t *testing.T) {
+	t.Chdir(field(t))
+	differs := map[string]bool{
+		"hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3": true,
+		"hyperslab diff waves.b2nd changed.b2nd -n 5":                    true,
+	}
+	seen := 0
+	for _, command := range []string{"convert", "info", "ls", "diff", "version"} {
+		help, _, code := run(command, "--help")
+		require.Zero(t, code)
+		_, text, ok := strings.Cut(help, "Examples:\n")
+		require.True(t, ok, "%s has no examples", command)
+		text, _, _ = strings.Cut(text, "\n\n")
+		for _, line := range strings.Split(text, "\n") {
+			line = strings.TrimSpace(line)
+			args := strings.Fields(line)
+			require.Equal(t, "hyperslab", args[0], line)
+			require.Equal(t, command, args[1], line)
+			want := 0
+			if differs[line] {
+				want = 1
+			}
+			stdout, stderr, code := run(args[1:]...)
+			require.Equal(t, want, code, "%s\n%s%s", line, stdout, stderr)
+			seen++
+		}
+	}
+	require.GreaterOrEqual(t, seen, 15)
+}

@@ -1,0 +1,132 @@
+package cli_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// field makes a folder with all the files that the tests work on:
+//
+//	etopo.h5      real measurements, written by netCDF: attributes that hold references
+//	waves.b2nd    20x30 <f4, not compressed, so that sizes do not depend on codecs; waves.h5:/waves the same
+//	changed.b2nd  waves with three values, one byte order of an attribute and one unit changed
+//	scalar.b2nd   one integer beyond 2^53
+//	tree.h5       groups, links, and a dataset whose element type is not supported
+//	notes.txt, empty.b2nd, cut.b2nd, cut.h5   not what their names say
+func field(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+
+	etopo, err := os.ReadFile("../../../../testdata/etopo120.h5")
+	require.NoError(t, err)
+	put(t, at("etopo.h5"), etopo)
+	put(t, at("cut.h5"), etopo[:len(etopo)/2])
+
+	values := make([]float32, 20*30)
+	for i := range values {
+		values[i] = float32(math.Sin(float64(i) / 7))
+	}
+	spec := ndarray.Spec{
+		Shape: []int64{20, 30}, ChunkShape: []int64{10, 30}, BlockShape: []int64{5, 30},
+		Compression: &ndarray.Compression{Codec: "none"},
+		Attrs: []ndarray.Attr{
+			{Name: "units", Value: ndarray.Text("m")},
+			{Name: "scale", Value: ndarray.Scalar(0.5)},
+			{Name: "range", Value: ndarray.Vector[int32](-1, 1)},
+			{Name: "not a number", Value: ndarray.Scalar(math.NaN())},
+		},
+	}
+	create(t, at("waves.b2nd"), spec, values)
+	h5spec := spec
+	h5spec.BlockShape, h5spec.Compression = nil, nil
+	create(t, at("waves.h5")+":/waves", h5spec, values)
+
+	values[31], values[32], values[599] = float32(math.NaN()), values[32]+1e-7, float32(math.Inf(1))
+	spec.Attrs = append([]ndarray.Attr{{Name: "units", Value: ndarray.Text("cm")}}, spec.Attrs[1:3]...)
+	create(t, at("changed.b2nd"), spec, values)
+
+	create(t, at("scalar.b2nd"), ndarray.Spec{}, []int64{1<<53 + 1})
+
+	waves, err := os.ReadFile(at("waves.b2nd"))
+	require.NoError(t, err)
+	put(t, at("cut.b2nd"), waves[:len(waves)/2])
+	put(t, at("empty.b2nd"), nil)
+	put(t, at("notes.txt"), []byte("These are notes, not an array.\n"))
+
+	makeTree(t, at("tree.h5"))
+	return dir
+}
+
+func put(t testing.TB, name string, b []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(name, b, 0o644))
+}
+
+// create writes an array; the element type follows from values.
+func create[T ndarray.Element](t testing.TB, location string, spec ndarray.Spec, values []T) {
+	t.Helper()
+	ctx := context.Background()
+	spec.DType = ndarray.DTypeOf[T]()
+	d, err := formats.Create(ctx, location, spec)
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(ctx, d.Array, values, ndarray.Whole(spec.Shape)))
+	require.NoError(t, d.Commit(ctx))
+	require.NoError(t, d.Close())
+}
+
+// makeTree writes a file with a bit of everything that ls can meet.
+func makeTree(t testing.TB, name string) {
+	t.Helper()
+	f, err := h5.Create(name, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	for _, group := range []string{"run1", "run1/raw", "run2"} {
+		_, err := f.Root().CreateGroup(group)
+		require.NoError(t, err)
+	}
+	level := 6
+	for path, o := range map[string]*h5.DatasetOptions{
+		"time":                nil,
+		"run1/temperature":    {Chunks: []int64{4, 5}, Shuffle: true, Deflate: &level},
+		"run1/raw/counts":     {Chunks: []int64{8, 10}},
+		"run1/odd\x1b[31mred": nil,
+	} {
+		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.BigEndian), h5.SimpleSpace(8, 10), o)
+		require.NoError(t, err)
+		counts := make([]int32, 80)
+		for i := range counts {
+			counts[i] = int32(i)
+		}
+		require.NoError(t, h5.Write(d, counts, h5.SimpleSpace(8, 10).All()))
+	}
+	names, err := f.Root().CreateDataset("names", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	require.NoError(t, names.WriteStrings([]string{"one", "two"}, h5.SimpleSpace(2).All()))
+	require.NoError(t, f.Root().LinkSoft("latest", "/run1/temperature"))
+	require.NoError(t, f.Root().LinkSoft("dangling", "/nowhere"))
+	require.NoError(t, f.Root().LinkExternal("elsewhere", "waves.h5", "/waves"))
+}
+
+// noise is an array that takes seconds to compress with zstd at level 9.
+func noise(t testing.TB, location string, rows int64) {
+	t.Helper()
+	values := make([]float32, rows*1024)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range values {
+		values[i] = random.Float32()
+	}
+	create(t, location, ndarray.Spec{
+		Shape: []int64{rows, 1024}, ChunkShape: []int64{16, 1024}, Compression: &ndarray.Compression{Codec: "none"},
+	}, values)
+}

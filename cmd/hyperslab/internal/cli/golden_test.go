@@ -1,0 +1,171 @@
+package cli_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+)
+
+var update = flag.Bool("update", false, "write testdata/*.golden anew")
+
+// sessions are command lines whose every word is compared, by golden file. They
+// run in a folder made by field, in this order.
+var sessions = map[string][]string{
+	"ls": {
+		"ls etopo.h5",
+		"ls -l etopo.h5:/ROSE",
+		"ls etopo.h5 /ROSE",
+		"ls tree.h5",
+		"ls -r tree.h5",
+		"ls tree.h5:/run1",
+		"ls waves.b2nd",
+		"ls --json waves.b2nd",
+		"ls --json tree.h5:/run1",
+	},
+	"info": {
+		"info etopo.h5:/ROSE",
+		"info etopo.h5 ROSE",
+		"info waves.b2nd",
+		"info scalar.b2nd",
+		"info --json waves.b2nd",
+		"info --json etopo.h5:/ROSE",
+	},
+	"convert": {
+		"convert etopo.h5:/ROSE rose.b2nd",
+		"convert etopo.h5:/ROSE rose.b2nd --exclude-attr DIMENSION_LIST --dry-run",
+		"convert etopo.h5:/ROSE rose.b2nd --exclude-attr DIMENSION_LIST",
+		"convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported",
+		"convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported --force --quiet --json",
+		"convert rose.b2nd back.h5:/deep/ROSE --quiet",
+		"ls -r back.h5",
+		"convert waves.b2nd plain.b2nd --codec none --shuffle none -q --chunks 10x20 --blocks 5,10",
+		"info plain.b2nd",
+		"convert waves.b2nd plan.h5:/w --dry-run --json",
+		"convert waves.b2nd plan.h5:/w --dry-run --level 9",
+	},
+	"diff": {
+		"diff waves.b2nd waves.h5:/waves -q",
+		"diff waves.b2nd changed.b2nd",
+		"diff waves.b2nd changed.b2nd -n 3",
+		"diff waves.b2nd changed.b2nd --values-only --atol 10",
+		"diff waves.b2nd changed.b2nd --json -n 2",
+		"diff waves.b2nd scalar.b2nd",
+		"diff waves.b2nd changed.b2nd --quiet",
+		"diff etopo.h5:/ROSE etopo.h5:/ROSE",
+		"diff etopo.h5:/ROSE etopo.h5:/ROSE --exclude-unsupported -q",
+	},
+	"errors": {
+		"infos",
+		"info",
+		"info a b c",
+		"info --nope x",
+		"info waves.b2nd --color blue",
+		"info missing.b2nd",
+		"info etopo.h5:/NOPE",
+		"info etopo.h5",
+		"info tree.h5:/run1",
+		"info tree.h5:/names",
+		"info waves.b2nd:/x",
+		"info notes.txt",
+		"info empty.b2nd",
+		"info cut.b2nd",
+		"info cut.h5:/ROSE",
+		"ls missing.h5",
+		"ls notes.txt",
+		"ls cut.h5",
+		"convert waves.b2nd scalar.b2nd",
+		"convert waves.b2nd out.xyz",
+		"convert waves.b2nd nodir/out.b2nd",
+		"convert waves.b2nd out.b2nd --codec zip",
+		"convert waves.b2nd out.h5:/x --codec zstd",
+		"convert waves.b2nd out.h5:/x --shuffle bit",
+		"convert waves.b2nd out.h5",
+		"convert waves.b2nd out.b2nd --format zarr",
+		"convert waves.b2nd out.b2nd --codec none --level 3",
+		"convert waves.b2nd out.b2nd --blocks 40,40",
+		"convert waves.b2nd out.b2nd --level 10",
+		"convert waves.b2nd out.b2nd --shuffle bytes",
+		"convert waves.b2nd out.b2nd --chunks 1,2,3",
+		"convert waves.b2nd out.b2nd --chunks 0",
+		"convert waves.b2nd out.h5:/x --blocks 2,2",
+		"convert waves.b2nd out.h5:/x --sparse",
+		"convert waves.b2nd out.b2nd -M 12X",
+		"convert waves.b2nd out.b2nd -j -1",
+		"convert waves.b2nd out.b2nd --progress loud",
+		"convert missing.b2nd out.b2nd",
+		"diff waves.b2nd missing.b2nd",
+		"diff waves.b2nd waves.b2nd --rtol -1",
+		"diff waves.b2nd waves.b2nd -n -1",
+	},
+}
+
+func TestGolden(t *testing.T) {
+	for name, lines := range sessions {
+		t.Run(name, func(t *testing.T) {
+			file, err := filepath.Abs(filepath.Join("testdata", name+".golden"))
+			require.NoError(t, err)
+			t.Chdir(field(t))
+			var got strings.Builder
+			for _, line := range lines {
+				got.WriteString(session(line))
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(got.String()), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err, "run the test with -update, and read what it writes")
+			require.Equal(t, string(want), got.String())
+		})
+	}
+}
+
+// session runs a command line and writes down all that can be seen of it.
+func session(line string) string {
+	stdout, stderr, code := run(strings.Fields(line)...)
+	var b strings.Builder
+	fmt.Fprintf(&b, "$ hyperslab %s\n%s", line, scrub(stdout))
+	for _, l := range strings.SplitAfter(scrub(stderr), "\n") {
+		if l != "" {
+			b.WriteString("2> " + l)
+		}
+	}
+	fmt.Fprintf(&b, "exit %d\n\n", code)
+	return b.String()
+}
+
+// run calls the command in this process.
+func run(args ...string) (stdout, stderr string, code int) {
+	var out, errs bytes.Buffer
+	code = cli.Run(args, strings.NewReader(""), &out, &errs)
+	return out.String(), errs.String(), code
+}
+
+// scrubs take out what is different in each run: times, and the sizes that the
+// codecs' versions decide.
+var scrubs = []struct {
+	pattern     *regexp.Regexp
+	replacement string
+}{
+	{regexp.MustCompile(`[0-9.e+-]+ MB/s`), "RATE MB/s"},
+	{regexp.MustCompile(` in [0-9.]+[mµ]?s\b`), " in TIME"},
+	{regexp.MustCompile(`"(seconds|mb_per_s)": [0-9.e+-]+`), `"$1": TIME`},
+	{regexp.MustCompile(`(?m)-j [0-9]+$`), "-j N"},
+	{regexp.MustCompile(`"workers": [0-9]+`), `"workers": N`},
+	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+`), ".tmp-N"},
+}
+
+func scrub(s string) string {
+	for _, x := range scrubs {
+		s = x.pattern.ReplaceAllString(s, x.replacement)
+	}
+	return s
+}

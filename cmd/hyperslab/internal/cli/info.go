@@ -1,0 +1,263 @@
+package cli
+
+// hyperslab info: everything known of one array.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// Characters of a value or a type that go on screen, in a column of its own and
+// among others.
+const (
+	wide   = 72
+	narrow = 32
+)
+
+// infoDoc is the document of info --json. What an array does not have is null.
+type infoDoc struct {
+	Schema           string           `json:"schema"`
+	Address          string           `json:"address"`
+	Format           string           `json:"format"`
+	Shape            []jsonInt        `json:"shape"`
+	MaxShape         []jsonInt        `json:"max_shape"`
+	DType            string           `json:"dtype"`
+	ItemSize         int              `json:"item_size"`
+	Elements         jsonInt          `json:"elements"`
+	Bytes            jsonInt          `json:"bytes"`
+	StoredBytes      *jsonInt         `json:"stored_bytes"`
+	Ratio            *jsonFloat       `json:"ratio"`
+	Chunks           []jsonInt        `json:"chunks"`
+	NumChunks        *jsonInt         `json:"num_chunks"`
+	Blocks           []jsonInt        `json:"blocks"`
+	Codec            *string          `json:"codec"`
+	Level            *int             `json:"level"`
+	Filters          []string         `json:"filters"`
+	Fill             any              `json:"fill"`
+	Attributes       []attrDoc        `json:"attributes"`
+	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
+}
+
+// attrDoc is one attribute with its value.
+type attrDoc struct {
+	Name  string    `json:"name"`
+	DType string    `json:"dtype"`
+	Shape []jsonInt `json:"shape"`
+	Value any       `json:"value"`
+}
+
+// unsupportedDoc is one attribute that is there and cannot be represented.
+type unsupportedDoc struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "info FILE[:/path]",
+		Short: "Show everything known of one array",
+		Long:  "info shows shape, element type, chunks, compression, size and attributes of one array." + addressHelp + twoArguments,
+		Example: `  hyperslab info rose.b2nd
+  hyperslab info etopo.h5:/ROSE
+  hyperslab info etopo.h5 /ROSE
+  hyperslab info etopo.h5:/ROSE --json`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := gatherFacts(cmd.Context(), address(args))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, f.doc())
+			}
+			return f.write(a.stdout, a.data)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// facts is what info tells of an array.
+type facts struct {
+	address string
+	meta    ndarray.Meta
+	bytes   int64            // of all elements in memory
+	storage *ndarray.Storage // nil if the backend does not know
+	attrs   ndarray.Attrs
+}
+
+func gatherFacts(ctx context.Context, address string) (f *facts, err error) {
+	arr, err := formats.Open(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	f = &facts{address: address, meta: arr.Meta(), bytes: arr.NBytes()}
+	if f.storage, err = storageOf(ctx, arr); err != nil {
+		return nil, err
+	}
+	if f.attrs, err = attrsOf(ctx, arr); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// storageOf returns what the array takes where it is stored, nil if its backend
+// does not know.
+func storageOf(ctx context.Context, arr *ndarray.Array) (*ndarray.Storage, error) {
+	s, err := arr.Storage(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
+	return &s, err
+}
+
+// attrsOf returns the attributes; a backend that holds none has none.
+func attrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
+	attrs, err := arr.Attrs(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return ndarray.Attrs{}, nil
+	}
+	return attrs, err
+}
+
+// ratio is bytes in memory to bytes stored, rounded to what a person reads; nil
+// where one of them is unknown or zero.
+func ratio(bytes int64, s *ndarray.Storage) *jsonFloat {
+	if s == nil || s.StoredBytes == 0 || bytes == 0 {
+		return nil
+	}
+	r := jsonFloat(math.Round(float64(bytes)/float64(s.StoredBytes)*1000) / 1000)
+	return &r
+}
+
+func (f *facts) doc() infoDoc {
+	m := f.meta
+	d := infoDoc{
+		Schema: schemaInfo, Address: f.address, Format: m.Format,
+		Shape: shapeDoc(m), MaxShape: jsonShape(m.MaxShape),
+		DType: m.DType.String(), ItemSize: m.DType.Size,
+		Elements: jsonInt(m.NumElems()), Bytes: jsonInt(f.bytes), Ratio: ratio(f.bytes, f.storage),
+		Chunks: jsonShape(m.ChunkShape), Blocks: jsonShape(m.BlockShape),
+		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
+	}
+	if f.storage != nil {
+		stored, chunks := jsonInt(f.storage.StoredBytes), jsonInt(f.storage.NumChunks)
+		d.StoredBytes, d.NumChunks = &stored, &chunks
+	}
+	if c := m.Compression; c != nil {
+		d.Codec, d.Level, d.Filters = &c.Codec, &c.Level, append([]string{}, c.Filters...)
+	}
+	if m.Fill != nil {
+		d.Fill = elementJSON(m.DType, m.Fill)
+	}
+	for _, attr := range f.attrs.List {
+		v := attr.Value
+		doc := attrDoc{Name: attr.Name, DType: v.DType.String(), Value: valueJSON(v)}
+		if !v.Null {
+			doc.Shape = append([]jsonInt{}, jsonShape(v.Shape)...)
+		}
+		d.Attributes = append(d.Attributes, doc)
+	}
+	for _, u := range f.attrs.Unsupported {
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+	}
+	return d
+}
+
+func (f *facts) write(w io.Writer, p paint) error {
+	m := f.meta
+	t := table{keys: true}
+	row := func(key, value string) { t.add(key, value) }
+	row("array", safe(f.address))
+	row("format", m.Format)
+	row("shape", fmt.Sprintf("%s (%s)", metaShape(m), plural(m.NumElems(), "element")))
+	if m.MaxShape != nil {
+		row("max shape", shapeText(m.MaxShape))
+	}
+	row("dtype", dtypeText(m.DType))
+	if m.ChunkShape != nil {
+		row("chunks", shapeText(m.ChunkShape)+f.chunkCount())
+	}
+	if m.BlockShape != nil {
+		row("blocks", shapeText(m.BlockShape))
+	}
+	if c := m.Compression; c != nil {
+		row("codec", c.Codec)
+		if c.Codec != "none" {
+			row("level", fmt.Sprint(c.Level))
+		}
+		if len(c.Filters) > 0 {
+			row("filters", joined(c.Filters))
+		}
+	}
+	if m.Fill != nil {
+		row("fill", ndarray.FormatElement(m.DType, m.Fill))
+	}
+	row("bytes", iecBytes(f.bytes))
+	if f.storage != nil {
+		row("stored", iecBytes(f.storage.StoredBytes))
+	}
+	if r := ratio(f.bytes, f.storage); r != nil {
+		row("ratio", fmt.Sprintf("%.2fx", float64(*r)))
+	}
+	row("attributes", fmt.Sprint(len(f.attrs.List)+len(f.attrs.Unsupported)))
+	if err := t.write(w, p); err != nil {
+		return err
+	}
+	return f.writeAttrs(w)
+}
+
+func (f *facts) chunkCount() string {
+	if f.storage == nil {
+		return ""
+	}
+	return " (" + plural(f.storage.NumChunks, "chunk") + ")"
+}
+
+func (f *facts) writeAttrs(w io.Writer) error {
+	var t table
+	for _, attr := range f.attrs.List {
+		v := attr.Value
+		shape := ""
+		if len(v.Shape) > 0 {
+			shape = " " + shapeText(v.Shape)
+		}
+		t.add("  "+safe(attr.Name), v.DType.String()+shape, shorten(v.String(), wide))
+	}
+	for _, u := range f.attrs.Unsupported {
+		t.add("  "+safe(u.Name), "unsupported", shorten(safe(u.Type), wide))
+	}
+	return t.write(w, false)
+}
+
+// metaShape is the shape of an array for a person; a null array has none.
+func metaShape(m ndarray.Meta) string {
+	if m.Null {
+		return "null"
+	}
+	return shapeText(m.Shape)
+}
+
+// dtypeText is "<f4 (float, 4 bytes, little-endian)".
+func dtypeText(d ndarray.DType) string {
+	text := fmt.Sprintf("%v (%v, %s", d, d.Kind, plural(int64(d.Size), "byte"))
+	if d.Order != ndarray.NoOrder {
+		text += ", " + d.Order.String()
+	}
+	if d.Kind == ndarray.Bytes {
+		text += ", " + d.CharSet.String() + ", " + d.Pad.String()
+	}
+	return text + ")"
+}

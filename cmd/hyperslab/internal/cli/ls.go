@@ -1,0 +1,223 @@
+package cli
+
+// hyperslab ls: what a file holds.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// lsDoc is the document of ls --json.
+type lsDoc struct {
+	Schema  string    `json:"schema"`
+	Address string    `json:"address"`
+	Entries []lsEntry `json:"entries"`
+}
+
+// lsEntry is one object. What it does not have is null.
+type lsEntry struct {
+	Path        string     `json:"path"`
+	Kind        string     `json:"kind"`
+	Shape       []jsonInt  `json:"shape"`
+	MaxShape    []jsonInt  `json:"max_shape"`
+	DType       *string    `json:"dtype"`
+	Type        *string    `json:"type"`
+	Bytes       *jsonInt   `json:"bytes"`
+	StoredBytes *jsonInt   `json:"stored_bytes"`
+	Ratio       *jsonFloat `json:"ratio"`
+	Chunks      []jsonInt  `json:"chunks"`
+	Blocks      []jsonInt  `json:"blocks"`
+	Codec       *string    `json:"codec"`
+	Level       *int       `json:"level"`
+	Filters     []string   `json:"filters"`
+	Attributes  *int       `json:"attributes"`
+	LinkKind    *string    `json:"link_kind"`
+	Target      *string    `json:"target"`
+	Error       *string    `json:"error"`
+
+	compression string // codec and filters in one cell
+}
+
+type lsFlags struct {
+	recursive, long, json bool
+}
+
+func (a *app) lsCommand() *cobra.Command {
+	var o lsFlags
+	cmd := &cobra.Command{
+		Use:   "ls FILE[:/path]",
+		Short: "List what a file or a group holds",
+		Long: `ls lists the objects of a file or of a group in it: arrays with shape, element type,
+chunks, compression and stored bytes, groups with a slash at the end, links with what
+they point to. Objects that are no arrays here show the type they have in the file.` + addressHelp + twoArguments,
+		Example: `  hyperslab ls etopo.h5
+  hyperslab ls -lr etopo.h5:/
+  hyperslab ls etopo.h5 /ROSE
+  hyperslab ls rose.b2nd --json`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ls(cmd.Context(), address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "also what the groups hold")
+	f.BoolVarP(&o.long, "long", "l", false, "also the largest shape, blocks, bytes in memory and ratio")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return err
+	}
+	base := "/" + strings.Trim(loc.Object, "/")
+	doc := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}
+	failed := false
+	for e, err := range formats.Walk(ctx, address) {
+		if err != nil {
+			return err
+		}
+		if !listed(e, base, o.recursive) {
+			continue
+		}
+		doc.Entries = append(doc.Entries, newLsEntry(e))
+		if e.Err != nil && !unsupported(e) {
+			failed = true
+			a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(e.Path), safeLines(e.Err.Error()))
+		}
+	}
+	if o.json {
+		err = writeJSON(a.stdout, doc)
+	} else {
+		err = doc.table(o.long).write(a.stdout, a.data)
+	}
+	if err == nil && failed {
+		return &exitError{code: exitPartly}
+	}
+	return err
+}
+
+// listed reports whether an entry of the walk from base on belongs in the
+// listing: not the group itself that is listed, and what its groups hold only if
+// asked for.
+func listed(e formats.Entry, base string, recursive bool) bool {
+	if e.Path == base {
+		return e.Kind != formats.Group
+	}
+	inside := strings.TrimPrefix(strings.TrimPrefix(e.Path, base), "/")
+	return recursive || !strings.Contains(inside, "/")
+}
+
+// unsupported reports whether e is an array that is well, and of a type that has
+// no element type here. The listing shows the type; nothing has failed.
+func unsupported(e formats.Entry) bool {
+	return errors.Is(e.Err, errors.ErrUnsupported) || errors.Is(e.Err, ndarray.ErrType)
+}
+
+func newLsEntry(e formats.Entry) lsEntry {
+	entry := lsEntry{Path: e.Path, Kind: string(e.Kind), Type: orNull(e.Type), LinkKind: orNull(e.LinkKind), Target: orNull(e.Target)}
+	if e.Err != nil {
+		entry.Error = orNull(e.Err.Error())
+	}
+	if e.Kind == formats.Group || e.Kind == formats.Array {
+		entry.Attributes = &e.Attrs
+	}
+	if e.Kind != formats.Array || e.Err != nil && !unsupported(e) {
+		return entry
+	}
+	m, stored := e.Meta, jsonInt(e.Storage.StoredBytes)
+	entry.Shape, entry.MaxShape, entry.StoredBytes = shapeDoc(m), jsonShape(m.MaxShape), &stored
+	entry.Chunks, entry.Blocks = jsonShape(m.ChunkShape), jsonShape(m.BlockShape)
+	if c := m.Compression; c != nil {
+		entry.Codec, entry.Level, entry.Filters = &c.Codec, &c.Level, append([]string{}, c.Filters...)
+		entry.compression = c.String()
+	}
+	if e.Err == nil {
+		bytes := m.NumElems() * int64(m.DType.Size)
+		entry.DType, entry.Bytes, entry.Ratio = orNull(m.DType.String()), (*jsonInt)(&bytes), ratio(bytes, &e.Storage)
+	}
+	return entry
+}
+
+// orNull is a text in a document, null if there is none.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// table is the listing for a person.
+func (d *lsDoc) table(long bool) *table {
+	t := &table{
+		head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
+		right: []bool{false, false, false, false, false, true},
+	}
+	if long {
+		t.head = []string{"PATH", "SHAPE", "MAX SHAPE", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
+		t.right = []bool{7: true, 8: true, 9: true, 10: true}
+	}
+	for _, e := range d.Entries {
+		shape, maxShape, chunks, blocks := shapeCell(e.Shape), shapeCell(e.MaxShape), shapeCell(e.Chunks), shapeCell(e.Blocks)
+		dtype, stored, bytes, ratio, attrs := "", "", "", "", ""
+		if e.DType != nil {
+			dtype = *e.DType
+		} else if e.Type != nil {
+			dtype = shorten(safe(*e.Type), narrow)
+		}
+		if e.Kind == string(formats.Array) && e.Shape == nil && e.StoredBytes != nil {
+			shape = "null"
+		}
+		if e.StoredBytes != nil {
+			stored = iecBytes(int64(*e.StoredBytes))
+		}
+		if e.Bytes != nil {
+			bytes = iecBytes(int64(*e.Bytes))
+		}
+		if e.Ratio != nil {
+			ratio = fmt.Sprintf("%.2fx", float64(*e.Ratio))
+		}
+		if e.Attributes != nil {
+			attrs = fmt.Sprint(*e.Attributes)
+		}
+		if long {
+			t.add(e.name(), shape, maxShape, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
+		} else {
+			t.add(e.name(), shape, dtype, chunks, e.compression, stored)
+		}
+	}
+	return t
+}
+
+// name is the path as listed: "/group/", "/link -> /target".
+func (e *lsEntry) name() string {
+	name := safe(e.Path)
+	if e.Kind == string(formats.Group) && !strings.HasSuffix(name, "/") {
+		name += "/"
+	}
+	if e.Target != nil {
+		name += " -> " + safe(*e.Target)
+	}
+	return name
+}
+
+// shapeCell is a shape in the listing, empty where there is none.
+func shapeCell(shape []jsonInt) string {
+	if shape == nil {
+		return ""
+	}
+	plain := make([]int64, len(shape))
+	for i, n := range shape {
+		plain[i] = int64(n)
+	}
+	return shapeText(plain)
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documents are all schemas, and the parts that have a table of their own.
+var documents = map[string]any{
+	schemaInfo:             infoDoc{},
+	"attribute":            attrDoc{},
+	"unsupported":          unsupportedDoc{},
+	schemaLs:               lsDoc{},
+	"entry":                lsEntry{},
+	schemaConvert:          convertDoc{},
+	schemaDiff:             diffDoc{},
+	"difference":           valueDoc{},
+	"attribute difference": attrDiff{},
+	schemaVersion:          versionDoc{},
+	"library":              libraryDoc{},
+	"filter":               hdf5Ability{},
+	schemaProgress:         progressDoc{},
+}
+
+// docs/json.md and the code have the same schemas with the same keys in the same
+// order.
+func TestSchemasAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../../docs/json.md")
+	require.NoError(t, err)
+	documented := make(map[string][]string)
+	section := ""
+	key := regexp.MustCompile("`([a-z0-9_]+)`")
+	for _, line := range strings.Split(string(text), "\n") {
+		if title, ok := strings.CutPrefix(line, "#"); ok {
+			section = strings.TrimLeft(title, "# ")
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 {
+			continue
+		}
+		for _, m := range key.FindAllStringSubmatch(cells[1], -1) {
+			documented[section] = append(documented[section], m[1])
+		}
+	}
+	inCode := make(map[string][]string)
+	for name, doc := range documents {
+		typ := reflect.TypeOf(doc)
+		for i := range typ.NumField() {
+			if tag, ok := typ.Field(i).Tag.Lookup("json"); ok {
+				inCode[name] = append(inCode[name], tag)
+			}
+		}
+		if strings.Contains(name, "/") {
+			require.Equal(t, "schema", inCode[name][0], "%s: the schema comes first", name)
+		}
+	}
+	require.Equal(t, inCode, documented)
+}
+
+// Every schema that stands in the code is in the table above.
+func TestSchemasAreAllTested(t *testing.T) {
+	files, err := os.ReadDir(".")
+	require.NoError(t, err)
+	name := regexp.MustCompile(`"(hyperslab\.[a-z]+/[0-9]+)"`)
+	found := 0
+	for _, f := range files {
+		if !strings.HasSuffix(f.Name(), ".go") {
+			continue
+		}
+		b, err := os.ReadFile(f.Name())
+		require.NoError(t, err)
+		for _, m := range name.FindAllStringSubmatch(string(b), -1) {
+			require.Contains(t, documents, m[1], "%s", f.Name())
+			found++
+		}
+	}
+	require.GreaterOrEqual(t, found, 6)
+}
