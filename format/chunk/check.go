@@ -10,11 +10,12 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Policy names ids that are allowed beside those linked into every C-Blosc2: the
-// zero Policy allows no others. Codecs and filters registered by the process
-// belong here. An id the library does not know makes it look for a plug-in, and
-// for some ids it launches a Python interpreter to do so: a file must not be
-// able to ask for that.
+// Policy names codecs and filters that are allowed beside the safe ones (see
+// Codec.Safe and Filter.Safe); the zero Policy allows no others. Those that the
+// process registered belong here, and NDLZ, ZFP, NDCell and NDMean for files that
+// are trusted. An id the library does not know makes it look for a plug-in, and
+// for some ids it launches a Python interpreter to do so: a file must not be able
+// to ask for that.
 type Policy struct {
 	Codecs  []Codec
 	Filters []Filter
@@ -46,8 +47,9 @@ func (p Policy) Check(b []byte) error {
 // CheckHeader reports the first thing in the header that the library must not
 // see: sizes that contradict each other or the format's limits
 // (format.ErrCorrupt), a lazy chunk, whose block sizes the library trusts
-// (format.ErrCorrupt), codec and filter ids that are neither static nor allowed
-// by p, among them Snappy and the plug-ins (format.ErrUnsupported).
+// (format.ErrCorrupt), codec and filter ids that are neither safe nor allowed by
+// p, among them Snappy and the plug-ins (format.ErrUnsupported), and a cell size
+// NDCell or NDMean cannot have (format.ErrCorrupt).
 //
 // Ids count even where no stream needs them, for one reason: the answer must not
 // depend on which call of the library comes next. The one exception is Snappy,
@@ -64,20 +66,23 @@ func (p Policy) CheckHeader(h Header) error {
 	}
 	for i, f := range h.Filters {
 		if !p.AllowsFilter(f) {
-			return bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "a filter linked into the library", format.ErrUnsupported)
+			return bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "a filter that is safe on any bytes, or allowed", format.ErrUnsupported)
+		}
+		if meta := h.FiltersMeta[i]; (f == NDCell || f == NDMean) && int8(meta) <= 0 {
+			return bad(fmt.Sprintf("filter meta %d", i), int64(0x18+i), itoa(meta), "1 to 127, the cell size of "+f.String(), format.ErrCorrupt)
 		}
 	}
 	return nil
 }
 
-// AllowsCodec reports whether c is static or named by the policy.
-func (p Policy) AllowsCodec(c Codec) bool { return c.Static() || slices.Contains(p.Codecs, c) }
+// AllowsCodec reports whether c is safe or named by the policy.
+func (p Policy) AllowsCodec(c Codec) bool { return c.Safe() || slices.Contains(p.Codecs, c) }
 
-// AllowsFilter reports whether f is static or named by the policy.
-func (p Policy) AllowsFilter(f Filter) bool { return f.Static() || slices.Contains(p.Filters, f) }
+// AllowsFilter reports whether f is safe or named by the policy.
+func (p Policy) AllowsFilter(f Filter) bool { return f.Safe() || slices.Contains(p.Filters, f) }
 
 func (p Policy) checkCodec(h Header) error {
-	const want = "a codec linked into the library"
+	const want = "a codec that is safe on any bytes, or allowed"
 	switch h.Format {
 	case FormatUser:
 		// The first ids are reached by their own formats only.

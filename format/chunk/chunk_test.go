@@ -260,21 +260,18 @@ func TestCheckIDs(t *testing.T) {
 	}
 	for id := range 256 {
 		err := chunk.Check(user(byte(id)))
-		if id >= 32 && id <= 35 {
-			require.NoError(t, err, id)
-			continue
-		}
 		require.ErrorIs(t, err, format.ErrUnsupported, id)
 		require.ErrorContains(t, err, chunk.Codec(id).String())
-		if id > 35 { // ids below 32 belong to the library and are never looked up
+		if id >= 32 { // ids below 32 belong to the library and are never looked up
 			require.NoError(t, chunk.Policy{Codecs: []chunk.Codec{chunk.Codec(id)}}.Check(user(byte(id))), id)
 		}
 	}
 	for id := range 256 {
 		b := bytes.Clone(base)
 		b[0x12] = byte(id)
+		b[0x1A] = 4 // a cell size, for those that need one
 		err := chunk.Check(b)
-		if id <= 4 || id >= 32 && id <= 36 {
+		if id <= 4 || id >= 34 && id <= 36 {
 			require.NoError(t, err, id)
 			continue
 		}
@@ -285,6 +282,20 @@ func TestCheckIDs(t *testing.T) {
 		b := bytes.Clone(base)
 		b[2] = b[2]&0x1F | byte(f)<<5
 		require.ErrorIs(t, chunk.Check(b), format.ErrUnsupported)
+	}
+	// The library divides by the cell size.
+	for _, f := range []chunk.Filter{chunk.NDCell, chunk.NDMean} {
+		b := bytes.Clone(base)
+		b[0x10] = byte(f)
+		p := chunk.Policy{Filters: []chunk.Filter{f}}
+		for size, ok := range map[byte]bool{0: false, 1: true, 127: true, 128: false, 255: false} {
+			b[0x18] = size
+			if ok {
+				require.NoError(t, p.Check(b), "%v of %d", f, size)
+			} else {
+				require.ErrorIs(t, p.Check(b), format.ErrCorrupt, "%v of %d", f, size)
+			}
+		}
 	}
 	lazy := bytes.Clone(base)
 	lazy[0x1F] |= chunk.Flag2Lazy
@@ -472,9 +483,10 @@ func TestNames(t *testing.T) {
 	require.Equal(t, "filter 99", chunk.Filter(99).String())
 	require.Equal(t, "reserved code 6", chunk.Special(6).String())
 	require.Equal(t, "kind 9", chunk.StreamKind(9).String())
-	require.False(t, chunk.Grok.Static())
-	require.True(t, chunk.ZFPRate.Static())
-	require.False(t, chunk.Snappy.Static())
+	require.False(t, chunk.Grok.Safe())
+	require.False(t, chunk.ZFPRate.Safe())
+	require.True(t, chunk.LZ4HC.Safe())
+	require.False(t, chunk.NDMean.Safe())
 }
 
 // The library's own test data: chunks written by C-Blosc 1.3 to C-Blosc2 3.0,

@@ -6,7 +6,7 @@
 // [ParseHeader] reads the header alone, 16 or 32 bytes. [Parse] reads a whole
 // chunk down to its streams. [Header.Check] and [Check] say whether a chunk may
 // be given to C-Blosc2: a crafted header can make the library divide by zero,
-// read outside the buffer, or launch a program to load a codec plug-in.
+// read or write outside its buffers, or launch a program to load a codec plug-in.
 // [Decode] gives the bytes of chunks that are stored, special or BloscLZ.
 // [Describe] annotates every byte of a chunk, right or wrong.
 //

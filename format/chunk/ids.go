@@ -46,10 +46,17 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", int16(c))
 }
 
-// Static reports whether every C-Blosc2 has the codec linked in and can run it
-// without looking for a plug-in.
-func (c Codec) Static() bool {
-	return c == BloscLZ || c == LZ4 || c == LZ4HC || c == Zlib || c == Zstd || c >= NDLZ && c <= ZFPRate
+// Safe reports whether C-Blosc2 can be given any bytes in this codec's name. The
+// others are plug-ins that it goes looking for, or, linked in all the same,
+// decoders that trust their input: NDLZ copies from before it, ZFP writes as many
+// values as the frame's b2nd metalayer says, however long the buffer is (source of
+// 2.17.1, plugins/codecs).
+func (c Codec) Safe() bool {
+	switch c {
+	case BloscLZ, LZ4, LZ4HC, Zlib, Zstd:
+		return true
+	}
+	return false
 }
 
 // CodecFormat is the three-bit number in a chunk's flags that says what kind of
@@ -98,10 +105,16 @@ func (f Filter) String() string {
 	return fmt.Sprintf("filter %d", uint8(f))
 }
 
-// Static reports whether every C-Blosc2 has the filter linked in.
-func (f Filter) Static() bool {
-	_, ok := filterNames[f]
-	return ok
+// Safe reports whether C-Blosc2 can be given any bytes in this filter's name. Not
+// safe are unknown filters and two that are linked in: NDCell and NDMean read the
+// metalayer of the frame the chunk is in without asking whether there is one, and
+// divide by their parameter, a zero included (measured with 2.17.1).
+func (f Filter) Safe() bool {
+	switch f {
+	case NoFilter, Shuffle, BitShuffle, Delta, TruncPrec, ByteDeltaBuggy, ByteDelta, IntTrunc:
+		return true
+	}
+	return false
 }
 
 // Special says that a chunk's values follow from its header alone.
