@@ -304,11 +304,7 @@ func (t *Datatype) append(b []byte) []byte {
 	} else {
 		b = appendInt(b, int64(len(t.Members)))
 	}
-	b = appendWord(b, uint64(len(t.Tag)))
-	b = append(b, t.Tag...)
-	for len(b)%wordSize != 0 {
-		b = append(b, 0)
-	}
+	b = appendText(b, t.Tag)
 	for _, d := range t.Dims {
 		b = appendInt(b, d)
 	}

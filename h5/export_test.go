@@ -19,3 +19,7 @@ func CorruptRows() []string {
 	}
 	return rows
 }
+
+// ExpectForgotten is called by tests that forget owners on purpose; what it
+// returns puts the count of forgotten ones back.
+func ExpectForgotten() func() { return expectForgotten() }

@@ -32,8 +32,8 @@ enum {
 
 /* A failure. stack is a block of hyperslab_alloc (NULL if the library did not fail) that the caller frees:
  * the number of frames, then for each, outermost first, the line and the texts function, file, description,
- * major and minor (the library's own names, "H5E_FILE"). Numbers are words of 8 bytes, a text is its length
- * and its bytes, padded to words. */
+ * major and minor (the library's own names, "H5E_FILE"). Numbers are words of 8 bytes, bytes are a length and
+ * zeros up to the next word after them, a text is the same with at least one zero. */
 typedef struct goh5_err {
     uint8_t *stack;
     uint64_t stack_len;

@@ -1,5 +1,5 @@
 /* shim_buf.c: blobs, the one form in which results of any size cross to Go and back: words of 8 bytes in the
- * machine's order, and texts (length, bytes, zeros up to the next word). */
+ * machine's order, bytes (length, bytes, zeros up to the next word) and texts (the same, with at least one zero). */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -55,9 +55,18 @@ void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n)
     }
 }
 
+void goh5_put_string(goh5_buf_t *b, const void *p, size_t n)
+{
+    goh5_put(b, n);
+    uint8_t *at = room(b, n <= SIZE_MAX - WORD ? (n / WORD + 1) * WORD : SIZE_MAX);
+    if (at != NULL && n > 0) {
+        memcpy(at, p, n);
+    }
+}
+
 void goh5_put_text(goh5_buf_t *b, const char *s)
 {
-    goh5_put_bytes(b, s, s == NULL ? 0 : strlen(s));
+    goh5_put_string(b, s, s == NULL ? 0 : strlen(s));
 }
 
 void goh5_set(goh5_buf_t *b, size_t at, uint64_t word)
@@ -118,11 +127,20 @@ const uint8_t *goh5_get_bytes(goh5_in_t *in, size_t *n)
 
 const char *goh5_get_text(goh5_in_t *in)
 {
-    size_t n = 0;
-    const uint8_t *p = goh5_get_bytes(in, &n);
-    if (n == 0 || p[n - 1] != 0) {
+    uint64_t n = goh5_get(in);
+    if (n >= in->left || in->p[n] != 0) {
         in->bad = 1;
+        in->left = 0;
         return "";
     }
-    return (const char *)p;
+    const char *text = (const char *)in->p;
+    uint64_t padded = (n / WORD + 1) * WORD;
+    if (padded > in->left) {
+        in->bad = 1;
+        in->left = 0;
+        return "";
+    }
+    in->p += padded;
+    in->left -= padded;
+    return text;
 }

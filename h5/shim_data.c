@@ -245,7 +245,7 @@ int goh5_strings_put(goh5_err_t *err, goh5_buf_t *b, hid_t type, const uint8_t *
             memcpy(&text, s, sizeof text);
             goh5_put_text(b, text);
         } else {
-            goh5_put_bytes(b, s, trimmed(s, size, pad));
+            goh5_put_string(b, s, trimmed(s, size, pad));
         }
     }
 done:

@@ -273,7 +273,7 @@ static int put_link(hid_t group, const char *name, const H5L_info2_t *info, link
         goh5_put_text(&l->buf, file);
     } else if (kind == LINK_SOFT) {
         const uint8_t *end = n == 0 ? NULL : memchr(l->value, 0, n);
-        goh5_put_bytes(&l->buf, l->value, end == NULL ? n : (size_t)(end - l->value));
+        goh5_put_string(&l->buf, l->value, end == NULL ? n : (size_t)(end - l->value));
         goh5_put_text(&l->buf, NULL);
     } else {
         goh5_put_text(&l->buf, NULL);

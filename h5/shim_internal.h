@@ -47,10 +47,11 @@ typedef struct goh5_buf {
 } goh5_buf_t;
 
 void goh5_put(goh5_buf_t *b, uint64_t word);
-void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n); /* length, bytes, padding */
-void goh5_put_text(goh5_buf_t *b, const char *s);            /* NULL is the empty text */
-void goh5_set(goh5_buf_t *b, size_t at, uint64_t word);      /* overwrites the word at byte `at` */
-int goh5_buf_end(goh5_buf_t *b, goh5_blob_t *out);           /* hands the block over, or frees it */
+void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n);  /* length, bytes, padding */
+void goh5_put_text(goh5_buf_t *b, const char *s);             /* NULL is the empty text */
+void goh5_put_string(goh5_buf_t *b, const void *p, size_t n); /* a text of n bytes */
+void goh5_set(goh5_buf_t *b, size_t at, uint64_t word);       /* overwrites the word at byte `at` */
+int goh5_buf_end(goh5_buf_t *b, goh5_blob_t *out);            /* hands the block over, or frees it */
 void goh5_buf_drop(goh5_buf_t *b);
 
 /* A reader of what Go encoded. Past the end everything is 0 and `bad` is set. */
@@ -62,7 +63,7 @@ typedef struct goh5_in {
 
 uint64_t goh5_get(goh5_in_t *in);
 const uint8_t *goh5_get_bytes(goh5_in_t *in, size_t *n);
-const char *goh5_get_text(goh5_in_t *in); /* the encoder ends texts with a zero byte that the length counts */
+const char *goh5_get_text(goh5_in_t *in);
 
 /* Datatypes. goh5_type_put describes t; goh5_type_get makes an id that the caller closes, in one of three forms:
  * as described; with numbers in the machine's order; or as Go reads it, numbers whole and in the machine's order.

@@ -379,8 +379,7 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     for (size_t i = 0; i < NODE_WORDS; i++) {
         words[i] = goh5_get(in);
     }
-    size_t tag_len = 0;
-    const uint8_t *tag = goh5_get_bytes(in, &tag_len);
+    const char *tag = goh5_get_text(in);
     if (in->bad || depth > MAX_DEPTH || (d.size == 0 && !d.variable)) {
         in->bad = 1;
         return H5I_INVALID_HID;
@@ -403,18 +402,12 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     case H5T_STRING:
         t = get_string(&d);
         break;
-    case H5T_OPAQUE: {
-        char text[H5T_OPAQUE_TAG_MAX] = {0};
-        if (tag_len >= sizeof text) {
-            break;
-        }
-        memcpy(text, tag, tag_len);
+    case H5T_OPAQUE:
         t = H5Tcreate(H5T_OPAQUE, d.size);
-        if (t >= 0 && H5Tset_tag(t, text) < 0) {
+        if (t >= 0 && H5Tset_tag(t, tag) < 0) {
             in->bad = 1;
         }
         break;
-    }
     case H5T_REFERENCE:
         t = H5Tcopy(d.ref == REF_OBJECT ? H5T_STD_REF_OBJ : d.ref == REF_REGION ? H5T_STD_REF_DSETREG : H5T_STD_REF);
         break;

@@ -1,6 +1,7 @@
 // How results of any size cross from C: a block of words of 8 bytes in the
-// machine's order, and texts (length, bytes, zeros up to the next word). The C
-// side is shim_buf.c.
+// machine's order, bytes (length, bytes, zeros up to the next word) and texts (the
+// same, with at least one zero, so that C uses them where they lie). The C side is
+// shim_buf.c.
 
 package h5
 
@@ -37,10 +38,8 @@ func appendBytes(b, p []byte) []byte {
 	return b
 }
 
-// appendText ends the text with a zero byte that the length counts, so that C
-// uses it where it lies.
 func appendText(b []byte, s string) []byte {
-	b = append(appendWord(b, uint64(len(s)+1)), s...)
+	b = append(appendWord(b, uint64(len(s))), s...)
 	b = append(b, 0)
 	for len(b)%wordSize != 0 {
 		b = append(b, 0)
@@ -72,7 +71,12 @@ func (r *reader) bytes() []byte {
 	return p
 }
 
-func (r *reader) text() string { return string(r.bytes()) }
+func (r *reader) text() string {
+	n := r.word()
+	s := string(r.take(n))
+	r.take(wordSize - n%wordSize)
+	return s
+}
 
 func (r *reader) ints(n uint64) []int64 {
 	v := make([]int64, n)

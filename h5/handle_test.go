@@ -1,0 +1,237 @@
+package h5_test
+
+import (
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+func openIDs(t testing.TB) int64 {
+	t.Helper()
+	n, err := h5.OpenIDs()
+	require.NoError(t, err)
+	return n
+}
+
+func TestCloseTwice(t *testing.T) {
+	f := newFile(t)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	require.NoError(t, g.Close())
+	require.ErrorIs(t, g.Close(), h5.ErrClosed)
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, f.Close(), h5.ErrClosed)
+}
+
+// Closing the file first is legal: its children are closed with it, and every
+// use of them is ErrClosed without a call into the library.
+func TestFileClosedFirst(t *testing.T) {
+	before := openIDs(t)
+	f := newFile(t)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.Equal(t, before+3, openIDs(t))
+	require.NoError(t, f.Close())
+	require.Equal(t, before, openIDs(t))
+
+	one := region([]int64{0}, []int64{1})
+	_, open := g.OpenGroup("x")
+	_, openDataset := g.OpenDataset("d")
+	_, create := g.CreateGroup("x")
+	_, createDataset := g.CreateDataset("x", h5.Int(1, 0), h5.ScalarSpace(), nil)
+	_, info := d.Info()
+	_, kind := g.Kind("d")
+	_, committed := g.CommittedDatatype("d")
+	_, size := f.Size()
+	_, read := d.ReadStrings(one)
+	_, attribute := d.ReadAttribute("a")
+	var links, attributes error
+	for _, links = range f.Root().Links() {
+	}
+	for _, attributes = range d.Attributes() {
+	}
+	for name, err := range map[string]error{
+		"open": open, "open dataset": openDataset, "create": create, "create dataset": createDataset, "info": info,
+		"kind": kind, "committed": committed, "size": size, "flush": f.Flush(), "flush dataset": d.Flush(),
+		"read": h5.Read(d, make([]int32, 1), one), "write": h5.Write(d, make([]int32, 1), one),
+		"read strings": read, "write strings": d.WriteStrings([]string{"a"}, one), "resize": d.Resize(1),
+		"links": links, "attributes": attributes, "read attribute": attribute, "unlink": g.Unlink("d"),
+		"soft": g.LinkSoft("a", "b"), "hard": g.LinkHard("a", "b"), "external": g.LinkExternal("a", "b", "c"),
+		"write attribute": d.WriteAttribute(h5.Attribute{
+			Name: "a", Datatype: h5.Int(1, 0), Space: h5.ScalarSpace(), Data: []byte{1},
+		}),
+		"delete attribute": d.DeleteAttribute("a"), "close group": g.Close(), "close dataset": d.Close(),
+	} {
+		require.ErrorIs(t, err, h5.ErrClosed, name)
+	}
+}
+
+// A group's children are the file's: closing the group leaves them open.
+func TestGroupClosedFirst(t *testing.T) {
+	f := newFile(t)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.NoError(t, g.Close())
+	require.NoError(t, h5.Write(d, []int32{1, 2, 3}, region([]int64{0}, []int64{3})))
+	require.NoError(t, f.Root().Close(), "the root group is the file's: closing it does nothing")
+	_, err = f.Root().OpenDataset("g/d")
+	require.NoError(t, err)
+	require.Equal(t, "/g/d", d.Path())
+	require.Same(t, f, d.File())
+}
+
+// The same file opened twice is two owners: closing one leaves the other.
+func TestSameFileTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	writeSample(t, path, h5.Earliest)
+	a, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	b, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	da, err := a.Root().OpenDataset("g/d")
+	require.NoError(t, err)
+	db, err := b.Root().OpenDataset("g/d")
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	_, err = da.Info()
+	require.ErrorIs(t, err, h5.ErrClosed)
+	_, err = db.Info()
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+}
+
+// What is forgotten is closed: the cleanup queues the id, the next call closes
+// it. Under the tag invariants it is also reported, which other tests rely on
+// never happening, so that the count is put back.
+func TestForgottenOwners(t *testing.T) {
+	before := openIDs(t)
+	defer h5.ExpectForgotten()()
+	path := filepath.Join(t.TempDir(), "x.h5")
+	func() {
+		f, err := h5.Create(path, nil)
+		require.NoError(t, err)
+		_, err = f.Root().CreateGroup("g")
+		require.NoError(t, err)
+		require.Equal(t, before+2, openIDs(t))
+	}()
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return openIDs(t) == before
+	}, 10*time.Second, time.Millisecond)
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err, "the forgotten file was closed properly")
+	_, err = f.Root().OpenGroup("g")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// Close racing with use, cleanups racing with both.
+func TestManyGoroutines(t *testing.T) {
+	dir := t.TempDir()
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	defer h5.ExpectForgotten()()
+	before := openIDs(t)
+	shared := filepath.Join(dir, "shared.h5")
+	writeSample(t, shared, h5.Earliest)
+	sharedFile, err := h5.Open(shared, h5.ReadOnly)
+	require.NoError(t, err)
+	sharedDataset, err := sharedFile.Root().OpenDataset("g/d")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for worker := range 32 {
+		wg.Go(func() {
+			path := filepath.Join(dir, string(rune('a'+worker))+".h5")
+			for round := range rounds {
+				switch (worker + round) % 4 {
+				case 0: // write and read back
+					f, err := h5.Create(path, &h5.CreateOptions{Truncate: true, High: h5.LatestFormat})
+					if !check(t, err) {
+						return
+					}
+					d, err := f.Root().CreateDataset("a/b", h5.Int(4, h5.BigEndian), h5.SimpleSpace(10), nil)
+					check(t, err)
+					want := []int32{int32(worker), int32(round)}
+					check(t, h5.Write(d, want, region([]int64{4}, []int64{2})))
+					got := make([]int32, 2)
+					check(t, h5.Read(d, got, region([]int64{4}, []int64{2})))
+					if got[0] != want[0] || got[1] != want[1] {
+						t.Errorf("wrote %v, read %v", want, got)
+					}
+					check(t, f.Close())
+				case 1: // a shared handle
+					got := make([]int32, 1)
+					check(t, h5.Read(sharedDataset, got, region([]int64{int64(worker)}, []int64{1})))
+					if got[0] != int32(worker) {
+						t.Errorf("element %d is %d", worker, got[0])
+					}
+				case 2: // closed by another goroutine at any moment
+					f, err := h5.Open(shared, h5.ReadOnly)
+					if !check(t, err) {
+						return
+					}
+					d, err := f.Root().OpenDataset("g/fl")
+					check(t, err)
+					var inner sync.WaitGroup
+					inner.Go(func() { check(t, f.Close()) })
+					if _, err := h5.ReadAll[int32](d); err != nil {
+						require.ErrorIs(t, err, h5.ErrClosed)
+					}
+					inner.Wait()
+				case 3: // forgotten
+					f, err := h5.Open(shared, h5.ReadOnly)
+					if !check(t, err) {
+						return
+					}
+					_, err = f.Root().OpenGroup("g")
+					check(t, err)
+					if round%10 == 3 {
+						runtime.GC()
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, sharedFile.Close())
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return openIDs(t) == before
+	}, 10*time.Second, time.Millisecond)
+}
+
+func check(t testing.TB, err error) bool {
+	if err != nil {
+		t.Errorf("%+v", err)
+	}
+	return err == nil
+}
+
+func TestWithLockRunsAlone(t *testing.T) {
+	f := newFile(t)
+	ran := false
+	done := make(chan error)
+	h5.WithLock(func() {
+		ran = true
+		go func() { done <- f.Flush() }()
+		select {
+		case <-done:
+			t.Error("an operation ran inside WithLock")
+		case <-time.After(20 * time.Millisecond):
+		}
+	})
+	require.True(t, ran)
+	require.NoError(t, <-done)
+}

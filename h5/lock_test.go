@@ -1,0 +1,92 @@
+package h5_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The discipline of the lock, proved by reading the package: a function that
+// calls the shim takes the lock before, gives it back by defer, or says by its
+// name that its caller did.
+func TestEveryCallIsLocked(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	calls := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			shim := positions(fn, func(c *ast.CallExpr) bool {
+				s, ok := c.Fun.(*ast.SelectorExpr)
+				if !ok {
+					return false
+				}
+				pkg, ok := s.X.(*ast.Ident)
+				return ok && pkg.Name == "C" && strings.HasPrefix(s.Sel.Name, "goh5_")
+			})
+			if len(shim) == 0 {
+				continue
+			}
+			calls += len(shim)
+			if strings.HasSuffix(fn.Name.Name, "Locked") {
+				continue
+			}
+			locks, unlocks := positions(fn, calling("lock")), positions(fn, calling("unlock"))
+			require.Len(t, locks, 1, "%s: %s calls lock() once", name, fn.Name.Name)
+			require.Len(t, unlocks, 1, "%s: %s calls unlock() once", name, fn.Name.Name)
+			require.Less(t, locks[0], slices.Min(shim), "%s: %s calls lock() before the library", name, fn.Name.Name)
+		}
+		// A Locked function is called by Locked functions and by those that lock.
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || strings.HasSuffix(fn.Name.Name, "Locked") {
+				continue
+			}
+			inner := positions(fn, func(c *ast.CallExpr) bool {
+				switch f := c.Fun.(type) {
+				case *ast.Ident:
+					return strings.HasSuffix(f.Name, "Locked")
+				case *ast.SelectorExpr:
+					return strings.HasSuffix(f.Sel.Name, "Locked")
+				}
+				return false
+			})
+			if len(inner) > 0 && fn.Name.Name != "lock" {
+				require.NotEmpty(t, positions(fn, calling("lock")), "%s: %s calls a Locked function", name, fn.Name.Name)
+			}
+		}
+	}
+	require.Greater(t, calls, 25, "the shim's calls were found")
+}
+
+func calling(name string) func(*ast.CallExpr) bool {
+	return func(c *ast.CallExpr) bool {
+		f, ok := c.Fun.(*ast.Ident)
+		return ok && f.Name == name
+	}
+}
+
+func positions(fn *ast.FuncDecl, is func(*ast.CallExpr) bool) []token.Pos {
+	var found []token.Pos
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok && is(c) {
+			found = append(found, c.Pos())
+		}
+		return true
+	})
+	return found
+}
