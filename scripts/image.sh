@@ -23,6 +23,7 @@ engine=$(engine)
 [[ $engine ]] || die "no working docker, podman or buildah here; make fresh runs the same steps in bare Debian systems"
 tag=${TAG:-$("$here/version.sh")}
 arguments=()
+[[ $engine != buildah ]] || arguments+=(--layers) # as the other two do: nothing is built twice
 for name in GO_IMAGE RUN_IMAGE; do
     [[ -z ${!name:-} ]] || arguments+=(--build-arg "$name=${!name}")
 done
