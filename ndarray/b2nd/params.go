@@ -130,9 +130,11 @@ func int64s(shape []int32) []int64 {
 
 // translate marks an error of the library with what it means to ndarray.
 func translate(err error) error {
+	if errors.Is(err, cblosc.ErrFormat) && !isDamage(err) {
+		return ndarray.Mark(err, ndarray.ErrFormat)
+	}
 	for _, t := range []struct{ is, mark error }{
 		{format.ErrMagic, ndarray.ErrFormat},
-		{cblosc.ErrNotFound, ndarray.ErrFormat}, // no b2nd metalayer: some other frame
 		{cblosc.ErrFormat, ndarray.ErrCorrupt},
 		{cblosc.ErrBroken, ndarray.ErrCorrupt},
 		{cblosc.ErrExists, ndarray.ErrExists},
@@ -146,4 +148,12 @@ func translate(err error) error {
 		}
 	}
 	return err
+}
+
+// isDamage tells a frame with wrong bytes, of which the format readers or the
+// library say where, from a sound frame that is no array.
+func isDamage(err error) bool {
+	var place *format.Error
+	var e *cblosc.Error
+	return errors.As(err, &place) || errors.As(err, &e) && e.Code != 0
 }

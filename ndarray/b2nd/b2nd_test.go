@@ -1,0 +1,330 @@
+package b2nd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+)
+
+var bg = context.Background()
+
+func dtype(t *testing.T, s string) ndarray.DType {
+	t.Helper()
+	d, err := ndarray.ParseDType(s)
+	require.NoError(t, err)
+	return d
+}
+
+// create makes a small array and returns its path.
+func create(t *testing.T, edit func(*ndarray.Spec)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	spec := ndarray.Spec{Shape: []int64{4, 3}, DType: dtype(t, "<i4")}
+	if edit != nil {
+		edit(&spec)
+	}
+	b, err := b2nd.Create(path, spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	return path
+}
+
+func open(t *testing.T, path string, o *b2nd.OpenOptions) *ndarray.Array {
+	t.Helper()
+	b, err := b2nd.Open(path, o)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return a
+}
+
+// low opens the file as package cblosc sees it, as another program would.
+func low(t *testing.T, path string) *cblosc.Array {
+	t.Helper()
+	a, err := cblosc.OpenArray(path)
+	require.NoError(t, err)
+	return a
+}
+
+func TestWhatOthersSee(t *testing.T) {
+	path := create(t, func(s *ndarray.Spec) {
+		s.DType = dtype(t, ">f8")
+		s.Attrs = []ndarray.Attr{
+			{Name: "unit", Value: ndarray.Text("K")},
+			{Name: "scale", Value: ndarray.Scalar(float32(0.5))},
+			{Name: "years", Value: ndarray.Vector[int16](2001, 2002)},
+			{Name: "valid", Value: ndarray.Scalar(true)},
+			{Name: "phase", Value: ndarray.Scalar(1 + 2i)}, // MessagePack has none
+			{Name: strings.Repeat("n", 32), Value: ndarray.Text("long name")},
+		}
+	})
+	a := low(t, path)
+	require.Equal(t, ">f8", a.DType())
+	names, err := a.SChunk().VLMeta().Names()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"unit", "scale", "years", "valid", "hyperslab"}, names)
+	for name, want := range map[string]string{
+		"unit": "\xa1K", "scale": "\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00", "years": "\x92\xcd\x07\xd1\xcd\x07\xd2", "valid": "\xc3",
+	} {
+		got, err := a.SChunk().VLMeta().Get(name)
+		require.NoError(t, err)
+		require.Equal(t, []byte(want), got, name)
+	}
+	require.NoError(t, a.Close())
+}
+
+func TestNoRecordWithoutNeed(t *testing.T) {
+	a := low(t, create(t, nil))
+	names, err := a.SChunk().VLMeta().Names()
+	require.NoError(t, err)
+	require.Empty(t, names)
+	require.NoError(t, a.Close())
+}
+
+// Metalayers that someone else adds, changes or deletes are what counts.
+func TestForeignChanges(t *testing.T) {
+	path := create(t, func(s *ndarray.Spec) {
+		s.Attrs = []ndarray.Attr{
+			{Name: "kept", Value: ndarray.Vector[int16](1, 2)},
+			{Name: "same type", Value: ndarray.Scalar(int16(1))},
+			{Name: "other type", Value: ndarray.Scalar(int16(1))},
+			{Name: "other shape", Value: ndarray.Vector[int16](1, 2)},
+			{Name: "too large", Value: ndarray.Scalar(int8(1))},
+			{Name: "deleted", Value: ndarray.Scalar(int8(1))},
+			{Name: "recorded", Value: ndarray.Scalar(1i)},
+			{Name: "taken over", Value: ndarray.Scalar(1i)},
+		}
+	})
+	a := low(t, path)
+	vl := a.SChunk().VLMeta()
+	for name, content := range map[string]string{
+		"same type": "\x07", "other type": "\xa1x", "other shape": "\x93\x01\x02\x03", "too large": "\xcd\x01\x00",
+	} {
+		require.NoError(t, vl.Update(name, []byte(content)))
+	}
+	require.NoError(t, vl.Delete("deleted"))
+	for name, content := range map[string]string{
+		"taken over": "\x05", "new": "\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00", "garbage": "\xc1\x00", "map": "\x80", "nil": "\xc0", "ext": "\xd4\x2a0",
+	} {
+		require.NoError(t, vl.Add(name, []byte(content)))
+	}
+	require.NoError(t, a.Close())
+
+	attrs, err := open(t, path, nil).Attrs(bg)
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, x := range attrs.List {
+		got[x.Name] = strings.TrimLeft(x.Value.DType.String(), "<>|") + " " + x.Value.String()
+	}
+	require.Equal(t, map[string]string{
+		"kept": "i2 [1 2]", "same type": "i2 7", "other type": `string "x"`, "other shape": "i8 [1 2 3]", "too large": "i8 256",
+		"recorded": "c16 (0+1i)", "taken over": "i8 5", "new": "f8 1.5",
+	}, got)
+	unsupported := map[string]string{}
+	for _, u := range attrs.Unsupported {
+		unsupported[u.Name] = u.Type
+		require.NotEmpty(t, u.Reason)
+	}
+	require.Equal(t, map[string]string{
+		"garbage": "metalayer of 2 bytes", "map": "MessagePack", "nil": "MessagePack", "ext": "MessagePack",
+	}, unsupported)
+}
+
+func TestOpenErrors(t *testing.T) {
+	path := create(t, nil)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	write := func(name string, b []byte) string {
+		p := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(p, b, 0o644))
+		return p
+	}
+	frame := filepath.Join(dir, "plain")
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: frame, Contiguous: true})
+	require.NoError(t, err)
+	require.NoError(t, s.AppendBuffer(make([]byte, 64)))
+	require.NoError(t, s.Close())
+	for _, c := range []struct {
+		path string
+		want error
+	}{
+		{filepath.Join(dir, "none"), ndarray.ErrNotFound},
+		{write("empty", nil), ndarray.ErrCorrupt},
+		{write("text", []byte("This is not a frame at all, only some text, and long enough to hold a header of one.")), ndarray.ErrFormat},
+		{write("cut", b[:len(b)-7]), ndarray.ErrCorrupt},
+		{write("head only", b[:90]), ndarray.ErrCorrupt},
+		{frame, ndarray.ErrFormat},
+	} {
+		_, err := b2nd.Open(c.path, nil)
+		require.ErrorIs(t, err, c.want, c.path)
+		require.ErrorContains(t, err, c.path)
+		var e *ndarray.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, "open", e.Op)
+	}
+}
+
+// raw makes an array with the library, as programs do that do not know ndarray.
+func raw(t *testing.T, dtype string, size int, record []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "raw.b2nd")
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = size
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: dtype,
+		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cp},
+	})
+	require.NoError(t, err)
+	if record != nil {
+		require.NoError(t, a.SChunk().VLMeta().Add("hyperslab", record))
+	}
+	require.NoError(t, a.Close())
+	return path
+}
+
+func TestTypesThatAreNotSaid(t *testing.T) {
+	dates := raw(t, "<M8[ns]", 8, nil)
+	_, err := b2nd.Open(dates, nil)
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, "<M8[ns]")
+	i8 := dtype(t, "<i8")
+	require.Equal(t, i8, open(t, dates, &b2nd.OpenOptions{DType: &i8}).DType())
+	i4 := dtype(t, "<i4")
+	_, err = b2nd.Open(dates, &b2nd.OpenOptions{DType: &i4})
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, "4 bytes, elements of 8")
+
+	_, err = b2nd.Open(raw(t, "|u1", 4, nil), nil)
+	require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	require.ErrorContains(t, err, "1 bytes, elements of 4")
+	require.Equal(t, "|u1", open(t, raw(t, "uint8", 1, nil), nil).DType().String())
+}
+
+func TestDamagedRecord(t *testing.T) {
+	for _, record := range []string{"\xc0", "\x81\xa7version\x01\x00", "\x82\xa7version\x01\xa4fill\xc4\x01\x00", "\x82\xa7version\x01\xa4null\xc3"} {
+		_, err := b2nd.Open(raw(t, "<i4", 4, []byte(record)), nil)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt, "%q", record)
+	}
+	_, err := b2nd.Open(raw(t, "<i4", 4, []byte("\x81\xa7version\x02")), nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestCompressionIsKept(t *testing.T) {
+	for _, c := range []*ndarray.Compression{
+		{Codec: "none"}, {Codec: "blosclz", Level: 1}, {Codec: "lz4", Level: 9, Filters: []string{"shuffle"}},
+		{Codec: "lz4hc", Level: 3, Filters: []string{"bitshuffle"}}, {Codec: "zlib", Level: 6}, {Codec: "zstd", Level: 2, Filters: []string{"delta", "shuffle"}},
+	} {
+		path := create(t, func(s *ndarray.Spec) { s.Compression = c })
+		require.Equal(t, c, open(t, path, nil).Meta().Compression)
+	}
+	require.Equal(t, b2nd.DefaultCompression(), open(t, create(t, nil), nil).Meta().Compression)
+	for _, c := range []struct {
+		compression ndarray.Compression
+		want        error
+	}{
+		{ndarray.Compression{Codec: "deflate", Level: 4}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "", Level: 4}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "zstd", Level: 4, Filters: []string{"fletcher32"}}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "zstd", Level: 10}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "none", Level: 3}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "zstd", Filters: make([]string, 7)}, ndarray.ErrParam},
+	} {
+		path := filepath.Join(t.TempDir(), "a.b2nd")
+		_, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{1}, DType: dtype(t, "<i4"), Compression: &c.compression}, nil)
+		require.ErrorIs(t, err, c.want, "%+v", c.compression)
+		_, err = os.Lstat(path)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+func TestCreateErrors(t *testing.T) {
+	path := create(t, nil)
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	spec := ndarray.Spec{Shape: []int64{1}, DType: dtype(t, "<i4")}
+	_, err = b2nd.Create(path, spec, nil)
+	require.ErrorIs(t, err, ndarray.ErrExists)
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	_, err = b2nd.Create(filepath.Join(t.TempDir(), "no", "a.b2nd"), spec, nil)
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	for _, c := range []struct {
+		edit func(*ndarray.Spec)
+		want error
+	}{
+		{func(s *ndarray.Spec) { s.Shape = []int64{1, 1, 1, 1, 1, 1, 1, 1, 1}[:cblosc.MaxDim+1] }, errors.ErrUnsupported},
+		{func(s *ndarray.Spec) { s.DType = ndarray.Text("").DType }, errors.ErrUnsupported},
+		{func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{1 << 40}, []int64{1 << 33} }, ndarray.ErrShape},
+		{func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{1 << 40}, []int64{1 << 30} }, ndarray.ErrShape},
+		{func(s *ndarray.Spec) { s.ChunkShape, s.BlockShape = []int64{1}, []int64{2} }, ndarray.ErrShape},
+	} {
+		s := spec
+		c.edit(&s)
+		p := filepath.Join(t.TempDir(), "a.b2nd")
+		_, err = b2nd.Create(p, s, nil)
+		require.ErrorIs(t, err, c.want, "%+v", s)
+		_, err = os.Lstat(p)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+// More attributes than the library has places for, and one with our own name.
+func TestManyAttributes(t *testing.T) {
+	var want []ndarray.Attr
+	for i := range 40 {
+		want = append(want, ndarray.Attr{Name: fmt.Sprintf("a%d", i), Value: ndarray.Scalar(int32(i))})
+	}
+	want = append(want, ndarray.Attr{Name: "hyperslab", Value: ndarray.Text("our own name")},
+		ndarray.Attr{Name: "latin-1 \xe4", Value: ndarray.Scalar(int8(1))})
+	path := create(t, func(s *ndarray.Spec) { s.Attrs = want })
+	attrs, err := open(t, path, nil).Attrs(bg)
+	require.NoError(t, err)
+	require.Equal(t, want, attrs.List, "in the order they were set")
+	a := low(t, path)
+	names, err := a.SChunk().VLMeta().Names()
+	require.NoError(t, err)
+	require.Len(t, names, cblosc.MaxVLMetalayers)
+	require.NoError(t, a.Close())
+}
+
+// Fill values of every size up to beyond what a chunk header can say.
+func TestFillValueOfLargeElements(t *testing.T) {
+	for _, size := range []int{1, 3, 255, 256, 300, 1000} {
+		fill := bytes.Repeat([]byte{1, 2, 3}, size)[:size]
+		path := create(t, func(s *ndarray.Spec) {
+			s.DType = ndarray.DType{Kind: ndarray.Void, Size: size, Order: ndarray.NoOrder}
+			s.ChunkShape, s.Fill = []int64{3, 2}, fill
+		})
+		a := open(t, path, nil)
+		got := make([]byte, a.NBytes())
+		require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
+		require.Equal(t, bytes.Repeat(fill, 12), got, "%d bytes", size)
+	}
+}
+
+// A large array that is never written takes next to nothing.
+func TestLargeSparseArray(t *testing.T) {
+	path := create(t, func(s *ndarray.Spec) { s.Shape = []int64{1000, 1000, 1000} })
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(1<<20))
+	a := open(t, path, nil)
+	require.Equal(t, int64(1e9), a.NumElems())
+	got := make([]byte, 4)
+	require.NoError(t, a.Read(bg, got, ndarray.Region{Start: []int64{999, 999, 999}, Shape: []int64{1, 1, 1}}))
+	require.Equal(t, make([]byte, 4), got)
+}
