@@ -41,8 +41,7 @@ func pick(i int, names ...string) string {
 }
 
 // String gives the type as h5dump does, on one line: "H5T_STD_I32LE",
-// "H5T_ENUM { H5T_STD_I8LE; \"FALSE\" 0; \"TRUE\" 1; }". A number that is none of
-// the library's own is described by its bits.
+// "H5T_ENUM { H5T_STD_I8LE; \"FALSE\" 0; \"TRUE\" 1; }".
 func (t Datatype) String() string {
 	var b strings.Builder
 	t.write(&b)
@@ -56,10 +55,9 @@ func (t *Datatype) write(b *strings.Builder) {
 	case Float:
 		b.WriteString(t.floatName())
 	case Bitfield:
-		fmt.Fprintf(b, "H5T_STD_B%d%v", 8*t.Size, t.Order)
-		t.writeBits(b)
+		b.WriteString(t.bitfieldName())
 	case Time:
-		b.WriteString("H5T_TIME")
+		b.WriteString("H5T_TIME: not yet implemented")
 	case String:
 		size := strconv.Itoa(t.Size)
 		if t.Variable {
@@ -107,31 +105,46 @@ func (t *Datatype) write(b *strings.Builder) {
 }
 
 func (t *Datatype) integerName() string {
-	sign := "U"
-	if t.Signed {
-		sign = "I"
-	}
-	switch {
-	case t.Precision == 8*t.Size && t.Offset == 0 && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8):
+	if t.Precision == 8*t.Size && t.Offset == 0 && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8) {
+		sign := "U"
+		if t.Signed {
+			sign = "I"
+		}
 		return fmt.Sprintf("H5T_STD_%s%d%v", sign, 8*t.Size, t.Order)
-	default:
-		return fmt.Sprintf("%d-bit %s integer %d-bit precision at bit %d, %v", 8*t.Size, sign, t.Precision, t.Offset, t.Order)
 	}
+	sign := " unsigned"
+	if t.Signed {
+		sign = ""
+	}
+	return fmt.Sprintf("%d-bit%s%s integer %d-bit precision", 8*t.Size, t.orderName(), sign, t.Precision)
 }
 
 func (t *Datatype) floatName() string {
-	if t.Order != VAX && (t.Size == 2 || t.Size == 4 || t.Size == 8) {
-		ieee := IEEEFloat(t.Size, t.Order)
-		if t.Layout == ieee.Layout && t.Precision == ieee.Precision && t.Offset == 0 {
-			return fmt.Sprintf("H5T_IEEE_F%d%v", 8*t.Size, t.Order)
-		}
+	ieee := IEEEFloat(t.Size, t.Order)
+	layout := t.Layout
+	if t.Order == VAX { // whose exponents count from two more
+		layout.ExpBias -= 2
 	}
-	return fmt.Sprintf("%d-bit float %d-bit precision, %d-bit exponent, %d-bit mantissa, %v",
-		8*t.Size, t.Precision, t.Layout.ExpSize, t.Layout.MantSize, t.Order)
+	switch {
+	case (t.Size != 2 && t.Size != 4 && t.Size != 8) || layout != ieee.Layout || t.Precision != ieee.Precision || t.Offset != 0:
+		return fmt.Sprintf("%d-bit%s floating-point %d-bit precision", 8*t.Size, t.orderName(), t.Precision)
+	case t.Order == VAX:
+		return fmt.Sprintf("H5T_VAX_F%d", 8*t.Size)
+	default:
+		return fmt.Sprintf("H5T_IEEE_F%d%v", 8*t.Size, t.Order)
+	}
 }
 
-func (t *Datatype) writeBits(b *strings.Builder) {
-	if t.Precision != 8*t.Size {
-		fmt.Fprintf(b, " %d-bit precision at bit %d", t.Precision, t.Offset)
+func (t *Datatype) bitfieldName() string {
+	if t.Precision == 8*t.Size && t.Offset == 0 && (t.Size == 1 || t.Size == 2 || t.Size == 4 || t.Size == 8) {
+		return fmt.Sprintf("H5T_STD_B%d%v", 8*t.Size, t.Order)
 	}
+	return "undefined bitfield"
+}
+
+func (t *Datatype) orderName() string {
+	if t.Size == 1 {
+		return ""
+	}
+	return pick(int(t.Order), " little-endian", " big-endian", " mixed-endian")
 }

@@ -167,7 +167,7 @@ int goh5_awrite(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, co
     uint8_t *mem = NULL;
     goh5_enter();
     TRY((space = goh5_space_get(&in)) >= 0);
-    PASS(goh5_type_read(err, in.p, in.left, GOH5_STORED, &type));
+    PASS(goh5_type_read(in.p, in.left, GOH5_STORED, &type));
     hssize_t points = H5Sget_simple_extent_npoints(space);
     TRY(points >= 0);
     size_t want = H5Sget_simple_extent_type(space) == H5S_NULL ? 0 : (size_t)points;

@@ -117,7 +117,7 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
     uint8_t *raw = NULL;
     goh5_enter();
     PASS(transfer_open(err, &t, id, sel, rank));
-    PASS(goh5_type_read(err, type, type_len, GOH5_STORED, &t.mem_type));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     PASS(check_plain(err, &t, len));
     int how = goh5_conversion(err, t.type, t.mem_type);
     PASS(how);
@@ -150,7 +150,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     uint8_t *raw = NULL;
     goh5_enter();
     PASS(transfer_open(err, &t, id, sel, rank));
-    PASS(goh5_type_read(err, type, type_len, GOH5_STORED, &t.mem_type));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     PASS(check_plain(err, &t, len));
     int how = goh5_conversion(err, t.mem_type, t.type);
     PASS(how);

@@ -115,7 +115,7 @@ int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, c
     TRY((dcpl = H5Pcreate(H5P_DATASET_CREATE)) >= 0);
     PASS(get_creation(err, &in, dcpl, &fill, &fill_len));
     TRY((space = goh5_space_get(&in)) >= 0);
-    PASS(goh5_type_read(err, in.p, in.left, GOH5_STORED, &type));
+    PASS(goh5_type_read(in.p, in.left, GOH5_STORED, &type));
     if (fill != NULL) {
         size_t size = H5Tget_size(type);
         if (fill_len != size || goh5_type_plain(type) != 1) {

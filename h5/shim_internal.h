@@ -71,7 +71,7 @@ const char *goh5_get_text(goh5_in_t *in);
 enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2 };
 int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth);
 hid_t goh5_type_get(goh5_in_t *in, int depth, int form);
-int goh5_type_read(goh5_err_t *err, const uint8_t *type, size_t len, int form, hid_t *t);
+int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t);
 int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made);
 int goh5_type_plain(hid_t t); /* 1: no pointers inside, 0: some, < 0: failed */
 

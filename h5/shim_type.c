@@ -446,7 +446,7 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     return t;
 }
 
-int goh5_type_read(goh5_err_t *err, const uint8_t *type, size_t len, int form, hid_t *t)
+int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t)
 {
     goh5_in_t in = {type, len, 0};
     hid_t made = goh5_type_get(&in, 0, form);
@@ -455,8 +455,7 @@ int goh5_type_read(goh5_err_t *err, const uint8_t *type, size_t len, int form, h
         return 0;
     }
     goh5_close_type(made);
-    int rc = in.bad ? GOH5_ETYPE : goh5_fail(err);
-    return rc;
+    return GOH5_ETYPE;
 }
 
 int goh5_type_plain(hid_t t)
@@ -502,7 +501,7 @@ int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made)
     if (buf.failed) {
         RAISE(GOH5_ENOMEM);
     }
-    PASS(goh5_type_read(err, buf.data, buf.len, form, made));
+    PASS(goh5_type_read(buf.data, buf.len, form, made));
 done:
     goh5_buf_drop(&buf);
     return rc;
@@ -514,7 +513,7 @@ int goh5_type_round(goh5_err_t *err, const uint8_t *type, size_t type_len, goh5_
     hid_t t = H5I_INVALID_HID;
     goh5_buf_t b = {0};
     goh5_enter();
-    PASS(goh5_type_read(err, type, type_len, GOH5_STORED, &t));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t));
     PASS(goh5_type_put(err, &b, t, 0));
     PASS(goh5_buf_end(&b, out));
 done:
