@@ -109,9 +109,9 @@ func checkNames(layers []Metalayer, start int64) error {
 // CheckChunks reads the index and the header of every chunk, and reports the
 // first thing that keeps the library from reading the chunks safely, under p: a
 // special offset that is reserved, a chunk outside the frame, a header that
-// chunk.Policy.CheckHeader refuses, a chunk whose values are not as many as the
-// frame says, chunks that overlap. decode is as in Offsets. It costs one read of
-// 32 bytes for each stored chunk.
+// chunk.Policy.CheckHeader refuses, block starts that chunk.Header.CheckStarts
+// refuses, a chunk whose values are not as many as the frame says, chunks that
+// overlap. decode is as in Offsets. It costs two small reads for each stored chunk.
 func (f *Frame) CheckChunks(p chunk.Policy, decode Decoder) error {
 	offsets, err := f.Offsets(decode)
 	if err != nil {
@@ -177,6 +177,13 @@ func (c *chunkChecker) next(o Offset) error {
 		}
 	}
 	if err := c.policy.CheckHeader(h); err != nil {
+		return movedError(err, at)
+	}
+	starts, err := f.readStarts(o, h)
+	if err != nil {
+		return err
+	}
+	if err := h.CheckStarts(starts); err != nil {
 		return movedError(err, at)
 	}
 	if want >= 0 && int64(h.NBytes) != want {

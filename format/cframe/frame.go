@@ -271,6 +271,19 @@ func (f *Frame) ReadChunk(o Offset) ([]byte, error) {
 	return readAt(p.src, p.at, int64(h.CBytes), "chunk")
 }
 
+// readStarts reads the block starts of the chunk at o, whose header is h and has
+// passed its check: they fit in the chunk.
+func (f *Frame) readStarts(o Offset, h chunk.Header) ([]byte, error) {
+	if !h.HasBlocks() {
+		return nil, nil
+	}
+	p, err := f.locate(o)
+	if err != nil {
+		return nil, err
+	}
+	return readAt(p.src, p.at+int64(h.Size()), 4*int64(h.NumBlocks()), "block starts")
+}
+
 // place is where a chunk starts and how long it can be.
 type place struct {
 	src      io.ReaderAt

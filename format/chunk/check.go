@@ -31,7 +31,7 @@ func Check(b []byte) error { return Policy{}.Check(b) }
 
 // Check reports the first thing in the chunk b that the library must not see:
 // its header as CheckHeader says, block starts and stream sizes that leave the
-// chunk, blocks longer than the chunk together, and bytes after the chunk, since b must be exactly
+// chunk, blocks that overlap, and bytes after the chunk, since b must be exactly
 // one chunk. It reads no stream's content.
 func (p Policy) Check(b []byte) error {
 	c, err := Parse(b)
@@ -73,6 +73,29 @@ func (p Policy) CheckHeader(h Header) error {
 		}
 	}
 	return nil
+}
+
+// CheckStarts reports the first block start that the library must not see: one
+// outside the chunk or before the blocks, or one so far in front of the next that
+// the library's buffer for a block would overflow (format.ErrCorrupt). starts are
+// the bytes that follow the header, 4 for each of NumBlocks blocks; a chunk
+// without HasBlocks has none. Header and starts are all that Check looks at which
+// the library does not check itself, so they are enough to judge a chunk that is
+// not in memory. Call it after Check.
+func (h Header) CheckStarts(starts []byte) error {
+	if !h.HasBlocks() {
+		return nil
+	}
+	n := int(h.NumBlocks())
+	if len(starts) < 4*n {
+		return truncated("bstarts", int64(h.Size()), len(starts), 4*n)
+	}
+	offsets := make([]int32, n)
+	for i := range offsets {
+		offsets[i] = le32(starts[4*i:])
+	}
+	_, err := h.blockEnds(offsets, h.Size()+4*n)
+	return err
 }
 
 // AllowsCodec reports whether c is safe or named by the policy.

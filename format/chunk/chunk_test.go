@@ -329,14 +329,42 @@ func TestBytesBehind(t *testing.T) {
 	require.Len(t, complaints(chunk.Describe(b)), 1)
 }
 
-// Blocks at one place would let a small file ask for any amount of work: together
-// they may not be longer than the chunk. Here the last block is the first again.
+// Blocks at one place would let a small file ask for any amount of work.
 func TestOverlappingBlocks(t *testing.T) {
 	b := golden(t)["blosclz-nofilter"]
-	copy(b[44:48], b[32:36])
+	copy(b[36:40], b[32:36])
 	_, err := chunk.Parse(b)
 	require.ErrorIs(t, err, format.ErrCorrupt)
+
+	b = golden(t)["blosclz-nofilter"]
+	b[36]-- // the second block starts in the first
+	_, err = chunk.Parse(b)
+	require.ErrorIs(t, err, format.ErrCorrupt)
 	require.ErrorContains(t, err, "overlap")
+}
+
+// Unused bytes behind a block: the library reads them into its buffer for a block
+// when it loads a chunk lazily, and overruns it if they are too many.
+func TestBytesBehindBlock(t *testing.T) {
+	orig := golden(t)["blosclz-shuffle-split"] // one block of 4000 bytes in four streams
+	for n, ok := range map[int]bool{4000 + 4*4: true, 4000 + 4*4 + 1: false} {
+		b := append(bytes.Clone(orig), make([]byte, 36+n-len(orig))...)
+		binary.LittleEndian.PutUint32(b[12:], uint32(len(b)))
+		h, err := chunk.ParseHeader(b)
+		require.NoError(t, err)
+		require.NoError(t, h.Check())
+		if ok {
+			require.NoError(t, h.CheckStarts(b[32:36]))
+			require.NoError(t, chunk.Check(b))
+		} else {
+			require.ErrorIs(t, h.CheckStarts(b[32:36]), format.ErrCorrupt)
+			require.ErrorIs(t, chunk.Check(b), format.ErrCorrupt)
+		}
+		require.ErrorIs(t, h.CheckStarts(b[32:35]), format.ErrTruncated)
+	}
+	h, err := chunk.ParseHeader(golden(t)["stored"])
+	require.NoError(t, err)
+	require.NoError(t, h.CheckStarts(nil))
 }
 
 // Sizes that contradict each other, one by one.

@@ -19,8 +19,8 @@
 // # Memory
 //
 // Parsed chunks point into the input, they do not copy it. Blocks that
-// together are longer than the chunk are refused, therefore the number of streams,
-// and with it all work and memory, is linear in the length of the input.
+// overlap are refused, therefore the number of streams, and with it memory, is
+// linear in the length of the input; work is too, but for sorting the block starts.
 //
 // # Concurrency
 //

@@ -130,24 +130,19 @@ func (c *Chunk) parseBlocks() error {
 			return err
 		}
 	}
-	// Blocks lie anywhere behind the starts, in any order, since several threads
-	// may have written them. They never overlap, so together they are at most as
-	// long as what is left of the chunk. That much is checked, and it bounds the
-	// work: many starts at one place would otherwise multiply it.
-	budget := int64(c.CBytes) - int64(pos)
+	ends, err := c.blockEnds(c.Starts, pos)
+	if err != nil {
+		return err
+	}
 	c.Blocks = make([]Block, 0, n)
 	var total int64
 	for i, start := range c.Starts {
-		if int64(start) < int64(pos) || start >= c.CBytes {
-			return bad(fmt.Sprintf("block start %d", i), int64(c.Size()+4*i), itoa(start), fmt.Sprintf("%d to %d", pos, c.CBytes-1), format.ErrCorrupt)
-		}
 		b, err := c.parseBlock(i, start)
 		if err != nil {
 			return err
 		}
-		budget -= int64(b.CLength)
-		if budget < 0 {
-			return bad(fmt.Sprintf("block %d", i), int64(start), "blocks that overlap", "blocks no longer than the chunk together", format.ErrCorrupt)
+		if b.CLength > ends[i]-start {
+			return bad(fmt.Sprintf("block %d", i), int64(start), fmt.Sprintf("%d bytes, blocks overlap", b.CLength), fmt.Sprintf("at most %d, up to the next block", ends[i]-start), format.ErrCorrupt)
 		}
 		total += int64(b.Length)
 		c.Blocks = append(c.Blocks, b)
@@ -158,7 +153,39 @@ func (c *Chunk) parseBlocks() error {
 	if total != int64(c.NBytes) {
 		return bad("nbytes", 0x04, itoa(c.NBytes), itoa(total)+", the sum of the blocks", format.ErrCorrupt)
 	}
-	return c.measureVLBlocks()
+	c.measureVLBlocks(ends)
+	return nil
+}
+
+// blockEnds checks where the blocks start and returns where each ends at the
+// latest: at the start of the block behind it, or at the end of the chunk. Blocks
+// lie anywhere behind byte pos, in any order, since several threads may have
+// written them.
+//
+// A block, with what unused bytes follow it, is not longer than its values and a
+// size word for each stream: the library reads that much into a buffer of just
+// that length when it loads a chunk lazily, and does not ask.
+func (h Header) blockEnds(starts []int32, pos int) ([]int32, error) {
+	order := make([]int, len(starts))
+	for i, start := range starts {
+		if int64(start) < int64(pos) || start >= h.CBytes {
+			return nil, bad(fmt.Sprintf("block start %d", i), int64(h.Size()+4*i), itoa(start), fmt.Sprintf("%d to %d", pos, h.CBytes-1), format.ErrCorrupt)
+		}
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return int(starts[i]) - int(starts[j]) })
+	most := int64(h.BlockLen()) + 4*int64(h.TypeSize)
+	ends := make([]int32, len(starts))
+	end := h.CBytes
+	for _, i := range slices.Backward(order) {
+		n := int64(end) - int64(starts[i])
+		if n > most && !h.VLBlocks() {
+			return nil, bad(fmt.Sprintf("block start %d", i), int64(h.Size()+4*i), fmt.Sprintf("%d bytes up to the next block", n), fmt.Sprintf("at most %d", most), format.ErrCorrupt)
+		}
+		ends[i] = end
+		end = starts[i]
+	}
+	return ends, nil
 }
 
 func (c *Chunk) parseDict(pos int) (int, error) {
@@ -253,27 +280,16 @@ func (c *Chunk) parseVLBlock(i int, start int32) (Block, error) {
 	return Block{Offset: start, CLength: 5, Length: length}, nil
 }
 
-// measureVLBlocks sets the stream of each block of variable length: it ends
-// where the block behind it in the file starts.
-func (c *Chunk) measureVLBlocks() error {
-	order := make([]int, len(c.Blocks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return int(c.Starts[i]) - int(c.Starts[j]) })
-	end := c.CBytes
-	for _, i := range slices.Backward(order) {
+// measureVLBlocks sets the stream of each block of variable length: it reaches to
+// where the block ends.
+func (c *Chunk) measureVLBlocks(ends []int32) {
+	for i := range c.Blocks {
 		b := &c.Blocks[i]
-		b.CLength = end - b.Offset
-		if b.CLength < 5 {
-			return bad(fmt.Sprintf("block start %d", i), int64(c.Size()+4*i), itoa(b.Offset), "at most "+itoa(end-5), format.ErrCorrupt)
-		}
+		b.CLength = ends[i] - b.Offset
 		s := Stream{Offset: b.Offset + 4, CSize: b.CLength - 4, Length: b.Length}
 		if s.CSize == s.Length {
 			s.Kind = StoredBytes
 		}
 		b.Streams = []Stream{s}
-		end = b.Offset
 	}
-	return nil
 }
