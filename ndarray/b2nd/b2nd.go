@@ -172,6 +172,10 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := b.load(name, nil); err != nil {
 		return nil, err
 	}
+	cp.BlockSize = spec.DType.Size // bytes: the chunks of an array have its blocks, not an automatic size
+	for _, n := range params.Blocks {
+		cp.BlockSize *= int(n)
+	}
 	if err := fill(a.SChunk(), cp, r.fill); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,271 @@
+package hdf5_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+var bg = context.Background()
+
+// create makes a file with one small dataset "/x" and returns its path.
+func create(t *testing.T, edit func(*ndarray.Spec)) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.h5")
+	spec := ndarray.Spec{Shape: []int64{4, 3}, DType: ndarray.DTypeOf[int32]()}
+	if edit != nil {
+		edit(&spec)
+	}
+	b, err := hdf5.Create(file, "x", spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	return file
+}
+
+func meta(t *testing.T, file string) ndarray.Meta {
+	t.Helper()
+	b, err := hdf5.Open(file, "/x")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	return b.Meta()
+}
+
+func TestDefaults(t *testing.T) {
+	m := meta(t, create(t, nil))
+	require.Equal(t, hdf5.DefaultCompression(), m.Compression)
+	require.Equal(t, []int64{4, 3}, m.ChunkShape)
+	require.True(t, m.ReadOnly)
+}
+
+func TestChunks(t *testing.T) {
+	none := &ndarray.Compression{Codec: "none"}
+	for _, c := range []struct {
+		name string
+		edit func(*ndarray.Spec)
+		want []int64
+	}{
+		{"clipped to the axes", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 2} }, []int64{4, 2}},
+		{"clipped to where they grow", func(s *ndarray.Spec) {
+			s.ChunkShape, s.MaxShape = []int64{10, 20}, []int64{ndarray.Unlimited, 7}
+		}, []int64{10, 7}},
+		{"none for a scalar", func(s *ndarray.Spec) { s.Shape = nil }, nil},
+		{"none for null", func(s *ndarray.Spec) { s.Shape, s.Null = nil, true }, nil},
+		{"none for a fixed empty axis", func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{0, 3}, []int64{2, 2} }, nil},
+		{"none without compression", func(s *ndarray.Spec) { s.Compression = none }, nil},
+		{"as asked without compression", func(s *ndarray.Spec) { s.Compression, s.ChunkShape = none, []int64{2, 2} }, []int64{2, 2}},
+		{"needed to grow", func(s *ndarray.Spec) { s.Compression, s.MaxShape = none, []int64{9, 3} }, []int64{4, 3}},
+		{"for an empty axis that grows", func(s *ndarray.Spec) {
+			s.Shape, s.MaxShape = []int64{0, 3}, []int64{ndarray.Unlimited, 3}
+		}, []int64{1024, 3}},
+		{"of a large array", func(s *ndarray.Spec) { s.Shape = []int64{10000, 10000} }, ndarray.AutoChunks([]int64{10000, 10000}, 4)},
+	} {
+		require.Equal(t, c.want, meta(t, create(t, c.edit)).ChunkShape, c.name)
+	}
+}
+
+func TestCompressionIsKept(t *testing.T) {
+	for _, c := range []*ndarray.Compression{
+		{Codec: "none"}, {Codec: "none", Filters: []string{"shuffle"}}, {Codec: "deflate", Level: 0}, {Codec: "deflate", Level: 9},
+		{Codec: "deflate", Level: 1, Filters: []string{"shuffle", "fletcher32"}}, {Codec: "none", Filters: []string{"fletcher32"}},
+	} {
+		got := meta(t, create(t, func(s *ndarray.Spec) { s.Compression, s.ChunkShape = c, []int64{2, 2} })).Compression
+		require.Equal(t, c, got)
+	}
+	for _, c := range []struct {
+		compression ndarray.Compression
+		want        error
+	}{
+		{ndarray.Compression{Codec: "zstd", Level: 5}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "", Level: 5}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"bitshuffle"}}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "deflate", Level: 10}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "deflate", Level: -1}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "none", Level: 1}, ndarray.ErrParam},
+	} {
+		file := filepath.Join(t.TempDir(), "a.h5")
+		_, err := hdf5.Create(file, "x", ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32](), Compression: &c.compression}, nil)
+		require.ErrorIs(t, err, c.want, "%+v", c.compression)
+		_, err = os.Lstat(file)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+}
+
+func TestCreateErrors(t *testing.T) {
+	spec := ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32]()}
+	file := create(t, nil)
+	_, err := hdf5.Create(file, "y", spec, nil)
+	require.ErrorIs(t, err, ndarray.ErrExists)
+	require.Equal(t, []int64{4, 3}, meta(t, file).Shape, "what was there still is")
+	_, err = hdf5.Create(filepath.Join(t.TempDir(), "no", "a.h5"), "x", spec, nil)
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	unicode, err := ndarray.ParseDType("<U3")
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		object string
+		edit   func(*ndarray.Spec)
+		want   error
+	}{
+		"no name":          {"", nil, ndarray.ErrParam},
+		"only the root":    {"//", nil, ndarray.ErrParam},
+		"zero byte":        {"a\x00b", nil, ndarray.ErrParam},
+		"unicode":          {"x", func(s *ndarray.Spec) { s.DType = unicode }, errors.ErrUnsupported},
+		"variable strings": {"x", func(s *ndarray.Spec) { s.DType = ndarray.Text("").DType }, errors.ErrUnsupported},
+		"unicode attribute": {"x", func(s *ndarray.Spec) {
+			s.Attrs = []ndarray.Attr{{Name: "a", Value: ndarray.Value{DType: unicode, Data: make([]byte, 12)}}}
+		}, errors.ErrUnsupported},
+		"chunk of 4 GiB": {"x", func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{1 << 40}, []int64{1 << 30} }, ndarray.ErrParam},
+	} {
+		s, dir := spec, t.TempDir()
+		if c.edit != nil {
+			c.edit(&s)
+		}
+		_, err := hdf5.Create(filepath.Join(dir, "a.h5"), c.object, s, nil)
+		require.ErrorIs(t, err, c.want, name)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left, name)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	file, dir := create(t, nil), t.TempDir()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	write := func(name string, b []byte) string {
+		p := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(p, b, 0o644))
+		return p
+	}
+	for _, c := range []struct {
+		file, object string
+		want         error
+	}{
+		{filepath.Join(dir, "none.h5"), "x", ndarray.ErrNotFound},
+		{write("empty.h5", nil), "x", ndarray.ErrFormat},
+		{write("text.h5", []byte("no HDF5 at all")), "x", ndarray.ErrFormat},
+		{write("cut.h5", b[:len(b)/2]), "x", ndarray.ErrCorrupt},
+		{file, "y", ndarray.ErrNotFound},
+		{file, "g/y", ndarray.ErrNotFound},
+		{file, "/", ndarray.ErrFormat},
+		{file, "", ndarray.ErrFormat},
+	} {
+		_, err := hdf5.Open(c.file, c.object)
+		require.ErrorIs(t, err, c.want, "%s %s", c.file, c.object)
+		var e *ndarray.Error
+		require.ErrorAs(t, err, &e)
+		require.Contains(t, e.Path, c.file)
+	}
+}
+
+// foreign makes a file with what this package does not write.
+func foreign(t *testing.T, fill func(root *h5.Group)) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "foreign.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	fill(f.Root())
+	require.NoError(t, f.Close())
+	return file
+}
+
+func TestUnsupportedTypesAreNamed(t *testing.T) {
+	part := h5.Int(2, h5.LittleEndian)
+	narrow := h5.Int(4, h5.LittleEndian)
+	narrow.Precision = 17
+	for name, dt := range map[string]h5.Datatype{
+		"H5T_COMPOUND":     {Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &part}}},
+		"H5T_VARIABLE":     h5.VariableString(h5.UTF8),
+		"17-bit precision": narrow,
+		"H5T_ARRAY":        {Class: h5.Array, Size: 4, Base: &part, Dims: []int64{2}},
+	} {
+		file := foreign(t, func(root *h5.Group) {
+			d, err := root.CreateDataset("x", dt, h5.SimpleSpace(3), nil)
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+		})
+		_, err := hdf5.Open(file, "x")
+		require.ErrorIs(t, err, errors.ErrUnsupported, name)
+		require.ErrorContains(t, err, name)
+	}
+}
+
+func TestUnsupportedAttributesAreListed(t *testing.T) {
+	part := h5.Int(2, h5.LittleEndian)
+	file := foreign(t, func(root *h5.Group) {
+		d, err := root.CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.ScalarSpace(), nil)
+		require.NoError(t, err)
+		for _, a := range []h5.Attribute{
+			{Name: "a record", Datatype: h5.Datatype{Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &part}}}, Data: []byte{1, 2}},
+			{Name: "b number", Datatype: h5.Int(2, h5.BigEndian), Data: []byte{5, 0}},
+			{Name: "c pair", Datatype: h5.Datatype{Class: h5.Array, Size: 4, Base: &part, Dims: []int64{2}}, Data: []byte{1, 0, 2, 0}},
+		} {
+			a.Space = h5.ScalarSpace()
+			require.NoError(t, d.WriteAttribute(a))
+		}
+		require.NoError(t, d.Close())
+	})
+	b, err := hdf5.Open(file, "x")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	attrs, err := b.Attrs(bg)
+	require.NoError(t, err)
+	require.Len(t, attrs.List, 1)
+	require.Equal(t, "5", attrs.List[0].Value.String())
+	require.Equal(t, ">i2", attrs.List[0].Value.DType.String())
+	require.Len(t, attrs.Unsupported, 2)
+	require.Equal(t, "a record", attrs.Unsupported[0].Name)
+	require.Contains(t, attrs.Unsupported[0].Type, "H5T_COMPOUND")
+	require.NotEmpty(t, attrs.Unsupported[0].Reason)
+	require.Equal(t, "c pair", attrs.Unsupported[1].Name)
+}
+
+// Every bit of every NaN, in either order, comes through.
+func TestNaNsAreKept(t *testing.T) {
+	want := []uint64{0x7ff8000000000001, 0x7ff0000000000001, 0xfff123456789abcd, math.Float64bits(math.Inf(-1)), 1 << 63}
+	for _, s := range []string{"<f8", ">f8"} {
+		d, err := ndarray.ParseDType(s)
+		require.NoError(t, err)
+		file := filepath.Join(t.TempDir(), "a.h5")
+		b, err := hdf5.Create(file, "x", ndarray.Spec{Shape: []int64{5}, DType: d}, nil)
+		require.NoError(t, err)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		src := make([]float64, len(want))
+		for i, bits := range want {
+			src[i] = math.Float64frombits(bits)
+		}
+		require.NoError(t, ndarray.Write(bg, a, src, ndarray.Whole(a.Shape())))
+		got, err := ndarray.ReadAll[float64](bg, a)
+		require.NoError(t, err)
+		for i, bits := range want {
+			require.Equal(t, bits, math.Float64bits(got[i]), s)
+		}
+		require.NoError(t, a.Close())
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	file := create(t, func(s *ndarray.Spec) { s.ChunkShape = []int64{2, 2} })
+	f, err := h5.Open(file, h5.ReadOnly)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	d, err := f.Root().OpenDataset("x")
+	require.NoError(t, err)
+	about, err := hdf5.Describe(d, "somewhere")
+	require.NoError(t, err)
+	require.Equal(t, "somewhere", about.Meta.Path)
+	require.Equal(t, int64(4), about.Storage.NumChunks)
+	require.Equal(t, "H5T_STD_I32LE", about.Type)
+	require.NoError(t, d.Close())
+	_, err = hdf5.Describe(d, "somewhere")
+	require.ErrorIs(t, err, ndarray.ErrClosed)
+}
