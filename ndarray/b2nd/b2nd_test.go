@@ -316,6 +316,21 @@ func TestFillValueOfLargeElements(t *testing.T) {
 	}
 }
 
+// The library's automatic block size is not the array's: a run of the fill value
+// must have the array's blocks, or the chunk is refused.
+func TestFillValueInChunksOfSeveralBlocks(t *testing.T) {
+	path := create(t, func(s *ndarray.Spec) {
+		s.Shape, s.ChunkShape, s.BlockShape = []int64{45515}, []int64{45515}, []int64{22758}
+		s.Fill = []byte{1, 0, 0, 0x80}
+	})
+	got, err := ndarray.ReadAll[int32](bg, open(t, path, nil))
+	require.NoError(t, err)
+	require.Len(t, got, 45515)
+	for _, v := range got {
+		require.Equal(t, int32(-2147483647), v)
+	}
+}
+
 // A large array that is never written takes next to nothing.
 func TestLargeSparseArray(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) { s.Shape = []int64{1000, 1000, 1000} })
