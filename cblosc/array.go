@@ -22,8 +22,6 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
-
-	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 // MaxDim is the greatest number of dimensions of the linked library
@@ -53,7 +51,8 @@ type Array struct {
 	caterva  bool
 }
 
-// CreateArray creates an array of zeros (b2nd_zeros). Nothing is overwritten.
+// CreateArray creates an array of zeros (b2nd_zeros). Nothing is overwritten. A
+// creation that fails in the library may leave a part of the file.
 //
 // It returns ErrParam, ErrLimit for a chunk above 2 GiB minus 32 bytes, an array
 // above 2^63-1 bytes or more than 15 metalayers, errors.ErrUnsupported for more
@@ -96,7 +95,7 @@ func CreateArray(p *ArrayParams) (*Array, error) {
 	if C.goblosc2_array_zeros(&cerr, cPath(path), cBool(s.Contiguous), &params, C.int32_t(dp.Threads), g, cString(a.dtype),
 		C.int32_t(len(p.Meta)), (*C.uint8_t)(unsafe.SliceData(names)), (*C.int32_t)(unsafe.SliceData(lengths)),
 		(*C.uint8_t)(unsafe.SliceData(contents)), &c, &a.sc.facts) < 0 {
-		return nil, failedCreate(op, path, &cerr)
+		return nil, failed(op, path, &cerr)
 	}
 	a.sc.h = own(c, "Array", path)
 	return a, nil
@@ -193,48 +192,36 @@ func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 // dimensions than MaxDim.
 func OpenArray(path string) (*Array, error) {
 	const op = "open array"
-	s, f, err := openSChunk(op, path)
+	a := new(Array)
+	s, err := openSChunk(op, path, a)
 	if err != nil {
 		return nil, err
 	}
-	return s.asArray(op, f)
+	return a.on(op, s)
 }
 
 // OpenArrayBytes opens an array in memory from the bytes of a contiguous frame
 // (b2nd_from_cframe). b is copied.
 func OpenArrayBytes(b []byte) (*Array, error) {
 	const op = "open array"
-	s, f, err := openSChunkBytes(op, b)
+	a := new(Array)
+	s, err := openSChunkBytes(op, b, a)
 	if err != nil {
 		return nil, err
 	}
-	return s.asArray(op, f)
+	return a.on(op, s)
 }
 
-// asArray takes over an open super-chunk as an array; on failure it closes it.
-func (s *SChunk) asArray(op string, f *cframe.Frame) (_ *Array, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
-	caterva, err := checkArray(f)
-	if err != nil {
-		return nil, refused(op, s.path, err)
-	}
-	a := &Array{sc: s, caterva: caterva}
+// on makes a the array of the open super-chunk s, or closes s.
+func (a *Array) on(op string, s *SChunk) (*Array, error) {
 	var cerr C.goblosc2_err_t
 	var dtype *C.char
 	if C.goblosc2_array_from_schunk(&cerr, s.h.c, &a.geometry, &dtype) < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, errors.Join(failed(op, s.path, &cerr), s.Close())
 	}
+	a.sc = s
 	a.rank = int(a.geometry.ndim)
 	a.dtype = C.GoString(dtype)
-	s.array = true
-	s.block = int(s.facts.typesize)
-	for _, b := range a.geometry.blocks[:a.rank] {
-		s.block *= int(b)
-	}
 	return a, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
@@ -28,65 +29,87 @@ import (
 // format.ErrCorrupt or format.ErrLimit; errors.ErrUnsupported for chunks of
 // variable length (C-Blosc2 3.0 and later) and for codecs and filters that are not
 // linked; or an *Error from the library.
-func OpenSChunk(path string) (*SChunk, error) {
-	s, _, err := openSChunk("open", path)
-	return s, err
-}
+func OpenSChunk(path string) (*SChunk, error) { return openSChunk("open", path, nil) }
 
 // OpenSChunkBytes opens a super-chunk in memory from the bytes of a contiguous
 // frame (blosc2_schunk_from_buffer). b is copied, and all of it is checked. It
 // returns ErrSize for bytes behind the frame, and the errors of OpenSChunk.
-func OpenSChunkBytes(b []byte) (*SChunk, error) {
-	s, _, err := openSChunkBytes("open", b)
-	return s, err
-}
+func OpenSChunkBytes(b []byte) (*SChunk, error) { return openSChunkBytes("open", b, nil) }
 
-func openSChunk(op, path string) (*SChunk, *cframe.Frame, error) {
+// openSChunk opens the frame at path, as an array if a is not nil.
+func openSChunk(op, path string, a *Array) (*SChunk, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return nil, nil, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
+		return nil, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
 	}
 	path = filepath.Clean(path)
 	f, err := readFrame(path)
 	if err != nil {
-		return nil, nil, refused(op, path, err)
+		return nil, refused(op, path, err)
 	}
-	s := &SChunk{path: path, framed: true}
-	if s.pending, err = newPending(f, path); err != nil {
-		return nil, nil, refused(op, path, err)
+	s, err := newSChunk(f, path, a)
+	if err != nil {
+		return nil, refused(op, path, err)
 	}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	if C.goblosc2_schunk_open(&cerr, cString(path), &c, &s.facts) < 0 {
-		return nil, nil, failed(op, path, &cerr)
+		return nil, failed(op, path, &cerr)
 	}
-	s.h = own(c, "SChunk", path)
-	return s, f, nil
+	s.h = own(c, kind(a), path)
+	return s, nil
 }
 
-func openSChunkBytes(op string, b []byte) (*SChunk, *cframe.Frame, error) {
+// openSChunkBytes opens the frame b, as an array if a is not nil.
+func openSChunkBytes(op string, b []byte, a *Array) (*SChunk, error) {
 	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
 	if err == nil && int64(len(b)) != f.FrameSize {
-		return nil, nil, refused(op, "", fmt.Errorf("%w: %d bytes, the frame has %d", ErrSize, len(b), f.FrameSize))
+		return nil, refused(op, "", fmt.Errorf("%w: %d bytes, the frame has %d", ErrSize, len(b), f.FrameSize))
 	}
 	if err = checkFrame(f, err); err != nil {
-		return nil, nil, refused(op, "", err)
+		return nil, refused(op, "", err)
 	}
-	s := &SChunk{framed: true}
-	if s.pending, err = newPending(f, ""); err != nil {
-		return nil, nil, refused(op, "", err)
+	s, err := newSChunk(f, "", a)
+	if err == nil {
+		err = s.checkStored(0, f.NumChunks())
 	}
-	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
-		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
-	if err := s.checkStored(0, f.NumChunks()); err != nil {
-		return nil, nil, refused(op, "", err)
+	if err != nil {
+		return nil, refused(op, "", err)
 	}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	if C.goblosc2_schunk_from_bytes(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b)), &c, &s.facts) < 0 {
-		return nil, nil, failed(op, "", &cerr)
+		return nil, failed(op, "", &cerr)
 	}
-	s.h = own(c, "SChunk", "")
-	return s, f, nil
+	s.h = own(c, kind(a), "")
+	return s, nil
+}
+
+func kind(a *Array) string {
+	if a == nil {
+		return "SChunk"
+	}
+	return "Array"
+}
+
+// newSChunk returns what is known of a frame before the library opens it.
+func newSChunk(f *cframe.Frame, path string, a *Array) (*SChunk, error) {
+	s := &SChunk{path: path, framed: true}
+	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
+		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
+	if a != nil {
+		m, err := checkArray(f)
+		if err != nil {
+			return nil, err
+		}
+		a.caterva, s.array = m.Caterva, true
+		s.block = int(f.TypeSize)
+		for _, b := range m.Blocks {
+			s.block *= int(b)
+		}
+	}
+	var err error
+	s.pending, err = newPending(f, path)
+	return s, err
 }
 
 // readFrame reads and checks the frame at path. Its reader opens the file for each
@@ -128,18 +151,18 @@ func checkFrame(f *cframe.Frame, err error) error {
 	return nil
 }
 
-// checkArray says whether the frame is an array that the library can use.
-func checkArray(f *cframe.Frame) (caterva bool, err error) {
+// checkArray returns the metalayer of an array that the library can use.
+func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
 	m, ok, err := f.Array()
 	switch {
 	case err != nil:
-		return false, invalid(err)
+		return m, invalid(err)
 	case !ok:
-		return false, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ErrFormat)
+		return m, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ErrFormat)
 	case len(m.Shape) > MaxDim:
-		return false, errTooManyDims(len(m.Shape))
+		return m, errTooManyDims(len(m.Shape))
 	}
-	return m.Caterva, nil
+	return m, nil
 }
 
 // fileReader reads a file by opening it for each read.

@@ -51,7 +51,7 @@ type SChunk struct {
 
 // CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
 // s.Contiguous, or as a directory with one file for each chunk. Nothing is
-// overwritten.
+// overwritten. A creation that fails in the library may leave a part of the file.
 //
 // It returns ErrParam, ErrExists, fs.ErrNotExist if the parent directory is
 // missing, or an *Error from the library.
@@ -68,7 +68,7 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	if C.goblosc2_schunk_new(&cerr, cPath(path), cBool(s.Contiguous), &params, C.int32_t(d.Threads), &c, &sc.facts) < 0 {
-		return nil, failedCreate(op, path, &cerr)
+		return nil, failed(op, path, &cerr)
 	}
 	sc.h = own(c, "SChunk", path)
 	return sc, nil
@@ -94,15 +94,6 @@ func (s *Storage) place() (string, error) {
 		return "", fmt.Errorf("%w: %s is not a directory", ErrParam, filepath.Dir(path))
 	}
 	return path, nil
-}
-
-// failedCreate reports a failed creation and removes what it left at path.
-func failedCreate(op, path string, cerr *C.goblosc2_err_t) error {
-	err := failed(op, path, cerr)
-	if path == "" {
-		return err
-	}
-	return errors.Join(err, os.RemoveAll(path))
 }
 
 // AppendBuffer compresses src and appends it as one chunk
@@ -186,9 +177,7 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	switch {
 	case i < 0 || i > n:
 		err = fmt.Errorf("%w: position %d among %d chunks", ErrRegion, i, n)
-	case i == n:
-		err = s.canAppend(int(h.NBytes))
-	case s.array:
+	case i == n || s.array:
 		err = s.canAppend(int(h.NBytes))
 	case int(h.NBytes) != int(s.facts.chunksize):
 		err = fmt.Errorf("%w: a chunk of %d bytes of data between chunks of %d", ErrSize, h.NBytes, s.facts.chunksize)
@@ -196,10 +185,11 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	if err != nil {
 		return refused(op, s.path, err)
 	}
+	how := C.GOBLOSC2_INSERT
 	if i == n {
-		return s.putLocked(op, C.GOBLOSC2_APPEND, i, h, b)
+		how = C.GOBLOSC2_APPEND
 	}
-	return s.putLocked(op, C.GOBLOSC2_INSERT, i, h, b)
+	return s.putLocked(op, how, i, h, b)
 }
 
 // UpdateChunk puts a compressed chunk in the place of chunk i
@@ -236,7 +226,7 @@ func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 }
 
 func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte) error {
-	if h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize) {
+	if (h.Special == chunk.RepeatedValue || h.Special == chunk.NaNs) && h.ItemSize() != int(s.facts.typesize) {
 		return refused(op, s.path, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", ErrSize, h.ItemSize(), s.facts.typesize))
 	}
 	var cerr C.goblosc2_err_t
