@@ -17,7 +17,8 @@
 // A File owns everything opened through it. Closing the File closes its groups
 // and datasets; using them then is ErrClosed, as is any use after Close. What is
 // forgotten is closed some time after the garbage collector finds it; built with
-// the tag invariants, the package reports on stderr where such a thing was opened.
+// the tag invariants, the package reports on stderr where a forgotten File was
+// opened.
 //
 // Results are Go memory and belong to the caller. Buffers given to the package
 // are not kept.

@@ -1,4 +1,4 @@
-// Without the tag invariants an id whose owner was forgotten is closed silently.
+// Without the tag invariants a file whose owner was forgotten is closed silently.
 
 //go:build !invariants
 

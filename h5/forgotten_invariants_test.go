@@ -2,12 +2,25 @@
 
 package h5
 
-// expectForgotten checks that something was reported.
+import (
+	"bytes"
+	"strings"
+)
+
+// expectForgotten checks that files were reported, with the stack that opened
+// them, and takes them off the count.
 func expectForgotten() func() {
-	before := forgottenCount.Load()
+	var log bytes.Buffer
+	forgottenFiles.mu.Lock()
+	before := forgottenFiles.count
+	forgottenFiles.log = &log
+	forgottenFiles.mu.Unlock()
 	return func() {
-		if forgottenCount.Swap(before) == before {
-			panic("h5: nothing was reported as forgotten")
+		forgottenFiles.mu.Lock()
+		defer forgottenFiles.mu.Unlock()
+		if forgottenFiles.count == before || !strings.Contains(log.String(), "h5.Open(") && !strings.Contains(log.String(), "h5.Create(") {
+			panic("h5: no forgotten file was reported")
 		}
+		forgottenFiles.count, forgottenFiles.log = before, nil
 	}
 }

@@ -13,14 +13,12 @@ import "C"
 import (
 	"runtime"
 	"slices"
-	"sync/atomic"
 )
 
 // An idSet holds the open ids of one open file. The library's lock guards it.
 type idSet struct {
-	file   C.int64_t // closed last
-	open   map[C.int64_t]struct{}
-	closed atomic.Bool // the file is closed: what a late cleanup finds is no leak
+	file C.int64_t // closed last
+	open map[C.int64_t]struct{}
 }
 
 func newIDSet(file C.int64_t) *idSet {
@@ -44,7 +42,6 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	}
 	slices.Sort(ids)
 	clear(s.open)
-	s.closed.Store(true)
 	return closeIDsLocked(op, path, append(ids, s.file))
 }
 
