@@ -3,6 +3,7 @@ package b2nd_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	format "github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -342,4 +344,40 @@ func TestLargeSparseArray(t *testing.T) {
 	got := make([]byte, 4)
 	require.NoError(t, a.Read(bg, got, ndarray.Region{Start: []int64{999, 999, 999}, Shape: []int64{1, 1, 1}}))
 	require.Equal(t, make([]byte, 4), got)
+}
+
+// caterva makes a Caterva file of one chunk and one block, as the Caterva library
+// lays it out.
+func caterva(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.caterva")
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 4
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: cp})
+	require.NoError(t, err)
+	meta := format.Meta{Shape: []int64{2, 3}, Chunks: []int32{2, 3}, Blocks: []int32{2, 3}, Caterva: true}
+	require.NoError(t, s.Meta().Add("caterva", meta.Append(nil)))
+	var data []byte
+	for i := range int32(6) {
+		data = binary.NativeEndian.AppendUint32(data, uint32(i))
+	}
+	require.NoError(t, s.AppendBuffer(data))
+	require.NoError(t, s.Close())
+	return path
+}
+
+// Caterva does not store an element type: it is opaque until told.
+func TestCaterva(t *testing.T) {
+	path := caterva(t)
+	a := open(t, path, nil)
+	require.Equal(t, "caterva", a.Meta().Format)
+	require.Equal(t, "|V4", a.DType().String())
+	require.Equal(t, []int64{2, 3}, a.Shape())
+	i4 := ndarray.DTypeOf[int32]()
+	got, err := ndarray.ReadAll[int32](bg, open(t, path, &b2nd.OpenOptions{DType: &i4}))
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, got)
+	i8 := ndarray.DTypeOf[int64]()
+	_, err = b2nd.Open(path, &b2nd.OpenOptions{DType: &i8})
+	require.ErrorIs(t, err, ndarray.ErrType)
 }
