@@ -11,6 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// goodReport is what h5diff 1.14.5 says of two equal datasets, the second without
+// an attribute.
+const goodReport = `
+dataset: </t> and </t>
+0 differences found
+   obj1   obj2
+ --------------------------------------
+    x           DIMENSION_LIST 
+    x      x    long name      
+    x      x    units          
+Attributes status:  2 common, 1 only in obj1, 0 only in obj2
+attribute: <long name of </t>> and <long name of </t>>
+0 differences found
+attribute: <units of </t>> and <units of </t>>
+0 differences found
+`
+
 // fake answers like the tools do when all is well, and writes down what it was
 // asked. answer may say something else; nil means all is well.
 type fake struct {
@@ -32,14 +49,16 @@ func (f *fake) tool(name string) tool {
 		switch {
 		case slices.Contains(args, "ls"):
 			o.stdout = `{"entries": [
-				{"path": "/axis", "kind": "array", "shape": [3], "dtype": "<f8"},
+				{"path": "/axis", "kind": "array", "shape": [3], "dtype": "<f8", "stored_bytes": 24},
 				{"path": "/group", "kind": "group", "shape": null, "dtype": null},
 				{"path": "/names", "kind": "array", "shape": [3], "dtype": "|S4"},
-				{"path": "/t", "kind": "array", "shape": [2, 3], "dtype": ">i2"}]}`
+				{"path": "/t", "kind": "array", "shape": [2, 3], "dtype": ">i2", "stored_bytes": 12}]}`
 		case slices.Contains(args, "info"):
 			o.stdout = `{"unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "vlen", "reason": "holds references"}]}`
 		case slices.Contains(args, "convert"):
-			o.stdout = `{"bytes": 1200000, "stored_bytes": 300000, "seconds": 0.5}`
+			o.stdout = `{"bytes": 1200000, "stored_bytes": 300000, "copy_seconds": 0.5}`
+		case name == "h5diff":
+			o.stdout, o.code = goodReport, 1
 		}
 		return o, nil
 	}
@@ -89,12 +108,12 @@ func TestEveryRoundTripIsMadeAndCompared(t *testing.T) {
 		"hyperslab convert --json --quiet one.b2nd one.h5:/t",
 		"hyperslab diff --quiet data/x.h5:/t one.b2nd " + named,
 		"hyperslab diff --quiet data/x.h5:/t one.h5:/t " + named,
-		"h5diff --no-compact-subset --exclude-attribute /t/DIMENSION_LIST data/x.h5 one.h5 /t",
+		"h5diff -v2 --no-compact-subset data/x.h5 one.h5 /t",
 		"hyperslab convert --json --quiet data/x.h5:/t sparse.b2nd --sparse " + named,
 		"hyperslab convert --json --quiet sparse.b2nd sparse.h5:/t",
 		"hyperslab diff --quiet data/x.h5:/t sparse.b2nd " + named,
 		"hyperslab diff --quiet data/x.h5:/t sparse.h5:/t " + named,
-		"h5diff --no-compact-subset --exclude-attribute /t/DIMENSION_LIST data/x.h5 sparse.h5 /t",
+		"h5diff -v2 --no-compact-subset data/x.h5 sparse.h5 /t",
 	}, calls)
 }
 
@@ -109,7 +128,9 @@ func TestAnythingWrongFails(t *testing.T) {
 		{"diff cannot", "hyperslab", "diff", output{code: 2, stderr: "no such file"}, "exit 2: no such file"},
 		{"reference differs", "h5diff", "/t", output{code: 1, stdout: "3 differences found"}, "3 differences found"},
 		{"reference fails", "h5diff", "/t", output{code: 2, stderr: "unable to open"}, "unable to open"},
-		{"reference cannot compare and exits 0", "h5diff", "/t", output{stdout: "Some objects are not comparable"}, "not comparable"},
+		{"reference warns", "h5diff", "/t", output{code: 1, stdout: goodReport, stderr: "warning"}, "warning"},
+		{"reference finds nothing missing", "h5diff", "/t", output{stdout: goodReport}, "exit 0"},
+		{"reference cannot compare", "h5diff", "/t", output{code: 1, stdout: goodReport + "Some objects are not comparable"}, "not comparable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{answer: func(args []string) *output {
@@ -147,4 +168,30 @@ func TestExecTool(t *testing.T) {
 
 	_, err = execTool("./no-such-program")()
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestReadReport(t *testing.T) {
+	d := dataset{path: "/t", leftOut: []unsupported{{Name: "DIMENSION_LIST"}}}
+	require.NoError(t, readReport(goodReport, d))
+	for _, tt := range []struct{ name, old, new, want string }{
+		{"data differs", "0 differences found\n   obj1", "position\n3 differences found\n   obj1", `h5diff says "position"`},
+		{"attribute differs", "units of </t>>\n0 diff", "units of </t>>\n1 diff", `h5diff says "1 differences found"`},
+		{"attribute not compared", "attribute: <units of </t>> and <units of </t>>\n0 differences found\n", "", "compared 1 of 2 attributes"},
+		{"data not compared", "dataset: </t> and </t>\n0 differences found\n", "", "compared 1 of 2 attributes"},
+		{"attribute too many", "    x      x    units", "           x    units", "the original has not: units"},
+		{"attribute lost", "    x      x    units", "    x           units", `misses the attributes ["DIMENSION_LIST" "units"]`},
+		{"attribute not lost", "    x           DIM", "    x      x    DIM", "misses the attributes []"},
+		{"counts", "2 common, 1", "2 common, 2", "compared 2 of 2"},
+		{"nothing stored, unexpectedly", "0 differences", "Not comparable: </t> or </t> is an empty dataset\n0 differences", "is an empty dataset"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			report := strings.Replace(goodReport, tt.old, tt.new, 1)
+			require.NotEqual(t, goodReport, report)
+			require.ErrorContains(t, readReport(report, d), tt.want)
+		})
+	}
+	empty := strings.Replace(goodReport, "0 diff", "Not comparable: </t> or </t> is an empty dataset\n0 diff", 1) +
+		"-----\nSome objects are not comparable\n-----\nUse -c for a list of objects without details of differences.\n"
+	d.unstored = true
+	require.NoError(t, readReport(empty, d))
 }

@@ -74,8 +74,11 @@ func shapeText(shape []int64) string {
 // verdict counts the comparisons; everything that went wrong is in the error.
 func verdict(w io.Writer, rows []row) error {
 	var errs []error
-	compared, crossChecked := 0, 0
+	compared, crossChecked, unstored := 0, 0, 0
 	for _, r := range rows {
+		if r.unstored {
+			unstored++
+		}
 		compared += r.compared
 		crossChecked += r.crossChecked
 		if r.err != nil {
@@ -83,6 +86,9 @@ func verdict(w io.Writer, rows []row) error {
 		}
 	}
 	fmt.Fprintf(w, "\n%d comparisons by hyperslab diff and %d by h5diff found no difference.\n", compared, crossChecked)
+	if unstored > 0 {
+		fmt.Fprintf(w, "Of %d datasets nothing is stored, all elements being fill value; of those h5diff compares the attributes only.\n", unstored)
+	}
 	if len(errs) > 0 {
 		return fmt.Errorf("%d of %d datasets failed:\n%w", len(errs), len(rows), errors.Join(errs...))
 	}

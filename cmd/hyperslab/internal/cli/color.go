@@ -47,6 +47,20 @@ func colourful(flag string, w io.Writer, getenv func(string) string) paint {
 	return paint(isTerminal(w) && getenv("TERM") != "dumb")
 }
 
+// terminalWidth is the number of columns of the terminal w; 0 if it does not say,
+// as some containers' and editors' terminals do.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

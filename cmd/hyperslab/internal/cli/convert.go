@@ -36,6 +36,7 @@ type convertDoc struct {
 	StoredBytes        *jsonInt   `json:"stored_bytes"`
 	Ratio              *jsonFloat `json:"ratio"`
 	Seconds            *jsonFloat `json:"seconds"`
+	CopySeconds        *jsonFloat `json:"copy_seconds"`
 	MBPerS             *jsonFloat `json:"mb_per_s"`
 	Workers            *int       `json:"workers"`
 	Attributes         int        `json:"attributes"`
@@ -149,33 +150,36 @@ func (a *app) convert(ctx context.Context, source, target string, o *convertFlag
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
 	if !o.dryRun {
-		stats, err := a.write(ctx, target, spec, src, memory, o)
+		stats, copying, err := a.write(ctx, target, spec, src, memory, o)
 		if err != nil {
 			return err
 		}
-		if err := r.measure(ctx, time.Since(start), stats.Workers); err != nil {
+		if err := r.measure(ctx, time.Since(start), copying, stats.Workers); err != nil {
 			return err
 		}
 	}
 	return a.reportConversion(&r, o)
 }
 
-// write makes the target: all of it, or nothing.
-func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *ndarray.Array, memory int64, o *convertFlags) (stats ndarray.CopyStats, err error) {
+// write makes the target: all of it, or nothing. It also returns the time that
+// went into reading, compressing and writing, without waiting for the disk.
+func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *ndarray.Array, memory int64, o *convertFlags) (stats ndarray.CopyStats, copying time.Duration, err error) {
 	draft, err := formats.Create(ctx, target, spec, o.createOptions()...)
 	if err != nil {
-		return stats, err
+		return stats, 0, err
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
+	start := time.Now()
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now)
 	stats, err = ndarray.Copy(ctx, draft.Array, src, &ndarray.CopyOptions{
 		Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(p.DoneBytes) },
 	})
+	copying = time.Since(start)
 	m.finish()
 	if err != nil {
-		return stats, err
+		return stats, copying, err
 	}
-	return stats, draft.Commit(ctx)
+	return stats, copying, draft.Commit(ctx)
 }
 
 // convertResult is what there is to tell about a conversion.
@@ -183,7 +187,7 @@ type convertResult struct {
 	doc     convertDoc
 	bytes   int64
 	stored  int64
-	elapsed time.Duration
+	copying time.Duration
 }
 
 // describe fills in how the target is stored, planned or read back.
@@ -194,21 +198,20 @@ func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndar
 	}
 }
 
-// measure reads back what the target has become. The time is the whole one: from
-// opening the source until the target was on the disk.
-func (r *convertResult) measure(ctx context.Context, took time.Duration, workers int) error {
+// measure reads back what the target has become.
+func (r *convertResult) measure(ctx context.Context, took, copying time.Duration, workers int) error {
 	f, err := gatherFacts(ctx, r.doc.Target)
 	if err != nil {
 		return fmt.Errorf("reading back the target: %w", err)
 	}
 	r.describe(f.meta, f.meta.ChunkShape, f.meta.BlockShape, f.meta.Compression)
-	r.elapsed = took
+	r.copying = copying
 	if f.storage != nil {
 		stored := jsonInt(f.storage.StoredBytes)
 		r.doc.StoredBytes, r.doc.Ratio, r.stored = &stored, ratio(r.bytes, f.storage), f.storage.StoredBytes
 	}
-	sec, speed := seconds(took), jsonFloat(rate(r.bytes, took))
-	r.doc.Seconds, r.doc.MBPerS, r.doc.Workers = &sec, &speed, &workers
+	whole, part, speed := seconds(took), seconds(copying), jsonFloat(rate(r.bytes, copying))
+	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &part, &speed, &workers
 	return nil
 }
 
@@ -236,7 +239,7 @@ func (a *app) reportConversion(r *convertResult, o *convertFlags) error {
 		if d.Ratio != nil {
 			line += fmt.Sprintf("  %.2fx", float64(*d.Ratio))
 		}
-		a.note("%s  %s  -j %d", line, rateText(r.bytes, r.elapsed), *d.Workers)
+		a.note("%s  %s  -j %d", line, rateText(r.bytes, r.copying), *d.Workers)
 		return nil
 	}
 }

@@ -157,7 +157,7 @@ var scrubs = []struct {
 }{
 	{regexp.MustCompile(`[0-9.e+-]+ MB/s`), "RATE MB/s"},
 	{regexp.MustCompile(` in [0-9.]+[mµ]?s\b`), " in TIME"},
-	{regexp.MustCompile(`"(seconds|mb_per_s)": [0-9.e+-]+`), `"$1": TIME`},
+	{regexp.MustCompile(`"(seconds|copy_seconds|mb_per_s)": [0-9.e+-]+`), `"$1": TIME`},
 	{regexp.MustCompile(`(?m)-j [0-9]+$`), "-j N"},
 	{regexp.MustCompile(`"workers": [0-9]+`), `"workers": N`},
 	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+`), ".tmp-N"},

@@ -92,7 +92,11 @@ func (m *meter) finish() {
 
 // startBar makes the bar; it is drawn at once and redrawn by a goroutine of mpb.
 func (m *meter) startBar() {
-	m.bars = mpb.New(mpb.WithOutput(m.w))
+	options := []mpb.ContainerOption{mpb.WithOutput(m.w)}
+	if terminalWidth(m.w) == 0 { // mpb would fit the bar into no columns and no lines
+		options = []mpb.ContainerOption{mpb.WithOutput(struct{ io.Writer }{m.w}), mpb.WithAutoRefresh(), mpb.WithWidth(80)}
+	}
+	m.bars = mpb.New(options...)
 	bar := mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("█").Padding("░")
 	m.bar = m.bars.New(max(m.total, 1), bar,
 		mpb.BarRemoveOnComplete(),
@@ -163,6 +167,8 @@ func rateText(n int64, elapsed time.Duration) string {
 	switch r := rate(n, elapsed); {
 	case r >= 10:
 		return fmt.Sprintf("%.0f MB/s", r)
+	case r >= 1:
+		return fmt.Sprintf("%.1f MB/s", r)
 	default:
 		return fmt.Sprintf("%.2g MB/s", r)
 	}

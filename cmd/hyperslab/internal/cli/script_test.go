@@ -16,10 +16,12 @@ import (
 )
 
 // The scripts in testdata/script run the command as a process: exit codes,
-// pipes, terminals. Each has a copy of field, and noise.b2nd beside it.
+// pipes, terminals. Each has a copy of field, and
+// two arrays of noise beside it.
 func TestScripts(t *testing.T) {
 	files := field(t)
-	noise(t, filepath.Join(files, "noise.b2nd"), 768)
+	noise(t, filepath.Join(files, "noise.b2nd"), 1536)
+	noise(t, filepath.Join(files, "big.b2nd"), 4096)
 	reference, err := filepath.Abs("../../../../third_party/build/bin/h5diff")
 	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
