@@ -2,16 +2,16 @@
 # dist.sh
 # Writes dist/hyperslab-<version>.tar.gz: the sources of HEAD, every pinned file of the C libraries
 # under third_party/cache/, of all architectures, and the Go modules under vendor/. It builds with a C
-# compiler, cmake, make and Go, and no network. The same HEAD gives the same bytes.
+# compiler, cmake, make and Go, and no network. The same HEAD gives the same bytes. The last word printed
+# is the archive's path.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
 . "$here/lib.sh"
 need git:git tar:tar gzip:gzip
-git -C "$root" rev-parse --verify --quiet HEAD >/dev/null || die "not a git checkout; a source archive is made from one"
+commit=$(git -C "$root" rev-parse --verify --quiet HEAD) || die "not a git checkout; a source archive is made from one"
 
-version=$("$here/version.sh")
-version=${version%-dirty}
+version=$(git -C "$root" describe --tags --always "$commit")
 name=hyperslab-$version
 git -C "$root" diff --quiet HEAD || say "the archive holds HEAD; your uncommitted changes are not in it"
 "$here/deps/fetch.sh" "$root/third_party/cache" all
@@ -20,7 +20,7 @@ git -C "$root" diff --quiet HEAD || say "the archive holds HEAD; your uncommitte
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree=$work/$name
-git -C "$root" archive --prefix="$name/" HEAD | tar --extract --directory "$work"
+git -C "$root" archive --prefix="$name/" "$commit" | tar --extract --directory "$work"
 mkdir -p "$tree/third_party/cache"
 # shellcheck source=scripts/deps/pins.sh
 . "$here/deps/pins.sh"
@@ -32,6 +32,6 @@ printf '%s\n' "$version" >"$tree/VERSION"
 
 mkdir -p "$root/dist"
 tar --create --directory "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w \
-    --mtime="@$(git -C "$root" log -1 --format=%ct)" "$name" | gzip -n9 >"$root/dist/$name.tar.gz.new"
+    --mtime="@$(git -C "$root" log -1 --format=%ct "$commit")" "$name" | gzip -n9 >"$root/dist/$name.tar.gz.new"
 mv "$root/dist/$name.tar.gz.new" "$root/dist/$name.tar.gz"
-say "$(du -h "$root/dist/$name.tar.gz" | cut -f 1) dist/$name.tar.gz"
+say "$(du -h "$root/dist/$name.tar.gz" | cut -f 1) $root/dist/$name.tar.gz"

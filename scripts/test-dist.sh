@@ -9,17 +9,16 @@ here=$(cd "$(dirname "$0")" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that called us
 need unshare:util-linux
 
-"$here/dist.sh"
-version=$("$here/version.sh")
-version=${version%-dirty}
+archive=$("$here/dist.sh" | tee /dev/stderr | awk 'END { print $NF }')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tar --extract --directory "$work" --file "$root/dist/hyperslab-$version.tar.gz"
+tar --extract --directory "$work" --file "$archive"
 
 apart=(unshare --net)
 ((EUID == 0)) || apart=(unshare --net --map-root-user)
 "${apart[@]}" true || die "this system allows no network namespace; run this as root"
-cd "$work/hyperslab-$version"
+cd "$work/$(basename "$archive" .tar.gz)"
+version=$(<VERSION)
 "${apart[@]}" env AUTO_INSTALL=0 GOPROXY=off GOMODCACHE="$work/modules" make build
 printed=$("${apart[@]}" bin/hyperslab version)
 grep -qF "$version" <<<"$printed" || die "the command built from the archive does not say $version: $printed"
