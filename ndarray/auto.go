@@ -4,14 +4,13 @@ package ndarray
 
 import "slices"
 
-// Sizes that AutoChunks and AutoBlocks aim at, in bytes.
+// Sizes that AutoChunks and AutoBlocks aim at, in bytes. Of chunks of 256 KiB, 1
+// MiB and 4 MiB in blocks of 32 KiB to 1 MiB, these read whole arrays and single
+// columns both near the best, at a ratio within 1 percent of it (float32 field,
+// zstd and lz4 behind shuffle, 1 MiB of second-level cache a core).
 const (
-	// ChunkBytes is what one worker holds in its share of the last-level cache
-	// together with the compressed bytes, and what HDF5's chunk cache takes.
-	ChunkBytes = 1 << 20
-	// BlockBytes fits the second-level cache twice, once on each side of the
-	// shuffle.
-	BlockBytes = 1 << 17
+	ChunkBytes = 1 << 20 // what one worker decodes at a time; HDF5's chunk cache holds it
+	BlockBytes = 1 << 17 // the second-level cache holds it before and after the shuffle
 )
 
 // AutoChunks returns a chunk shape for an array of elements of size bytes: the
