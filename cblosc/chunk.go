@@ -9,6 +9,7 @@ package cblosc
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -68,15 +69,35 @@ func checkHeader(b []byte) (chunk.Header, error) {
 	return h, nil
 }
 
-// checkChunk is checkHeader for bytes that hold a whole chunk. Streams are not
-// looked at: the library checks them against the chunk's own bytes.
+// checkChunk is checkHeader for bytes that hold a whole chunk. Of what follows the
+// header only the length of a dictionary is looked at: the library checks streams
+// against the chunk's own bytes, but a wrong dictionary leaves its context with a
+// pointer to the one before, which is freed.
 func checkChunk(b []byte) (chunk.Header, error) {
 	h, err := checkHeader(b)
-	if err == nil && len(b) < int(h.CBytes) {
-		err = invalid(&format.Error{Format: "blosc chunk", What: "chunk", Err: format.ErrTruncated,
-			Got: fmt.Sprintf("%d bytes", len(b)), Want: fmt.Sprintf("%d", h.CBytes)})
+	if err != nil {
+		return h, err
 	}
-	return h, err
+	bad := func(what string, offset, got int, want string, err error) error {
+		return invalid(&format.Error{Format: "blosc chunk", What: what, Offset: int64(offset), Got: fmt.Sprint(got), Want: want, Err: err})
+	}
+	if len(b) < int(h.CBytes) {
+		return h, bad("length", 0, len(b), fmt.Sprint(h.CBytes), format.ErrTruncated)
+	}
+	if h.Blosc2Flags&chunk.Flag2Dict != 0 && h.NBytes > 0 {
+		at := h.Size()
+		if h.HasBlocks() {
+			at += 4 * int(h.NumBlocks())
+		}
+		most := min(int(h.CBytes)-at-4, chunk.MaxDictSize)
+		if most < 1 {
+			return h, bad("dictionary", at, int(h.CBytes)-at, "at least 5 bytes", format.ErrCorrupt)
+		}
+		if n := int(int32(binary.LittleEndian.Uint32(b[at:]))); n < 1 || n > most {
+			return h, bad("dictionary size", at, n, fmt.Sprintf("1 to %d", most), format.ErrCorrupt)
+		}
+	}
+	return h, nil
 }
 
 // invalid adds ErrFormat to what the format packages found.

@@ -154,6 +154,59 @@ func TestLazyChunkFromOutside(t *testing.T) {
 	require.ErrorIs(t, s.AppendChunk(chunk), cblosc.ErrFormat)
 }
 
+// dictChunk is a chunk of zstd with a dictionary, written by the library.
+func dictChunk(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile("../format/testdata/chunk/zstd-dict.bin")
+	require.NoError(t, err)
+	return b
+}
+
+func TestWrongDictionary(t *testing.T) {
+	good := dictChunk(t)
+	info, err := cblosc.Info(good)
+	require.NoError(t, err)
+	at := 32 + 4*((info.NBytes+info.BlockSize-1)/info.BlockSize)
+	stored := compress(t, cparams(4), noise(100, 1))
+	stored[0x1F] |= 1
+	d := newDecompressor(t)
+	dst := make([]byte, info.NBytes)
+	for range 3 {
+		n, err := d.Decompress(dst, good)
+		require.NoError(t, err)
+		require.Equal(t, info.NBytes, n)
+		for _, size := range []uint32{0, 1 << 31, 128<<10 + 1, uint32(len(good) - at - 3)} {
+			bad := bytes.Clone(good)
+			binary.LittleEndian.PutUint32(bad[at:], size)
+			_, err = d.Decompress(dst, bad)
+			require.ErrorIs(t, err, cblosc.ErrFormat, "%d", size)
+		}
+		_, err = d.Decompress(dst, stored)
+		require.ErrorIs(t, err, cblosc.ErrFormat, "stored data taken for a dictionary")
+	}
+}
+
+func TestDictionaryInSChunk(t *testing.T) {
+	good := dictChunk(t)
+	info, err := cblosc.Info(good)
+	require.NoError(t, err)
+	for name, st := range storages(t, cparams(info.TypeSize)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		require.ErrorIs(t, s.AppendChunk(good), errors.ErrUnsupported, name)
+		require.NoError(t, s.Close())
+		if st.Path == "" {
+			continue
+		}
+		st.Path += "2"
+		s, err = cblosc.OpenSChunk(stored(t, st, compress(t, st.CParams, ramp(1000, 1)), func(b []byte) { b[0x1F] |= 1 }))
+		require.NoError(t, err)
+		_, err = s.DecompressChunk(make([]byte, 1000), 0)
+		require.ErrorIs(t, err, errors.ErrUnsupported, name)
+		require.NoError(t, s.Close())
+	}
+}
+
 // stored returns the path of a frame with one chunk and where in the file the
 // chunk is: it is changed by edit.
 func stored(t *testing.T, st cblosc.Storage, chunk []byte, edit func([]byte)) string {

@@ -4,7 +4,7 @@
 package cblosc
 
 import (
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -111,7 +111,7 @@ func (s *SChunk) checkStored(first, end int64) error {
 			err = h.Check()
 		}
 		if err == nil {
-			err = checkStarts(h, starts)
+			err = h.CheckStarts(starts)
 		}
 		if err == nil {
 			err = s.fits(i, h)
@@ -133,6 +133,8 @@ func (s *SChunk) fits(i int64, h chunk.Header) error {
 	switch {
 	case !h.Extended:
 		return bad("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")
+	case h.Blosc2Flags&chunk.Flag2Dict != 0:
+		return fmt.Errorf("%w: a chunk with a dictionary in a frame", errors.ErrUnsupported)
 	case int(h.NBytes) != size:
 		return bad("nbytes", 4, h.NBytes, size)
 	case h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize):
@@ -170,35 +172,6 @@ func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 		err = cerr
 	}
 	return h, starts, err
-}
-
-// checkStarts makes sure that every block starts inside the chunk, behind the
-// starts, and is no longer than the library's buffer for one block.
-func checkStarts(h chunk.Header, starts []byte) error {
-	if !h.HasBlocks() {
-		return nil
-	}
-	bad := func(i int, got int32, want string) error {
-		return &format.Error{Format: "blosc chunk", What: fmt.Sprintf("block start %d", i), Offset: int64(h.Size() + 4*i),
-			Got: fmt.Sprint(got), Want: want, Err: format.ErrCorrupt}
-	}
-	order := make([]int32, len(starts)/4, len(starts)/4+1)
-	first := int32(h.Size() + len(starts))
-	for i := range order {
-		order[i] = int32(binary.LittleEndian.Uint32(starts[4*i:]))
-		if order[i] < first || order[i] >= h.CBytes {
-			return bad(i, order[i], fmt.Sprintf("%d to %d", first, h.CBytes-1))
-		}
-	}
-	slices.Sort(order)
-	order = append(order, h.CBytes)
-	most := int64(h.BlockLen()) + 4*int64(h.TypeSize) // data and a size for each stream
-	for i, start := range order[:len(order)-1] {
-		if n := int64(order[i+1]) - int64(start); n > most {
-			return bad(i, start, fmt.Sprintf("the next block at most %d bytes behind it, not %d", most, n))
-		}
-	}
-	return nil
 }
 
 // checkStoredRegion makes sure that the chunks that r touches are safe.

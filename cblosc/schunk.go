@@ -320,14 +320,11 @@ func checkForSChunk(b []byte) (chunk.Header, error) {
 		return h, err
 	case !h.Extended:
 		return h, fmt.Errorf("%w: a chunk of Blosc1 in a super-chunk, compress it again", errors.ErrUnsupported)
+	case h.Blosc2Flags&chunk.Flag2Dict != 0:
+		return h, fmt.Errorf("%w: a chunk with a dictionary in a super-chunk, compress it again", errors.ErrUnsupported)
 	}
 	if err := chunk.Check(b); err != nil {
 		return h, invalid(err)
-	}
-	if h.HasBlocks() {
-		if err := checkStarts(h, b[h.Size():h.Size()+4*int(h.NumBlocks())]); err != nil {
-			return h, invalid(err)
-		}
 	}
 	return h, nil
 }
