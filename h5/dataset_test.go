@@ -1,6 +1,7 @@
 package h5_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -54,4 +55,174 @@ func TestDatasetWriteThenRead(t *testing.T) {
 	require.Len(t, info.Filters, 3)
 	require.Equal(t, "H5T_STD_I32BE", info.Datatype.String())
 	require.Equal(t, "SIMPLE { ( 4, 6 ) / ( 4, 6 ) }", info.Space.String())
+}
+
+func TestDatasetInfo(t *testing.T) {
+	f := newFile(t)
+	level := 9
+	for _, tt := range []struct {
+		name   string
+		dt     h5.Datatype
+		space  h5.Dataspace
+		o      *h5.DatasetOptions
+		layout h5.LayoutKind
+	}{
+		{"plain", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil, h5.Contiguous},
+		{"compact", h5.IEEEFloat(4, h5.BigEndian), h5.SimpleSpace(3), &h5.DatasetOptions{Compact: true}, h5.Compact},
+		{"scalar", h5.Bool(), h5.ScalarSpace(), nil, h5.Contiguous},
+		{"null", h5.Bool(), h5.NullSpace(), nil, h5.Contiguous},
+		{"empty", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(0), nil, h5.Contiguous},
+		{"growing", h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2, 3}, MaxDims: []int64{h5.Unlimited, 9}},
+			&h5.DatasetOptions{Chunks: []int64{10, 3}, Deflate: &level, Shuffle: true, Fletcher32: true, Fill: []byte{1, 2}}, h5.Chunked},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := f.Root().CreateDataset(tt.name, tt.dt, tt.space, tt.o)
+			require.NoError(t, err)
+			info, err := d.Info()
+			require.NoError(t, err)
+			require.True(t, info.Datatype.Equal(tt.dt), "%v", info.Datatype)
+			require.True(t, info.Space.Equal(tt.space), "%v", info.Space)
+			require.Equal(t, tt.layout, info.Layout)
+			if tt.layout == h5.Contiguous {
+				require.Equal(t, uint64(h5.NoAddress), info.Address, "nothing is stored yet")
+			}
+			if tt.layout != h5.Chunked {
+				require.Empty(t, info.Filters)
+				require.Nil(t, info.Chunks)
+				require.Equal(t, h5.FillDefault, info.FillKind)
+				return
+			}
+			require.Equal(t, tt.o.Chunks, info.Chunks)
+			require.Equal(t, h5.FillValue, info.FillKind)
+			require.Equal(t, tt.o.Fill, info.Fill)
+			require.Equal(t, []h5.Filter{
+				{ID: h5.FilterShuffle, Name: "shuffle", Optional: true, Values: []uint32{2}},
+				{ID: h5.FilterDeflate, Name: "deflate", Optional: true, Values: []uint32{9}},
+				{ID: h5.FilterFletcher32, Name: "fletcher32", Values: []uint32{}},
+			}, info.Filters)
+		})
+	}
+}
+
+func TestFillAndResize(t *testing.T) {
+	d := newDataset(t, h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}},
+		&h5.DatasetOptions{Chunks: []int64{4}, Fill: []byte{1, 2}})
+	require.NoError(t, h5.Write(d, []int16{5}, region([]int64{1}, []int64{1})))
+	require.NoError(t, d.Resize(5))
+	got, err := h5.ReadAll[int16](d)
+	require.NoError(t, err)
+	require.Equal(t, []int16{258, 5, 258, 258, 258}, got)
+	require.NoError(t, d.Resize(1))
+	require.NoError(t, d.Resize(2))
+	got, err = h5.ReadAll[int16](d)
+	require.NoError(t, err)
+	require.Equal(t, []int16{258, 258}, got, "what was cut off is gone")
+	err = d.Resize(1, 2)
+	require.ErrorIs(t, err, h5.ErrSize)
+	require.ErrorContains(t, err, "have 2, want 1")
+	require.ErrorIs(t, d.Resize(), h5.ErrSize)
+	require.ErrorIs(t, d.Resize(-1), h5.ErrParam)
+	require.NoError(t, d.Flush())
+	fixed := newDataset(t, h5.Int(2, h5.BigEndian), h5.SimpleSpace(2), nil)
+	var e *h5.Error
+	require.ErrorAs(t, fixed.Resize(3), &e, "the library says no")
+}
+
+func TestDatasetsThatCannotBe(t *testing.T) {
+	r := newFile(t).Root()
+	i4, s34 := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4)
+	level, ten := 1, 10
+	growing := h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}}
+	for _, tt := range []struct {
+		name  string
+		space h5.Dataspace
+		o     h5.DatasetOptions
+		want  error
+	}{
+		{"filter without chunks", s34, h5.DatasetOptions{Deflate: &level}, h5.ErrParam},
+		{"level 10", s34, h5.DatasetOptions{Chunks: []int64{1, 1}, Deflate: &ten}, h5.ErrParam},
+		{"chunks of another rank", s34, h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrParam},
+		{"chunk larger than a fixed shape", s34, h5.DatasetOptions{Chunks: []int64{3, 5}}, h5.ErrParam},
+		{"empty chunk", s34, h5.DatasetOptions{Chunks: []int64{0, 1}}, h5.ErrParam},
+		{"chunk of 4 GiB", growing, h5.DatasetOptions{Chunks: []int64{1 << 30}}, h5.ErrParam},
+		{"chunk that overflows", growing, h5.DatasetOptions{Chunks: []int64{1 << 62}}, h5.ErrParam},
+		{"growing without chunks", growing, h5.DatasetOptions{}, h5.ErrParam},
+		{"compact and chunked", s34, h5.DatasetOptions{Compact: true, Chunks: []int64{1, 1}}, h5.ErrParam},
+		{"chunked scalar", h5.ScalarSpace(), h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrParam},
+		{"fill of another size", s34, h5.DatasetOptions{Fill: []byte{1}}, h5.ErrSize},
+		{"no space", h5.Dataspace{}, h5.DatasetOptions{}, h5.ErrParam},
+		{"no dimensions", h5.SimpleSpace(), h5.DatasetOptions{}, h5.ErrParam},
+		{"33 dimensions", h5.SimpleSpace(make([]int64, 33)...), h5.DatasetOptions{}, h5.ErrParam},
+		{"negative", h5.SimpleSpace(-1), h5.DatasetOptions{}, h5.ErrParam},
+		{"too many elements", h5.SimpleSpace(1<<40, 1<<40), h5.DatasetOptions{}, h5.ErrParam},
+		{"smaller maximum", h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{1}}, h5.DatasetOptions{}, h5.ErrParam},
+		{"maxima of another rank", h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{2, 2}}, h5.DatasetOptions{}, h5.ErrParam},
+		{"scalar with dimensions", h5.Dataspace{Kind: h5.Scalar, Dims: []int64{1}}, h5.DatasetOptions{}, h5.ErrParam},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := r.CreateDataset("d", i4, tt.space, &tt.o)
+			require.ErrorIs(t, err, tt.want)
+		})
+	}
+	for l := range r.Links() {
+		t.Fatalf("%q was made", l.Name)
+	}
+	// 64 KiB is too much for an object header: the library finds out.
+	_, err := r.CreateDataset("d", i4, h5.SimpleSpace(1<<20), &h5.DatasetOptions{Compact: true})
+	var e *h5.Error
+	require.ErrorAs(t, err, &e)
+	require.NotEmpty(t, e.Stack)
+}
+
+func TestEmptyDatasets(t *testing.T) {
+	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 0), nil)
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Empty(t, got)
+	require.NoError(t, h5.Write(d, []int32{}, region([]int64{0, 0}, []int64{3, 0})))
+	require.NoError(t, d.ReadRegion(nil, h5.Int(4, h5.LittleEndian), region([]int64{3, 0}, []int64{0, 0})))
+}
+
+// Compounds move as bytes, in the stored form, in the other order of bytes and
+// in the native form.
+func TestCompoundBytes(t *testing.T) {
+	i4, f8 := h5.Int(4, h5.BigEndian), h5.IEEEFloat(8, h5.BigEndian)
+	big := compound(16, member("i", 0, i4), member("f", 8, f8))
+	d := newDataset(t, big, h5.SimpleSpace(1), nil)
+	one := region([]int64{0}, []int64{1})
+	require.NoError(t, d.WriteRegion([]byte{0, 0, 0, 7, 0, 0, 0, 0, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0}, big, one))
+	got := make([]byte, 16)
+	require.NoError(t, d.ReadRegion(got, big.Native(), one))
+	require.Equal(t, append(natives(t, int32(7)), make([]byte, 4)...), got[:8])
+	require.Equal(t, natives(t, 1.0), got[8:])
+	require.ErrorIs(t, d.ReadRegion(got[:4], i4, one), h5.ErrType)
+	require.ErrorIs(t, d.ReadRegion(got, compound(16, member("i", 0, i4), member("g", 8, f8)), one), h5.ErrType)
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	dir := t.TempDir()
+	var first []byte
+	for i := range 2 {
+		path := filepath.Join(dir, string(rune('a'+i)))
+		writeDeterministic(t, path)
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if i == 0 {
+			first = b
+		}
+		require.Equal(t, first, b)
+	}
+}
+
+func writeDeterministic(t *testing.T, path string) {
+	t.Helper()
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{3}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
+	for _, a := range someAttributes(t) {
+		require.NoError(t, d.WriteAttribute(a))
+	}
+	require.NoError(t, f.Close())
 }

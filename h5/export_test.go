@@ -2,8 +2,12 @@ package h5
 
 // What TestMain counts at the end.
 
-// QueuedIDs counts the ids that wait to be closed.
-func QueuedIDs() (int64, error) { return lib.queued.Load(), nil }
+// QueuedIDs counts the ids that still wait to be closed after an operation.
+func QueuedIDs() (int64, error) {
+	lock()
+	defer unlock()
+	return lib.queued.Load(), nil
+}
 
 // ForgottenOwners counts what nobody closed; only under the tag invariants can
 // it be other than 0.
