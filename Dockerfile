@@ -22,8 +22,9 @@ ENV CGO_CFLAGS="-O2 -g -I/opt/hyperslab/third_party/build/include" \
     CGO_LDFLAGS="-L/opt/hyperslab/third_party/build/lib"
 
 FROM deps AS source
+ARG VERSION=unknown
 COPY . .
-RUN make build
+RUN echo "$VERSION" >VERSION && make build
 
 FROM source AS test
 RUN make test

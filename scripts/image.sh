@@ -21,8 +21,9 @@ engine() {
 
 engine=$(engine)
 [[ $engine ]] || die "no working docker, podman or buildah here; make fresh runs the same steps in bare Debian systems"
-tag=${TAG:-$("$here/version.sh")}
-arguments=()
+version=$("$here/version.sh")
+tag=${TAG:-$version}
+arguments=(--build-arg VERSION="$version") # git is not in the image
 [[ $engine != buildah ]] || arguments+=(--layers) # as the other two do: nothing is built twice
 for name in GO_IMAGE RUN_IMAGE; do
     [[ -z ${!name:-} ]] || arguments+=(--build-arg "$name=${!name}")
