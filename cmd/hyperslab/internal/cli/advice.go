@@ -30,7 +30,7 @@ func advice(cmd *cobra.Command, err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
 	case errors.Is(err, ndarray.ErrCorrupt):
-		return "the file is damaged or cut short; fetch or write it again"
+		return "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
 	}
 	return ""
 }

@@ -24,11 +24,17 @@ var defaultCompression = map[formats.Format]func() *ndarray.Compression{
 	formats.HDF5: hdf5.DefaultCompression,
 }
 
-// codecs are those that --codec takes.
-var codecs = map[formats.Format][]string{
-	formats.B2ND: {"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"},
-	formats.HDF5: {"deflate", "none"},
-}
+// codecs are those that --codec takes, and filters what can stand before them.
+var (
+	codecs = map[formats.Format][]string{
+		formats.B2ND: {"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"},
+		formats.HDF5: {"deflate", "none"},
+	}
+	filters = map[formats.Format][]string{
+		formats.B2ND: {"shuffle", "bitshuffle", "delta"},
+		formats.HDF5: {"shuffle", "fletcher32"},
+	}
+)
 
 // Between formats the chunks of the source are kept if they have a size that
 // serves in either, in bytes; else the target chooses.
@@ -145,11 +151,14 @@ func (o *convertFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec
 
 // compression changes what flags ask to change; nil is the default of the target.
 func (o *convertFlags) compression(spec *ndarray.Spec, format formats.Format) error {
-	if o.codec == "" && o.level < 0 && o.filter == "" {
-		return nil // as the source has it, or the default of the target
-	}
+	asked := o.codec != "" || o.level >= 0 || o.filter != ""
 	c := spec.Compression.Clone()
-	if c == nil || c.Codec == "none" {
+	switch unknown := notWritten(c, format); {
+	case !asked && unknown != "":
+		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
+	case !asked:
+		return nil
+	case c == nil, c.Codec == "none", unknown != "":
 		c = defaultCompression[format]()
 	}
 	if o.codec != "" {
@@ -172,6 +181,23 @@ func (o *convertFlags) compression(spec *ndarray.Spec, format formats.Format) er
 	}
 	spec.Compression = c
 	return nil
+}
+
+// notWritten names what of c can be read in a format but not written, "" if
+// nothing.
+func notWritten(c *ndarray.Compression, format formats.Format) string {
+	if c == nil {
+		return ""
+	}
+	if !slices.Contains(codecs[format], c.Codec) {
+		return "codec " + c.Codec
+	}
+	for _, f := range c.Filters {
+		if !slices.Contains(filters[format], f) {
+			return "filter " + f
+		}
+	}
+	return ""
 }
 
 // codecName is the name a codec has in a format: both have DEFLATE, under two
@@ -211,7 +237,7 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, format formats.Format, source, t
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
-		reason := cannotHold(format, attr.Value)
+		reason := cannotHold(format, attr)
 		switch {
 		case slices.Contains(x.names, attr.Name):
 			s.names = append(s.names, attr.Name)
@@ -242,10 +268,19 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, format formats.Format, source, t
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 
+// mostAttr is the number of bytes that name and value of an HDF5 attribute can
+// have in an object header, whose messages have at most 64 KiB.
+const mostAttr = 64000
+
 // cannotHold says why a format has no place for an attribute; "" if it has.
-func cannotHold(format formats.Format, v ndarray.Value) string {
-	if format == formats.HDF5 && v.DType.Kind == ndarray.Unicode {
+func cannotHold(format formats.Format, attr ndarray.Attr) string {
+	switch v := attr.Value; {
+	case format != formats.HDF5:
+		return ""
+	case v.DType.Kind == ndarray.Unicode:
 		return "HDF5 has no text of four-byte characters"
+	case len(v.Data)+len(attr.Name) > mostAttr:
+		return fmt.Sprintf("%d bytes, an HDF5 attribute has room for %d", len(v.Data), mostAttr-len(attr.Name))
 	}
 	return ""
 }

@@ -22,6 +22,8 @@ import (
 //	changed.b2nd  waves with three values, one byte order of an attribute and one unit changed
 //	scalar.b2nd   one integer beyond 2^53
 //	tree.h5       groups, links, and a dataset whose element type is not supported
+//	broken.h5     the same, one dataset's header damaged
+//	rich.b2nd     attributes of every kind, two of them not for HDF5
 //	notes.txt, empty.b2nd, cut.b2nd, cut.h5   not what their names say
 func field(t testing.TB) string {
 	t.Helper()
@@ -64,8 +66,27 @@ func field(t testing.TB) string {
 	put(t, at("empty.b2nd"), nil)
 	put(t, at("notes.txt"), []byte("These are notes, not an array.\n"))
 
+	create(t, at("rich.b2nd"), ndarray.Spec{Attrs: []ndarray.Attr{
+		{Name: "kept", Value: ndarray.Text("short")},
+		{Name: "four bytes each", Value: ndarray.Value{DType: dtype(t, "<U2"), Data: []byte("a\x00\x00\x00b\x00\x00\x00")}},
+		{Name: "large", Value: ndarray.Vector(make([]float64, 10000)...)},
+		{Name: "raw", Value: ndarray.Value{DType: dtype(t, "|V3"), Data: []byte{1, 2, 255}}},
+		{Name: "place", Value: ndarray.Scalar(complex(1.5, math.Inf(-1)))},
+		{Name: "yes", Value: ndarray.Vector(true, false)},
+		{Name: "count", Value: ndarray.Scalar[uint64](math.MaxUint64)},
+		{Name: "nothing", Value: ndarray.Value{DType: dtype(t, "<f8"), Null: true}},
+	}}, []int8{7})
+
 	makeTree(t, at("tree.h5"))
+	breakTree(t, at("tree.h5"), at("broken.h5"))
 	return dir
+}
+
+func dtype(t testing.TB, text string) ndarray.DType {
+	t.Helper()
+	d, err := ndarray.ParseDType(text)
+	require.NoError(t, err)
+	return d
 }
 
 func put(t testing.TB, name string, b []byte) {
@@ -116,6 +137,22 @@ func makeTree(t testing.TB, name string) {
 	require.NoError(t, f.Root().LinkSoft("latest", "/run1/temperature"))
 	require.NoError(t, f.Root().LinkSoft("dangling", "/nowhere"))
 	require.NoError(t, f.Root().LinkExternal("elsewhere", "waves.h5", "/waves"))
+}
+
+// breakTree copies the tree with the header of /run1/raw/counts damaged: its first
+// byte is the version of the object header (HDF5 File Format, IV.A.1.a).
+func breakTree(t testing.TB, from, to string) {
+	t.Helper()
+	f, err := h5.Open(from, h5.ReadOnly)
+	require.NoError(t, err)
+	info, err := f.Root().ObjectInfo("run1/raw/counts")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.Equal(t, byte(1), b[info.Address])
+	b[info.Address] = 0xee
+	put(t, to, b)
 }
 
 // noise is an array that takes seconds to compress with zstd at level 9.

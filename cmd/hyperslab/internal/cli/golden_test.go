@@ -30,6 +30,7 @@ var sessions = map[string][]string{
 		"ls waves.b2nd",
 		"ls --json waves.b2nd",
 		"ls --json tree.h5:/run1",
+		"ls -r broken.h5:/run1",
 	},
 	"info": {
 		"info etopo.h5:/ROSE",
@@ -38,6 +39,7 @@ var sessions = map[string][]string{
 		"info scalar.b2nd",
 		"info --json waves.b2nd",
 		"info --json etopo.h5:/ROSE",
+		"info rich.b2nd",
 	},
 	"convert": {
 		"convert etopo.h5:/ROSE rose.b2nd",
@@ -49,6 +51,9 @@ var sessions = map[string][]string{
 		"ls -r back.h5",
 		"convert waves.b2nd plain.b2nd --codec none --shuffle none -q --chunks 10x20 --blocks 5,10",
 		"info plain.b2nd",
+		"convert rich.b2nd rich.h5:/r",
+		"convert rich.b2nd rich.h5:/r --exclude-attr large --exclude-unsupported -q",
+		"diff rich.b2nd rich.h5:/r",
 		"convert waves.b2nd plan.h5:/w --dry-run --json",
 		"convert waves.b2nd plan.h5:/w --dry-run --level 9",
 	},
@@ -75,6 +80,7 @@ var sessions = map[string][]string{
 		"info tree.h5:/run1",
 		"info tree.h5:/names",
 		"info waves.b2nd:/x",
+		"info broken.h5:/run1/raw/counts",
 		"info notes.txt",
 		"info empty.b2nd",
 		"info cut.b2nd",

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+func TestSpec(t *testing.T) {
+	f4 := ndarray.DTypeOf[float32]()
+	zstd := &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}}
+	deflate := &ndarray.Compression{Codec: "deflate", Level: 9, Filters: []string{"shuffle", "fletcher32"}}
+	blosc := ndarray.Meta{
+		Format: "b2nd", Shape: []int64{200, 300}, DType: f4, Compression: zstd,
+		ChunkShape: []int64{100, 100}, BlockShape: []int64{10, 100},
+	}
+	hdf5 := ndarray.Meta{Format: "hdf5", Shape: []int64{200, 300}, DType: f4, Compression: deflate, ChunkShape: []int64{100, 100}}
+	small, scalar, lzf := hdf5, hdf5, hdf5
+	small.ChunkShape = []int64{1, 300}
+	scalar.Shape, scalar.ChunkShape, scalar.Compression = nil, nil, &ndarray.Compression{Codec: "none"}
+	lzf.Compression = &ndarray.Compression{Codec: "lzf"}
+	caterva := blosc
+	caterva.Format = "caterva"
+
+	for _, tt := range []struct {
+		name           string
+		source         ndarray.Meta
+		target         formats.Format
+		flags          convertFlags
+		chunks, blocks []int64
+		want           *ndarray.Compression // nil: the target's default
+	}{
+		{"b2nd to b2nd keeps all", blosc, formats.B2ND, convertFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
+		{"so does Caterva", caterva, formats.B2ND, convertFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
+		{"b2nd to HDF5", blosc, formats.HDF5, convertFlags{}, blosc.ChunkShape, nil, nil},
+		{"HDF5 to b2nd", hdf5, formats.B2ND, convertFlags{}, hdf5.ChunkShape, nil, nil},
+		{"HDF5 to HDF5 keeps all", hdf5, formats.HDF5, convertFlags{}, hdf5.ChunkShape, nil, deflate},
+		{"small chunks are not for another format", small, formats.B2ND, convertFlags{}, nil, nil, nil},
+		{"small chunks stay within one", small, formats.HDF5, convertFlags{}, small.ChunkShape, nil, deflate},
+		{"scalar", scalar, formats.HDF5, convertFlags{}, nil, nil, scalar.Compression},
+		{"codec", hdf5, formats.B2ND, convertFlags{codec: "lz4"}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}},
+		{"the other name of DEFLATE", hdf5, formats.B2ND, convertFlags{codec: "deflate"}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "zlib", Level: 5, Filters: []string{"shuffle"}}},
+		{"and back", blosc, formats.HDF5, convertFlags{codec: "zlib"}, blosc.ChunkShape, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}},
+		{"level", hdf5, formats.HDF5, convertFlags{level: 1}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 1, Filters: []string{"shuffle", "fletcher32"}}},
+		{"no shuffle", hdf5, formats.HDF5, convertFlags{filter: "none"}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 9, Filters: []string{"fletcher32"}}},
+		{"bitshuffle", blosc, formats.B2ND, convertFlags{filter: "bit"}, blosc.ChunkShape, blosc.BlockShape,
+			&ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"bitshuffle"}}},
+		{"no codec", blosc, formats.B2ND, convertFlags{codec: "none"}, blosc.ChunkShape, blosc.BlockShape, &ndarray.Compression{Codec: "none"}},
+		{"codec none, shuffled", blosc, formats.B2ND, convertFlags{codec: "none", filter: "byte"}, blosc.ChunkShape, blosc.BlockShape,
+			&ndarray.Compression{Codec: "none", Filters: []string{"shuffle"}}},
+		{"a codec for what had none", scalar, formats.HDF5, convertFlags{level: 2}, nil, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 2, Filters: []string{"shuffle"}}},
+		{"a codec for what cannot be written", lzf, formats.HDF5, convertFlags{codec: "deflate"}, lzf.ChunkShape, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}},
+		{"chunks take the blocks away", blosc, formats.B2ND, convertFlags{chunks: "50,50"}, []int64{50, 50}, nil, zstd},
+		{"chunks and blocks", blosc, formats.B2ND, convertFlags{chunks: "50,50", blocks: "5,5"}, []int64{50, 50}, []int64{5, 5}, zstd},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.flags.level == 0 {
+				tt.flags.level = -1
+			}
+			spec, err := tt.flags.spec(tt.source, tt.target)
+			require.NoError(t, err)
+			require.Equal(t, tt.chunks, spec.ChunkShape)
+			require.Equal(t, tt.blocks, spec.BlockShape)
+			require.Equal(t, tt.want, spec.Compression)
+			require.Equal(t, f4, spec.DType)
+		})
+	}
+
+	none := convertFlags{level: -1}
+	_, err := none.spec(lzf, formats.HDF5)
+	require.EqualError(t, err, "the source is stored with codec lzf, which cannot be written; choose with --codec")
+	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
+	_, err = none.spec(lzf, formats.HDF5)
+	require.EqualError(t, err, "the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
+}
+
+// The extensions that convert goes by are those of formats.Create.
+func TestExtensions(t *testing.T) {
+	ctx := context.Background()
+	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
+	for ext, want := range extensions {
+		location := filepath.Join(t.TempDir(), "x"+ext)
+		if want == formats.HDF5 {
+			location += ":/x"
+		}
+		d, err := formats.Create(ctx, location, spec)
+		require.NoError(t, err)
+		require.Equal(t, string(want), d.Meta().Format, ext)
+		require.NoError(t, d.Close())
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"DIMENSION_LIST": "DIMENSION_LIST", "two words": "'two words'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'",
+	} {
+		require.Equal(t, want, shellWord(in))
+	}
+}
