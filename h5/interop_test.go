@@ -1,0 +1,227 @@
+package h5_test
+
+import (
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// What we write, the library's own tools read: h5dump prints the values, h5diff
+// finds no difference between two layouts of the same numbers.
+func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
+	h5dump, h5diff := tool(t, "h5dump"), tool(t, "h5diff")
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	level := 5
+	v := make([]float64, 600)
+	for i := range v {
+		v[i] = math.Sqrt(float64(i))
+	}
+	for name, tt := range map[string]struct {
+		dt h5.Datatype
+		o  *h5.DatasetOptions
+	}{
+		"little": {h5.IEEEFloat(8, h5.LittleEndian), nil},
+		"big":    {h5.IEEEFloat(8, h5.BigEndian), &h5.DatasetOptions{Chunks: []int64{7, 9}, Deflate: &level, Shuffle: true, Fletcher32: true}},
+	} {
+		d, err := f.Root().CreateDataset(name, tt.dt, h5.SimpleSpace(20, 30), tt.o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, v, region([]int64{0, 0}, []int64{20, 30})))
+	}
+	stored(t, f, "bools", h5.Bool(), []bool{true, false})
+	s, err := f.Root().CreateDataset("words", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	require.NoError(t, s.WriteStrings([]string{"one", "two words"}, region([]int64{0}, []int64{2})))
+	require.NoError(t, s.WriteAttribute(h5.Attribute{
+		Name: "n", Datatype: h5.Int(2, h5.BigEndian), Space: h5.SimpleSpace(2), Data: natives(t, int16(-1), int16(300)),
+	}))
+	require.NoError(t, f.Close())
+
+	run := func(name string, args ...string) string {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		require.NoError(t, err, "%s %v: %s", name, args, out)
+		return string(out)
+	}
+	require.Empty(t, run(h5diff, path, path, "/little", "/big"))
+	out := run(h5dump, path)
+	for _, want := range []string{
+		`(0): "one", "two words"`, `(0): TRUE, FALSE`, `(0): -1, 300`, "DATATYPE  H5T_IEEE_F64BE", "DATATYPE  H5T_IEEE_F64LE", "COMPRESSION",
+	} {
+		if want == "COMPRESSION" {
+			out, want = run(h5dump, "-p", "-H", path), "COMPRESSION DEFLATE { LEVEL 5 }"
+		}
+		require.Contains(t, out, want)
+	}
+}
+
+// python runs a script with h5py under the interpreter named by the environment.
+func python(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		interpreter = "python3"
+	}
+	if err := exec.Command(interpreter, "-c", "import h5py, numpy").Run(); err != nil {
+		missing(t, "HYPERSLAB_PYTHON = "+interpreter+" has no h5py")
+	}
+	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return strings.TrimSpace(string(out))
+}
+
+func TestH5pyReadsWhatWeWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	r := f.Root()
+	stored(t, f, "i", h5.Int(4, h5.BigEndian), []int32{1, -2})
+	stored(t, f, "f", h5.IEEEFloat(2, h5.LittleEndian), []float32{0.5, -3})
+	stored(t, f, "b", h5.Bool(), []bool{true, false})
+	for name, dt := range map[string]h5.Datatype{
+		"variable": h5.VariableString(h5.UTF8), "ascii": h5.VariableString(h5.ASCII),
+		"nullpad": h5.FixedString(6, h5.NullPad, h5.UTF8), "nullterm": h5.FixedString(6, h5.NullTerm, h5.ASCII),
+		"spacepad": h5.FixedString(6, h5.SpacePad, h5.ASCII),
+	} {
+		d, err := r.CreateDataset(name, dt, h5.SimpleSpace(2), nil)
+		require.NoError(t, err)
+		words := []string{"ab", "hello"}
+		if dt.CharSet == h5.UTF8 {
+			words[1] = "hæé"
+		}
+		require.NoError(t, d.WriteStrings(words, region([]int64{0}, []int64{2})))
+	}
+	for _, a := range someAttributes(t) {
+		require.NoError(t, r.WriteAttribute(a))
+	}
+	require.NoError(t, f.Close())
+	require.Equal(t, strings.TrimSpace(`
+i int32-be [1, -2]
+f float16 [0.5, -3.0]
+b bool [True, False]
+variable ['ab', 'hæé']
+ascii ['ab', 'hello']
+nullpad ['ab', 'hæé']
+nullterm ['ab', 'hello']
+spacepad ['ab', 'hello']
+array float64 [[1.5, 3.141592653589793], [0.0, inf]]
+bool True
+empty text ''
+fixed b'ab'
+null empty
+scalar -258
+text 'hello'
+texts ['a', 'Grüße', '']
+Δt 0.1`), python(t, `
+import h5py, numpy, sys
+sys.stdout.reconfigure(encoding="utf-8")
+f = h5py.File(sys.argv[1])
+print("i", "int32-be" if f["i"].dtype == ">i4" else f["i"].dtype, f["i"][:].tolist())
+print("f", f["f"].dtype, f["f"][:].tolist())
+print("b", f["b"].dtype, f["b"][:].tolist())
+for n in ["variable", "ascii", "nullpad", "nullterm", "spacepad"]:
+    print(n, [s.rstrip(" ") for s in f[n].asstr()[:]])
+a = f.attrs
+print("array", a["array"].dtype.newbyteorder("="), a["array"].tolist())
+print("bool", bool(a["bool"]))
+print("empty text", repr(a["empty text"]))
+print("fixed", repr(bytes(a["fixed"])))
+print("null", "empty" if isinstance(a["null"], h5py.Empty) else a["null"])
+print("scalar", int(a["scalar"]))
+print("text", repr(a["text"]))
+print("texts", a["texts"].tolist())
+print("Δt", round(float(a["Δt"][0]), 6))
+`, path))
+}
+
+func TestWeReadWhatH5pyWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	python(t, `
+import h5py, numpy as np, sys
+f = h5py.File(sys.argv[1], "w")
+f["be"] = np.array([1, 2, 3], ">i4")
+f["half"] = np.array([0.5, np.nan], "<f2")
+f["bools"] = np.array([True, False, True])
+f["bytes"] = np.array([b"ab", b"hello"], "S5")
+f["words"] = ["ab", "Grüße", ""]
+f.create_dataset("chunked", data=np.arange(1000, dtype="u8").reshape(10, 100), chunks=(3, 40), compression="gzip", shuffle=True, fletcher32=True, maxshape=(None, 100), fillvalue=7)
+f.create_dataset("lzf", data=np.arange(1000, dtype="i4"), compression="lzf")
+f["z"] = np.array([1+2j])
+f["rec"] = np.array([(1, 2.5)], np.dtype([("a", ">i2"), ("b", "<f8")]))
+f["empty"] = h5py.Empty("f4")
+f.attrs["text"] = "Grüße"
+f.attrs["texts"] = ["a", "b"]
+f.attrs["bytes"] = np.bytes_(b"raw")
+f.attrs["yes"] = True
+f.attrs["n"] = np.int16(-5)
+f.attrs["ref"] = f["be"].ref
+f.attrs["none"] = h5py.Empty("S3")
+f["soft"] = h5py.SoftLink("/be")
+f.close()
+`, path)
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	r := f.Root()
+	open := func(name string) *h5.Dataset {
+		d, err := r.OpenDataset(name)
+		require.NoError(t, err)
+		return d
+	}
+	ints, err := h5.ReadAll[int32](open("soft"))
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 2, 3}, ints)
+	half, err := h5.ReadAll[float32](open("half"))
+	require.NoError(t, err)
+	require.Equal(t, float32(0.5), half[0])
+	require.True(t, half[1] != half[1])
+	bools, err := h5.ReadAll[bool](open("bools"))
+	require.NoError(t, err)
+	require.Equal(t, []bool{true, false, true}, bools)
+	words, err := open("bytes").ReadStrings(region([]int64{0}, []int64{2}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"ab", "hello"}, words)
+	words, err = open("words").ReadStrings(region([]int64{0}, []int64{3}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"ab", "Grüße", ""}, words)
+	all, err := h5.ReadAll[uint64](open("chunked"))
+	require.NoError(t, err)
+	for i, v := range all {
+		require.Equal(t, uint64(i), v)
+	}
+	info, err := open("chunked").Info()
+	require.NoError(t, err)
+	require.Equal(t, []int64{3, 40}, info.Chunks)
+	require.Equal(t, []int64{h5.Unlimited, 100}, info.Space.MaxDims)
+	require.Equal(t, natives(t, uint64(7)), info.Fill)
+	_, err = h5.ReadAll[int32](open("lzf"))
+	require.ErrorIs(t, err, h5.ErrNoFilter)
+	require.Equal(t, "h5: read /lzf: filter not available: filter 32000 (lzf)", err.Error())
+	rec, err := open("rec").Info()
+	require.NoError(t, err)
+	require.Equal(t, `H5T_COMPOUND { H5T_STD_I16BE "a"; H5T_IEEE_F64LE "b"; }`, rec.Datatype.String())
+	empty, err := open("empty").Info()
+	require.NoError(t, err)
+	require.Equal(t, h5.Null, empty.Space.Kind)
+	for name, want := range map[string]any{
+		"text": []string{"Grüße"}, "texts": []string{"a", "b"}, "bytes": []byte("raw"), "yes": []byte{1}, "n": natives(t, int16(-5)), "none": []byte{},
+	} {
+		a, err := r.ReadAttribute(name)
+		require.NoError(t, err, name)
+		if words, ok := want.([]string); ok {
+			require.Equal(t, words, a.Strings, name)
+		} else {
+			require.Equal(t, want, a.Data, name)
+		}
+	}
+	_, err = r.ReadAttribute("ref")
+	require.ErrorIs(t, err, h5.ErrType)
+	require.ErrorContains(t, err, "H5T_REFERENCE { H5T_STD_REF_OBJECT }")
+}

@@ -1,0 +1,58 @@
+package h5_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+func TestVersion(t *testing.T) {
+	v, err := h5.Version()
+	require.NoError(t, err)
+	require.Regexp(t, `^(1\.14|2\.[0-2])\.\d+$`, v)
+}
+
+func TestFilters(t *testing.T) {
+	for _, id := range []int{h5.FilterDeflate, h5.FilterShuffle, h5.FilterFletcher32, h5.FilterNbit, h5.FilterScaleOffset} {
+		got, err := h5.FilterAvailable(id)
+		require.NoError(t, err)
+		require.Equal(t, h5.FilterAvailability{Decode: true, Encode: true}, got, "filter %d", id)
+	}
+	szip, err := h5.FilterAvailable(h5.FilterSzip)
+	require.NoError(t, err)
+	// make deps says in the stamp whether it had szip; a system's library says nothing.
+	if stamp, err := os.ReadFile("zz_stamp.h"); err == nil {
+		with := strings.Contains(string(stamp), "#define HYPERSLAB_HAVE_SZIP 1")
+		require.Equal(t, h5.FilterAvailability{Decode: with, Encode: with}, szip)
+	}
+	none, err := h5.FilterAvailable(32026)
+	require.NoError(t, err)
+	require.Equal(t, h5.FilterAvailability{}, none)
+	for _, id := range []int{-1, 1 << 20} {
+		_, err = h5.FilterAvailable(id)
+		require.ErrorIs(t, err, h5.ErrParam)
+	}
+}
+
+// The library prints nothing and loads nothing, whatever the environment says:
+// this test runs itself in a process that asks for both.
+func TestSilentAndClosed(t *testing.T) {
+	if os.Getenv("H5_TEST_CHILD") != "" {
+		_, err := h5.Open("/nonexistent/x.h5", h5.ReadOnly)
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		_, err = newFile(t).Root().OpenGroup("nope")
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSilentAndClosed$")
+	cmd.Env = append(os.Environ(), "H5_TEST_CHILD=1", "HDF5_PLUGIN_PATH=/nonexistent")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Run())
+	require.Empty(t, stderr.String())
+}
