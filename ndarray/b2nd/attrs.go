@@ -85,7 +85,8 @@ func addPlain(out *ndarray.Attrs, vl *cblosc.Metalayers, name string, a *recordA
 	return nil
 }
 
-// SetAttr adds or replaces an attribute.
+// SetAttr adds or replaces an attribute. It returns errors.ErrUnsupported if
+// metalayers of other programs take all places, the record's too.
 func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -194,7 +195,10 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 	default:
 		err = vl.Add(recordName, r.encode())
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, cblosc.ErrLimit): // someone else's metalayers take all places
+		return ndarray.Mark(err, errors.ErrUnsupported)
+	case err != nil:
 		return translate(err)
 	}
 	return nil

@@ -381,3 +381,17 @@ func TestCaterva(t *testing.T) {
 	_, err = b2nd.Open(path, &b2nd.OpenOptions{DType: &i8})
 	require.ErrorIs(t, err, ndarray.ErrType)
 }
+
+// The record needs a place that nobody else took.
+func TestNoPlaceForTheRecord(t *testing.T) {
+	b, err := b2nd.Create(filepath.Join(t.TempDir(), "a.b2nd"), ndarray.Spec{Shape: []int64{1}, DType: dtype(t, "<i4")}, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	vl := b2nd.SChunk(b).VLMeta()
+	for i := range cblosc.MaxVLMetalayers {
+		require.NoError(t, vl.Add(fmt.Sprintf("other %d", i), []byte{byte(i)}))
+	}
+	err = b.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorIs(t, err, cblosc.ErrLimit)
+}
