@@ -94,10 +94,15 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	vl := b.array.SChunk().VLMeta()
-	if err := b.record.put(vl, a); err != nil {
-		return err
+	before := slices.Clone(b.record.attrs)
+	err := b.record.put(vl, a)
+	if err == nil {
+		err = b.record.write(vl)
 	}
-	return b.record.write(vl)
+	if err != nil {
+		b.record.attrs = before
+	}
+	return err
 }
 
 // DeleteAttr removes an attribute; ErrNotFound if there is none.

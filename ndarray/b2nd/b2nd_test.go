@@ -394,4 +394,8 @@ func TestNoPlaceForTheRecord(t *testing.T) {
 	err = b.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorIs(t, err, cblosc.ErrLimit)
+	attrs, err := b.Attrs(bg)
+	require.NoError(t, err)
+	_, has := attrs.Get("a")
+	require.False(t, has, "what was not stored is not listed")
 }
