@@ -84,7 +84,8 @@ func checkChunk(b []byte) (chunk.Header, error) {
 	if len(b) < int(h.CBytes) {
 		return h, bad("length", 0, len(b), fmt.Sprint(h.CBytes), format.ErrTruncated)
 	}
-	if h.Blosc2Flags&chunk.Flag2Dict != 0 && h.NBytes > 0 {
+	bare := h.NBytes == 0 && int(h.CBytes) == h.Size() && h.Special == chunk.NotSpecial
+	if h.Blosc2Flags&chunk.Flag2Dict != 0 && !bare {
 		at := h.Size()
 		if h.HasBlocks() {
 			at += 4 * int(h.NumBlocks())

@@ -169,6 +169,12 @@ func TestWrongDictionary(t *testing.T) {
 	at := 32 + 4*((info.NBytes+info.BlockSize-1)/info.BlockSize)
 	stored := compress(t, cparams(4), noise(100, 1))
 	stored[0x1F] |= 1
+	empty := bytes.Clone(good)
+	clear(empty[4:8])
+	clear(empty[32:36])
+	special, err := cblosc.SpecialChunk(cparams(4), cblosc.Zeros, 64, nil)
+	require.NoError(t, err)
+	special[0x1F] |= 1
 	d := newDecompressor(t)
 	dst := make([]byte, info.NBytes)
 	for range 3 {
@@ -183,6 +189,10 @@ func TestWrongDictionary(t *testing.T) {
 		}
 		_, err = d.Decompress(dst, stored)
 		require.ErrorIs(t, err, cblosc.ErrFormat, "stored data taken for a dictionary")
+		_, err = d.Decompress(dst, empty)
+		require.ErrorIs(t, err, cblosc.ErrFormat, "a dictionary and no data")
+		_, err = d.Decompress(dst, special)
+		require.ErrorIs(t, err, cblosc.ErrFormat, "a dictionary and nothing behind the header")
 	}
 }
 
