@@ -2,8 +2,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// commands are the subcommands, in the order in which help lists them; help and
-// completion are cobra's own.
+// commands are the subcommands; completion is cobra's own.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{a.lsCommand(), a.infoCommand(), a.convertCommand(), a.diffCommand(), a.versionCommand()}
 }

@@ -39,6 +39,17 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	return found, directive
 }
 
+// completeCommands offers the names of the commands.
+func completeCommands(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() && len(args) == 0 {
+			names = append(names, c.Name())
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeWords offers the words that a flag takes.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))

@@ -78,23 +78,26 @@ the source.` + addressHelp,
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
   hyperslab convert rose.b2nd rose-dir.b2nd --sparse --chunks 45,90
-  hyperslab convert rose.b2nd back.h5 --force --dry-run`,
+  hyperslab convert rose.b2nd back.h5:/ROSE --force --dry-run`,
 		Args:              arity(2, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("level") {
+				o.level = -1
+			}
 			return a.convert(cmd.Context(), args[0], args[1], &o)
 		},
 	}
-	o.job.add(cmd)
+	o.job.add(cmd, "no progress and no summary")
 	o.attrs.add(cmd, "leave out")
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists, an HDF5 file as a whole")
-	f.StringVar(&o.format, "format", "", "format of the target: b2nd or hdf5")
-	f.StringVar(&o.codec, "codec", "", "b2nd: blosclz, lz4, lz4hc, zlib, zstd; HDF5: deflate; both: none")
-	f.IntVar(&o.level, "level", -1, "compression level, 0 to 9")
-	f.StringVar(&o.filter, "shuffle", "", "none, byte or bit (bit only in b2nd)")
-	f.StringVar(&o.chunks, "chunks", "", "elements of a chunk along each axis, for example 64,64")
-	f.StringVar(&o.blocks, "blocks", "", "elements of a block along each axis (b2nd)")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd or hdf5")
+	f.StringVar(&o.codec, "codec", "", "`CODEC` of b2nd: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate; of both: none")
+	f.IntVar(&o.level, "level", 0, "compression level `N`, 0 to 9")
+	f.StringVar(&o.filter, "shuffle", "", "`KIND` of shuffle: none, byte or, in b2nd, bit")
+	f.StringVar(&o.chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
+	f.StringVar(&o.blocks, "blocks", "", "`SHAPE` of a block inside a chunk of b2nd, in elements")
 	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	jsonFlag(cmd, &o.json)

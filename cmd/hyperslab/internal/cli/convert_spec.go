@@ -46,7 +46,7 @@ const (
 // check finds what is wrong with the flags whatever the arrays are, and returns
 // the memory bound in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
-	if o.level < -1 || o.level > 9 {
+	if o.level < -1 || o.level > 9 { // -1: not given
 		return 0, usagef("--level %d: want 0 to 9", o.level)
 	}
 	if o.codec == "none" && o.level > 0 {
@@ -91,6 +91,12 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 		if format = extensions[ext]; format == "" {
 			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd or .h5, or add --format", to.File, ext)
 		}
+	}
+	switch named := strings.Trim(to.Object, "/") != ""; {
+	case format == formats.HDF5 && !named:
+		return "", usagef("%s: an HDF5 file can hold many arrays; name this one, for example %s:/data", target, to.File)
+	case format != formats.HDF5 && named:
+		return "", usagef("%s: a b2nd file holds one array and has no paths inside", target)
 	}
 	return format, o.mayReplace(from.File, to.File, format)
 }

@@ -93,7 +93,7 @@ With --rtol or --atol two floating point values a and b are the same if
 	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes nor byte order")
 	f.IntVarP(&o.count, "count", "n", 1, "how many differing values to show")
 	o.attrs.add(cmd, "do not compare")
-	o.job.add(cmd)
+	o.job.add(cmd, "say nothing: the exit code tells")
 	jsonFlag(cmd, &o.json)
 	return cmd
 }

@@ -20,12 +20,12 @@ type jobFlags struct {
 	quiet    bool
 }
 
-func (j *jobFlags) add(cmd *cobra.Command) {
+func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
-	f.IntVarP(&j.jobs, "jobs", "j", 0, "`N` workers; 0 means all cores")
-	f.StringVarP(&j.memory, "memory", "M", "128MiB", "`BYTES` that the buffers of all workers may take together")
-	f.StringVar(&j.progress, "progress", progressAuto, "`WHEN` and how: auto (a bar on a terminal), none, plain or json")
-	f.BoolVarP(&j.quiet, "quiet", "q", false, "no progress and no summary")
+	f.IntVarP(&j.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
+	f.StringVarP(&j.memory, "memory", "M", "128MiB", "most `BYTES` that the buffers of all workers take together")
+	f.StringVar(&j.progress, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	f.BoolVarP(&j.quiet, "quiet", "q", false, quiet)
 	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
 }
 
@@ -58,7 +58,7 @@ type attrFlags struct {
 
 func (x *attrFlags) add(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
-	f.StringArrayVar(&x.names, "exclude-attr", nil, verb+" the attribute with this `NAME`; may be given several times")
+	f.StringArrayVar(&x.names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
 	f.BoolVar(&x.unsupported, "exclude-unsupported", false, verb+" attributes whose type is not supported, whatever their names")
 }
 

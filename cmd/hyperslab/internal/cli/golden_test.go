@@ -70,6 +70,7 @@ var sessions = map[string][]string{
 	},
 	"errors": {
 		"infos",
+		"help infos",
 		"info",
 		"info a b c",
 		"info --nope x",
@@ -95,6 +96,8 @@ var sessions = map[string][]string{
 		"convert waves.b2nd out.h5:/x --codec zstd",
 		"convert waves.b2nd out.h5:/x --shuffle bit",
 		"convert waves.b2nd out.h5",
+		"convert waves.b2nd out.h5:/ --dry-run",
+		"convert waves.b2nd out.b2nd:/x",
 		"convert waves.b2nd out.b2nd --format zarr",
 		"convert waves.b2nd out.b2nd --codec none --level 3",
 		"convert waves.b2nd out.b2nd --blocks 40,40",

@@ -68,9 +68,28 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.PersistentFlags().StringVar(&a.color, "color", a.color, "`WHEN` headings and messages are coloured: auto, always or never")
+	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
 	root.AddCommand(a.commands()...)
+	root.SetHelpCommand(helpCommand())
 	return root
+}
+
+// helpCommand is cobra's but for one thing: help on a command that is not there
+// is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "help [COMMAND]",
+		Short:             "Show the help of a command",
+		Args:              arity(0, 1),
+		ValidArgsFunction: completeCommands,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q%s", args[0], near(cmd.Root(), args[0]))
+			}
+			return found.Help()
+		},
+	}
 }
 
 // near suggests the commands whose names resemble word.

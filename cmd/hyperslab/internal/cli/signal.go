@@ -22,12 +22,13 @@ func (e *signalError) code() int { return exitOnSignal + int(e.signal) }
 // wait: it removes the temporaries and ends the process.
 //
 // SIGPIPE is among them because a closed standard error would otherwise end the
-// process in the middle of a conversion, leaving its temporary file. A signal
-// that the parent chose to ignore (nohup) stays ignored.
+// process in the middle of a conversion, leaving its temporary file. SIGXFSZ, the
+// limit on the size of files, would do the same; caught, it is an error of the
+// write. A signal that the parent chose to ignore (nohup) stays ignored.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	received := make(chan os.Signal, 2)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGXFSZ} {
 		if !signal.Ignored(s) {
 			signal.Notify(received, s)
 		}
@@ -39,6 +40,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 			case <-done:
 				return
 			case s := <-received:
+				if s == syscall.SIGXFSZ {
+					continue
+				}
 				cause := &signalError{s.(syscall.Signal)}
 				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
 					_ = atomicfile.AbortAll() // leaving in any case; nobody is left to tell
