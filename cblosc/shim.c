@@ -268,7 +268,7 @@ int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_
 {
     /* With copy = true the library frees a pointer into the frame when a stored chunk comes between special ones. So
      * it gets a copy to keep, from the allocator it will free and reallocate it with. */
-    uint8_t *copy = malloc((size_t)n);
+    uint8_t *copy = hyperslab_gift((size_t)n);
     if (copy == NULL) {
         return no_memory(err);
     }

@@ -12,6 +12,10 @@ void *hyperslab_alloc(size_t n);
 /* hyperslab_free gives a block back; NULL is allowed. */
 void hyperslab_free(void *block);
 
+/* hyperslab_gift returns n bytes for a C library to take over and to give back with its own free(), or NULL. They are
+ * not counted, since they are not ours any more. */
+void *hyperslab_gift(size_t n);
+
 /* hyperslab_live reports the blocks and bytes that were taken and not given back. */
 void hyperslab_live(int64_t *blocks, int64_t *bytes);
 
