@@ -353,3 +353,13 @@ func TestScalarAndNull(t *testing.T) {
 	require.Empty(t, got)
 	require.ErrorIs(t, h5.Read(n, make([]float64, 1), h5.Region{}), h5.ErrRegion)
 }
+
+// A shape costs a file nothing: what it claims is not allocated.
+func TestReadAllOfAClaim(t *testing.T) {
+	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{Chunks: []int64{1 << 20}})
+	_, err := h5.ReadAll[int8](d)
+	require.ErrorIs(t, err, h5.ErrSize)
+	got := []int8{1}
+	require.NoError(t, h5.Read(d, got, region([]int64{1<<40 - 1}, []int64{1})))
+	require.Equal(t, []int8{0}, got)
+}

@@ -125,7 +125,7 @@ func checkTransfer(buf []int64, length int, mem *Datatype, r *Region) ([]int64, 
 		return nil, err
 	}
 	if !mem.Plain() {
-		return nil, fmt.Errorf("%w: %v is more than its bytes", ErrType, mem)
+		return nil, fmt.Errorf("%w: %v is more than its bytes", ErrType, mem.String())
 	}
 	if want := mul(n, int64(mem.Size)); want != int64(length) {
 		return nil, fmt.Errorf("%w: buffer has %d bytes, %d elements of %d bytes selected", ErrSize, length, n, mem.Size)

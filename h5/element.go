@@ -46,15 +46,20 @@ func ReadLossy[T Element](d *Dataset, dst []T, r Region) error {
 	return readElements(d, dst, r, d.ReadRegionLossy)
 }
 
-// ReadAll returns every element in row-major order.
+// maxReadAll is how many bytes ReadAll allocates at most: a file can claim any
+// shape in a few bytes.
+const maxReadAll = 4 << 30
+
+// ReadAll returns every element in row-major order. It returns ErrSize if they
+// take more than 4 GiB, for which Read is there, and the errors of Read.
 func ReadAll[T Element](d *Dataset) ([]T, error) {
 	info, err := d.Info()
 	if err != nil {
 		return nil, err
 	}
 	n := info.Space.NumElems()
-	if n < 0 || int64(int(n)) != n {
-		return nil, &Error{Op: "read", Path: d.path, Err: fmt.Errorf("%w: %v elements", ErrSize, info.Space)}
+	if b := mul(n, int64(reflect.TypeFor[T]().Size())); b < 0 || b > maxReadAll {
+		return nil, &Error{Op: "read", Path: d.path, Err: fmt.Errorf("%w: %v, %d bytes are the most", ErrSize, info.Space, maxReadAll)}
 	}
 	dst := make([]T, n)
 	if n == 0 {

@@ -126,8 +126,12 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Is finds the sentinels that the errno or the stack means.
+// Is finds the sentinels that the errno or the stack means, unless Err says what
+// it was.
 func (e *Error) Is(target error) bool {
+	if e.Err != nil {
+		return false
+	}
 	if s, ok := errnoSentinels[e.Errno]; ok && errors.Is(s, target) {
 		return true
 	}
@@ -236,7 +240,7 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	case C.GOH5_EPRECISION:
 		e.Err = fmt.Errorf("%w: %d of %d values", ErrPrecision, want, have)
 	case C.GOH5_ENOFILTER:
-		e.Err = &FilterError{ID: int(cerr.filter), Name: C.GoString(&cerr.name[0])}
+		e.Err = &FilterError{ID: int(cerr.filter), Name: filterName(cerr)}
 	case C.GOH5_ELONG:
 		e.Err = fmt.Errorf("%w: string %d has %d bytes, the type holds %d", ErrSize, cerr.index, have, want)
 	case C.GOH5_ETRIM:
@@ -245,6 +249,13 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
 	}
 	return e
+}
+
+// filterName copies without C.GoString, which would move every error to the heap.
+func filterName(cerr *C.goh5_err_t) string {
+	name := unsafe.Slice((*byte)(unsafe.Pointer(&cerr.name[0])), len(cerr.name))
+	text, _, _ := strings.Cut(string(name), "\x00")
+	return text
 }
 
 func sizeError(have, want int64) error {

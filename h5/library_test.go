@@ -2,7 +2,6 @@ package h5_test
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -37,22 +36,4 @@ func TestFilters(t *testing.T) {
 		_, err = h5.FilterAvailable(id)
 		require.ErrorIs(t, err, h5.ErrParam)
 	}
-}
-
-// The library prints nothing and loads nothing, whatever the environment says:
-// this test runs itself in a process that asks for both.
-func TestSilentAndClosed(t *testing.T) {
-	if os.Getenv("H5_TEST_CHILD") != "" {
-		_, err := h5.Open("/nonexistent/x.h5", h5.ReadOnly)
-		require.ErrorIs(t, err, h5.ErrNotFound)
-		_, err = newFile(t).Root().OpenGroup("nope")
-		require.ErrorIs(t, err, h5.ErrNotFound)
-		return
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestSilentAndClosed$")
-	cmd.Env = append(os.Environ(), "H5_TEST_CHILD=1", "HDF5_PLUGIN_PATH=/nonexistent")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	require.NoError(t, cmd.Run())
-	require.Empty(t, stderr.String())
 }

@@ -86,7 +86,7 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t attr, hid_t type, hid
     size_t size = H5Tget_size(mem_type);
     size_t stored = H5Tget_size(type);
     hsize_t held = H5Aget_storage_size(attr);
-    if (n > 0 && (n > SIZE_MAX / size || n > held || n > held / (stored < size ? stored : size))) {
+    if (n > 0 && (n > SIZE_MAX / size || n > held / (stored < size ? stored : size))) {
         err->have = (int64_t)held;
         err->want = (int64_t)(n <= INT64_MAX / size ? n * size : INT64_MAX);
         RAISE(GOH5_ESHORT);

@@ -1,0 +1,140 @@
+package h5_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Each row of the table names a test that exists.
+func TestDefectsAreTested(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(source, -1) {
+			found[string(m[1])] = true
+		}
+	}
+	names := map[string]bool{}
+	for _, d := range h5.Defects() {
+		require.True(t, found[d.Test], "%s: there is no %s", d.Name, d.Test)
+		require.False(t, names[d.Name], "%s: twice", d.Name)
+		names[d.Name] = true
+		for _, text := range []string{d.Releases, d.Effect, d.Guard} {
+			require.NotEmpty(t, text, d.Name)
+		}
+	}
+	require.NotEmpty(t, names)
+}
+
+// writeUnknownFilter makes a file whose dataset /d names filter 32099, "unknown".
+func writeUnknownFilter(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	level := 1
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Deflate: &level})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	// Filter pipeline message, version 1 (File Format IV.A.2.l): number, length of
+	// the name, flags, number of values, each of 2 bytes, then the name.
+	at := bytes.Index(b, []byte("deflate\x00"))
+	require.Positive(t, at)
+	copy(b[at-8:], []byte{0x63, 0x7d})
+	copy(b[at:], "unknown")
+	require.NoError(t, os.WriteFile(path, b, 0o644))
+	return path
+}
+
+func readUnknownFilter(path string) error {
+	f, err := h5.Open(path, h5.ReadWrite)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d, err := f.Root().OpenDataset("d")
+	if err != nil {
+		return err
+	}
+	_, err = h5.ReadAll[int32](d)
+	return err
+}
+
+func TestMissingFilterByName(t *testing.T) {
+	err := readUnknownFilter(writeUnknownFilter(t))
+	require.ErrorIs(t, err, h5.ErrNoFilter)
+	var fe *h5.FilterError
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, h5.FilterError{ID: 32099, Name: "unknown"}, *fe)
+	require.Equal(t, "h5: read /d: filter not available: filter 32099 (unknown)", err.Error())
+	require.NotErrorIs(t, err, h5.ErrCorrupt)
+	require.Contains(t, fmt.Sprintf("%+v", err), "H5Z_pipeline", "the stack is there too")
+}
+
+// child runs one test of this binary in a process with a changed environment.
+func child(t *testing.T, test string, env ...string) (stderr string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(append(os.Environ(), "H5_TEST_CHILD=1"), env...)
+	var b strings.Builder
+	cmd.Stderr = &b
+	require.NoError(t, cmd.Run(), "%s", b.String())
+	return b.String()
+}
+
+// A shared object in the plugin path leaves a mark if anything loads it.
+func TestPluginsAreOff(t *testing.T) {
+	if os.Getenv("H5_TEST_CHILD") != "" {
+		require.ErrorIs(t, readUnknownFilter(os.Getenv("H5_TEST_FILE")), h5.ErrNoFilter)
+		return
+	}
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		missing(t, "no C compiler")
+	}
+	dir := t.TempDir()
+	mark := filepath.Join(dir, "loaded")
+	source := filepath.Join(dir, "plugin.c")
+	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `#include <stdio.h>
+__attribute__((constructor)) static void loaded(void) { FILE *f = fopen(%q, "w"); if (f) fclose(f); }
+int H5PLget_plugin_type(void) { return 0; }
+const void *H5PLget_plugin_info(void) { return 0; }
+`, mark), 0o644))
+	out, err := exec.Command(cc, "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	child(t, "TestPluginsAreOff", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
+	require.NoFileExists(t, mark)
+	// The trap is a trap: the library's own tool falls into it.
+	cmd := exec.Command(tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
+	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir)
+	_ = cmd.Run()
+	require.FileExists(t, mark)
+}
+
+// The library prints nothing.
+func TestSilent(t *testing.T) {
+	if os.Getenv("H5_TEST_CHILD") != "" {
+		_, err := h5.Open("/nonexistent/x.h5", h5.ReadOnly)
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		_, err = newFile(t).Root().OpenGroup("nope")
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		return
+	}
+	require.Empty(t, child(t, "TestSilent"))
+}
