@@ -6,7 +6,7 @@
 # coastlines that are HDF5 as they are, and ocean and land climatologies that nccopy turns into HDF5.
 # Where apt has neither, the small file in testdata/ is used instead.
 set -euo pipefail
-# shellcheck source=lib.sh
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$root"
 

@@ -1,3 +1,5 @@
+// The round trips of one dataset, and the comparisons after them.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// HDF5's own opinion, read line by line.
+
 package main
 
 import (

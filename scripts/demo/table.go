@@ -1,3 +1,5 @@
+// What the demo shows: what was left out, the bar, the table, the verdict.
+
 package main
 
 import (

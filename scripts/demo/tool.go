@@ -1,3 +1,5 @@
+// Running programs.
+
 package main
 
 import (

@@ -1,6 +1,6 @@
-package cli
-
 // How arrays are named on the command line.
+
+package cli
 
 import "strings"
 

@@ -1,3 +1,5 @@
+// What to do about an error.
+
 package cli
 
 import (

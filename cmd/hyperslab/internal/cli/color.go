@@ -1,3 +1,5 @@
+// Colour, and what is known of the terminal.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// The list of subcommands.
+
 package cli
 
 import "github.com/spf13/cobra"

@@ -1,7 +1,7 @@
-package cli
-
 // Completion of what only this program knows: paths inside files, and the words
 // that flags take. The rest is cobra's, and files are the shell's.
+
+package cli
 
 import (
 	"strings"

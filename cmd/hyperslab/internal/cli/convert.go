@@ -1,7 +1,7 @@
-package cli
-
 // hyperslab convert: an array from one format, or one way of storing it, to
 // another.
+
+package cli
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
-package cli
-
 // What convert makes of its flags: the array to be created, and the attributes
 // that go with it.
+
+package cli
 
 import (
 	"errors"

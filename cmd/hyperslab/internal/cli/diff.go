@@ -1,6 +1,6 @@
-package cli
-
 // hyperslab diff: whether two arrays are the same, and where they are not.
+
+package cli
 
 import (
 	"context"

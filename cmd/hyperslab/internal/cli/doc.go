@@ -17,7 +17,8 @@
 //	2    wrong usage, or it cannot be done
 //	3    partly done; what failed is on standard error
 //	4    refused to overwrite an existing target
-//	130  interrupted (SIGINT); 143 terminated (SIGTERM)
+//	130  interrupted (SIGINT); 143 terminated (SIGTERM); likewise 129 (SIGHUP)
+//	     and 141 (SIGPIPE): 128 plus the number of the signal
 //
 // # Memory and concurrency
 //

@@ -1,3 +1,5 @@
+// Exit codes, and the errors that carry them.
+
 package cli
 
 import (

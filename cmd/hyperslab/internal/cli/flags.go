@@ -1,6 +1,6 @@
-package cli
-
 // Flags that several commands share.
+
+package cli
 
 import (
 	"strings"

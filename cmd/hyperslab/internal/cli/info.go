@@ -1,6 +1,6 @@
-package cli
-
 // hyperslab info: everything known of one array.
+
+package cli
 
 import (
 	"context"

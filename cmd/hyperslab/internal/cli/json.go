@@ -1,6 +1,6 @@
-package cli
-
 // The JSON documents of --json: safe numbers, and a layout a person can read.
+
+package cli
 
 import (
 	"bytes"

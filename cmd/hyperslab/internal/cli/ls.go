@@ -1,6 +1,6 @@
-package cli
-
 // hyperslab ls: what a file holds.
+
+package cli
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-package cli
-
 // Progress of a long job, on standard error: a bar on a terminal, plain lines or
 // JSON lines when asked for, nothing at all while the job is short.
+
+package cli
 
 import (
 	"encoding/json"

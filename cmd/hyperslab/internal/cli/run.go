@@ -1,3 +1,5 @@
+// One call of the command from its arguments to its exit code.
+
 package cli
 
 import (

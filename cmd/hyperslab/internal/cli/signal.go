@@ -1,3 +1,5 @@
+// What a signal does: stop the work, remove what is half done, tell the shell.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Aligned listings.
+
 package cli
 
 import (

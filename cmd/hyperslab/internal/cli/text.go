@@ -1,3 +1,5 @@
+// Text that is safe to show.
+
 package cli
 
 import (

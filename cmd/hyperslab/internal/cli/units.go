@@ -1,3 +1,5 @@
+// Sizes and shapes as people write them, in and out.
+
 package cli
 
 import (

@@ -1,7 +1,7 @@
-package cli
-
 // Elements and attribute values in documents and on screen. ndarray writes the
 // digits; here they become JSON.
+
+package cli
 
 import (
 	"encoding/base64"

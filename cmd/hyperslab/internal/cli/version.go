@@ -1,6 +1,6 @@
-package cli
-
 // hyperslab version: what this program is made of.
+
+package cli
 
 import (
 	"runtime"
