@@ -1,5 +1,5 @@
 // The peer: gonum's binding of the same library, in the same process, reads what
-// this package writes. scripts/gonum-test.sh makes it link the same archive.
+// this package writes. `make gonum` makes it link the same archive.
 
 //go:build gonum
 

@@ -175,6 +175,9 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
         memcpy(dst + at * dst_size, after, k * dst_size);
         TRY(H5Tconvert(dst_type, dst_wide, k, after, NULL, H5P_DEFAULT) >= 0);
         TRY(H5Tconvert(src_type, src_wide, k, before, NULL, H5P_DEFAULT) >= 0);
+        if (src_wide == dst_wide && memcmp(before, after, k * src_step) == 0) {
+            continue; /* the usual case, at once */
+        }
         for (size_t i = 0; i < k; i++) {
             long double x = number_at(src_wide, before + i * src_step);
             long double y = number_at(dst_wide, after + i * dst_step);
