@@ -20,8 +20,8 @@ import (
 // two arrays of noise beside it.
 func TestScripts(t *testing.T) {
 	files := field(t)
-	noise(t, filepath.Join(files, "noise.b2nd"), 1536)
-	noise(t, filepath.Join(files, "big.b2nd"), 4096)
+	noise(t, filepath.Join(files, "noise.b2nd"), 2560)
+	noise(t, filepath.Join(files, "big.b2nd"), 8192)
 	reference, err := filepath.Abs("../../../../third_party/build/bin/h5diff")
 	require.NoError(t, err)
 	testscript.Run(t, testscript.Params{
