@@ -78,6 +78,7 @@ inside() {
         folder=$1; shift
         mount -t proc proc "$folder/proc"
         mount -t tmpfs tmpfs "$folder/dev/shm"
+        mount -t devpts -o newinstance,ptmxmode=666 devpts "$folder/dev/pts"
         exec chroot "$folder" env --ignore-environment --chdir=/src "$@"
     ' inside "$folder" "${environment[@]}" "${@:2}"
 }
