@@ -1,0 +1,32 @@
+// The address sanitizer allocates for its own ends.
+
+//go:build !asan
+
+package h5_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Reading and writing a region allocates nothing in Go.
+func TestRegionsAllocateNothing(t *testing.T) {
+	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4, 4, 4, 4), nil)
+	mem := h5.TypeOf[float64]()
+	r := h5.Region{Start: []int64{0, 0, 0, 0}, Count: []int64{4, 4, 2, 2}, Stride: []int64{1, 1, 2, 2}}
+	buf := make([]byte, 64*8)
+	require.NoError(t, d.WriteRegion(buf, mem, r))
+	for name, f := range map[string]func() error{
+		"ReadRegion":  func() error { return d.ReadRegion(buf, mem, r) },
+		"WriteRegion": func() error { return d.WriteRegion(buf, mem, r) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			if err := f(); err != nil {
+				t.Fatal(err)
+			}
+		}), name)
+	}
+}
