@@ -24,6 +24,7 @@ var documents = map[string]any{
 	schemaVersion:          versionDoc{},
 	"library":              libraryDoc{},
 	"filter":               hdf5Ability{},
+	"build":                buildDoc{},
 	schemaProgress:         progressDoc{},
 }
 

@@ -27,6 +27,15 @@ type versionDoc struct {
 	Tags      []string      `json:"tags"`
 	Libraries []libraryDoc  `json:"libraries"`
 	Filters   []hdf5Ability `json:"hdf5_filters"`
+	Build     *buildDoc     `json:"build"`
+}
+
+// buildDoc says how the vendored libraries were made.
+type buildDoc struct {
+	Recipe   string `json:"recipe"`
+	Compiler string `json:"compiler"`
+	Flags    string `json:"flags"`
+	Sources  string `json:"sources"`
 }
 
 // libraryDoc is one linked C library.
@@ -131,6 +140,9 @@ func (d *versionDoc) addLibraries() error {
 		}
 		d.Filters = append(d.Filters, hdf5Ability{ID: f.id, Name: f.name, Decode: can.Decode, Encode: can.Encode})
 	}
+	if b, ok := cblosc.BuildInfo(); ok {
+		d.Build = &buildDoc{Recipe: b.Recipe, Compiler: b.Compiler, Flags: b.Flags, Sources: b.Sources}
+	}
 	return nil
 }
 
@@ -151,6 +163,12 @@ func (d *versionDoc) table() *table {
 	}
 	for _, f := range d.Filters {
 		t.add("  "+f.Name, f.ability())
+	}
+	if b := d.Build; b != nil {
+		t.add("built by", b.Compiler)
+		t.add("  flags", b.Flags)
+		t.add("  sources", b.Sources)
+		t.add("  recipe", b.Recipe)
 	}
 	return t
 }

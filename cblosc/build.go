@@ -1,0 +1,32 @@
+// How the vendored C libraries were made, all of them, HDF5's archive included.
+
+package cblosc
+
+// #include "shim.h"
+// #ifdef HYPERSLAB_STAMP
+// enum { goblosc2_vendored = 1 };
+// #else
+// enum { goblosc2_vendored = 0 };
+// #define HYPERSLAB_RECIPE ""
+// #define HYPERSLAB_COMPILER ""
+// #define HYPERSLAB_CFLAGS ""
+// #define HYPERSLAB_VERSIONS ""
+// #endif
+import "C"
+
+// Build says how `make deps` made the C libraries of this module.
+type Build struct {
+	Recipe   string // sha256 of the pins, the scripts, the flags and the compiler
+	Compiler string // as it calls itself
+	Flags    string // of the C compiler
+	Sources  string // pinned releases: "c-blosc2 2.17.1, hdf5 1.14.5, …"
+}
+
+// BuildInfo returns how the linked C libraries were made; ok is false where they
+// are the system's (-tags system_libs), of which that is not known.
+func BuildInfo() (b Build, ok bool) {
+	return Build{
+		Recipe: C.HYPERSLAB_RECIPE, Compiler: C.HYPERSLAB_COMPILER,
+		Flags: C.HYPERSLAB_CFLAGS, Sources: C.HYPERSLAB_VERSIONS,
+	}, C.goblosc2_vendored != 0
+}
