@@ -13,13 +13,11 @@ TARGETS   ?= demo test
 build_dir := $(CURDIR)/third_party/build
 cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
 
-# What `make peers` and `make vendor` made, for the tests that can use it.
-ifneq ($(wildcard .venv/bin/python),)
-export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
-endif
-ifneq ($(wildcard third_party/src),)
+# The libraries' own test files come with `make vendor`; the Python peers only with `make peers`.
 export HYPERSLAB_BLOSC2_SRC ?= $(CURDIR)/third_party/src/c-blosc2
 export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5
+ifneq ($(wildcard .venv/bin/python),)
+export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
 endif
 
 .PHONY: help
@@ -43,21 +41,21 @@ demo: build ## convert real measurements there and back, and prove the result
 	@scripts/demo.sh
 
 .PHONY: test
-test: deps modules ## go vet and every test
+test: deps vendor modules ## go vet and every test
 	$(GO) vet ./...
 	$(GO) test ./...
 
 .PHONY: race
-race: deps modules ## every test with the race detector, cgo's pointer checks and leak reports
+race: deps vendor modules ## every test with the race detector, cgo's pointer checks and leak reports
 	GOEXPERIMENT=cgocheck2 $(GO) test -race -tags invariants ./...
 
 .PHONY: gonum
-gonum: deps modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
+gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
 	CGO_CFLAGS="-O2 -g -I$(build_dir)/include" CGO_LDFLAGS="-L$(build_dir)/lib/gonum -L$(build_dir)/lib -lpthread -ldl -lm" \
 		$(GO) test -tags gonum ./h5/...
 
 .PHONY: system
-system: modules ## the tests with the system's own libraries (-tags system_libs)
+system: vendor modules ## the tests with the system's own libraries (-tags system_libs)
 	@scripts/system.sh
 
 .PHONY: purego
@@ -97,7 +95,7 @@ dist: ## dist/hyperslab-<version>.tar.gz, a source archive that builds with no n
 	@scripts/dist.sh
 
 .PHONY: deps-test
-deps-test: deps modules ## provoke the failures of make deps, and look at what it built
+deps-test: deps vendor modules ## provoke the failures of make deps, and look at what it built
 	@scripts/test-deps.sh
 
 .PHONY: dist-test

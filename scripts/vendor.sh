@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # vendor.sh
 # Unpacks the verified sources of every pinned library under third_party/src/<library>, to read and to
-# debug with; the build does not use that folder.
+# debug with, and for the tests that read the libraries' own test files; the build does not use that
+# folder. A second run with the same VERSIONS does nothing.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -13,10 +14,13 @@ need tar:tar xz:xz-utils ar:binutils
 arch=$(pin_arch)
 cache=${DEPS_CACHE:-$root/third_party/cache}
 src=$root/third_party/src
+want="$(sha256sum <"$root/third_party/VERSIONS") $arch"
+[[ $(cat "$src/.versions" 2>/dev/null) != "$want" ]] || exit 0
 "$here/deps/fetch.sh" "$cache" "$arch"
 rm -rf "$src.new"
 trap 'rm -rf "$src.new"' EXIT
 "$here/deps/unpack.sh" "$cache" "$src.new" "$arch"
+printf '%s\n' "$want" >"$src.new/.versions"
 rm -rf "$src"
 mv -T "$src.new" "$src"
 say "unpacked: $src"
