@@ -1,0 +1,43 @@
+// Package frameio is the fast path over Blosc2 frames: reads by any number of
+// goroutines on one open file, without a lock. It has no C of its own; contexts
+// come from package cblosc, formats from the packages under format.
+//
+// # What
+//
+// The library reads a frame through one handle, one call at a time, and opens the
+// file anew for each chunk. [Open] reads header, index and trailer once; then a
+// chunk costs one read of the file and one call of a context, straight into the
+// caller's memory ([Frame.Decompress], [Frame.ReadAll], [Frame.Items]). [OpenArray]
+// does the same for regions of b2nd and Caterva arrays ([Array.ReadRegion]): the
+// chunks of a region are shared out to workers, only the blocks that it touches
+// are decoded where that pays, and their elements are put in place in Go.
+//
+// The library is the oracle: what is read here is what package cblosc reads, bit
+// for bit, but for two things. Values that a chunk calls uninitialized are zeros
+// here. Regions and items of data behind the filter Delta are right here, while
+// the library returns wrong ones (TestDeltaRegions, TestDeltaItems).
+//
+// # Memory
+//
+// A Frame keeps its index, 12 bytes for each chunk, and for each goroutine that
+// ever read at the same time a context, the longest compressed chunk it met, and,
+// if it met a chunk that could not be decoded in place, the values of one chunk or
+// block. Close frees the contexts; without it the garbage collector does.
+//
+// # Concurrency
+//
+// All methods of a Frame and an Array may be called at the same time, Close
+// included. Workers are goroutines of the call and are gone when it returns.
+//
+// # Errors
+//
+// Everything that fails returns an *Error with the operation, the path and the
+// chunk. It wraps the sentinels of package cblosc (ErrFormat, ErrSize, ErrRegion,
+// ErrClosed), those of package format for bytes that are wrong, fs.ErrNotExist, or
+// errors.ErrUnsupported. Frames and chunks are checked in Go before a context of
+// the library sees them.
+//
+// # C version
+//
+// That of package cblosc; its notes on environment variables hold here too.
+package frameio

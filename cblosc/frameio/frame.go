@@ -1,0 +1,223 @@
+// An open frame: what is known of it before any chunk is read.
+
+package frameio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Frame is a frame open for reading. All its methods are safe for any number of
+// goroutines at once, and no read waits for another.
+//
+// It sees the frame as it was when it was opened. Chunks that another program
+// appends meanwhile are not seen and do no harm; chunks that it replaces in place
+// may be read half old and half new, which is found only if they do not decode.
+type Frame struct {
+	path    string
+	head    *cframe.Frame
+	offsets []cframe.Offset
+	room    []int32 // of each stored chunk in a contiguous frame: bytes up to the next one
+	src     source
+	stock   stock
+}
+
+// Open opens a contiguous frame (a file) or a sparse one (a directory). Header,
+// metalayers, index and trailer are read and checked; each chunk is checked when
+// it is read.
+//
+// It returns fs.ErrNotExist; cblosc.ErrFormat, with format.ErrMagic,
+// format.ErrTruncated, format.ErrCorrupt or format.ErrLimit; or
+// errors.ErrUnsupported for chunks of variable length (C-Blosc2 3.0 and later) and
+// for codecs and filters that are not linked.
+func Open(path string) (*Frame, error) {
+	const op = "open"
+	path = filepath.Clean(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, &Error{op, path, -1, err}
+	}
+	open := openFile
+	if info.IsDir() {
+		open = openDir
+	}
+	head, src, err := open(path)
+	if err != nil {
+		return nil, &Error{op, path, -1, invalid(err)}
+	}
+	f, err := newFrame(path, head, src)
+	if err != nil {
+		return nil, &Error{op, path, -1, errors.Join(err, src.Close())}
+	}
+	return f, nil
+}
+
+// OpenReaderAt opens the contiguous frame at the beginning of r, which holds size
+// bytes; bytes behind the frame are no matter. r is used by all readers at once
+// and is not closed. The errors are those of Open, and what r returns.
+func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
+	const op = "open"
+	head, err := cframe.Read(r, size)
+	if err != nil {
+		return nil, &Error{op, "", -1, invalid(err)}
+	}
+	f, err := newFrame("", head, &fileSource{r, int64(head.HeaderSize), nil})
+	if err != nil {
+		return nil, &Error{op, "", -1, err}
+	}
+	return f, nil
+}
+
+// newFrame checks what was read and decodes the index.
+func newFrame(path string, head *cframe.Frame, src source) (*Frame, error) {
+	if err := head.Check(); err != nil {
+		return nil, invalid(err)
+	}
+	if head.VariableChunks() || head.VLBlocks() {
+		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, head.Version())
+	}
+	f := &Frame{path: path, head: head, src: src}
+	var err error
+	f.offsets, err = head.Offsets(func(dst, b []byte) error {
+		return f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
+	})
+	if err == nil {
+		err = f.measure()
+	}
+	if err != nil {
+		return nil, errors.Join(invalid(err), f.stock.close())
+	}
+	return f, nil
+}
+
+// measure checks the index and finds out how much room each chunk has: up to the
+// next one, or to the index. A chunk is then got by one read.
+func (f *Frame) measure() error {
+	contiguous := f.head.Type() == cframe.Contiguous
+	ascending, last := true, cframe.Offset(-1)
+	for i, o := range f.offsets {
+		if err := o.Check(); err != nil {
+			return fmt.Errorf("chunk %d: %w", i, err)
+		}
+		if o.IsSpecial() {
+			continue
+		}
+		most := int64(math.MaxUint32) // a file's number
+		if contiguous {
+			most = f.head.CBytes - chunk.MinHeaderSize
+		}
+		if int64(o) > most {
+			return fmt.Errorf("chunk %d: %w", i, corrupt("offset", 0, o, fmt.Sprintf("0 to %d", most)))
+		}
+		ascending = ascending && o > last
+		last = o
+	}
+	if !contiguous {
+		return nil
+	}
+	sorted := f.offsets
+	if !ascending {
+		sorted = slices.Clone(f.offsets)
+		slices.Sort(sorted)
+	}
+	f.room = make([]int32, len(f.offsets))
+	room := func(at int64, end int64) int32 { return int32(min(end-at, math.MaxInt32)) }
+	if ascending {
+		end := f.head.CBytes
+		for i, o := range slices.Backward(f.offsets) {
+			if !o.IsSpecial() {
+				f.room[i] = room(int64(o), end)
+				end = int64(o)
+			}
+		}
+		return nil
+	}
+	for i, o := range f.offsets {
+		if o.IsSpecial() {
+			continue
+		}
+		end := f.head.CBytes
+		if k, _ := slices.BinarySearch(sorted, o+1); k < len(sorted) {
+			end = int64(sorted[k])
+		}
+		f.room[i] = room(int64(o), end)
+	}
+	return nil
+}
+
+// Close closes the file and frees the contexts. Reads that are under way finish, or
+// return ErrClosed; what starts later, a second Close too, returns ErrClosed.
+func (f *Frame) Close() error {
+	err := f.stock.close()
+	if err == nil {
+		err = f.src.Close()
+	}
+	if err != nil {
+		return &Error{"close", f.path, -1, err}
+	}
+	return nil
+}
+
+// Path returns the file or directory, "" for OpenReaderAt.
+func (f *Frame) Path() string { return f.path }
+
+// Header returns the header as it is stored, fixed metalayers included. The caller
+// must not change what its slices hold.
+func (f *Frame) Header() cframe.Header { return f.head.Header }
+
+// NumChunks returns the number of chunks.
+func (f *Frame) NumChunks() int64 { return int64(len(f.offsets)) }
+
+// NBytes returns the bytes of the values of all chunks.
+func (f *Frame) NBytes() int64 { return f.head.NBytes }
+
+// TypeSize returns the bytes of an element.
+func (f *Frame) TypeSize() int { return int(f.head.TypeSize) }
+
+// ChunkSize returns the bytes of the values of each chunk but the last, 0 if there
+// is no chunk.
+func (f *Frame) ChunkSize() int { return max(0, int(f.head.ChunkSize)) }
+
+// chunkLen returns the bytes of the values of chunk i, which exists.
+func (f *Frame) chunkLen(i int64) int {
+	size := int64(f.head.ChunkSize)
+	return int(min(size, f.head.NBytes-i*size))
+}
+
+// VLMetalayer returns the content of a variable-length metalayer, decompressed. It
+// returns cblosc.ErrNotFound, cblosc.ErrFormat or cblosc.ErrClosed.
+func (f *Frame) VLMetalayer(name string) ([]byte, error) {
+	const op = "read metalayer"
+	b, ok := f.head.Trailer.VLMetalayer(name)
+	if !ok {
+		return nil, &Error{op, f.path, -1, fmt.Errorf("%w: %q", cblosc.ErrNotFound, name)}
+	}
+	h, err := chunk.ParseHeader(b) // checked when the frame was opened
+	var dst []byte
+	if err == nil {
+		dst = make([]byte, h.NBytes)
+		err = f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
+	}
+	if err != nil {
+		return nil, &Error{op, f.path, -1, fmt.Errorf("%q: %w", name, invalid(err))}
+	}
+	return dst, nil
+}
+
+// VLMetalayers returns the names of the variable-length metalayers, as stored.
+func (f *Frame) VLMetalayers() []string {
+	names := make([]string, len(f.head.Trailer.VLMetalayers))
+	for i, m := range f.head.Trailer.VLMetalayers {
+		names[i] = m.Name
+	}
+	return names
+}

@@ -1,0 +1,378 @@
+// Reading chunks and parts of chunks, each with one read of the file and one
+// context, straight into the caller's memory.
+
+package frameio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Chunk returns the compressed bytes of chunk i, as they are stored, in the memory
+// of dst if that suffices. A chunk that is special and nowhere comes back as the
+// library would make it.
+//
+// It returns cblosc.ErrRegion, cblosc.ErrFormat for a chunk that the frame cannot
+// hold, fs.ErrNotExist if its file is gone, or cblosc.ErrClosed.
+func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
+	const op = "read chunk"
+	var v values
+	err := f.index(i)
+	if err == nil {
+		err = f.stock.with(func(w *worker) error {
+			own := w.raw
+			w.raw = dst[:0]
+			err := f.load(w, &v, i)
+			dst, w.raw = w.raw, own
+			return err
+		})
+	}
+	if err == nil && v.raw == nil {
+		v.raw, err = f.specialChunk(i, v.n)
+		v.raw = append(dst[:0], v.raw...)
+	}
+	if err != nil {
+		return nil, &Error{op, f.path, i, err}
+	}
+	return v.raw, nil
+}
+
+// specialChunk makes the chunk that a special offset stands for.
+func (f *Frame) specialChunk(i int64, n int) ([]byte, error) {
+	p := cblosc.DefaultCParams()
+	p.TypeSize, p.BlockSize = f.TypeSize(), int(f.head.BlockSize)
+	return cblosc.SpecialChunk(p, cblosc.Special(f.offsets[i].Special()), n, nil)
+}
+
+// Decompress decompresses chunk i into dst and returns the bytes of its values;
+// dst may be longer. Values that the chunk calls uninitialized come out as zeros.
+//
+// It returns cblosc.ErrRegion, cblosc.ErrSize if dst is shorter than the values,
+// cblosc.ErrFormat if the stored chunk is not valid or is cut short,
+// errors.ErrUnsupported for one that the library cannot or must not read,
+// fs.ErrNotExist if its file is gone, or cblosc.ErrClosed.
+func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
+	const op = "decompress chunk"
+	err := f.index(i)
+	if err != nil {
+		return 0, &Error{op, f.path, i, err}
+	}
+	n := f.chunkLen(i)
+	if len(dst) < n {
+		return 0, &Error{op, f.path, i, fmt.Errorf("%w: %d bytes, the chunk holds %d", cblosc.ErrSize, len(dst), n)}
+	}
+	w, err := f.stock.take()
+	if err == nil {
+		err = f.readRange(w, dst[:n], i, 0)
+		if perr := f.stock.put(w); err == nil {
+			err = perr
+		}
+	}
+	if err != nil {
+		return 0, &Error{op, f.path, i, err}
+	}
+	return n, nil
+}
+
+// Items decompresses items start to start+n of chunk i into dst, TypeSize bytes
+// each, and returns their bytes. Only the blocks that hold them are decoded where
+// the chunk allows it.
+//
+// It returns cblosc.ErrRegion if the chunk has fewer items, cblosc.ErrSize if
+// len(dst) is not n*TypeSize, and the errors of Decompress.
+func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
+	const op = "read items"
+	err := f.index(i)
+	if err != nil {
+		return 0, &Error{op, f.path, i, err}
+	}
+	size := f.TypeSize()
+	total := f.chunkLen(i) / size
+	switch {
+	case start < 0 || n < 0 || start > total || n > total-start:
+		err = fmt.Errorf("%w: %d items from %d on, of %d", cblosc.ErrRegion, n, start, total)
+	case len(dst) != n*size:
+		err = fmt.Errorf("%w: %d bytes, %d items have %d", cblosc.ErrSize, len(dst), n, n*size)
+	default:
+		err = f.stock.with(func(w *worker) error { return f.readRange(w, dst, i, start*size) })
+	}
+	if err != nil {
+		return 0, &Error{op, f.path, i, err}
+	}
+	return len(dst), nil
+}
+
+// ReadAt reads the values of all chunks as one sequence of bytes, as io.ReaderAt
+// wants it: fewer than len(p) bytes come with an error, io.EOF at the end.
+func (f *Frame) ReadAt(p []byte, off int64) (int, error) {
+	const op = "read"
+	if off < 0 {
+		return 0, &Error{op, f.path, -1, fmt.Errorf("%w: offset %d", cblosc.ErrRegion, off)}
+	}
+	n, i := 0, int64(-1)
+	err := f.stock.with(func(w *worker) error {
+		for n < len(p) && off < f.head.NBytes {
+			i = off / int64(f.head.ChunkSize)
+			from := int(off % int64(f.head.ChunkSize))
+			part := p[n:min(len(p), n+f.chunkLen(i)-from)]
+			if err := f.readRange(w, part, i, from); err != nil {
+				return err
+			}
+			n += len(part)
+			off += int64(len(part))
+		}
+		return nil
+	})
+	if err != nil {
+		return n, &Error{op, f.path, i, err}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// ReadAll decompresses all chunks into dst on that many workers, 0 for GOMAXPROCS.
+// len(dst) must be NBytes.
+//
+// It stops at the first error, after which the content of dst is not defined, and
+// before a chunk when ctx ends. The errors are those of Decompress, and ctx.Err.
+func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
+	const op = "read all"
+	if int64(len(dst)) != f.head.NBytes {
+		return &Error{op, f.path, -1, fmt.Errorf("%w: %d bytes, the frame holds %d", cblosc.ErrSize, len(dst), f.head.NBytes)}
+	}
+	err := f.stock.each(ctx, f.NumChunks(), workers, func(w *worker, i int64) error {
+		at := i * int64(f.head.ChunkSize)
+		if err := f.readRange(w, dst[at:at+int64(f.chunkLen(i))], i, 0); err != nil {
+			return &Error{op, f.path, i, err}
+		}
+		return nil
+	})
+	return f.wrap(op, err)
+}
+
+// wrap makes an *Error of what is none yet.
+func (f *Frame) wrap(op string, err error) error {
+	if err == nil || errors.As(err, new(*Error)) {
+		return err
+	}
+	return &Error{op, f.path, -1, err}
+}
+
+// index says whether chunk i exists.
+func (f *Frame) index(i int64) error {
+	if i < 0 || i >= f.NumChunks() {
+		return fmt.Errorf("%w: chunk %d of %d", cblosc.ErrRegion, i, f.NumChunks())
+	}
+	return nil
+}
+
+// values is one chunk between file and decoder.
+type values struct {
+	n     int          // bytes of the values
+	raw   []byte       // the chunk; nil if it is special and nowhere
+	h     chunk.Header // its header; zero without raw
+	same  bool         // the values are value over and over
+	value []byte       // nil for zeros
+}
+
+// The NaN that the library writes.
+var (
+	nan32 = []byte{0, 0, 0xC0, 0x7F}
+	nan64 = []byte{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}
+)
+
+// load reads chunk i, which exists, into w and checks what can be checked without
+// decoding it. v stays valid until w reads again.
+func (f *Frame) load(w *worker, v *values, i int64) error {
+	*v = values{n: f.chunkLen(i)}
+	o := f.offsets[i]
+	if o.IsSpecial() {
+		return v.setSpecial(o.Special(), f.TypeSize(), nil)
+	}
+	most := v.n + chunk.ExtendedHeaderSize // enough unless the writer was careless
+	if f.room != nil {
+		most = min(most, int(f.room[i]))
+	}
+	w.raw = grown(w.raw, most)
+	n, err := f.src.read(w.raw, o, 0)
+	if err != nil {
+		return closedFile(err)
+	}
+	w.raw = w.raw[:n]
+	h, err := chunk.ParseHeader(w.raw)
+	if err != nil {
+		return invalid(err)
+	}
+	if err := f.fits(i, v.n, h); err != nil {
+		return err
+	}
+	if size := int(h.CBytes); size > n {
+		if n < most {
+			return truncated(n, size)
+		}
+		if err := f.loadRest(w, o, size); err != nil {
+			return err
+		}
+	}
+	v.h, v.raw = h, w.raw[:h.CBytes]
+	if h.Special != chunk.NotSpecial {
+		return v.setSpecial(h.Special, int(h.TypeSize), v.raw)
+	}
+	return nil
+}
+
+// fits says whether the stored chunk i is what the frame expects there: the
+// conditions under which the library reads it too.
+func (f *Frame) fits(i int64, n int, h chunk.Header) error {
+	switch {
+	case !h.Extended:
+		return corrupt("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")
+	case int(h.NBytes) != n:
+		return corrupt("nbytes", 4, h.NBytes, n)
+	case f.room != nil && h.CBytes > f.room[i]:
+		return corrupt("cbytes", 12, h.CBytes, fmt.Sprintf("at most %d, up to the next chunk", f.room[i]))
+	}
+	if err := h.Check(); err != nil {
+		return invalid(err)
+	}
+	switch {
+	case h.VLBlocks():
+		return fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
+	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
+		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
+	case h.Special == chunk.RepeatedValue && h.ItemSize() != f.TypeSize():
+		return corrupt("cbytes", 12, h.CBytes, fmt.Sprintf("%d, the header and one element", chunk.ExtendedHeaderSize+f.TypeSize()))
+	}
+	return nil
+}
+
+// loadRest reads a chunk of size bytes again that is longer than its values and a
+// header, which no library writes. Its last byte must be there before memory is
+// taken for it.
+func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
+	var last [1]byte
+	n, err := f.src.read(last[:], o, int64(size)-1)
+	if err == nil && n == 1 {
+		w.raw = grown(w.raw, size)
+		n, err = f.src.read(w.raw, o, 0)
+		if err == nil && n == size {
+			return nil
+		}
+	}
+	if err != nil {
+		return closedFile(err)
+	}
+	return truncated(n, size)
+}
+
+// setSpecial notes what all values are, elements of size bytes.
+func (v *values) setSpecial(s chunk.Special, size int, raw []byte) error {
+	v.same = true
+	switch s {
+	case chunk.RepeatedValue:
+		v.value = raw[chunk.ExtendedHeaderSize:]
+	case chunk.NaNs:
+		switch size {
+		case len(nan32):
+			v.value = nan32
+		case len(nan64):
+			v.value = nan64
+		default:
+			return corrupt("special value", 0, fmt.Sprintf("NaNs of %d bytes", size), "4 or 8")
+		}
+	}
+	return nil
+}
+
+// repeat fills dst with value over and over, beginning at byte phase of value; nil
+// stands for zeros.
+func repeat(dst, value []byte, phase int) {
+	if len(value) == 0 {
+		clear(dst)
+		return
+	}
+	n := copy(dst, value[phase%len(value):])
+	n += copy(dst[n:], value[:phase%len(value)])
+	for n < len(dst) {
+		n += copy(dst[n:], dst[:n])
+	}
+}
+
+// readRange decodes the bytes of chunk i from byte from on into dst; both ends are
+// inside the chunk.
+func (f *Frame) readRange(w *worker, dst []byte, i int64, from int) error {
+	var v values
+	if err := f.load(w, &v, i); err != nil {
+		return err
+	}
+	return v.decode(w, dst, from)
+}
+
+// decode writes the values from byte from on to dst.
+func (v *values) decode(w *worker, dst []byte, from int) error {
+	switch {
+	case len(dst) == 0:
+		return nil
+	case v.same:
+		repeat(dst, v.value, from)
+		return nil
+	case v.h.Stored():
+		copy(dst, v.raw[v.h.Size()+from:])
+		return nil
+	case len(dst) == v.n:
+		return v.all(w, dst)
+	case v.partial() && v.pays(from, len(dst)) && from%int(v.h.TypeSize) == 0 && len(dst)%int(v.h.TypeSize) == 0:
+		return v.items(w, dst, from)
+	}
+	w.data = grown(w.data, v.n)
+	if err := v.all(w, w.data); err != nil {
+		return err
+	}
+	copy(dst, w.data[from:])
+	return nil
+}
+
+// all decodes the whole chunk.
+func (v *values) all(w *worker, dst []byte) error {
+	n, err := w.d.Decompress(dst, v.raw)
+	if err == nil && n != v.n {
+		err = corrupt("nbytes", 4, n, v.n)
+	}
+	return invalid(err)
+}
+
+// items decodes whole elements, as the chunk's header counts them.
+func (v *values) items(w *worker, dst []byte, from int) error {
+	size := int(v.h.TypeSize)
+	n, err := w.d.Items(dst, v.raw, from/size, len(dst)/size)
+	if err == nil && n != len(dst) {
+		err = corrupt("values", 0, n, len(dst))
+	}
+	return invalid(err)
+}
+
+// partial reports whether blocks can be decoded alone. Delta refers to the first
+// block, and the library's reader of single items takes each block for the first
+// (TestDeltaItems); dictionaries are only set up for whole chunks.
+func (v *values) partial() bool {
+	if v.same || v.h.Blosc2Flags&chunk.Flag2Dict != 0 {
+		return false
+	}
+	return !slices.Contains(v.h.Filters[:], chunk.Delta)
+}
+
+// pays reports whether the blocks that hold n bytes from byte from on are at most
+// half of the chunk.
+func (v *values) pays(from, n int) bool {
+	b := int(v.h.BlockLen())
+	return ((from+n-1)/b-from/b+1)*b <= v.n/2
+}

@@ -1,0 +1,114 @@
+// Where the bytes are: one file, or a directory with one file a chunk.
+
+package frameio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
+)
+
+// source reads stored chunks. One read gets a chunk; a second one is only needed
+// if the chunk is longer than its values and a header.
+type source interface {
+	// read fills p with bytes of the chunk at o, beginning at byte from, and returns
+	// how many there are. Fewer than len(p) are no error.
+	read(p []byte, o cframe.Offset, from int64) (int, error)
+	io.Closer
+}
+
+// fileSource is a contiguous frame. Reads of one open file at given offsets need
+// no lock.
+type fileSource struct {
+	r    io.ReaderAt
+	base int64     // where offset 0 is: the end of the header
+	own  io.Closer // nil if r is the caller's
+}
+
+func (s *fileSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
+	return tail(s.r.ReadAt(p, s.base+int64(o)+from))
+}
+
+func (s *fileSource) Close() error {
+	if s.own == nil {
+		return nil
+	}
+	return s.own.Close()
+}
+
+// dirSource is a sparse frame. Files are opened for each read, inside the
+// directory only: a link in it that leads out is refused.
+type dirSource struct{ root *os.Root }
+
+func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (n int, err error) {
+	// Without O_NONBLOCK a named pipe in the place of a chunk would block for ever.
+	f, err := s.root.OpenFile(cframe.ChunkFile(o), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return 0, err
+	}
+	n, err = tail(f.ReadAt(p, from))
+	return n, errors.Join(err, f.Close())
+}
+
+func (s *dirSource) Close() error { return s.root.Close() }
+
+// tail makes the end of the file no error.
+func tail(n int, err error) (int, error) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return n, err
+}
+
+// openFile opens a contiguous frame.
+func openFile(path string) (f *cframe.Frame, s source, err error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%w: not a regular file", cblosc.ErrFormat)
+	}
+	if f, err = cframe.Read(file, info.Size()); err != nil {
+		return nil, nil, err
+	}
+	return f, &fileSource{file, int64(f.HeaderSize), file}, nil
+}
+
+// openDir opens a sparse frame.
+func openDir(path string) (f *cframe.Frame, s source, err error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err = cframe.ReadDir(root.FS())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: a directory without %s", cblosc.ErrFormat, cframe.IndexFile)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, root.Close())
+	}
+	return f, &dirSource{root}, nil
+}
+
+// truncated says that a chunk ends before it should.
+func truncated(got, want int) error {
+	return invalid(&format.Error{Format: "blosc chunk", What: "length", Got: strconv.Itoa(got) + " bytes", Want: strconv.Itoa(want), Err: format.ErrTruncated})
+}
