@@ -23,6 +23,7 @@ func TestReadmeProgramRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(program), 0o600))
 	run := exec.Command("go", "run", file)
 	run.Dir = root
+	run.Env = append(os.Environ(), "CGO_ENABLED=1") // it binds C, however this test was built
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
