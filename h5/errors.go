@@ -248,7 +248,18 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	case C.GOH5_ESHORT:
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
 	}
+	if e.Err == nil && throughNoGroup(e.Stack) {
+		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
+	}
 	return e
+}
+
+// throughNoGroup reports a stack that ends in looking for a member of an object
+// that is not a group. The library asks such an object for the symbol table of an
+// old group, the last form it tries, and only says that a message is missing.
+func throughNoGroup(stack []Frame) bool {
+	n := len(stack)
+	return n >= 3 && stack[n-1].Major == "H5E_OHDR" && stack[n-1].Minor == "H5E_NOTFOUND" && stack[n-3].Func == "H5G__stab_lookup"
 }
 
 // filterName copies without C.GoString, which would move every error to the heap.

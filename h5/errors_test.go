@@ -97,6 +97,22 @@ func TestMissingFile(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
+func TestPathThroughADatasetDoesNotExist(t *testing.T) {
+	for _, low := range []h5.LibVer{h5.Earliest, h5.LatestFormat} {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		writeSample(t, path, low)
+		f, err := h5.Open(path, h5.ReadOnly)
+		require.NoError(t, err)
+		_, err = f.Root().Kind("g/d/inside")
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.ErrorContains(t, err, "/g/d/inside: does not exist: the path leads through an object that is not a group")
+		_, err = f.Root().OpenDataset("g/d/inside")
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		require.NoError(t, f.Close())
+	}
+}
+
 func TestForbiddenFile(t *testing.T) {
 	if os.Geteuid() == 0 {
 		// root may read everything, but nobody may write to a directory as a file
