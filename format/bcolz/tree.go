@@ -1,0 +1,389 @@
+// Whole trees: a carray with its chunk files, a ctable with its columns.
+
+package bcolz
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Limits bound what a tree may ask for.
+type Limits struct {
+	Metadata int64 // bytes of one metadata file
+	Chunk    int64 // bytes of the rows of one full chunk
+}
+
+// DefaultLimits returns 16 MiB of metadata a file, and the largest chunk that
+// C-Blosc2 decompresses, 2 GiB less 33 bytes.
+func DefaultLimits() Limits { return Limits{Metadata: 16 << 20, Chunk: chunk.MaxNBytes} }
+
+// Kind says what a directory is.
+type Kind int
+
+// The kinds.
+const (
+	NotATree Kind = iota
+	ArrayTree
+	TableTree
+)
+
+// Detect looks whether the directory dir of fsys is a ctable, which has
+// __rootdirs__, or a carray, which has meta/storage. It looks at names only. The
+// error is of the fs.FS.
+func Detect(fsys fs.FS, dir string) (Kind, error) {
+	for _, t := range []struct {
+		file string
+		kind Kind
+	}{{RootDirsFile, TableTree}, {StorageFile, ArrayTree}} {
+		info, err := fs.Stat(fsys, path.Join(dir, t.file))
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			return t.kind, nil
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return NotATree, err
+		}
+	}
+	return NotATree, nil
+}
+
+// Array is the metadata of a carray. It does not change.
+type Array struct {
+	Sizes   Sizes
+	Storage Storage
+	Attrs   Attrs // nil if there are none, or no file of them
+
+	tree tree
+}
+
+// Table is the metadata of a ctable. It does not change.
+type Table struct {
+	Names []string // columns in their order
+	Attrs Attrs    // nil if there are none, or no file of them
+
+	tree tree
+}
+
+// tree is a directory of a file system.
+type tree struct {
+	fsys   fs.FS
+	dir    string
+	limits Limits
+}
+
+func newTree(fsys fs.FS, dir string, l *Limits) tree {
+	if l == nil {
+		d := DefaultLimits()
+		l = &d
+	}
+	return tree{fsys, dir, *l}
+}
+
+// path returns the name of a file of the tree.
+func (t tree) path(file string) string { return path.Join(t.dir, file) }
+
+// metadata reads one metadata file whole.
+func (t tree) metadata(file string) (_ []byte, err error) {
+	name := t.path(file)
+	f, err := t.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, t.limits.Metadata+1))
+	if err == nil && int64(len(b)) > t.limits.Metadata {
+		err = bad(name, "file", 0, "more than the limit", strconv.FormatInt(t.limits.Metadata, 10)+" bytes", format.ErrLimit)
+	}
+	return b, err
+}
+
+// attrs reads __attrs__, which may be missing.
+func (t tree) attrs() (Attrs, error) {
+	b, err := t.metadata(AttrsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseAttrs(t.path(AttrsFile), b)
+}
+
+// ReadArray reads the metadata of the carray in the directory dir of fsys, "."
+// for its root. nil limits are DefaultLimits. No chunk file is looked at.
+//
+// The error is a *format.Error: what the Parse functions find, or
+// format.ErrLimit for full chunks above the limit. Or it is one of the fs.FS; a
+// missing file is fs.ErrNotExist.
+func ReadArray(fsys fs.FS, dir string, l *Limits) (*Array, error) {
+	a := &Array{tree: newTree(fsys, dir, l)}
+	b, err := a.tree.metadata(StorageFile)
+	if err != nil {
+		return nil, err
+	}
+	if a.Storage, err = parseStorage(a.tree.path(StorageFile), b); err != nil {
+		return nil, err
+	}
+	if b, err = a.tree.metadata(SizesFile); err != nil {
+		return nil, err
+	}
+	if a.Sizes, err = parseSizes(a.tree.path(SizesFile), b); err != nil {
+		return nil, err
+	}
+	if err := a.checkSizes(); err != nil {
+		return nil, err
+	}
+	if a.Attrs, err = a.tree.attrs(); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// checkSizes reports a shape that no bytes can hold, or chunks above the limit.
+func (a *Array) checkSizes() error {
+	itoa := func(n int64) string { return strconv.FormatInt(n, 10) }
+	row := a.Storage.DType.Size
+	for _, n := range a.Sizes.Shape[1:] {
+		if row > 0 && n > math.MaxInt64/row {
+			return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "rows of fewer than 2^63 bytes", format.ErrLimit)
+		}
+		row *= n
+	}
+	if row > 0 && a.Storage.ChunkLen > a.tree.limits.Chunk/row {
+		return bad(a.tree.path(StorageFile), "chunklen", 0,
+			fmt.Sprintf("%d rows of %d bytes", a.Storage.ChunkLen, row), "at most "+itoa(a.tree.limits.Chunk)+" bytes", format.ErrLimit)
+	}
+	if row > 0 && a.Rows() > math.MaxInt64/row {
+		return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "fewer than 2^63 bytes", format.ErrLimit)
+	}
+	return nil
+}
+
+// Rows is the length of the array along its first axis.
+func (a *Array) Rows() int64 { return a.Sizes.Shape[0] }
+
+// RowBytes is the bytes of one row. It is -1 for objects and structured types,
+// whose size the files do not say.
+func (a *Array) RowBytes() int64 {
+	n := a.Storage.DType.Size
+	if n == 0 {
+		return -1
+	}
+	for _, m := range a.Sizes.Shape[1:] {
+		n *= m
+	}
+	return n
+}
+
+// NumFiles is the number of chunk files that belong to the array. There may be
+// more in the directory, left over from when it was longer. An object is a file
+// of its own.
+func (a *Array) NumFiles() int64 {
+	if a.Storage.DType.Kind == 'O' {
+		return a.Rows()
+	}
+	n := a.Rows() / a.Storage.ChunkLen
+	if a.Rows()%a.Storage.ChunkLen > 0 {
+		n++
+	}
+	return n
+}
+
+// FileName returns the name of the i-th chunk file from the root of the tree:
+// "data/__0.blp". The last file is the leftover unless the chunk is full.
+func (a *Array) FileName(i int64) string {
+	return DataDir + "/__" + strconv.FormatInt(i, 10) + ".blp"
+}
+
+// FileBytes is the bytes that the rows of the i-th chunk file take decompressed;
+// -1 where RowBytes is.
+func (a *Array) FileBytes(i int64) int64 {
+	row := a.RowBytes()
+	if row < 0 {
+		return -1
+	}
+	return min(a.Rows()-i*a.Storage.ChunkLen, a.Storage.ChunkLen) * row
+}
+
+// Chunk is one Blosc chunk of a chunk file.
+type Chunk struct {
+	Header chunk.Header
+	Data   []byte // the chunk, header included
+}
+
+// ReadChunks reads the Blosc chunks of the i-th chunk file, whose decompressed
+// bytes one after the other are the rows of the file. bcolz writes one chunk a
+// file; the format allows several, or -1, which is as many as there are. Bytes
+// after the last are ignored, as bcolz does.
+//
+// The chunks are Blosc1: version 1 or 2, a header of 16 bytes, of which all is
+// checked that chunk.Header.Check knows. Together they hold FileBytes(i) bytes,
+// which is what bounds memory beside the length of the file. Only the last file
+// may hold more, up to a full chunk: bcolz does not look at what is behind the
+// leftover rows, and neither shall the caller.
+//
+// The error is a *format.Error with the name of the file, or one of the fs.FS. An
+// i outside NumFiles is a mistake of the caller, and a panic.
+func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
+	if i < 0 || i >= a.NumFiles() {
+		panic(fmt.Sprintf("bcolz: chunk file %d of %d", i, a.NumFiles()))
+	}
+	name := a.tree.path(a.FileName(i))
+	f, err := a.tree.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return a.readChunks(i, &file{name: name, r: f, size: info.Size()})
+}
+
+func (a *Array) readChunks(i int64, f *file) ([]Chunk, error) {
+	b, err := f.next("header", HeaderSize)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseFileHeader(f.name, b)
+	if err != nil {
+		return nil, err
+	}
+	want, most := a.FileBytes(i), a.tree.limits.Chunk
+	if want >= 0 {
+		most = want
+		if i == a.NumFiles()-1 {
+			most = a.Storage.ChunkLen * a.RowBytes()
+		}
+	}
+	var chunks []Chunk
+	var total int64
+	for n := int64(0); n != h.NumChunks && (h.NumChunks >= 0 || f.at < f.size); n++ {
+		c, err := f.chunk()
+		if err != nil {
+			return nil, err
+		}
+		if total += int64(c.Header.NBytes); total > most {
+			return nil, bad(f.name, "nbytes", f.at-int64(len(c.Data)), strconv.FormatInt(total, 10)+" bytes of rows",
+				"at most "+strconv.FormatInt(most, 10), format.ErrCorrupt)
+		}
+		chunks = append(chunks, c)
+	}
+	if total < want {
+		return nil, bad(f.name, "nbytes", HeaderSize, strconv.FormatInt(total, 10)+" bytes of rows", strconv.FormatInt(want, 10), format.ErrCorrupt)
+	}
+	return chunks, nil
+}
+
+// file is a chunk file that is read from front to back.
+type file struct {
+	name     string
+	r        io.Reader
+	size, at int64 // bytes
+}
+
+// next reads n bytes.
+func (f *file) next(what string, n int64) ([]byte, error) {
+	if n > f.size-f.at {
+		return nil, bad(f.name, what, f.at, strconv.FormatInt(f.size-f.at, 10)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
+	}
+	b := make([]byte, n)
+	k, err := io.ReadFull(f.r, b)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		// Something cut the file off since its size was asked for.
+		return nil, bad(f.name, what, f.at, strconv.Itoa(k)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
+	}
+	f.at += int64(k)
+	return b, err
+}
+
+// chunk reads one Blosc chunk.
+func (f *file) chunk() (Chunk, error) {
+	start := f.at
+	head, err := f.next("chunk header", chunk.MinHeaderSize)
+	if err != nil {
+		return Chunk{}, err
+	}
+	h, err := parseChunkHeader(head)
+	if err != nil {
+		return Chunk{}, f.locate(err, start)
+	}
+	rest, err := f.next("chunk", int64(h.CBytes)-chunk.MinHeaderSize)
+	if err != nil {
+		return Chunk{}, err
+	}
+	return Chunk{Header: h, Data: slices.Concat(head, rest)}, nil
+}
+
+// locate gives an error about a chunk the name of the file and the place in it.
+func (f *file) locate(err error, start int64) error {
+	var e *format.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	moved := *e
+	moved.Format, moved.Offset = "bcolz "+f.name, e.Offset+start
+	return &moved
+}
+
+// parseChunkHeader reads and checks the header of a Blosc1 chunk.
+func parseChunkHeader(b []byte) (chunk.Header, error) {
+	// The flags of an extended header are invalid in Blosc1; ParseHeader would want
+	// 16 bytes more before it could say so.
+	const extended = chunk.FlagShuffle | chunk.FlagBitShuffle
+	if v := b[0]; v != 1 && v != 2 {
+		return chunk.Header{}, bad("chunk", "version", 0, strconv.Itoa(int(v)), "1 or 2, Blosc1", format.ErrVersion)
+	}
+	if b[2]&extended == extended {
+		return chunk.Header{}, bad("chunk", "flags", 2, fmt.Sprintf("%#02x, both shuffles", b[2]), "one of them in Blosc1", format.ErrCorrupt)
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return h, err
+	}
+	return h, h.Check()
+}
+
+// ReadTable reads the metadata of the ctable in the directory dir of fsys, "."
+// for its root. nil limits are DefaultLimits. No column is looked at.
+func ReadTable(fsys fs.FS, dir string, l *Limits) (*Table, error) {
+	t := &Table{tree: newTree(fsys, dir, l)}
+	b, err := t.tree.metadata(RootDirsFile)
+	if err != nil {
+		return nil, err
+	}
+	d, err := parseRootDirs(t.tree.path(RootDirsFile), b)
+	if err != nil {
+		return nil, err
+	}
+	t.Names = d.Names
+	if t.Attrs, err = t.tree.attrs(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Column reads the metadata of one column. The error is fs.ErrNotExist for a
+// name that is not among Names, and what ReadArray returns.
+func (t *Table) Column(name string) (*Array, error) {
+	if !slices.Contains(t.Names, name) {
+		return nil, &fs.PathError{Op: "open column", Path: t.tree.path(name), Err: fs.ErrNotExist}
+	}
+	return ReadArray(t.tree.fsys, t.tree.path(name), &t.tree.limits)
+}
+
+// isElement reports whether name is one element of a path, so that it stays in
+// its directory.
+func isElement(name string) bool {
+	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "/\\\x00")
+}
