@@ -3,12 +3,14 @@ package frameio_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
 // Random chunks of 4 KiB of a frame on disk, by one handle; the peer is the
@@ -86,6 +88,50 @@ func BenchmarkReadRegion(b *testing.B) {
 					if err := a.ReadRegion(b.Context(), dst, r.start, r.shape, workers); err != nil {
 						b.Fatal(err)
 					}
+				}
+			})
+		}
+	}
+}
+
+// A new frame of chunks of 4 KiB, each of them handed over alone, until it is on
+// disk; the peer is the library's append. A run is the whole frame, so the library
+// does few: with -benchtime 1x, one. Its environment must have BLOSC_NTHREADS=1 for
+// the same bytes; without it an append starts four threads and takes longer.
+func BenchmarkAppend(b *testing.B) {
+	const size = 4096
+	for _, n := range []int{2000, 20000} {
+		all := ramp(n*size, 1)
+		p := cblosc.DefaultCParams()
+		p.TypeSize, p.Codec = 4, cblosc.LZ4
+		b.Run(fmt.Sprintf("chunks=%d/library", n), func(b *testing.B) {
+			b.SetBytes(int64(len(all)))
+			dir, i := b.TempDir(), 0
+			for b.Loop() {
+				s, err := cblosc.CreateSChunk(cblosc.Storage{Path: filepath.Join(dir, fmt.Sprint(i)), Contiguous: true, CParams: p})
+				require.NoError(b, err)
+				i++
+				for at := 0; at < len(all); at += size {
+					require.NoError(b, s.AppendBuffer(all[at:at+size]))
+				}
+				require.NoError(b, s.Close())
+			}
+		})
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("chunks=%d/frameio/workers=%d", n, workers), func(b *testing.B) {
+				b.SetBytes(int64(len(all)))
+				dir, i := b.TempDir(), 0
+				for b.Loop() {
+					w, err := frameio.Create(filepath.Join(dir, fmt.Sprint(i)), &frameio.Params{CParams: p, ChunkSize: size, Workers: workers})
+					require.NoError(b, err)
+					i++
+					for at := 0; at < len(all); at += size {
+						if _, err := w.Write(all[at : at+size]); err != nil {
+							b.Fatal(err)
+						}
+					}
+					require.NoError(b, w.Commit())
+					require.NoError(b, w.Close())
 				}
 			})
 		}

@@ -1,6 +1,7 @@
 // Package frameio is the fast path over Blosc2 frames: reads by any number of
-// goroutines on one open file, without a lock. It has no C of its own; contexts
-// come from package cblosc, formats from the packages under format.
+// goroutines on one open file, without a lock, and frames of many chunks written at
+// once. It has no C of its own; contexts come from package cblosc, formats from the
+// packages under format.
 //
 // # What
 //
@@ -12,7 +13,12 @@
 // chunks of a region are shared out to workers, only the blocks that it touches
 // are decoded where that pays, and their elements are put in place in Go.
 //
-// The library is the oracle: what is read here is what package cblosc reads, bit
+// The library compresses the whole index again for each chunk that it appends. A
+// [Writer] compresses chunks in parallel and writes header, index and trailer once;
+// the frame is byte for byte the one that the library writes chunk by chunk. It
+// appears at its path whole or not at all.
+//
+// The library is the oracle of reads as well: what is read here is what package cblosc reads, bit
 // for bit, but for two things. Values that a chunk calls uninitialized are zeros
 // here. Regions and items of data behind the filter Delta are right here, while
 // the library returns wrong ones (TestDeltaRegions, TestDeltaItems).
@@ -22,22 +28,26 @@
 // A Frame keeps its index, 12 bytes for each chunk, and for each goroutine that
 // ever read at the same time a context, the longest compressed chunk it met, and,
 // if it met a chunk that could not be decoded in place, the values of one chunk or
-// block. Close frees the contexts; without it the garbage collector does.
+// block. A Writer keeps 8 bytes for each chunk, and for each worker a context and
+// about 1 MiB, or one chunk if that is more, of values and as much compressed. Close
+// frees the contexts; without it the garbage collector does.
 //
 // # Concurrency
 //
 // All methods of a Frame and an Array may be called at the same time, Close
-// included. Workers are goroutines of the call and are gone when it returns.
+// included. Those of a Writer wait for one another. Workers are goroutines of the
+// call and are gone when it returns.
 //
 // # Errors
 //
 // Everything that fails returns an *Error with the operation, the path and the
 // chunk. It wraps the sentinels of package cblosc (ErrFormat, ErrSize, ErrRegion,
-// ErrClosed), those of package format for bytes that are wrong, fs.ErrNotExist, or
+// ErrClosed and, for a Writer, ErrParam, ErrLimit, ErrExists, ErrBroken), those of package format for bytes that are wrong, fs.ErrNotExist, or
 // errors.ErrUnsupported. Frames and chunks are checked in Go before a context of
 // the library sees them.
 //
 // # C version
 //
-// That of package cblosc; its notes on environment variables hold here too.
+// That of package cblosc; its notes on environment variables hold here too. The
+// bytes of a Writer are those of C-Blosc2 2.17.
 package frameio

@@ -92,3 +92,37 @@ func ExampleArray_ReadRegion() {
 	fmt.Println(dst)
 	// Output: [22 23 24 32 33 34]
 }
+
+// A frame of many small chunks. Every ChunkSize bytes that are written become a
+// chunk, and nothing is at the path before Commit.
+func ExampleCreate() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "data.b2frame")
+	w, err := frameio.Create(path, &frameio.Params{ChunkSize: 4096})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close() // removes what is not committed
+	values := make([]byte, 1_000_000)
+	for i := range values {
+		values[i] = byte(i / 1000)
+	}
+	if _, err := w.Write(values); err != nil {
+		log.Fatal(err)
+	}
+	if err := w.Commit(); err != nil {
+		log.Fatal(err)
+	}
+
+	s, err := cblosc.OpenSChunk(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(s.NumChunks(), "chunks,", s.NBytes(), "bytes")
+	// Output: 245 chunks, 1000000 bytes
+}

@@ -1,0 +1,85 @@
+// What a Writer writes, as plain values.
+
+package frameio
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Params says what a Writer writes.
+type Params struct {
+	CParams   *cblosc.CParams    // nil: cblosc.DefaultCParams(); Threads must be 1
+	ChunkSize int                // bytes of the values of a chunk: a positive multiple of CParams.TypeSize
+	Meta      []cblosc.Metalayer // fixed metalayers, at most 16
+	VLMeta    []cblosc.Metalayer // variable-length metalayers, at most 16, compressed as the library does
+	Sparse    bool               // a directory with one file for each chunk, instead of one file
+	Overwrite bool               // Create may replace what is at the path
+	Workers   int                // goroutines that compress at a time; 0: GOMAXPROCS
+}
+
+// Validate reports every bad field at once, each wrapping cblosc.ErrParam,
+// cblosc.ErrLimit or cblosc.ErrExists.
+func (p *Params) Validate() error {
+	if p == nil {
+		return fmt.Errorf("%w: no Params: ChunkSize has no default", cblosc.ErrParam)
+	}
+	cp := p.cparams()
+	var errs []error
+	bad := func(sentinel error, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
+	}
+	if err := cp.Validate(); err != nil {
+		errs = append(errs, err)
+	} else if p.ChunkSize < 1 || p.ChunkSize%cp.TypeSize != 0 {
+		bad(cblosc.ErrParam, "ChunkSize = %d, want a positive multiple of the type size %d", p.ChunkSize, cp.TypeSize)
+	}
+	if p.ChunkSize > chunk.MaxNBytes {
+		bad(cblosc.ErrLimit, "ChunkSize = %d, at most %d", p.ChunkSize, chunk.MaxNBytes)
+	}
+	if cp.Threads > 1 {
+		// Compressed bytes would differ from run to run.
+		bad(cblosc.ErrParam, "Threads = %d, want 1: chunks are compressed in parallel, blocks are not", cp.Threads)
+	}
+	if p.Workers < 0 {
+		bad(cblosc.ErrParam, "Workers = %d, want ≥ 0", p.Workers)
+	}
+	for field, layers := range map[string][]cblosc.Metalayer{"Meta": p.Meta, "VLMeta": p.VLMeta} {
+		if len(layers) > cblosc.MaxMetalayers {
+			bad(cblosc.ErrLimit, "%s: %d metalayers, at most %d", field, len(layers), cblosc.MaxMetalayers)
+		}
+		for i, l := range layers {
+			switch {
+			case l.Name == "" || strings.IndexByte(l.Name, 0) >= 0:
+				bad(cblosc.ErrParam, "%s[%d]: name %q", field, i, l.Name)
+			case len(l.Name) > cblosc.MaxMetalayerName:
+				bad(cblosc.ErrLimit, "%s[%d]: a name of %d bytes, at most %d", field, i, len(l.Name), cblosc.MaxMetalayerName)
+			case len(l.Content) > chunk.MaxNBytes:
+				bad(cblosc.ErrLimit, "%s[%d]: %d bytes, at most %d", field, i, len(l.Content), chunk.MaxNBytes)
+			case slices.ContainsFunc(layers[:i], func(o cblosc.Metalayer) bool { return o.Name == l.Name }):
+				bad(cblosc.ErrExists, "%s[%d]: metalayer %q", field, i, l.Name)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Params) cparams() *cblosc.CParams {
+	if p.CParams == nil {
+		return cblosc.DefaultCParams()
+	}
+	return p.CParams
+}
+
+func (p *Params) workers() int {
+	if p.Workers > 0 {
+		return p.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,163 @@
+// The library as a peer in a process of its own: its index has the same bytes on
+// every run only with BLOSC_NTHREADS=1 in the environment, which no test may set
+// for the process that others run in.
+package frameio_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+const peerVariable = "HYPERSLAB_FRAMEIO_PEER"
+
+// job is a frame to be written, by the library or by a Writer.
+type job struct {
+	Path         string
+	Contiguous   bool
+	CParams      cblosc.CParams
+	ChunkSize    int
+	Chunks       []piece
+	Meta, VLMeta []cblosc.Metalayer
+}
+
+// piece is one chunk: values to be compressed, or a special chunk as it is.
+type piece struct {
+	Kind  pieceKind
+	Bytes int
+	Seed  uint64
+}
+
+type pieceKind int
+
+const (
+	rising pieceKind = iota
+	random
+	zeros // values that happen to be zero
+	specialZeros
+	specialNaNs
+	specialRepeated
+	specialUninit
+	numKinds
+)
+
+// values returns what is to be compressed, or nil.
+func (p piece) values() []byte {
+	switch p.Kind {
+	case rising:
+		return ramp(p.Bytes, p.Seed)
+	case random:
+		return noise(p.Bytes, p.Seed)
+	case zeros:
+		return make([]byte, p.Bytes)
+	}
+	return nil
+}
+
+// chunk returns the special chunk.
+func (p piece) chunk(cp *cblosc.CParams) ([]byte, error) {
+	switch p.Kind {
+	case specialNaNs:
+		return cblosc.SpecialChunk(cp, cblosc.NaNs, p.Bytes, nil)
+	case specialRepeated:
+		return cblosc.SpecialChunk(cp, cblosc.Repeated, p.Bytes, noise(cp.TypeSize, p.Seed))
+	case specialUninit:
+		return cblosc.SpecialChunk(cp, cblosc.Uninit, p.Bytes, nil)
+	}
+	return cblosc.SpecialChunk(cp, cblosc.Zeros, p.Bytes, nil)
+}
+
+// byLibrary writes j by the library, chunk by chunk.
+func (j *job) byLibrary() (err error) {
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: j.Path, Contiguous: j.Contiguous, CParams: &j.CParams})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := s.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for _, m := range j.Meta {
+		if err := s.Meta().Add(m.Name, m.Content); err != nil {
+			return err
+		}
+	}
+	for _, p := range j.Chunks {
+		if v := p.values(); v != nil {
+			err = s.AppendBuffer(v)
+		} else if b, cerr := p.chunk(&j.CParams); cerr != nil {
+			err = cerr
+		} else {
+			err = s.AppendChunk(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, m := range j.VLMeta {
+		if err := s.VLMeta().Add(m.Name, m.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// servePeer writes the jobs it is sent, one a line, and answers each by a line.
+func servePeer(in io.Reader, out io.Writer) int {
+	lines := json.NewDecoder(in)
+	for {
+		var j job
+		if err := lines.Decode(&j); err == io.EOF {
+			return 0
+		} else if err != nil {
+			fmt.Fprintln(out, err)
+			return 1
+		}
+		answer := "ok"
+		if err := j.byLibrary(); err != nil {
+			answer = err.Error()
+		}
+		fmt.Fprintln(out, answer)
+	}
+}
+
+// peer is the other process.
+type peer struct {
+	in  *json.Encoder
+	out *bufio.Reader
+}
+
+func startPeer(t testing.TB) *peer {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), peerVariable+"=1", "BLOSC_NTHREADS=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, in.Close())
+		require.NoError(t, cmd.Wait())
+	})
+	return &peer{json.NewEncoder(in), bufio.NewReader(out)}
+}
+
+// write has the library write j.
+func (p *peer) write(t tester, j *job) {
+	t.Helper()
+	require.NoError(t, p.in.Encode(j))
+	answer, err := p.out.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ok\n", answer)
+}

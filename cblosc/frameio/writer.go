@@ -1,0 +1,489 @@
+// Writing frames of many chunks: chunks are compressed in parallel, and everything
+// around them is written once, at the end.
+
+package frameio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+// Writer writes one new frame. Its bytes are those that the library writes when it
+// is given the same chunks one by one, with BLOSC_NTHREADS=1 in its environment
+// (without it the library compresses its index of more than about 2,000 chunks
+// with four threads, and differently on every run); of a sparse frame, the bytes
+// of every file.
+//
+// Its methods are safe for concurrent use; each waits for the one before.
+type Writer struct {
+	mu     sync.Mutex
+	path   string
+	params Params
+	cp     cblosc.CParams
+	vlmeta []cblosc.Metalayer // contents compressed
+	to     target
+	state  error // why nothing more can be written: committed, closed, or an earlier failure
+	closed bool
+
+	parts   []*part
+	pending []byte // values that wait for a batch to be full
+	batch   int    // bytes of values compressed at a time: whole chunks
+
+	offsets []cframe.Offset
+	totals  totals
+	files   int64 // of a sparse frame: chunks stored so far
+	block   int   // bytes of a block; 0 until the first chunk is compressed
+	ended   bool  // the last chunk was shorter than the others
+}
+
+// batchBytes is how many bytes of values each worker gets at a time, if a chunk is
+// not longer: enough that handing them out costs nothing.
+const batchBytes = 1 << 20
+
+// maxChunks is the number of entries an index can have.
+const maxChunks = chunk.MaxNBytes / 8
+
+// Create starts a frame that becomes path when it is committed: a file, or a
+// directory if p.Sparse. Until then everything is under a temporary name beside it.
+//
+// It returns cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrExists if path is there
+// and p.Overwrite is not set, or fs.ErrNotExist if the directory above is missing.
+func Create(path string, p *Params) (*Writer, error) {
+	const op = "create"
+	path = filepath.Clean(path)
+	w, header, err := newWriter(path, p)
+	if err != nil {
+		return nil, &Error{op, path, -1, err}
+	}
+	out, err := atomicfile.Create(path, atomicfile.Options{Overwrite: p.Overwrite})
+	if err != nil {
+		return nil, &Error{op, path, -1, exists(err)}
+	}
+	if p.Sparse {
+		var d *directory
+		if d, err = createDirectory(out); err == nil {
+			w.to = d
+		}
+	} else {
+		var f *file
+		if f, err = createFile(out, header); err == nil {
+			w.to = f
+		}
+	}
+	if err != nil {
+		return nil, &Error{op, path, -1, errors.Join(err, out.Abort())}
+	}
+	return w, nil
+}
+
+// NewWriter starts a contiguous frame at offset 0 of dst, which must be empty there:
+// bytes behind the frame stay. Nothing of it is valid before Commit. p.Overwrite
+// has no meaning.
+//
+// It returns cblosc.ErrParam, also for p.Sparse, or cblosc.ErrLimit.
+func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
+	const op = "create"
+	w, header, err := newWriter("", p)
+	if err == nil && p.Sparse {
+		err = fmt.Errorf("%w: Sparse = true without a directory", cblosc.ErrParam)
+	}
+	if err != nil {
+		return nil, &Error{op, "", -1, err}
+	}
+	w.to = &writerAt{dst, int64(header)}
+	return w, nil
+}
+
+// newWriter returns a Writer without its target, and the bytes of the header.
+func newWriter(path string, p *Params) (*Writer, int, error) {
+	if err := p.Validate(); err != nil {
+		return nil, 0, err
+	}
+	w := &Writer{path: path, params: *p, cp: *p.cparams(), totals: totals{chunkSize: -1}}
+	for _, l := range p.VLMeta {
+		b, err := compressed(cblosc.DefaultCParams(), l.Content)
+		if err != nil {
+			return nil, 0, err
+		}
+		w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: b})
+	}
+	header := len(w.header())
+	if header > math.MaxInt32 {
+		return nil, 0, fmt.Errorf("%w: metalayers of %d bytes", cblosc.ErrLimit, header)
+	}
+	each := max(1, batchBytes/p.ChunkSize)
+	w.batch = p.workers() * each * p.ChunkSize
+	return w, header, nil
+}
+
+func (w *Writer) header() []byte {
+	return appendHeader(nil, &w.cp, w.params.Sparse, len(w.vlmeta) > 0, w.totals, w.params.Meta)
+}
+
+// exists adds cblosc.ErrExists to the error of a target that is there.
+func exists(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: %w", cblosc.ErrExists, err)
+	}
+	return err
+}
+
+// Write appends values: every ChunkSize bytes of what is written become a chunk, the
+// rest at the end a shorter one. p may be of any length; large ones are compressed
+// where they are.
+//
+// It returns cblosc.ErrSize after a chunk that was shorter, cblosc.ErrLimit,
+// cblosc.ErrBroken after an error of writing, or cblosc.ErrClosed.
+func (w *Writer) Write(p []byte) (int, error) {
+	const op = "write"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != nil {
+		return 0, w.fail(op, w.state, false)
+	}
+	if w.ended && len(p) > 0 {
+		return 0, w.fail(op, fmt.Errorf("%w: %d bytes after a last chunk of fewer than %d", cblosc.ErrSize, len(p), w.params.ChunkSize), false)
+	}
+	n := 0
+	for n < len(p) {
+		rest := p[n:]
+		if len(w.pending) == 0 && len(rest) >= w.batch {
+			if err := w.compress(rest[:w.batch]); err != nil {
+				return n, w.fail(op, err, true)
+			}
+			n += w.batch
+			continue
+		}
+		k := min(len(rest), w.batch-len(w.pending))
+		w.pending = append(w.pending, rest[:k]...)
+		if len(w.pending) == w.batch {
+			if err := w.flush(); err != nil {
+				return n, w.fail(op, err, true)
+			}
+		}
+		n += k
+	}
+	return n, nil
+}
+
+// WriteChunk appends a compressed chunk as it is: one that was read elsewhere, or a
+// special one. It must hold ChunkSize bytes of values, or be the last. The values
+// written before must be whole chunks.
+//
+// It returns cblosc.ErrSize, cblosc.ErrFormat for a chunk that is not valid,
+// errors.ErrUnsupported for one of Blosc1, with a dictionary, or of a codec that
+// is not linked, cblosc.ErrLimit, cblosc.ErrBroken, or cblosc.ErrClosed.
+func (w *Writer) WriteChunk(b []byte) error {
+	const op = "write chunk"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != nil {
+		return w.fail(op, w.state, false)
+	}
+	h, err := w.judge(b)
+	if err != nil {
+		return w.fail(op, err, false)
+	}
+	if err := w.flush(); err != nil {
+		return w.fail(op, err, true)
+	}
+	if len(w.offsets) >= maxChunks {
+		return w.fail(op, tooMany(), false)
+	}
+	o, nowhere := special(h)
+	if !nowhere {
+		o = w.place(int64(len(b)))
+		if err := w.to.put(b, o); err != nil {
+			return w.fail(op, err, true)
+		}
+	}
+	w.count(o, int(h.NBytes))
+	return nil
+}
+
+// judge says whether b may be the next chunk.
+func (w *Writer) judge(b []byte) (chunk.Header, error) {
+	h, err := chunk.ParseHeader(b)
+	if err == nil {
+		err = chunk.Check(b)
+	}
+	size, n := w.params.ChunkSize, int(h.NBytes)
+	switch {
+	case err != nil:
+		return h, invalid(err)
+	case !h.Extended || h.VLBlocks() || h.Blosc2Flags&(chunk.Flag2Dict|chunk.Flag2Instrumented) != 0:
+		return h, fmt.Errorf("%w: a chunk of Blosc1, with a dictionary, with blocks of variable length, or of measurements", errors.ErrUnsupported)
+	case (h.Special == chunk.RepeatedValue || h.Special == chunk.NaNs) && h.ItemSize() != w.cp.TypeSize:
+		return h, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", cblosc.ErrSize, h.ItemSize(), w.cp.TypeSize)
+	case len(w.pending)%size != 0:
+		return h, fmt.Errorf("%w: a chunk after %d bytes of the one before, which has %d", cblosc.ErrSize, len(w.pending)%size, size)
+	case w.ended:
+		return h, fmt.Errorf("%w: a chunk after a last one of fewer than %d bytes", cblosc.ErrSize, size)
+	case n < 1 || n > size || n%w.cp.TypeSize != 0:
+		return h, fmt.Errorf("%w: a chunk of %d bytes of values, want %d, or a multiple of the type size %d for the last", cblosc.ErrSize, n, size, w.cp.TypeSize)
+	}
+	return h, nil
+}
+
+// fail returns err as an *Error; if it left the frame half-written, nothing more can
+// be written.
+func (w *Writer) fail(op string, err error, broken bool) error {
+	if broken && w.state == nil {
+		w.state = cblosc.ErrBroken
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &Error{op, w.path, -1, err}
+}
+
+func tooMany() error { return fmt.Errorf("%w: more than %d chunks", cblosc.ErrLimit, maxChunks) }
+
+// place returns where a chunk, or in a contiguous frame several, of n bytes goes,
+// and takes the room.
+func (w *Writer) place(n int64) cframe.Offset {
+	o := cframe.Offset(w.totals.cbytes)
+	if w.params.Sparse {
+		o = cframe.Offset(w.files)
+		w.files++
+	}
+	w.totals.cbytes += n
+	return o
+}
+
+// count enters a chunk of n bytes of values in the index.
+func (w *Writer) count(o cframe.Offset, n int) {
+	if len(w.offsets) == 0 {
+		w.totals.chunkSize = int32(n)
+	}
+	w.offsets = append(w.offsets, o)
+	w.totals.nbytes += int64(n)
+	w.ended = n < w.params.ChunkSize
+}
+
+// part is what one worker compresses of a batch.
+type part struct {
+	c       *cblosc.Compressor
+	out     []byte  // the stored chunks, one behind the other
+	lengths []int32 // of each chunk in out, 0 for one that is nowhere
+	entries []cframe.Offset
+	at      cframe.Offset // where out goes
+	block   int           // bytes of a block of the first chunk
+}
+
+// compress appends values, which end a chunk or the frame.
+func (w *Writer) compress(values []byte) error {
+	size := w.params.ChunkSize
+	n := (len(values) + size - 1) / size
+	if len(w.offsets)+n > maxChunks {
+		return tooMany()
+	}
+	workers := min(w.params.workers(), n)
+	for len(w.parts) < workers {
+		if err := w.addPart(values); err != nil {
+			return err
+		}
+	}
+	// Neighbouring chunks go to one worker, so that its output is one piece.
+	var compressing, storing errgroup.Group
+	for k, p := range w.parts[:workers] {
+		from, to := k*n/workers*size, min((k+1)*n/workers*size, len(values))
+		compressing.Go(func() error { return p.compress(values[from:to], size) })
+	}
+	if err := compressing.Wait(); err != nil {
+		return err
+	}
+	i := 0
+	for _, p := range w.parts[:workers] {
+		if !w.params.Sparse {
+			p.at = w.place(int64(len(p.out)))
+		}
+		next := p.at
+		for k, n := range p.lengths {
+			o := p.entries[k]
+			switch {
+			case n == 0:
+			case w.params.Sparse:
+				o = w.place(int64(n))
+				p.entries[k] = o
+			default:
+				o = next
+				next += cframe.Offset(n)
+			}
+			w.count(o, min(size, len(values)-i*size))
+			i++
+		}
+	}
+	for _, p := range w.parts[:workers] {
+		storing.Go(func() error { return w.store(p) })
+	}
+	return storing.Wait()
+}
+
+// addPart makes one more worker. The library's context keeps the block size it
+// chose for the first chunk; so all contexts here are given that of the first.
+func (w *Writer) addPart(values []byte) error {
+	cp := w.cp
+	if w.block > 0 {
+		cp.BlockSize = w.block
+	}
+	c, err := cblosc.NewCompressor(&cp)
+	if err != nil {
+		return err
+	}
+	p := &part{c: c}
+	w.parts = append(w.parts, p)
+	if w.block > 0 {
+		return nil
+	}
+	if err := p.compress(values[:min(len(values), w.params.ChunkSize)], w.params.ChunkSize); err != nil {
+		return err
+	}
+	w.block = p.block
+	return nil
+}
+
+// compress fills p with the chunks of values, size bytes each, the last maybe fewer.
+func (p *part) compress(values []byte, size int) error {
+	p.out, p.lengths, p.entries = p.out[:0], p.lengths[:0], p.entries[:0]
+	for from := 0; from < len(values); from += size {
+		src := values[from:min(from+size, len(values))]
+		// Exactly the room that the library takes: with more, its result may differ.
+		most := cblosc.MaxCompressedSize(len(src))
+		p.out = slices.Grow(p.out, most)
+		dst := p.out[len(p.out) : len(p.out)+most]
+		n, err := p.c.Compress(dst, src)
+		if err != nil {
+			return err
+		}
+		h, err := chunk.ParseHeader(dst[:n])
+		if err != nil {
+			return invalid(err)
+		}
+		if from == 0 {
+			p.block = int(h.BlockSize)
+		}
+		o, nowhere := special(h)
+		if nowhere {
+			n = 0
+		}
+		p.out = p.out[:len(p.out)+n]
+		p.lengths, p.entries = append(p.lengths, int32(n)), append(p.entries, o)
+	}
+	return nil
+}
+
+// store writes the chunks of p, whose places are taken.
+func (w *Writer) store(p *part) error {
+	if !w.params.Sparse {
+		if len(p.out) == 0 {
+			return nil
+		}
+		return w.to.put(p.out, p.at)
+	}
+	at := 0
+	for k, n := range p.lengths {
+		if n == 0 {
+			continue
+		}
+		if err := w.to.put(p.out[at:at+int(n)], p.entries[k]); err != nil {
+			return err
+		}
+		at += int(n)
+	}
+	return nil
+}
+
+// flush compresses the values that wait.
+func (w *Writer) flush() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	err := w.compress(w.pending)
+	w.pending = w.pending[:0]
+	return err
+}
+
+// Commit writes what is missing: values that wait, the index, the trailer, the
+// header. The frame of Create is then synced and moved to its path, and is there
+// whole or not at all. Afterwards the Writer takes nothing more.
+//
+// After an error nothing is at the path that was not there before, and Close
+// removes the rest. It returns cblosc.ErrExists if something has come up at the
+// path meanwhile, cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
+func (w *Writer) Commit() error {
+	const op = "commit"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != nil {
+		return w.fail(op, w.state, false)
+	}
+	if err := w.finish(); err != nil {
+		return w.fail(op, exists(err), true)
+	}
+	w.state = cblosc.ErrClosed
+	return w.free()
+}
+
+func (w *Writer) finish() error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	rest, err := indexChunk(w.offsets)
+	if err != nil {
+		return err
+	}
+	rest = appendTrailer(rest, w.vlmeta)
+	w.totals.frameSize = int64(len(w.header()) + len(rest))
+	if !w.params.Sparse {
+		w.totals.frameSize += w.totals.cbytes
+	}
+	if err := w.to.finish(w.header(), rest, w.totals.cbytes); err != nil {
+		return err
+	}
+	return w.to.commit()
+}
+
+// Close ends the Writer; what was not committed is removed. After Commit it does
+// nothing. A second Close returns cblosc.ErrClosed.
+func (w *Writer) Close() error {
+	const op = "close"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return w.fail(op, cblosc.ErrClosed, false)
+	}
+	w.closed = true
+	if errors.Is(w.state, cblosc.ErrClosed) { // committed
+		return nil
+	}
+	w.state = cblosc.ErrClosed
+	if err := errors.Join(w.to.discard(), w.free()); err != nil {
+		return w.fail(op, err, false)
+	}
+	return nil
+}
+
+// free closes the contexts.
+func (w *Writer) free() error {
+	var errs []error
+	for _, p := range w.parts {
+		errs = append(errs, p.c.Close())
+	}
+	w.parts, w.pending = nil, nil
+	return errors.Join(errs...)
+}

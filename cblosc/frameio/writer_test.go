@@ -1,0 +1,386 @@
+package frameio_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+)
+
+// byWriter writes j at path by a Writer with so many workers.
+func (j *job) byWriter(t tester, path string, workers int) {
+	t.Helper()
+	w, err := frameio.Create(path, &frameio.Params{CParams: &j.CParams, ChunkSize: j.ChunkSize, Meta: j.Meta, VLMeta: j.VLMeta, Sparse: !j.Contiguous, Workers: workers})
+	require.NoError(t, err)
+	for _, p := range j.Chunks {
+		if v := p.values(); v != nil {
+			n, err := w.Write(v)
+			require.NoError(t, err)
+			require.Equal(t, len(v), n)
+			continue
+		}
+		b, err := p.chunk(&j.CParams)
+		require.NoError(t, err)
+		require.NoError(t, w.WriteChunk(b))
+	}
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+}
+
+// requireSame compares two frames byte for byte, all files of directories.
+func requireSame(t tester, want, got string, contiguous bool) {
+	t.Helper()
+	if contiguous {
+		requireSameFile(t, want, got)
+		return
+	}
+	expected, err := os.ReadDir(want)
+	require.NoError(t, err)
+	actual, err := os.ReadDir(got)
+	require.NoError(t, err)
+	require.Equal(t, len(expected), len(actual), "files")
+	for i, e := range expected {
+		require.Equal(t, e.Name(), actual[i].Name())
+		requireSameFile(t, filepath.Join(want, e.Name()), filepath.Join(got, e.Name()))
+	}
+}
+
+func requireSameFile(t tester, want, got string) {
+	t.Helper()
+	a, err := os.ReadFile(want)
+	require.NoError(t, err)
+	b, err := os.ReadFile(got)
+	require.NoError(t, err)
+	if bytes.Equal(a, b) {
+		return
+	}
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	require.Fail(t, "files differ", "%s has %d bytes, %s %d; first at byte %d: %x, %x", want, len(a), got, len(b), i,
+		a[i:min(i+16, len(a))], b[i:min(i+16, len(b))])
+}
+
+// Frames of any kind are the library's, byte for byte.
+func TestWriterIsTheLibrary(t *testing.T) {
+	library := startPeer(t)
+	rapid.Check(t, func(t *rapid.T) {
+		dir := temp(t)
+		size := itemSizes.Draw(t, "item size")
+		j := &job{Path: filepath.Join(dir, "library"), Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: *drawCParams(t, size)}
+		j.CParams.Split = rapid.SampledFrom([]cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever, cblosc.SplitAuto, cblosc.SplitForwardCompat}).Draw(t, "split")
+		if rapid.IntRange(0, 3).Draw(t, "blocks") == 0 {
+			j.CParams.BlockSize = size * rapid.IntRange(1, 5000).Draw(t, "items of a block")
+		}
+		most := rapid.SampledFrom([]int{50, 3000, 40000}).Draw(t, "most items")
+		j.ChunkSize = size * rapid.IntRange(1, most).Draw(t, "items of a chunk")
+		j.ChunkSize = min(j.ChunkSize, 400_000/size*size)
+		n := rapid.IntRange(0, 12).Draw(t, "chunks")
+		for i := range n {
+			p := piece{Kind: pieceKind(rapid.IntRange(0, int(numKinds)-1).Draw(t, "kind")), Bytes: j.ChunkSize, Seed: uint64(i)}
+			if p.Kind == specialNaNs && size != 4 && size != 8 {
+				p.Kind = rising
+			}
+			if i == n-1 && rapid.Bool().Draw(t, "short") {
+				p.Bytes = size * rapid.IntRange(1, j.ChunkSize/size).Draw(t, "items of the last")
+			}
+			j.Chunks = append(j.Chunks, p)
+		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "metalayers") {
+			j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: noise(rapid.IntRange(0, 300).Draw(t, "bytes"), uint64(i))})
+		}
+		for i := range rapid.IntRange(0, 3).Draw(t, "variable-length metalayers") {
+			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: fmt.Sprintf("vl%d", i), Content: ramp(rapid.IntRange(0, 30000).Draw(t, "bytes"), uint64(i))})
+		}
+		library.write(t, j)
+		got := filepath.Join(dir, "writer")
+		j.byWriter(t, got, rapid.IntRange(1, 4).Draw(t, "workers"))
+		requireSame(t, j.Path, got, j.Contiguous)
+	})
+}
+
+// Many chunks, special ones among them.
+func TestManyChunks(t *testing.T) {
+	library := startPeer(t)
+	for _, contiguous := range []bool{true, false} {
+		counts := []int{1, 2, 17, 2048, 2049, 5000}
+		if !contiguous {
+			counts = []int{3, 2300}
+		}
+		for _, n := range counts {
+			t.Run(fmt.Sprintf("contiguous=%v/%d", contiguous, n), func(t *testing.T) {
+				dir := t.TempDir()
+				j := &job{Path: filepath.Join(dir, "library"), Contiguous: contiguous, CParams: *cblosc.DefaultCParams(), ChunkSize: 512}
+				for i := range n {
+					p := piece{Kind: rising, Bytes: j.ChunkSize, Seed: uint64(i)}
+					switch {
+					case i%7 == 3:
+						p.Kind = random
+					case i%50 == 49:
+						p.Kind = zeros + pieceKind(i/50)%(numKinds-zeros)
+					}
+					j.Chunks = append(j.Chunks, p)
+				}
+				j.Chunks[n-1] = piece{Kind: rising, Bytes: 256, Seed: 1}
+				library.write(t, j)
+				got := filepath.Join(dir, "writer")
+				j.byWriter(t, got, 3)
+				requireSame(t, j.Path, got, contiguous)
+			})
+		}
+	}
+}
+
+// All 16 metalayers of both kinds, with the longest names.
+func TestMetalayersAreTheLibrarys(t *testing.T) {
+	library := startPeer(t)
+	for _, contiguous := range []bool{true, false} {
+		dir := t.TempDir()
+		j := &job{Path: filepath.Join(dir, "library"), Contiguous: contiguous, CParams: *cblosc.DefaultCParams(), ChunkSize: 800,
+			Chunks: []piece{{rising, 800, 1}}}
+		for i := range cblosc.MaxMetalayers {
+			name := fmt.Sprintf("%02d%029d", i, 0)
+			j.Meta = append(j.Meta, cblosc.Metalayer{Name: name, Content: noise(i*100, 1)})
+			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: name, Content: ramp(i*1000, 2)})
+		}
+		library.write(t, j)
+		got := filepath.Join(dir, "writer")
+		j.byWriter(t, got, 1)
+		requireSame(t, j.Path, got, contiguous)
+	}
+}
+
+// However the values are cut into calls of Write, and however many workers there
+// are, the frame is the same.
+func TestWriteOfAnyLength(t *testing.T) {
+	all := ramp(3_000_000, 5)
+	p := &frameio.Params{ChunkSize: 4096}
+	write := func(t tester, workers int, lengths func(left int) int) []byte {
+		p := *p
+		p.Workers = workers
+		var to memory
+		w, err := frameio.NewWriter(&to, &p)
+		require.NoError(t, err)
+		for rest := all; len(rest) > 0; {
+			n := min(lengths(len(rest)), len(rest))
+			k, err := w.Write(rest[:n])
+			require.NoError(t, err)
+			require.Equal(t, n, k)
+			rest = rest[n:]
+		}
+		require.NoError(t, w.Commit())
+		require.NoError(t, w.Close())
+		return to.b
+	}
+	want := write(t, 1, func(left int) int { return left })
+	f, err := frameio.OpenReaderAt(bytes.NewReader(want), int64(len(want)))
+	require.NoError(t, err)
+	closing(t, f)
+	got := make([]byte, len(all))
+	require.NoError(t, f.ReadAll(t.Context(), got, 0))
+	require.True(t, bytes.Equal(all, got))
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.SampledFrom([]int{70_000, 4_000_000}).Draw(t, "most")
+		b := write(t, rapid.IntRange(1, 3).Draw(t, "workers"), func(int) int { return rapid.IntRange(1, most).Draw(t, "bytes") })
+		require.True(t, bytes.Equal(want, b))
+	})
+}
+
+// memory is an io.WriterAt.
+type memory struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+func (m *memory) WriteAt(p []byte, off int64) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if grow := int(off) + len(p) - len(m.b); grow > 0 {
+		m.b = append(m.b, make([]byte, grow)...)
+	}
+	return copy(m.b[off:], p), nil
+}
+
+// Without Commit there is nothing, and what was there stays.
+func TestCommitAndClose(t *testing.T) {
+	for _, sparse := range []bool{false, true} {
+		t.Run(fmt.Sprintf("sparse=%v", sparse), func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "frame")
+			p := &frameio.Params{ChunkSize: 80, Sparse: sparse}
+			names := func() (names []string) {
+				entries, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				return names
+			}
+			w, err := frameio.Create(path, p)
+			require.NoError(t, err)
+			_, err = w.Write(ramp(200, 1))
+			require.NoError(t, err)
+			require.NoError(t, w.Close())
+			require.Empty(t, names())
+			require.ErrorIs(t, w.Close(), cblosc.ErrClosed)
+			require.ErrorIs(t, w.Commit(), cblosc.ErrClosed)
+			_, err = w.Write(nil)
+			require.ErrorIs(t, err, cblosc.ErrClosed)
+			require.ErrorIs(t, w.WriteChunk(nil), cblosc.ErrClosed)
+
+			w, err = frameio.Create(path, p)
+			require.NoError(t, err)
+			late, err := frameio.Create(path, p)
+			require.NoError(t, err)
+			_, err = w.Write(ramp(200, 2))
+			require.NoError(t, err)
+			require.NoError(t, w.Commit())
+			require.ErrorIs(t, w.Commit(), cblosc.ErrClosed)
+			require.NoError(t, w.Close())
+			err = late.Commit()
+			require.ErrorIs(t, err, cblosc.ErrExists)
+			require.ErrorIs(t, err, fs.ErrExist)
+			require.ErrorIs(t, late.Commit(), cblosc.ErrBroken)
+			require.NoError(t, late.Close())
+			require.Equal(t, []string{"frame"}, names())
+
+			_, err = frameio.Create(path, p)
+			require.ErrorIs(t, err, cblosc.ErrExists)
+			over := *p
+			over.Overwrite = true
+			w, err = frameio.Create(path, &over)
+			require.NoError(t, err)
+			_, err = w.Write(ramp(80, 3))
+			require.NoError(t, err)
+			require.NoError(t, w.Commit())
+			require.NoError(t, w.Close())
+			f := openFrame(t, path)
+			dst := make([]byte, 80)
+			require.NoError(t, f.ReadAll(t.Context(), dst, 1))
+			require.Equal(t, ramp(80, 3), dst)
+			require.Equal(t, []string{"frame"}, names())
+		})
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame")
+	layer := func(names ...string) (l []cblosc.Metalayer) {
+		for _, n := range names {
+			l = append(l, cblosc.Metalayer{Name: n})
+		}
+		return l
+	}
+	threads := cblosc.DefaultCParams()
+	threads.Threads = 2
+	level := cblosc.DefaultCParams()
+	level.Level = 10
+	for _, c := range []struct {
+		name string
+		p    *frameio.Params
+		want error
+	}{
+		{"nil", nil, cblosc.ErrParam},
+		{"no chunk size", &frameio.Params{}, cblosc.ErrParam},
+		{"parts of elements", &frameio.Params{ChunkSize: 12}, cblosc.ErrParam},
+		{"large chunks", &frameio.Params{ChunkSize: 1 << 31}, cblosc.ErrLimit},
+		{"workers", &frameio.Params{ChunkSize: 8, Workers: -1}, cblosc.ErrParam},
+		{"threads", &frameio.Params{ChunkSize: 8, CParams: threads}, cblosc.ErrParam},
+		{"level", &frameio.Params{ChunkSize: 8, CParams: level}, cblosc.ErrParam},
+		{"empty name", &frameio.Params{ChunkSize: 8, Meta: layer("")}, cblosc.ErrParam},
+		{"zero byte", &frameio.Params{ChunkSize: 8, VLMeta: layer("a\x00")}, cblosc.ErrParam},
+		{"long name", &frameio.Params{ChunkSize: 8, VLMeta: layer("0123456789012345678901234567890_")}, cblosc.ErrLimit},
+		{"twice", &frameio.Params{ChunkSize: 8, Meta: layer("a", "b", "a")}, cblosc.ErrExists},
+		{"17", &frameio.Params{ChunkSize: 8, Meta: layer("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", "c", "d", "e", "f", "g")}, cblosc.ErrLimit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := frameio.Create(path, c.p)
+			require.ErrorIs(t, err, c.want)
+			_, err = frameio.NewWriter(&memory{}, c.p)
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+	_, err := frameio.NewWriter(&memory{}, &frameio.Params{ChunkSize: 8, Sparse: true})
+	require.ErrorIs(t, err, cblosc.ErrParam)
+	_, err = frameio.Create(filepath.Join(path, "below", "nothing"), &frameio.Params{ChunkSize: 8})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoFileExists(t, path)
+}
+
+func TestWriteChunkRefuses(t *testing.T) {
+	cp := cblosc.DefaultCParams()
+	p := &frameio.Params{CParams: cp, ChunkSize: 80}
+	w, err := frameio.NewWriter(&memory{}, p)
+	require.NoError(t, err)
+	closing(t, w)
+	good := chunkOf(t, cp, ramp(80, 1))
+	require.ErrorIs(t, w.WriteChunk(good[:20]), cblosc.ErrFormat)
+	require.ErrorIs(t, w.WriteChunk(append(bytes.Clone(good), 0)), cblosc.ErrFormat)
+	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, ramp(88, 1))), cblosc.ErrSize)
+	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, ramp(12, 1))), cblosc.ErrSize)
+	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, nil)), cblosc.ErrSize)
+	four := cblosc.DefaultCParams()
+	four.TypeSize = 4
+	value, err := cblosc.SpecialChunk(four, cblosc.Repeated, 80, []byte("abcd"))
+	require.NoError(t, err)
+	require.ErrorIs(t, w.WriteChunk(value), cblosc.ErrSize)
+	codec := bytes.Clone(good)
+	codec[2] = codec[2]&0x1F | 6<<5
+	codec[0x16] = 37
+	require.ErrorIs(t, w.WriteChunk(codec), errors.ErrUnsupported)
+	_, err = w.Write(make([]byte, 90))
+	require.NoError(t, err)
+	err = w.WriteChunk(good)
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	require.ErrorContains(t, err, "10 bytes of the one before, which has 80")
+	_, err = w.Write(make([]byte, 70))
+	require.NoError(t, err)
+	require.NoError(t, w.WriteChunk(good))
+	require.NoError(t, w.WriteChunk(chunkOf(t, cp, ramp(40, 1))))
+	require.ErrorIs(t, w.WriteChunk(good), cblosc.ErrSize)
+	n, err := w.Write(make([]byte, 8))
+	require.Zero(t, n)
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	require.NoError(t, w.Commit(), "what was refused left no trace")
+}
+
+// An error of writing ends the Writer.
+func TestWriterBroken(t *testing.T) {
+	full := errors.New("full")
+	to := &failing{left: 5000, err: full}
+	w, err := frameio.NewWriter(to, &frameio.Params{ChunkSize: 4096, Workers: 2})
+	require.NoError(t, err)
+	_, err = w.Write(noise(4_000_000, 1))
+	require.ErrorIs(t, err, full)
+	var e *frameio.Error
+	require.ErrorAs(t, err, &e)
+	_, err = w.Write(nil)
+	require.ErrorIs(t, err, cblosc.ErrBroken)
+	require.ErrorIs(t, w.WriteChunk(nil), cblosc.ErrBroken)
+	require.ErrorIs(t, w.Commit(), cblosc.ErrBroken)
+	require.NoError(t, w.Close())
+}
+
+// failing takes so many bytes.
+type failing struct {
+	left int64
+	err  error
+}
+
+func (f *failing) WriteAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > f.left {
+		return 0, f.err
+	}
+	return len(p), nil
+}
