@@ -79,9 +79,9 @@ func TestAllTheSame(t *testing.T) {
 	require.Equal(t, `Attributes that cannot be carried over and are excluded by name:
      2 × DIMENSION_LIST (holds references)
 
-     dataset  shape  dtype    bytes  stored  ratio  MB/s
+  dataset     shape  dtype    bytes  stored  ratio  MB/s
   x.h5:/axis      3    <f8  1200000  300000  4.00x   2.4
-     x.h5:/t    2x3    >i2  1200000  300000  4.00x   2.4
+  x.h5:/t       2x3    >i2  1200000  300000  4.00x   2.4
   2 datasets                2400000  600000  4.00x   2.4
 
 8 comparisons by hyperslab diff and 4 by h5diff found no difference.

@@ -43,10 +43,17 @@ func writeLeftOut(w io.Writer, sets []dataset) {
 
 // writeTable writes a line for each dataset and one for all of them.
 func writeTable(w io.Writer, rows []row) {
+	const head = "dataset"
+	total := fmt.Sprintf("%d datasets", len(rows))
+	width := max(len(head), len(total))
+	for _, r := range rows {
+		width = max(width, len(r.label()))
+	}
+	// Numbers are aligned to the right, names, padded here, to the left.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "dataset\tshape\tdtype\tbytes\tstored\tratio\tMB/s\t")
+	fmt.Fprintf(t, "%-*s\tshape\tdtype\tbytes\tstored\tratio\tMB/s\t\n", width, head)
 	line := func(label, shape, dtype string, bytes, stored int64, seconds float64) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", label, shape, dtype, bytes, stored,
+		fmt.Fprintf(t, "%-*s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", width, label, shape, dtype, bytes, stored,
 			quotient("%.2fx", float64(bytes), float64(stored)), quotient("%.1f", float64(bytes)/1e6, seconds))
 	}
 	var bytes, stored int64
@@ -55,7 +62,7 @@ func writeTable(w io.Writer, rows []row) {
 		line(r.label(), shapeText(r.shape), r.dtype, r.bytes, r.stored, r.seconds)
 		bytes, stored, seconds = bytes+r.bytes, stored+r.stored, seconds+r.seconds
 	}
-	line(fmt.Sprintf("%d datasets", len(rows)), "", "", bytes, stored, seconds)
+	line(total, "", "", bytes, stored, seconds)
 	t.Flush()
 }
 
