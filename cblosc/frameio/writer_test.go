@@ -110,6 +110,36 @@ func TestWriterIsTheLibrary(t *testing.T) {
 	})
 }
 
+// The library's context keeps the block size that it chose for the first chunk. For
+// a short one alone it would choose another; a worker that meets only that one must
+// not.
+func TestBlockSizeOfAShortChunk(t *testing.T) {
+	library := startPeer(t)
+	for _, level := range []int{0, 1} {
+		for _, kind := range []pieceKind{rising, zeros} {
+			dir := t.TempDir()
+			j := &job{Path: filepath.Join(dir, "library"), Contiguous: true, CParams: *cblosc.DefaultCParams(), ChunkSize: 80_000,
+				Chunks: []piece{{kind, 80_000, 1}, {rising, 80_000, 2}, {rising, 24_000, 3}}}
+			j.CParams.Level = level
+			j.CParams.Filters = [cblosc.MaxFilters]cblosc.Filter{}
+			library.write(t, j)
+			for workers := range 3 {
+				got := filepath.Join(dir, fmt.Sprint(workers))
+				j.byWriter(t, got, workers+1)
+				requireSame(t, j.Path, got, true)
+			}
+			f := openFrame(t, j.Path)
+			b, err := f.Chunk(nil, 2)
+			require.NoError(t, err)
+			kept, err := cblosc.Info(b)
+			require.NoError(t, err)
+			alone, err := cblosc.Info(chunkOf(t, &j.CParams, ramp(24_000, 3)))
+			require.NoError(t, err)
+			require.Less(t, kept.BlockSize, alone.BlockSize)
+		}
+	}
+}
+
 // Many chunks, special ones among them.
 func TestManyChunks(t *testing.T) {
 	library := startPeer(t)
