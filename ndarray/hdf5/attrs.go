@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -32,7 +33,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		d, err := toDType(info.Datatype)
 		if err != nil {
 			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
-				Name: info.Name, Type: info.Datatype.String(), Reason: "ndarray has no such element type",
+				Name: info.Name, Type: info.Datatype.String(), Reason: whyNot(info.Datatype),
 			})
 			continue
 		}
@@ -47,6 +48,20 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		out.List = append(out.List, ndarray.Attr{Name: info.Name, Value: v})
 	}
 	return out, nil
+}
+
+// whyNot says why an attribute of type t cannot leave its file.
+func whyNot(t h5.Datatype) string {
+	if refers(t) {
+		return "refers to objects of its own file"
+	}
+	return "ndarray has no such element type"
+}
+
+// refers reports whether elements of type t hold references.
+func refers(t h5.Datatype) bool {
+	return t.Class == h5.Reference || t.Base != nil && refers(*t.Base) ||
+		slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && refers(*m.Type) })
 }
 
 // toAttribute returns a as the library's; errors.ErrUnsupported for a type that

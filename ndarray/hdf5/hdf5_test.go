@@ -224,8 +224,26 @@ func TestUnsupportedAttributesAreListed(t *testing.T) {
 	require.Len(t, attrs.Unsupported, 2)
 	require.Equal(t, "a record", attrs.Unsupported[0].Name)
 	require.Contains(t, attrs.Unsupported[0].Type, "H5T_COMPOUND")
-	require.NotEmpty(t, attrs.Unsupported[0].Reason)
+	require.Equal(t, "ndarray has no such element type", attrs.Unsupported[0].Reason)
 	require.Equal(t, "c pair", attrs.Unsupported[1].Name)
+}
+
+// netCDF-4 keeps its dimensions in attributes of references, alone, in sequences
+// and in compounds.
+func TestReferencesAreNamedAsSuch(t *testing.T) {
+	b, err := hdf5.Open("../../testdata/etopo120.h5", "/ROSE")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	x, err := hdf5.Open("../../testdata/etopo120.h5", "/ETOPO120X")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, x.Close()) }()
+	for name, o := range map[string]*hdf5.Backend{"DIMENSION_LIST": b, "REFERENCE_LIST": x} {
+		attrs, err := o.Attrs(bg)
+		require.NoError(t, err)
+		require.Len(t, attrs.Unsupported, 1)
+		require.Equal(t, name, attrs.Unsupported[0].Name)
+		require.Equal(t, "refers to objects of its own file", attrs.Unsupported[0].Reason)
+	}
 }
 
 // Every bit of every NaN, in either order, comes through.

@@ -54,7 +54,7 @@ func (f *fake) tool(name string) tool {
 				{"path": "/names", "kind": "array", "shape": [3], "dtype": "|S4"},
 				{"path": "/t", "kind": "array", "shape": [2, 3], "dtype": ">i2", "stored_bytes": 12}]}`
 		case slices.Contains(args, "info"):
-			o.stdout = `{"unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "vlen", "reason": "holds references"}]}`
+			o.stdout = `{"unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }", "reason": "holds references"}]}`
 		case slices.Contains(args, "convert"):
 			o.stdout = `{"bytes": 1200000, "stored_bytes": 300000, "copy_seconds": 0.5}`
 		case name == "h5diff":
@@ -194,4 +194,21 @@ func TestReadReport(t *testing.T) {
 		"-----\nSome objects are not comparable\n-----\nUse -c for a list of objects without details of differences.\n"
 	d.unstored = true
 	require.NoError(t, readReport(empty, d))
+}
+
+// An attribute that could not be carried over for another reason than references
+// is not excluded: convert refuses it, and the demo fails.
+func TestOnlyReferencesAreExcluded(t *testing.T) {
+	f := &fake{}
+	f.answer = func(args []string) *output {
+		if slices.Contains(args, "info") {
+			return &output{stdout: `{"unsupported_attributes": [{"name": "pair", "type": "H5T_ARRAY { [2] H5T_STD_I32LE }", "reason": "no such type"}]}`}
+		}
+		return nil
+	}
+	_, err := f.run(t)
+	require.Error(t, err, "h5diff's report speaks of an attribute that should be there")
+	for _, args := range f.calls {
+		require.NotContains(t, args, "--exclude-attr")
+	}
 }
