@@ -18,8 +18,8 @@ import h5py
 import numpy as np
 
 DTYPES = ["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8",
-          ">i2", ">i4", ">i8", ">u2", ">u8", ">f4", ">f8", "|S5"]
-B2ND_ONLY = ["<c8", "<c16", "<U3"]
+          ">i2", ">i4", ">i8", ">u2", ">u8", ">f4", ">f8", "<c8", "<c16", "|S5"]
+B2ND_ONLY = ["<U3"]
 # shape, chunk shape, block shape
 GRIDS = [
     ((), (), ()),
