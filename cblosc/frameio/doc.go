@@ -16,7 +16,9 @@
 // The library compresses the whole index again for each chunk that it appends. A
 // [Writer] compresses chunks in parallel and writes header, index and trailer once;
 // the frame is byte for byte the one that the library writes chunk by chunk. It
-// appears at its path whole or not at all.
+// appears at its path whole or not at all. [Append] writes the end of a frame that is
+// there in the same way, or, durably, behind the old end, so that a stop at any
+// moment leaves the old frame or the new one.
 //
 // The library is the oracle of reads as well: what is read here is what package cblosc reads, bit
 // for bit, but for two things. Values that a chunk calls uninitialized are zeros

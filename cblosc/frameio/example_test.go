@@ -126,3 +126,45 @@ func ExampleCreate() {
 	fmt.Println(s.NumChunks(), "chunks,", s.NBytes(), "bytes")
 	// Output: 245 chunks, 1000000 bytes
 }
+
+// More chunks for a frame that is there. A stop at any moment leaves it as it was,
+// or complete.
+func ExampleAppend() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "data.b2frame")
+	w, err := frameio.Create(path, &frameio.Params{ChunkSize: 8000})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := w.Write(make([]byte, 16000)); err != nil {
+		log.Fatal(err)
+	}
+	if err := w.Commit(); err != nil {
+		log.Fatal(err)
+	}
+
+	more, err := frameio.Append(path, &frameio.AppendOptions{Durable: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer more.Close() // undoes what is not committed
+	if _, err := more.Write(make([]byte, 24000)); err != nil {
+		log.Fatal(err)
+	}
+	if err := more.Commit(); err != nil {
+		log.Fatal(err)
+	}
+
+	f, err := frameio.Open(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Println(f.NumChunks(), "chunks")
+	// Output: 5 chunks
+}

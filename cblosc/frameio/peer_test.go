@@ -22,6 +22,7 @@ const peerVariable = "HYPERSLAB_FRAMEIO_PEER"
 // job is a frame to be written, by the library or by a Writer.
 type job struct {
 	Path         string
+	Append       bool // to the frame at Path; else it is new
 	Contiguous   bool
 	CParams      cblosc.CParams
 	ChunkSize    int
@@ -77,7 +78,12 @@ func (p piece) chunk(cp *cblosc.CParams) ([]byte, error) {
 
 // byLibrary writes j by the library, chunk by chunk.
 func (j *job) byLibrary() (err error) {
-	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: j.Path, Contiguous: j.Contiguous, CParams: &j.CParams})
+	var s *cblosc.SChunk
+	if j.Append {
+		s, err = cblosc.OpenSChunk(j.Path)
+	} else {
+		s, err = cblosc.CreateSChunk(cblosc.Storage{Path: j.Path, Contiguous: j.Contiguous, CParams: &j.CParams})
+	}
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
 
-// Writer writes one new frame. Its bytes are those that the library writes when it
+// Writer writes a new frame, or the new end of one. Its bytes are those that the library writes when it
 // is given the same chunks one by one, with BLOSC_NTHREADS=1 in its environment
 // (without it the library compresses its index of more than about 2,000 chunks
 // with four threads, and differently on every run); of a sparse frame, the bytes
@@ -47,6 +47,8 @@ type Writer struct {
 	files   int64 // of a sparse frame: chunks stored so far
 	block   int   // bytes of a block; 0 until the first chunk is compressed
 	ended   bool  // the last chunk was shorter than the others
+	resumed bool  // by Append
+	had     int   // chunks before
 }
 
 // batchBytes is how many bytes of values each worker gets at a time, if a chunk is
@@ -267,7 +269,7 @@ func (w *Writer) place(n int64) cframe.Offset {
 
 // count enters a chunk of n bytes of values in the index.
 func (w *Writer) count(o cframe.Offset, n int) {
-	if len(w.offsets) == 0 {
+	if w.totals.chunkSize < 0 {
 		w.totals.chunkSize = int32(n)
 	}
 	w.offsets = append(w.offsets, o)
@@ -420,10 +422,11 @@ func (w *Writer) flush() error {
 
 // Commit writes what is missing: values that wait, the index, the trailer, the
 // header. The frame of Create is then synced and moved to its path, and is there
-// whole or not at all. Afterwards the Writer takes nothing more.
+// whole or not at all; that of Append is synced where it is. Afterwards the Writer
+// takes nothing more.
 //
-// After an error nothing is at the path that was not there before, and Close
-// removes the rest. It returns cblosc.ErrExists if something has come up at the
+// After an error Close removes what was written, and puts the end of the frame back
+// that Append has overwritten. It returns cblosc.ErrExists if something has come up at the
 // path meanwhile, cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
 func (w *Writer) Commit() error {
 	const op = "commit"
@@ -443,6 +446,9 @@ func (w *Writer) finish() error {
 	if err := w.flush(); err != nil {
 		return err
 	}
+	if w.resumed && len(w.offsets) == w.had {
+		return w.to.discard() // nothing to add
+	}
 	rest, err := indexChunk(w.offsets)
 	if err != nil {
 		return err
@@ -458,7 +464,7 @@ func (w *Writer) finish() error {
 	return w.to.commit()
 }
 
-// Close ends the Writer; what was not committed is removed. After Commit it does
+// Close ends the Writer; what was not committed is undone. After Commit it does
 // nothing. A second Close returns cblosc.ErrClosed.
 func (w *Writer) Close() error {
 	const op = "close"

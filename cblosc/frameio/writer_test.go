@@ -22,6 +22,12 @@ func (j *job) byWriter(t tester, path string, workers int) {
 	t.Helper()
 	w, err := frameio.Create(path, &frameio.Params{CParams: &j.CParams, ChunkSize: j.ChunkSize, Meta: j.Meta, VLMeta: j.VLMeta, Sparse: !j.Contiguous, Workers: workers})
 	require.NoError(t, err)
+	j.to(t, w)
+}
+
+// to gives the chunks of j to w and commits them.
+func (j *job) to(t tester, w *frameio.Writer) {
+	t.Helper()
 	for _, p := range j.Chunks {
 		if v := p.values(); v != nil {
 			n, err := w.Write(v)
@@ -72,6 +78,22 @@ func requireSameFile(t tester, want, got string) {
 		a[i:min(i+16, len(a))], b[i:min(i+16, len(b))])
 }
 
+// drawPieces draws chunks for elements of size bytes.
+func drawPieces(t *rapid.T, size, chunkSize, most int, short bool) (pieces []piece) {
+	n := rapid.IntRange(0, most).Draw(t, "chunks")
+	for i := range n {
+		p := piece{Kind: pieceKind(rapid.IntRange(0, int(numKinds)-1).Draw(t, "kind")), Bytes: chunkSize, Seed: uint64(i)}
+		if p.Kind == specialNaNs && size != 4 && size != 8 {
+			p.Kind = rising
+		}
+		if short && i == n-1 && rapid.Bool().Draw(t, "short") {
+			p.Bytes = size * rapid.IntRange(1, chunkSize/size).Draw(t, "items of the last")
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces
+}
+
 // Frames of any kind are the library's, byte for byte.
 func TestWriterIsTheLibrary(t *testing.T) {
 	library := startPeer(t)
@@ -86,17 +108,7 @@ func TestWriterIsTheLibrary(t *testing.T) {
 		most := rapid.SampledFrom([]int{50, 3000, 40000}).Draw(t, "most items")
 		j.ChunkSize = size * rapid.IntRange(1, most).Draw(t, "items of a chunk")
 		j.ChunkSize = min(j.ChunkSize, 400_000/size*size)
-		n := rapid.IntRange(0, 12).Draw(t, "chunks")
-		for i := range n {
-			p := piece{Kind: pieceKind(rapid.IntRange(0, int(numKinds)-1).Draw(t, "kind")), Bytes: j.ChunkSize, Seed: uint64(i)}
-			if p.Kind == specialNaNs && size != 4 && size != 8 {
-				p.Kind = rising
-			}
-			if i == n-1 && rapid.Bool().Draw(t, "short") {
-				p.Bytes = size * rapid.IntRange(1, j.ChunkSize/size).Draw(t, "items of the last")
-			}
-			j.Chunks = append(j.Chunks, p)
-		}
+		j.Chunks = drawPieces(t, size, j.ChunkSize, 12, true)
 		for i := range rapid.IntRange(0, 3).Draw(t, "metalayers") {
 			j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: noise(rapid.IntRange(0, 300).Draw(t, "bytes"), uint64(i))})
 		}

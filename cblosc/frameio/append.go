@@ -1,0 +1,130 @@
+// Appending many chunks to a frame that is there: the end of it is written once.
+
+package frameio
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
+)
+
+// AppendOptions say how chunks are appended. A nil *AppendOptions is the zero one.
+type AppendOptions struct {
+	ChunkSize int // bytes of the values of a chunk; only for a frame without chunks
+	Workers   int // goroutines that compress at a time; 0: GOMAXPROCS
+
+	// Durable leaves the frame as it was, or complete, whenever the program or the
+	// machine stops. In a contiguous frame the new chunks then go behind the old end,
+	// whose index and trailer stay in the file as dead bytes, and one write of the
+	// header makes them count. Without it the new chunks overwrite the index, as the
+	// library does it: the bytes are the library's, and what is stopped between the
+	// first write and the end of Commit leaves a frame that does not open.
+	//
+	// In a sparse frame the index is replaced in one step either way; Durable also
+	// syncs each chunk's file before.
+	Durable bool
+}
+
+// Append opens a frame to write more chunks behind its last one. What it has,
+// parameters and metalayers, stays. The Writer's Commit makes the new chunks count;
+// Close without Commit puts the end of the frame back. Nobody else may write the
+// frame meanwhile, and bytes behind the frame, if the file has any, are lost.
+//
+// The bytes are those that the library writes when it opens the frame and appends
+// the chunks one by one, but for contiguous frames with Durable.
+//
+// Besides the errors of Open it returns cblosc.ErrParam, cblosc.ErrLimit for more
+// than 16 variable-length metalayers, or errors.ErrUnsupported for an array, whose
+// chunks follow from its shape, and for a frame with a codec or a filter that this
+// package cannot compress with. Write returns cblosc.ErrSize if the last chunk is
+// shorter than the others.
+func Append(path string, o *AppendOptions) (*Writer, error) {
+	const op = "append"
+	path = filepath.Clean(path)
+	if o == nil {
+		o = &AppendOptions{}
+	}
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := resume(f, o)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, &Error{op, path, -1, err}
+	}
+	if w.params.Sparse {
+		var d *grownDirectory
+		if d, err = openGrownDirectory(path, o.Durable); err == nil {
+			w.to = d
+		}
+	} else {
+		var g *grownFile
+		if g, err = openGrownFile(path, f.head, o.Durable); err == nil {
+			w.to = g
+		}
+	}
+	if err != nil {
+		return nil, &Error{op, path, -1, err}
+	}
+	return w, nil
+}
+
+// resume returns a Writer that goes on where f ends, without its target.
+func resume(f *Frame, o *AppendOptions) (*Writer, error) {
+	h := f.head.Header
+	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: o.Workers, CParams: &cblosc.CParams{
+		Codec: cblosc.Codec(h.Codec()), Level: h.Level(), TypeSize: int(h.TypeSize), BlockSize: int(h.BlockSize),
+		Threads: 1, Split: cblosc.SplitMode(h.SplitMode()),
+	}}
+	for i, id := range h.Filters {
+		p.CParams.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
+	}
+	for _, l := range h.Metalayers {
+		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
+			return nil, fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
+		}
+		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
+	}
+	empty := h.ChunkSize <= 0 // no chunk yet; one whose chunks were deleted keeps their size
+	switch err := p.CParams.Validate(); {
+	case err != nil:
+		return nil, fmt.Errorf("%w: a frame whose chunks are compressed otherwise: %w", errors.ErrUnsupported, err)
+	case h.CodecMeta != 0 || h.UseDict():
+		return nil, fmt.Errorf("%w: a frame with a parameter of its codec, or dictionaries", errors.ErrUnsupported)
+	case empty:
+		p.ChunkSize = o.ChunkSize
+	case o.ChunkSize != 0 && o.ChunkSize != p.ChunkSize:
+		return nil, fmt.Errorf("%w: ChunkSize = %d, the frame has chunks of %d", cblosc.ErrParam, o.ChunkSize, p.ChunkSize)
+	}
+	if n := len(f.head.Trailer.VLMetalayers); n > cblosc.MaxVLMetalayers {
+		return nil, fmt.Errorf("%w: %d variable-length metalayers, at most %d", cblosc.ErrLimit, n, cblosc.MaxVLMetalayers)
+	}
+	w, header, err := newWriter(f.path, p)
+	if err != nil {
+		return nil, err
+	}
+	if header != int(h.HeaderSize) {
+		return nil, fmt.Errorf("%w: a header of %d bytes, it should have %d", cblosc.ErrFormat, h.HeaderSize, header)
+	}
+	for _, l := range f.head.Trailer.VLMetalayers {
+		w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
+	}
+	w.offsets = f.offsets
+	w.resumed, w.had = true, len(f.offsets)
+	w.totals.nbytes, w.totals.cbytes = h.NBytes, h.CBytes
+	if o.Durable && !w.params.Sparse {
+		w.totals.cbytes = h.FrameSize - int64(h.HeaderSize) // all there is, index and trailer too
+	}
+	if !empty {
+		w.totals.chunkSize = h.ChunkSize
+		w.ended = h.NBytes%int64(h.ChunkSize) != 0
+	}
+	for _, o := range f.offsets {
+		w.files = max(w.files, int64(o)+1) // special ones are negative; of no matter in one file
+	}
+	return w, nil
+}

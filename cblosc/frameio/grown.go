@@ -1,0 +1,190 @@
+// Where appended chunks go: behind what a file or a directory has.
+
+package frameio
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/format/cframe"
+)
+
+// fixedHeader is the part of a header in front of its metalayers: all that changes
+// when chunks are appended.
+const fixedHeader = 87
+
+// disk is what a grownFile needs of an *os.File.
+type disk interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// grownFile is a contiguous frame that gets longer.
+type grownFile struct {
+	writerAt
+	f       disk
+	durable bool
+	touched atomic.Bool // something was written
+	header  []byte      // the fixed part, as it was
+	end     []byte      // what is overwritten: index and trailer; nil if they stay
+	endAt   int64
+}
+
+func openGrownFile(path string, head *cframe.Frame, durable bool) (*grownFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	g, err := newGrownFile(f, head, durable)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return g, nil
+}
+
+// newGrownFile keeps what is overwritten, so that discard can put it back.
+func newGrownFile(f disk, head *cframe.Frame, durable bool) (*grownFile, error) {
+	t := &grownFile{writerAt: writerAt{f, int64(head.HeaderSize)}, f: f, durable: durable, header: make([]byte, fixedHeader)}
+	if _, err := f.ReadAt(t.header, 0); err != nil {
+		return nil, err
+	}
+	if durable {
+		t.endAt = head.FrameSize
+		return t, nil
+	}
+	t.endAt = int64(head.HeaderSize) + head.CBytes
+	t.end = make([]byte, head.FrameSize-t.endAt)
+	_, err := f.ReadAt(t.end, t.endAt)
+	return t, err
+}
+
+func (t *grownFile) put(b []byte, o cframe.Offset) error {
+	t.touched.Store(true)
+	return t.writerAt.put(b, o)
+}
+
+// finish writes what follows the chunks, and at last the header: with durable, when
+// all else is on the disk.
+func (t *grownFile) finish(header, rest []byte, cbytes int64) error {
+	if err := t.put(rest, cframe.Offset(cbytes)); err != nil {
+		return err
+	}
+	if t.durable {
+		if err := t.f.Sync(); err != nil {
+			return err
+		}
+	}
+	if _, err := t.f.WriteAt(header[:fixedHeader], 0); err != nil {
+		return err
+	}
+	return t.f.Truncate(t.base + cbytes + int64(len(rest)))
+}
+
+func (t *grownFile) commit() error { return errors.Join(t.f.Sync(), t.f.Close()) }
+
+func (t *grownFile) discard() error {
+	if !t.touched.Load() {
+		return t.f.Close()
+	}
+	_, err := t.f.WriteAt(t.header, 0)
+	if err == nil {
+		_, err = t.f.WriteAt(t.end, t.endAt)
+	}
+	if err == nil {
+		err = t.f.Truncate(t.endAt + int64(len(t.end)))
+	}
+	err = errors.Join(err, t.f.Sync(), t.f.Close())
+	if errors.Is(err, os.ErrClosed) {
+		err = nil // commit failed behind it
+	}
+	return err
+}
+
+// grownDirectory is a sparse frame that gets more files.
+type grownDirectory struct {
+	root    *os.Root
+	durable bool
+
+	mu    sync.Mutex
+	files []string // written so far
+}
+
+// nextIndex is the index in the making. It replaces the old one in one step.
+const nextIndex = cframe.IndexFile + ".tmp"
+
+func openGrownDirectory(path string, durable bool) (*grownDirectory, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &grownDirectory{root: root, durable: durable}, nil
+}
+
+func (t *grownDirectory) put(b []byte, o cframe.Offset) error {
+	return t.write(cframe.ChunkFile(o), b, 0o666, t.durable)
+}
+
+func (t *grownDirectory) finish(header, rest []byte, _ int64) error {
+	info, err := t.root.Stat(cframe.IndexFile)
+	if err != nil {
+		return err
+	}
+	if t.durable {
+		// The names of the new files, before anything refers to them.
+		if err := t.sync(); err != nil {
+			return err
+		}
+	}
+	return t.write(nextIndex, append(header, rest...), info.Mode().Perm(), true)
+}
+
+// write writes one file. There may be one of that name, left behind by a program
+// that was stopped.
+func (t *grownDirectory) write(name string, b []byte, mode os.FileMode, durable bool) error {
+	t.mu.Lock()
+	t.files = append(t.files, name)
+	t.mu.Unlock()
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// sync makes the names in the directory durable.
+func (t *grownDirectory) sync() error {
+	d, err := t.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (t *grownDirectory) commit() error {
+	if err := t.root.Rename(nextIndex, cframe.IndexFile); err != nil {
+		return err
+	}
+	t.files = nil // they are the frame's now
+	return errors.Join(t.sync(), t.root.Close())
+}
+
+func (t *grownDirectory) discard() error {
+	var errs []error
+	for _, name := range t.files {
+		if err := t.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, t.root.Close())...)
+}

@@ -1,0 +1,261 @@
+// Appends that stop at any write: only here can single writes be seen.
+
+package frameio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// recorder is a file in memory that notes everything that is done to it.
+type recorder struct {
+	mu  sync.Mutex
+	b   []byte
+	ops []op
+}
+
+// op is a write, a truncation, or, with neither, a sync.
+type op struct {
+	write    []byte
+	at       int64
+	truncate bool
+}
+
+func (r *recorder) do(o op) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ops = append(r.ops, o)
+	r.b = o.apply(r.b)
+}
+
+func (o op) apply(b []byte) []byte {
+	switch {
+	case o.write != nil:
+		if grow := int(o.at) + len(o.write) - len(b); grow > 0 {
+			b = append(b, make([]byte, grow)...)
+		}
+		copy(b[o.at:], o.write)
+	case o.truncate:
+		if grow := int(o.at) - len(b); grow > 0 {
+			b = append(b, make([]byte, grow)...)
+		}
+		b = b[:o.at]
+	}
+	return b
+}
+
+func (r *recorder) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(r.b).ReadAt(p, off)
+}
+
+func (r *recorder) WriteAt(p []byte, off int64) (int, error) {
+	r.do(op{write: bytes.Clone(p), at: off})
+	return len(p), nil
+}
+
+func (r *recorder) Truncate(size int64) error { r.do(op{truncate: true, at: size}); return nil }
+func (r *recorder) Sync() error               { r.do(op{}); return nil }
+func (r *recorder) Close() error              { return nil }
+
+var _ io.ReaderAt = (*recorder)(nil)
+
+// counting returns n chunks of size bytes that count.
+func counting(n, size int) []byte {
+	b := make([]byte, 0, n*size)
+	for i := range n * size / 8 {
+		b = binary.LittleEndian.AppendUint64(b, uint64(i*i))
+	}
+	return b
+}
+
+// readAll returns all values of the frame at path, as the library reads it.
+func readAll(t *testing.T, path string) []byte {
+	t.Helper()
+	s, err := cblosc.OpenSChunk(path)
+	require.NoError(t, err)
+	all := make([]byte, s.NBytes())
+	for i := range s.NumChunks() {
+		_, err := s.DecompressChunk(all[int(i)*s.ChunkSize():], i)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Close())
+	f, err := Open(path)
+	require.NoError(t, err)
+	ours := make([]byte, f.NBytes())
+	require.NoError(t, f.ReadAll(t.Context(), ours, 1))
+	require.NoError(t, f.Close())
+	require.True(t, bytes.Equal(all, ours))
+	return all
+}
+
+// newFile writes a frame of n chunks of 4 KiB and returns its path.
+func newFile(t *testing.T, sparse bool, all []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "frame")
+	w, err := Create(path, &Params{ChunkSize: 4096, Sparse: sparse, VLMeta: []cblosc.Metalayer{{Name: "v", Content: []byte("content")}}})
+	require.NoError(t, err)
+	_, err = w.Write(all)
+	require.NoError(t, err)
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+	return path
+}
+
+// A durable append that is stopped at any write, in the middle of one, or with any
+// one write since the last sync lost, leaves the old frame or the new one; and the
+// next append goes on from there.
+func TestDurableAppendStoppedAtAnyWrite(t *testing.T) {
+	for _, before := range []int{0, 3} {
+		t.Run(fmt.Sprintf("%d chunks before", before), func(t *testing.T) {
+			size := 4096
+			all := counting(before+600, size)
+			old := all[:before*size]
+			path := newFile(t, false, old)
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+			f, err := Open(path)
+			require.NoError(t, err)
+			w, err := resume(f, &AppendOptions{ChunkSize: size, Workers: 2, Durable: true})
+			require.NoError(t, err)
+			rec := &recorder{b: bytes.Clone(b)}
+			w.to, err = newGrownFile(rec, f.head, true)
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+			_, err = w.Write(all[before*size:])
+			require.NoError(t, err)
+			require.NoError(t, w.Commit())
+			require.NoError(t, w.Close())
+
+			broken := filepath.Join(t.TempDir(), "frame")
+			try := func(what string, b []byte, decided bool) {
+				require.NoError(t, os.WriteFile(broken, b, 0o600))
+				got := readAll(t, broken)
+				if decided {
+					require.True(t, bytes.Equal(all, got), "%s: not the new frame", what)
+				} else {
+					require.True(t, bytes.Equal(old, got), "%s: not the old frame", what)
+				}
+			}
+			decided, synced, head := false, -1, -1
+			state := func(n, without int, half bool) []byte {
+				s := bytes.Clone(b)
+				for k, o := range rec.ops[:n] {
+					if k == without {
+						continue
+					}
+					if half && k == n-1 {
+						o.write = o.write[:len(o.write)/2]
+					}
+					s = o.apply(s)
+				}
+				return s
+			}
+			for k, o := range rec.ops {
+				header := o.write != nil && o.at == 0
+				if o.write != nil && !header {
+					try(fmt.Sprintf("half of write %d", k), state(k+1, -1, true), decided)
+				}
+				if header {
+					decided, head = true, k
+				}
+				try(fmt.Sprintf("after %d", k), state(k+1, -1, false), decided)
+				for lost := synced + 1; lost < k; lost++ {
+					try(fmt.Sprintf("after %d without %d", k, lost), state(k+1, lost, false), decided && lost != head)
+				}
+				if o.write == nil && !o.truncate {
+					synced = k
+				}
+			}
+			require.True(t, decided)
+
+			// The last state before the header was written: append again.
+			for k, o := range rec.ops {
+				if o.write != nil && o.at == 0 {
+					require.NoError(t, os.WriteFile(broken, state(k, -1, false), 0o600))
+				}
+			}
+			w, err = Append(broken, &AppendOptions{ChunkSize: size, Durable: true})
+			require.NoError(t, err)
+			_, err = w.Write(all[before*size:])
+			require.NoError(t, err)
+			require.NoError(t, w.Commit())
+			require.NoError(t, w.Close())
+			require.True(t, bytes.Equal(all, readAll(t, broken)))
+		})
+	}
+}
+
+// An append to a directory that stops before its index is replaced leaves the old
+// frame, and files that the next one writes again.
+func TestSparseAppendStopped(t *testing.T) {
+	const size = 4096
+	all := counting(40, size)
+	path := newFile(t, true, all[:3*size])
+	f, err := Open(path)
+	require.NoError(t, err)
+	w, err := resume(f, &AppendOptions{Durable: true})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	to, err := openGrownDirectory(path, true)
+	require.NoError(t, err)
+	stopped := &stoppedTarget{target: to}
+	w.to = stopped
+	_, err = w.Write(all[3*size:])
+	require.NoError(t, err)
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+	require.True(t, bytes.Equal(all[:3*size], readAll(t, path)))
+	require.FileExists(t, filepath.Join(path, nextIndex))
+
+	w, err = Append(path, nil)
+	require.NoError(t, err)
+	_, err = w.Write(all[3*size:])
+	require.NoError(t, err)
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+	require.True(t, bytes.Equal(all, readAll(t, path)))
+	require.NoFileExists(t, filepath.Join(path, nextIndex))
+	require.NoError(t, to.root.Close())
+}
+
+// stoppedTarget never gets to commit.
+type stoppedTarget struct{ target }
+
+func (*stoppedTarget) commit() error { return nil }
+
+// What went wrong in the end is put back: the header and what was overwritten.
+func TestAppendRestoresAfterAnError(t *testing.T) {
+	path := newFile(t, false, counting(3, 4096))
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	f, err := Open(path)
+	require.NoError(t, err)
+	w, err := resume(f, new(AppendOptions))
+	require.NoError(t, err)
+	rec := &recorder{b: bytes.Clone(b)}
+	g, err := newGrownFile(rec, f.head, false)
+	require.NoError(t, err)
+	w.to = &unsynced{g}
+	require.NoError(t, f.Close())
+	_, err = w.Write(counting(500, 4096))
+	require.NoError(t, err)
+	require.ErrorIs(t, w.Commit(), io.ErrShortWrite)
+	require.False(t, bytes.Equal(b, rec.b))
+	require.NoError(t, w.Close())
+	require.True(t, bytes.Equal(b, rec.b))
+}
+
+// unsynced fails after everything was written.
+type unsynced struct{ *grownFile }
+
+func (*unsynced) commit() error { return io.ErrShortWrite }
