@@ -151,6 +151,7 @@ func TestReadTable(t *testing.T) {
 		kind, err = bcolz.Detect(golden, none)
 		require.NoError(t, err)
 		require.Equal(t, bcolz.NotATree, kind)
+		require.Equal(t, "no tree of bcolz", kind.String())
 	}
 	table, err := bcolz.ReadTable(golden, "table", nil)
 	require.NoError(t, err)
@@ -470,6 +471,24 @@ func TestMissingFiles(t *testing.T) {
 		require.ErrorIs(t, err, fs.ErrNotExist, gone)
 		require.ErrorContains(t, err, gone)
 		require.True(t, complains(bcolz.Describe(fsys, ".")))
+	}
+}
+
+// A directory or a pipe in a file's place is refused before it is opened.
+func TestSpecialFiles(t *testing.T) {
+	for _, name := range []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"} {
+		for _, mode := range []fs.FileMode{fs.ModeDir, fs.ModeNamedPipe} {
+			fsys := oneFile(1, 1, stored([]byte("abcd")))
+			fsys[name] = &fstest.MapFile{Mode: mode}
+			a, err := bcolz.ReadArray(fsys, ".", nil)
+			if err == nil {
+				_, err = a.ReadChunks(0)
+			}
+			require.ErrorIs(t, err, format.ErrCorrupt, name)
+			require.ErrorContains(t, err, "want a regular file")
+			require.ErrorContains(t, err, name)
+			require.True(t, complains(bcolz.Describe(fsys, ".")), name)
+		}
 	}
 }
 

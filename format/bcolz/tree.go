@@ -37,6 +37,19 @@ const (
 	TableTree
 )
 
+// String is bcolz's word for it.
+func (k Kind) String() string {
+	switch k {
+	case NotATree:
+		return "no tree of bcolz"
+	case ArrayTree:
+		return "carray"
+	case TableTree:
+		return "ctable"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
 // Detect looks whether the directory dir of fsys is a ctable, which has
 // __rootdirs__, or a carray, which has meta/storage. It looks at names only. The
 // error is of the fs.FS.
@@ -91,10 +104,24 @@ func newTree(fsys fs.FS, dir string, l *Limits) tree {
 // path returns the name of a file of the tree.
 func (t tree) path(file string) string { return path.Join(t.dir, file) }
 
+// open opens a file and returns its length in bytes. It must be a regular file:
+// to open a pipe would wait for somebody to write to it.
+func (t tree) open(name string) (fs.File, int64, error) {
+	info, err := fs.Stat(t.fsys, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, bad(name, "file", 0, info.Mode().Type().String(), "a regular file", format.ErrCorrupt)
+	}
+	f, err := t.fsys.Open(name)
+	return f, info.Size(), err
+}
+
 // metadata reads one metadata file whole.
 func (t tree) metadata(file string) (_ []byte, err error) {
 	name := t.path(file)
-	f, err := t.fsys.Open(name)
+	f, _, err := t.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -238,16 +265,12 @@ func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
 		panic(fmt.Sprintf("bcolz: chunk file %d of %d", i, a.NumFiles()))
 	}
 	name := a.tree.path(a.FileName(i))
-	f, err := a.tree.fsys.Open(name)
+	f, size, err := a.tree.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return a.readChunks(i, &file{name: name, r: f, size: info.Size()})
+	return a.readChunks(i, &file{name: name, r: f, size: size})
 }
 
 func (a *Array) readChunks(i int64, f *file) ([]Chunk, error) {
