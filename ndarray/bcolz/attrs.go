@@ -1,0 +1,159 @@
+// Attributes: JSON as values of ndarray.
+
+package bcolz
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// attrsOf returns the attributes that ndarray has values for, and names the
+// others.
+func attrsOf(members bcolz.Attrs) ndarray.Attrs {
+	var out ndarray.Attrs
+	for _, m := range members {
+		v, err := valueOf(m.Value)
+		a := ndarray.Attr{Name: m.Name, Value: v}
+		if err == nil {
+			err = a.Validate()
+		}
+		if err != nil {
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: m.Name, Type: m.Value.Kind.String(), Reason: err.Error()})
+			continue
+		}
+		out.List = append(out.List, a)
+	}
+	return out
+}
+
+// valueOf returns a JSON value with its natural type: text is text of variable
+// length, integers are int64 (uint64 if one needs it), numbers with a fraction
+// among them float64, and lists of equal lengths are axes. The error says what
+// ndarray has no value for.
+func valueOf(v bcolz.Value) (ndarray.Value, error) {
+	shape := shapeOf(v)
+	if len(shape) > ndarray.MaxRank {
+		return ndarray.Value{}, fmt.Errorf("%d nested lists", len(shape))
+	}
+	var all []bcolz.Value
+	if !leaves(v, shape, &all) {
+		return ndarray.Value{}, errors.New("lists of different lengths")
+	}
+	d, err := naturalType(all)
+	if err != nil {
+		return ndarray.Value{}, err
+	}
+	out := ndarray.Value{DType: d, Shape: shape}
+	if d.Kind == ndarray.String {
+		for _, x := range all {
+			out.Strings = append(out.Strings, x.Text)
+		}
+		return out, nil
+	}
+	out.Data = make([]byte, 0, len(all)*d.Size)
+	for _, x := range all {
+		b, ok := element(x, d)
+		if !ok {
+			return ndarray.Value{}, fmt.Errorf("%s as %v", x.Text, d)
+		}
+		out.Data = append(out.Data, b...)
+	}
+	return out, nil
+}
+
+// shapeOf follows the first element of each list down.
+func shapeOf(v bcolz.Value) []int64 {
+	var shape []int64
+	for v.Kind == bcolz.List {
+		shape = append(shape, int64(len(v.List)))
+		if len(v.List) == 0 {
+			break
+		}
+		v = v.List[0]
+	}
+	return shape
+}
+
+// leaves appends the elements of lists that really have the shape.
+func leaves(v bcolz.Value, shape []int64, out *[]bcolz.Value) bool {
+	if len(shape) == 0 {
+		*out = append(*out, v)
+		return true
+	}
+	if v.Kind != bcolz.List || int64(len(v.List)) != shape[0] {
+		return false
+	}
+	for _, x := range v.List {
+		if !leaves(x, shape[1:], out) {
+			return false
+		}
+	}
+	return true
+}
+
+// naturalType finds the one type that holds all leaves; of none, float64, as
+// NumPy has it.
+func naturalType(all []bcolz.Value) (ndarray.DType, error) {
+	if len(all) == 0 {
+		return ndarray.DTypeOf[float64](), nil
+	}
+	kind := all[0].Kind
+	if i := slices.IndexFunc(all, func(v bcolz.Value) bool { return v.Kind != kind }); i >= 0 {
+		return ndarray.DType{}, fmt.Errorf("%s and %s in one list", kind, all[i].Kind)
+	}
+	switch kind {
+	case bcolz.String:
+		return ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}, nil
+	case bcolz.Bool:
+		return ndarray.DTypeOf[bool](), nil
+	case bcolz.Number:
+		return numberType(all)
+	}
+	return ndarray.DType{}, fmt.Errorf("%s has no element type", kind)
+}
+
+func numberType(all []bcolz.Value) (ndarray.DType, error) {
+	var negative, large, fraction, inexact bool
+	for _, v := range all {
+		n, isInt := v.Int64()
+		_, notUint := strconv.ParseUint(v.Text, 10, 64)
+		switch {
+		case isInt:
+			negative = negative || n < 0
+			inexact = inexact || n > 1<<53 || n < -1<<53
+		case notUint == nil:
+			large, inexact = true, true
+		default:
+			if _, ok := v.Float64(); !ok || isDigits(v.Text) {
+				return ndarray.DType{}, fmt.Errorf("%s does not fit a number of 64 bits", v.Text)
+			}
+			fraction = true
+		}
+	}
+	switch {
+	case fraction && inexact:
+		return ndarray.DType{}, errors.New("an integer above 2^53 among fractions")
+	case fraction:
+		return ndarray.DTypeOf[float64](), nil
+	case large && negative:
+		return ndarray.DType{}, errors.New("an integer above 2^63-1 among negative ones")
+	case large:
+		return ndarray.DTypeOf[uint64](), nil
+	}
+	return ndarray.DTypeOf[int64](), nil
+}
+
+// isDigits reports whether a number is written as an integer.
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if (s[i] < '0' || s[i] > '9') && (i > 0 || s[i] != '-') {
+			return false
+		}
+	}
+	return true
+}

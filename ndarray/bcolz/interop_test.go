@@ -1,0 +1,46 @@
+package bcolz_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What bcolz writes now, with every element type, codec, level and filter, is
+// read to the same bytes.
+func TestInterop(t *testing.T) {
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with bcolz beyond the golden files")
+	}
+	dir := t.TempDir()
+	out, err := exec.Command(interpreter, "testdata/interop.py", dir).CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == 3 {
+		t.Skipf("%s has no bcolz (pip install bcolz-zipline): NOT compared with it beyond the golden files", interpreter)
+	}
+	require.NoError(t, err, "interop.py:\n%s", out)
+	var list []struct {
+		Name, DType, SHA256 string
+		Shape               []int64
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "list.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(b, &list))
+	require.Greater(t, len(list), 300)
+	for _, e := range list {
+		a := open(t, filepath.Join(dir, e.Name))
+		require.Equal(t, e.DType, a.DType().String())
+		require.Equal(t, e.Shape, a.Shape())
+		sum := sha256.Sum256(readAll(t, a))
+		require.Equal(t, e.SHA256, hex.EncodeToString(sum[:]), "%s %s %v %v", e.Name, e.DType, e.Shape, a.Meta().Compression)
+		require.NoError(t, a.Close())
+	}
+}

@@ -1,0 +1,134 @@
+// Between bcolz's words and ndarray's: element types and the fill value.
+
+package bcolz
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+var kinds = map[byte]ndarray.Kind{
+	'b': ndarray.Bool, 'i': ndarray.Int, 'u': ndarray.Uint, 'f': ndarray.Float, 'c': ndarray.Complex,
+	'S': ndarray.Bytes, 'U': ndarray.Unicode, 'V': ndarray.Void,
+}
+
+// dtypeOf returns the element type, or ErrType with its name.
+func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
+	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
+	if t.Structured || d.Validate() != nil {
+		return ndarray.DType{}, fmt.Errorf("%w: elements of %s are not supported", ndarray.ErrType, t.Text)
+	}
+	return d, nil
+}
+
+// fillOf returns dflt as one element in native order, nil if it is all zero
+// bytes. Floats are rounded to the element type, as NumPy does.
+func fillOf(v bcolz.Value, d ndarray.DType) ([]byte, error) {
+	b, ok := element(v, d)
+	if !ok {
+		return nil, fmt.Errorf("%w: dflt is %s %s, elements are %v", ndarray.ErrCorrupt, v.Kind, v.Append(nil), d)
+	}
+	if len(bytes.Trim(b, "\x00")) == 0 {
+		return nil, nil
+	}
+	return b, nil
+}
+
+// element returns v as an element of type d, in native order.
+func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
+	b := make([]byte, 0, d.Size)
+	switch d.Kind {
+	case ndarray.Bool:
+		n, isInt := v.Int64()
+		on := v.Bool || n == 1
+		if on {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+		return b, v.Kind == bcolz.Bool || isInt && (n == 0 || n == 1)
+	case ndarray.Int:
+		n, ok := v.Int64()
+		shift := 64 - 8*d.Size
+		return appendUint(b, uint64(n), d.Size), ok && n<<shift>>shift == n
+	case ndarray.Uint:
+		n, err := strconv.ParseUint(v.Text, 10, 8*d.Size)
+		return appendUint(b, n, d.Size), v.Kind == bcolz.Number && err == nil
+	case ndarray.Float:
+		x, ok := v.Float64()
+		return appendFloat(b, x, d.Size), ok
+	case ndarray.Complex:
+		// JSON has no complex numbers: it is the real part.
+		x, ok := v.Float64()
+		return appendFloat(appendFloat(b, x, d.Size/2), 0, d.Size/2), ok
+	case ndarray.Bytes, ndarray.Void:
+		// bcolz writes bytes as the ASCII text of the same bytes.
+		b = append(b, v.Text...)
+		if v.Kind != bcolz.String || len(b) > d.Size {
+			return nil, false
+		}
+		for _, c := range b {
+			if c >= utf8.RuneSelf {
+				return nil, false
+			}
+		}
+		return b[:d.Size], true
+	case ndarray.Unicode:
+		if v.Kind != bcolz.String || utf8.RuneCountInString(v.Text) > d.Size/4 {
+			return nil, false
+		}
+		for _, r := range v.Text {
+			b = binary.NativeEndian.AppendUint32(b, uint32(r))
+		}
+		return b[:d.Size], true
+	}
+	return nil, false
+}
+
+func appendUint(b []byte, bits uint64, size int) []byte {
+	switch size {
+	case 1:
+		return append(b, byte(bits))
+	case 2:
+		return binary.NativeEndian.AppendUint16(b, uint16(bits))
+	case 4:
+		return binary.NativeEndian.AppendUint32(b, uint32(bits))
+	}
+	return binary.NativeEndian.AppendUint64(b, bits)
+}
+
+func appendFloat(b []byte, x float64, size int) []byte {
+	switch size {
+	case 2:
+		return appendUint(b, uint64(float16(x)), 2)
+	case 4:
+		return appendUint(b, uint64(math.Float32bits(float32(x))), 4)
+	}
+	return appendUint(b, math.Float64bits(x), 8)
+}
+
+// float16 rounds x to IEEE 754 binary16, to even between two.
+func float16(x float64) uint16 {
+	var sign uint16
+	if math.Signbit(x) {
+		sign, x = 0x8000, -x
+	}
+	switch {
+	case math.IsNaN(x):
+		return sign | 0x7e00
+	case x >= 65520: // half-way from the greatest number to the next there would be
+		return sign | 0x7c00
+	case x < 0x1p-14: // without the hidden bit; rounding up may give the first number with it
+		return sign | uint16(math.RoundToEven(x*0x1p24))
+	}
+	e := math.Ilogb(x)
+	m := uint16(math.RoundToEven(math.Ldexp(x, 10-e))) // 1024 to 2048, the hidden bit included
+	return sign | uint16(e+14)<<10 + m
+}
