@@ -78,6 +78,10 @@ bench-once: deps modules ## every benchmark once, to see that it works
 fuzz: deps modules ## every fuzz target, for FUZZTIME each
 	@scripts/fuzz.sh $(FUZZTIME)
 
+.PHONY: api
+api: deps modules ## write API.md of cblosc and h5: every function of the C libraries, and what binds it
+	$(GO) run ./scripts/api
+
 .PHONY: lint
 lint: deps modules ## gofmt, vet, staticcheck, shellcheck, clang-format, strict C warnings
 	@scripts/lint.sh

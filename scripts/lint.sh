@@ -53,4 +53,5 @@ check staticcheck go tool staticcheck ./...
 check shellcheck shellcheck --external-sources --source-path=SCRIPTDIR "${shell_files[@]}"
 check clang-format clang-format --dry-run -Werror "${c_and_h_files[@]}"
 check "C warnings" strict_c "${c_files[@]}"
+check "API.md" go run ./scripts/api -check
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
