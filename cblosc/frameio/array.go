@@ -114,8 +114,9 @@ func (a *Array) Close() error { return a.f.Close() }
 // that a chunk calls uninitialized come out as zeros.
 //
 // It stops at the first error, after which the content of dst is not defined, and
-// before a chunk when ctx ends. It returns cblosc.ErrRegion, cblosc.ErrSize, the
-// errors of Frame.Decompress, and ctx.Err.
+// before a chunk when ctx ends. It returns cblosc.ErrRegion, cblosc.ErrSize,
+// format.ErrLimit for a chunk or block above Limits.Chunk that does not go to dst in
+// one piece, the errors of Frame.Decompress, and ctx.Err.
 func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64, workers int) error {
 	const op = "read region"
 	r, err := a.region(start, shape, len(dst))
@@ -214,13 +215,15 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	if a.linear && touched == a.nblocks && n == a.chunk {
 		// The whole chunk, without padding: if it lies in one piece, decode it there.
 		if l := layout(a.rank, &n, &r.stride, a.rowMajor(&n), item); l.n == 0 {
-			return v.decode(w, dst[b.at:b.at+v.n], 0)
+			return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
 		}
 	}
 	oneByOne := v.h.Stored() || v.partial() && touched <= a.nblocks/2 && a.blockBytes%int(v.h.TypeSize) == 0
 	data := v.raw[v.h.Size():]
 	if !oneByOne {
-		w.data = grown(w.data, v.n)
+		if err := a.f.scratch(w, v.n); err != nil {
+			return err
+		}
 		if err := v.all(w, w.data); err != nil {
 			return err
 		}
@@ -254,7 +257,9 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 				return err
 			}
 		default:
-			w.data = grown(w.data, a.blockBytes)
+			if err := a.f.scratch(w, a.blockBytes); err != nil {
+				return err
+			}
 			if err := v.items(w, w.data, from); err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
@@ -28,7 +29,25 @@ type Frame struct {
 	offsets []cframe.Offset
 	room    []int32 // of each stored chunk in a contiguous frame: bytes up to the next one
 	src     source
+	limit   int64 // Limits.Chunk
 	stock   stock
+}
+
+// Limits bounds what a frame may make its reader allocate, beside the caller's own
+// buffers. What is beyond is format.ErrLimit; sizes are bytes.
+type Limits struct {
+	cframe.Limits // of header, trailer and index
+
+	// Chunk is the greatest number of bytes of values that are decoded in memory of
+	// the reader's: of a chunk, or a block, of which not all is wanted or wanted in
+	// one piece. Few bytes in a file can stand for many values.
+	Chunk int64
+}
+
+// DefaultLimits returns those of package cframe, and for Chunk what the format
+// allows, 2 GiB.
+func DefaultLimits() Limits {
+	return Limits{cframe.DefaultLimits(), chunk.MaxNBytes}
 }
 
 // Open opens a contiguous frame (a file) or a sparse one (a directory). Header,
@@ -38,8 +57,11 @@ type Frame struct {
 // It returns fs.ErrNotExist; cblosc.ErrFormat, with format.ErrMagic,
 // format.ErrTruncated, format.ErrCorrupt or format.ErrLimit; or
 // errors.ErrUnsupported for chunks of variable length (C-Blosc2 3.0 and later) and
-// for codecs and filters that are not linked.
-func Open(path string) (*Frame, error) {
+// for codecs and filters that are not linked. It is OpenLimits with DefaultLimits.
+func Open(path string) (*Frame, error) { return OpenLimits(path, DefaultLimits()) }
+
+// OpenLimits is Open with limits of the caller's.
+func OpenLimits(path string, l Limits) (*Frame, error) {
 	const op = "open"
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
@@ -50,11 +72,11 @@ func Open(path string) (*Frame, error) {
 	if info.IsDir() {
 		open = openDir
 	}
-	head, src, err := open(path)
+	head, src, err := open(path, l.Limits)
 	if err != nil {
 		return nil, &Error{op, path, -1, invalid(err)}
 	}
-	f, err := newFrame(path, head, src)
+	f, err := newFrame(path, head, src, l)
 	if err != nil {
 		return nil, &Error{op, path, -1, errors.Join(err, src.Close())}
 	}
@@ -63,14 +85,20 @@ func Open(path string) (*Frame, error) {
 
 // OpenReaderAt opens the contiguous frame at the beginning of r, which holds size
 // bytes; bytes behind the frame are no matter. r is used by all readers at once
-// and is not closed. The errors are those of Open, and what r returns.
+// and is not closed. The errors are those of Open, and what r returns. It is
+// OpenReaderAtLimits with DefaultLimits.
 func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
+	return OpenReaderAtLimits(r, size, DefaultLimits())
+}
+
+// OpenReaderAtLimits is OpenReaderAt with limits of the caller's.
+func OpenReaderAtLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	const op = "open"
-	head, err := cframe.Read(r, size)
+	head, err := cframe.ReadLimits(r, size, l.Limits)
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}
 	}
-	f, err := newFrame("", head, &fileSource{r, int64(head.HeaderSize), nil})
+	f, err := newFrame("", head, &fileSource{r, int64(head.HeaderSize), nil}, l)
 	if err != nil {
 		return nil, &Error{op, "", -1, err}
 	}
@@ -78,14 +106,14 @@ func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
 }
 
 // newFrame checks what was read and decodes the index.
-func newFrame(path string, head *cframe.Frame, src source) (*Frame, error) {
+func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, error) {
 	if err := head.Check(); err != nil {
 		return nil, invalid(err)
 	}
 	if head.VariableChunks() || head.VLBlocks() {
 		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, head.Version())
 	}
-	f := &Frame{path: path, head: head, src: src}
+	f := &Frame{path: path, head: head, src: src, limit: l.Chunk}
 	var err error
 	f.offsets, err = head.Offsets(func(dst, b []byte) error {
 		return f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
@@ -193,8 +221,17 @@ func (f *Frame) chunkLen(i int64) int {
 	return int(min(size, f.head.NBytes-i*size))
 }
 
+// allow says whether so many bytes of values may be decoded in memory of ours.
+func (f *Frame) allow(n int) error {
+	if int64(n) <= f.limit {
+		return nil
+	}
+	return &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", f.limit), Err: format.ErrLimit}
+}
+
 // VLMetalayer returns the content of a variable-length metalayer, decompressed. It
-// returns cblosc.ErrNotFound, cblosc.ErrFormat or cblosc.ErrClosed.
+// returns cblosc.ErrNotFound, cblosc.ErrFormat, format.ErrLimit above Limits.Chunk,
+// or cblosc.ErrClosed.
 func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	const op = "read metalayer"
 	b, ok := f.head.Trailer.VLMetalayer(name)
@@ -203,6 +240,9 @@ func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	}
 	h, err := chunk.ParseHeader(b) // checked when the frame was opened
 	var dst []byte
+	if err == nil {
+		err = f.allow(int(h.NBytes))
+	}
 	if err == nil {
 		dst = make([]byte, h.NBytes)
 		err = f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })

@@ -86,7 +86,8 @@ func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
 // the chunk allows it.
 //
 // It returns cblosc.ErrRegion if the chunk has fewer items, cblosc.ErrSize if
-// len(dst) is not n*TypeSize, and the errors of Decompress.
+// len(dst) is not n*TypeSize, format.ErrLimit for a chunk above Limits.Chunk that
+// must be decoded whole, and the errors of Decompress.
 func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
 	const op = "read items"
 	err := f.index(i)
@@ -314,11 +315,11 @@ func (f *Frame) readRange(w *worker, dst []byte, i int64, from int) error {
 	if err := f.load(w, &v, i); err != nil {
 		return err
 	}
-	return v.decode(w, dst, from)
+	return f.decode(w, &v, dst, from)
 }
 
-// decode writes the values from byte from on to dst.
-func (v *values) decode(w *worker, dst []byte, from int) error {
+// decode writes the values of v from byte from on to dst.
+func (f *Frame) decode(w *worker, v *values, dst []byte, from int) error {
 	switch {
 	case len(dst) == 0:
 		return nil
@@ -333,11 +334,22 @@ func (v *values) decode(w *worker, dst []byte, from int) error {
 	case v.partial() && v.pays(from, len(dst)) && from%int(v.h.TypeSize) == 0 && len(dst)%int(v.h.TypeSize) == 0:
 		return v.items(w, dst, from)
 	}
-	w.data = grown(w.data, v.n)
+	if err := f.scratch(w, v.n); err != nil {
+		return err
+	}
 	if err := v.all(w, w.data); err != nil {
 		return err
 	}
 	copy(dst, w.data[from:])
+	return nil
+}
+
+// scratch makes w.data n bytes long, unless that is beyond the limit.
+func (f *Frame) scratch(w *worker, n int) error {
+	if err := f.allow(n); err != nil {
+		return err
+	}
+	w.data = grown(w.data, n)
 	return nil
 }
 

@@ -69,7 +69,7 @@ func tail(n int, err error) (int, error) {
 }
 
 // openFile opens a contiguous frame.
-func openFile(path string) (f *cframe.Frame, s source, err error) {
+func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
@@ -86,19 +86,19 @@ func openFile(path string) (f *cframe.Frame, s source, err error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%w: not a regular file", cblosc.ErrFormat)
 	}
-	if f, err = cframe.Read(file, info.Size()); err != nil {
+	if f, err = cframe.ReadLimits(file, info.Size(), l); err != nil {
 		return nil, nil, err
 	}
 	return f, &fileSource{file, int64(f.HeaderSize), file}, nil
 }
 
 // openDir opens a sparse frame.
-func openDir(path string) (f *cframe.Frame, s source, err error) {
+func openDir(path string, l cframe.Limits) (f *cframe.Frame, s source, err error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err = cframe.ReadDir(root.FS())
+	f, err = cframe.ReadDirLimits(root.FS(), l)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: a directory without %s", cblosc.ErrFormat, cframe.IndexFile)
 	}
