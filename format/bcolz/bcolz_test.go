@@ -548,6 +548,46 @@ func TestDescribeFile(t *testing.T) {
 	require.EqualValues(t, 2, rest.Length)
 }
 
+// What Describe cannot read it names, and goes on.
+func TestDescribeDamage(t *testing.T) {
+	blosc2 := bcolz.FileHeader{Version: 1, NumChunks: 2}.Append(nil)
+	blosc2 = append(append(blosc2, stored([]byte("abcd"))...), stored([]byte("efgh"))...)
+	blosc2[16] = 5
+	f, ok := bcolz.DescribeFile(blosc2).Find("chunk file/chunk")
+	require.True(t, ok)
+	require.Equal(t, "got 5, want 1 or 2, Blosc1: unknown format version", f.Complaint)
+
+	file := bcolz.FileHeader{Version: 1, NumChunks: -1}.Append(nil)
+	for range bcolz.MaxDescribed + 2 {
+		file = append(file, stored([]byte("abcd"))...)
+	}
+	f = bcolz.DescribeFile(file)
+	last := f.Fields[len(f.Fields)-1]
+	require.Equal(t, "more chunks", last.Name)
+	require.EqualValues(t, 2*20, last.Length)
+
+	many := oneFile(4, 1, stored([]byte("0123456789abcdef")))
+	many["meta/sizes"] = &fstest.MapFile{Data: bcolz.Sizes{Shape: []int64{4 * (bcolz.MaxDescribed + 3)}}.Append(nil)}
+	f, ok = bcolz.Describe(many, ".").Find("./more chunk files")
+	require.True(t, ok)
+	require.Equal(t, "3", f.Value)
+
+	for name, content := range map[string]string{"__rootdirs__": `{"names": 1}`, "__attrs__": `[]`} {
+		fsys := fstest.MapFS{"__rootdirs__": {Data: []byte(`{"names": []}`)}}
+		fsys[name] = &fstest.MapFile{Data: []byte(content)}
+		f, ok := bcolz.Describe(fsys, ".").Find("./" + name)
+		require.True(t, ok)
+		require.True(t, complains(f), name)
+		_, err := bcolz.ReadTable(fsys, ".", nil)
+		require.ErrorIs(t, err, format.ErrCorrupt)
+	}
+
+	// The files are in order each by itself, and together they are not.
+	wide := oneFile(4, 1, stored([]byte("0123456789abcdef")))
+	wide["meta/sizes"] = &fstest.MapFile{Data: bcolz.Sizes{Shape: []int64{4, 1 << 40}}.Append(nil)}
+	require.Contains(t, bcolz.Describe(wide, ".").Complaint, "4 rows of 4398046511104 bytes")
+}
+
 // Any value comes back from its own text, and any float as Python rounds it.
 func TestJSONRoundTrip(t *testing.T) {
 	leaf := rapid.OneOf(

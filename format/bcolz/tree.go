@@ -274,7 +274,7 @@ func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
 }
 
 func (a *Array) readChunks(i int64, f *file) ([]Chunk, error) {
-	b, err := f.next("header", HeaderSize)
+	b, err := f.next("header", nil, HeaderSize)
 	if err != nil {
 		return nil, err
 	}
@@ -315,13 +315,14 @@ type file struct {
 	size, at int64 // bytes
 }
 
-// next reads n bytes.
-func (f *file) next(what string, n int64) ([]byte, error) {
+// next reads n bytes behind the bytes of head, which it copies. No memory is
+// taken for bytes that the file does not have.
+func (f *file) next(what string, head []byte, n int64) ([]byte, error) {
 	if n > f.size-f.at {
 		return nil, bad(f.name, what, f.at, strconv.FormatInt(f.size-f.at, 10)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
 	}
-	b := make([]byte, n)
-	k, err := io.ReadFull(f.r, b)
+	b := make([]byte, int64(len(head))+n)
+	k, err := io.ReadFull(f.r, b[copy(b, head):])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		// Something cut the file off since its size was asked for.
 		return nil, bad(f.name, what, f.at, strconv.Itoa(k)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
@@ -333,7 +334,7 @@ func (f *file) next(what string, n int64) ([]byte, error) {
 // chunk reads one Blosc chunk.
 func (f *file) chunk() (Chunk, error) {
 	start := f.at
-	head, err := f.next("chunk header", chunk.MinHeaderSize)
+	head, err := f.next("chunk header", nil, chunk.MinHeaderSize)
 	if err != nil {
 		return Chunk{}, err
 	}
@@ -341,11 +342,8 @@ func (f *file) chunk() (Chunk, error) {
 	if err != nil {
 		return Chunk{}, f.locate(err, start)
 	}
-	rest, err := f.next("chunk", int64(h.CBytes)-chunk.MinHeaderSize)
-	if err != nil {
-		return Chunk{}, err
-	}
-	return Chunk{Header: h, Data: slices.Concat(head, rest)}, nil
+	data, err := f.next("chunk", head, int64(h.CBytes)-chunk.MinHeaderSize)
+	return Chunk{Header: h, Data: data}, err
 }
 
 // locate gives an error about a chunk the name of the file and the place in it.
