@@ -218,9 +218,11 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 			return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
 		}
 	}
-	oneByOne := v.h.Stored() || v.partial() && touched <= a.nblocks/2 && a.blockBytes%int(v.h.TypeSize) == 0
-	data := v.raw[v.h.Size():]
-	if !oneByOne {
+	var data []byte // the values of the whole chunk; nil to decode block by block
+	switch {
+	case v.h.Stored():
+		data = v.raw[v.h.Size():]
+	case !v.partial() || touched > a.nblocks/2 || a.blockBytes%int(v.h.TypeSize) != 0:
 		if err := a.f.scratch(w, v.n); err != nil {
 			return err
 		}
@@ -229,46 +231,43 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 		}
 		data = w.data
 	}
-	for at := first; ; {
-		var src []byte
-		var number int64
-		for d := range a.rank {
-			number += at[d] * a.blockStep[d]
-		}
-		from := int(number) * a.blockBytes
-		if !oneByOne || v.h.Stored() {
-			src = data[from : from+a.blockBytes]
-		}
-		to, off := b.at, 0
-		var n vec
-		for d := range a.rank {
-			origin := at[d] * a.block[d]
-			lo, hi := max(b.lo[d], origin), min(b.hi[d], origin+a.block[d])
-			n[d] = hi - lo
-			to += int((lo - b.lo[d]) * r.stride[d])
-			off += int((lo - origin) * a.blockStride[d])
-		}
-		l := layout(a.rank, &n, &r.stride, &a.blockStride, item)
-		switch {
-		case src != nil:
-			l.copy(dst[to:], src[off:])
-		case l.n == 0 && l.run == a.blockBytes:
-			if err := v.items(w, dst[to:to+a.blockBytes], from); err != nil {
-				return err
-			}
-		default:
-			if err := a.f.scratch(w, a.blockBytes); err != nil {
-				return err
-			}
-			if err := v.items(w, w.data, from); err != nil {
-				return err
-			}
-			l.copy(dst[to:], w.data[off:])
-		}
-		if !next(&at, &first, &last, a.rank) {
-			return nil
+	for at, more := first, true; more; more = next(&at, &first, &last, a.rank) {
+		if err := a.readBlock(w, dst, r, &b, &v, data, &at); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// readBlock puts what b wants of the block at in its place.
+func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, data []byte, at *vec) error {
+	var n vec
+	number, to, from := int64(0), b.at, 0
+	for d := range a.rank {
+		number += at[d] * a.blockStep[d]
+		origin := at[d] * a.block[d]
+		lo, hi := max(b.lo[d], origin), min(b.hi[d], origin+a.block[d])
+		n[d] = hi - lo
+		to += int((lo - b.lo[d]) * r.stride[d])
+		from += int((lo - origin) * a.blockStride[d])
+	}
+	start := int(number) * a.blockBytes // in the values of the chunk
+	l := layout(a.rank, &n, &r.stride, &a.blockStride, a.f.TypeSize())
+	if data != nil {
+		l.copy(dst[to:], data[start+from:start+a.blockBytes])
+		return nil
+	}
+	if l.n == 0 && l.run == a.blockBytes { // all of it, in one piece
+		return v.items(w, dst[to:to+a.blockBytes], start)
+	}
+	if err := a.f.scratch(w, a.blockBytes); err != nil {
+		return err
+	}
+	if err := v.items(w, w.data, start); err != nil {
+		return err
+	}
+	l.copy(dst[to:], w.data[from:])
+	return nil
 }
 
 // rowMajor returns the strides in bytes of an array of n elements along each axis.

@@ -147,7 +147,7 @@ func TestReadRegionIsTheLibrarys(t *testing.T) {
 			}
 			library := cut(all, want.Shape(), start, shape, a.ItemSize())
 			got := bytes.Repeat([]byte{0xA5}, len(library))
-			if p.Filters[0].ID != cblosc.Delta { // see TestDeltaRegions
+			if p.Filters[0].ID != cblosc.Delta { // TestDeltaRegions says why
 				require.NoError(t, want.ReadRegion(got, start, shape))
 				require.True(t, bytes.Equal(library, got))
 			}
@@ -157,9 +157,9 @@ func TestReadRegionIsTheLibrarys(t *testing.T) {
 	})
 }
 
-// A region that does not touch the first block of a chunk leaves it out, also where
-// the others are differences to it (Delta): the library then returns wrong values,
-// without an error. This path decodes such chunks whole.
+// For a region that does not touch the first block of a chunk, C-Blosc2 2.17.1 leaves
+// that block out, also where the others are differences to it (Delta), and returns
+// wrong values. This path decodes such chunks whole.
 func TestDeltaRegions(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
@@ -168,17 +168,14 @@ func TestDeltaRegions(t *testing.T) {
 	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4096}, Chunks: []int32{2048}, Blocks: []int32{256},
 		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
-	closing(t, w)
 	all := ramp(4096*4, 1)
 	require.NoError(t, w.WriteRegion(all, []int64{0}, []int64{4096}))
+	require.NoError(t, w.Close())
 	a, err := frameio.OpenArray(path)
 	require.NoError(t, err)
 	closing(t, a)
-	start, shape := []int64{1000}, []int64{100}
-	library, got := make([]byte, 400), make([]byte, 400)
-	require.NoError(t, w.ReadRegion(library, start, shape))
-	require.NotEqual(t, all[4000:4400], library, "the library reads such regions: let the property test compare them")
-	require.NoError(t, a.ReadRegion(t.Context(), got, start, shape, 1))
+	got := make([]byte, 400)
+	require.NoError(t, a.ReadRegion(t.Context(), got, []int64{1000}, []int64{100}, 1))
 	require.Equal(t, all[4000:4400], got)
 }
 

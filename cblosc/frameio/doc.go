@@ -16,23 +16,24 @@
 // The library compresses the whole index again for each chunk that it appends. A
 // [Writer] compresses chunks in parallel and writes header, index and trailer once;
 // the frame is byte for byte the one that the library writes chunk by chunk. It
-// appears at its path whole or not at all. [Append] writes the end of a frame that is
-// there in the same way, or, durably, behind the old end, so that a stop at any
+// appears at its path whole or not at all. [Append] writes the end of a frame that
+// is there in the same way, or, durably, behind the old end, so that a stop at any
 // moment leaves the old frame or the new one.
 //
-// The library is the oracle of reads as well: what is read here is what package cblosc reads, bit
-// for bit, but for two things. Values that a chunk calls uninitialized are zeros
-// here. Regions and items of data behind the filter Delta are right here, while
-// the library returns wrong ones (TestDeltaRegions, TestDeltaItems).
+// The library is the oracle of reads as well: what is read here is what package
+// cblosc reads, bit for bit, but for two things. Values that a chunk calls
+// uninitialized are zeros here. Regions and items of data behind the filter Delta
+// are right here, while C-Blosc2 2.17.1 returns wrong ones (TestDeltaRegions,
+// TestDeltaItems).
 //
 // # Memory
 //
 // A Frame keeps its index, 12 bytes for each chunk, and for each goroutine that
 // ever read at the same time a context, the longest compressed chunk it met, and,
 // if it met a chunk that could not be decoded in place, the values of one chunk or
-// block, which [Limits] bounds. A Writer keeps 8 bytes for each chunk, and for each worker a context and
-// about 1 MiB, or one chunk if that is more, of values and as much compressed. Close
-// frees the contexts; without it the garbage collector does.
+// block, which [Limits] bounds. A Writer keeps 8 bytes for each chunk, and for each
+// worker a context and about 1 MiB, or one chunk if that is more, of values and as
+// much compressed. Close frees the contexts; without it the garbage collector does.
 //
 // # Concurrency
 //

@@ -157,26 +157,19 @@ func TestUninitializedIsZero(t *testing.T) {
 	require.Equal(t, b, raw)
 }
 
-// The library's reader of single items takes every block for the first one, to
-// which Delta refers; so chunks with Delta are decoded whole.
+// The reader of single items of C-Blosc2 2.17.1 takes every block for the first one,
+// to which Delta refers, and returns wrong values. So chunks with Delta are decoded
+// whole here.
 func TestDeltaItems(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 1024
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{0: {ID: cblosc.Delta}, 5: {ID: cblosc.Shuffle}}
 	data := ramp(16384, 3)
-	b := chunkOf(t, p, data)
-	d, err := cblosc.NewDecompressor(nil)
-	require.NoError(t, err)
-	closing(t, d)
-	items := make([]byte, 1024)
-	_, err = d.Items(items, b, 2048, 256)
-	require.NoError(t, err)
-	require.NotEqual(t, data[8192:9216], items, "the library reads items behind Delta: partial can allow it")
-
 	path := filepath.Join(t.TempDir(), "frame")
 	writeFrame(t, path, true, p, data)
 	f := openFrame(t, path)
-	_, err = f.Items(items, 0, 2048, 256)
+	items := make([]byte, 1024)
+	_, err := f.Items(items, 0, 2048, 256)
 	require.NoError(t, err)
 	require.Equal(t, data[8192:9216], items)
 }
