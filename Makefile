@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 
 GO        ?= go
-FUZZTIME  ?= 10s
+FUZZTIME  ?= 20000x
 BENCHTIME ?= 1s
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
@@ -75,7 +75,7 @@ bench-once: deps modules ## every benchmark once, to see that it works
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
 .PHONY: fuzz
-fuzz: deps modules ## every fuzz target, for FUZZTIME each
+fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time (1m)
 	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: api

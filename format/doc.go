@@ -5,7 +5,8 @@
 //
 // The packages below it read the bytes of a storage format without any C
 // library: format/chunk (Blosc and Blosc2 chunks), format/cframe (Blosc2
-// frames), format/b2nd (the b2nd and Caterva metalayers). Each offers two views
+// frames), format/b2nd (the b2nd and Caterva metalayers), format/bcolz (bcolz
+// directories). Each offers two views
 // of the same bytes. Parse functions return Go values and stop at the first
 // thing that is wrong. Describe functions return a [Field] tree that names every
 // byte range, its value and its meaning, go on as far as the bytes allow, and

@@ -5,8 +5,8 @@
 //
 // An Array has a Meta (shape, chunk shape, element type, fill value,
 // compression), elements that are read and written by Region, and attributes.
-// Behind it stands a Backend: ndarray/mem, ndarray/b2nd or ndarray/hdf5. This
-// package knows none of them; ndarray/formats knows all and opens by location.
+// Behind it stands a Backend: ndarray/mem, ndarray/b2nd, ndarray/hdf5 or
+// ndarray/bcolz. This package knows none of them; ndarray/formats knows all and opens by location.
 //
 // The element type is a fact of the file, so there is no Array[T]. Bytes move in
 // this machine's byte order whatever the order in storage is, and typed slices
@@ -42,6 +42,10 @@
 //	attributes    variable-length metalayers, 16   the same, for       attributes; other than ndarray's
 //	              at most; the rest, and exact     reading             types are listed as unsupported
 //	              types: record
+//
+// bcolz is read only. A carray's meta/sizes shape is the Shape, its chunklen rows
+// the ChunkShape, its dtype the DType, dflt the Fill, cparams the Compression and
+// __attrs__ the attributes; it has no blocks and cannot say Null or MaxShape.
 //
 // mem holds every fact. The fixed metalayers of b2nd other than its own, and
 // HDF5's dimension scales, are not part of a Meta.

@@ -1,5 +1,5 @@
 // Command hyperslab lists, inspects, converts and compares arrays in Blosc2,
-// Caterva and HDF5 files. `hyperslab help` says how.
+// Caterva, bcolz and HDF5 files. `hyperslab help` says how.
 package main
 
 import (

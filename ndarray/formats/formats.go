@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -24,8 +26,9 @@ type Format string
 // The formats that files can have. Caterva arrays are B2ND to Sniff: which of the
 // two a frame holds, Meta.Format says.
 const (
-	B2ND Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory
-	HDF5 Format = "hdf5"
+	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory
+	HDF5  Format = "hdf5"
+	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns; read, not written
 )
 
 // Option is a choice of the caller's for Open or Create. One that means nothing
@@ -82,7 +85,7 @@ func sniff(file string) (Format, error) {
 	if info.IsDir() {
 		frame = filepath.Join(file, "chunks.b2frame")
 		if !exists(frame) {
-			return "", fmt.Errorf("%w: a directory without chunks.b2frame", ndarray.ErrFormat)
+			return sniffTree(file)
 		}
 	} else if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
@@ -106,6 +109,18 @@ func sniff(file string) (Format, error) {
 	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
 }
 
+// sniffTree looks at a directory that is no sparse frame.
+func sniffTree(dir string) (Format, error) {
+	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
+	if err != nil {
+		return "", err
+	}
+	if kind == bcolztree.NotATree {
+		return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
+	}
+	return Bcolz, nil
+}
+
 // firstBytes returns the first n bytes of a file, or all of a shorter one.
 func firstBytes(file string, n int) (b []byte, err error) {
 	f, err := os.Open(file)
@@ -117,8 +132,8 @@ func firstBytes(file string, n int) (b []byte, err error) {
 }
 
 // Open opens an array for reading. The format is found by content: a b2nd or
-// Caterva array in a Blosc2 frame, contiguous or sparse, or a dataset of an HDF5
-// file, FILE:/path.
+// Caterva array in a Blosc2 frame, contiguous or sparse, a dataset of an HDF5
+// file, FILE:/path, a bcolz carray, or a column of a ctable, DIRECTORY:/column.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for content that is none of these,
 // ErrCorrupt, ErrParam for a path where there can be none or none where there
@@ -154,9 +169,29 @@ func open(ctx context.Context, location string, o options) (*ndarray.Array, erro
 		return array(b2nd.Open(l.File, &b2nd.OpenOptions{DType: o.dtype}))
 	}
 	if o.dtype != nil {
-		return nil, fmt.Errorf("%w: an HDF5 dataset has an element type, it cannot be told", ndarray.ErrParam)
+		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, format)
+	}
+	if format == Bcolz {
+		return array(openBcolz(l))
 	}
 	return array(hdf5.Open(l.File, l.Object))
+}
+
+// openBcolz opens a carray, or the column of a ctable that the location names.
+func openBcolz(l Location) (*bcolz.Backend, error) {
+	column := strings.Trim(l.Object, "/")
+	table, err := bcolz.OpenTable(l.File, nil)
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && column == "":
+		return bcolz.Open(l.File, nil)
+	case errors.Is(err, ndarray.ErrFormat):
+		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+	case err != nil:
+		return nil, err
+	case column == "":
+		return nil, fmt.Errorf("%w: a bcolz ctable has columns, name one as %s:/column", ndarray.ErrParam, l.File)
+	}
+	return table.Column(column)
 }
 
 // array makes an Array over a freshly opened backend.
@@ -251,6 +286,8 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	switch o.format {
 	case B2ND:
 		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.sparse, Name: location}))
+	case Bcolz:
+		err = fmt.Errorf("%w: bcolz is read, not written", errors.ErrUnsupported)
 	case HDF5:
 		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location}))
 	default:

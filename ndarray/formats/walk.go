@@ -12,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // Entry is one name in a file.
 type Entry struct {
-	Path string // inside the file, "/a/b"; "/" for the array that a b2nd file is
+	Path string // inside the file, "/a/b"; "/" for the array that a file or directory is
 	Kind EntryKind
 
 	Meta    ndarray.Meta    // Array: all but DType even if ndarray has no such element type
@@ -51,7 +52,8 @@ type Entry struct {
 // Walk yields what is in a file, or below a path of an HDF5 file, in the order of
 // paths: a group, then its members by name. Each object comes once; a further
 // hard link to it, a cycle among them, is an entry of kind Link, and so are soft
-// and external links, which are not followed. A b2nd file is one entry.
+// and external links, which are not followed. A b2nd file or a bcolz carray is one
+// entry; a ctable is a group of its columns.
 //
 // An error ends the walk and is yielded once, last: the errors of Open for the
 // file, and the context's. The file is open while the loop runs.
@@ -99,24 +101,65 @@ func (w *walker) walk(location string) error {
 	if err != nil {
 		return err
 	}
-	if format == B2ND {
+	switch format {
+	case B2ND:
 		if err := checkObject(format, l); err != nil {
 			return err
 		}
-		return w.frame(l.File)
+		b, err := b2nd.Open(l.File, nil)
+		return w.array("/", b, err)
+	case Bcolz:
+		return w.bcolz(l)
 	}
 	return w.hdf5(l)
 }
 
-// frame lists the one array of a b2nd file.
-func (w *walker) frame(file string) (err error) {
-	e := Entry{Path: "/", Kind: Array}
-	b, err := b2nd.Open(file, nil)
-	if err != nil {
-		if !errors.Is(err, ndarray.ErrType) {
+// bcolz lists a carray, a column, or a ctable with its columns in their order.
+func (w *walker) bcolz(l Location) error {
+	column := strings.Trim(l.Object, "/")
+	table, err := bcolz.OpenTable(l.File, nil)
+	if err != nil || column != "" {
+		if err != nil && !errors.Is(err, ndarray.ErrFormat) {
 			return err
 		}
-		e.Err = err
+		b, err := openBcolz(l)
+		return w.array("/"+column, b, err)
+	}
+	e := Entry{Path: "/", Kind: Group, Attrs: len(table.Attrs.List) + len(table.Attrs.Unsupported)}
+	if err := w.emit(e); err != nil {
+		return err
+	}
+	for _, name := range table.Names {
+		at := "/" + name
+		b, err := table.Column(name)
+		if err != nil {
+			err = w.emit(Entry{Path: at, Kind: Array, Err: err})
+		} else {
+			err = w.array(at, b, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// described is a backend that says all that an entry shows.
+type described interface {
+	ndarray.Backend
+	ndarray.AttrReader
+	ndarray.StorageReporter
+}
+
+// array lists one array, freshly opened; one of a type that ndarray does not have
+// is an entry with an error.
+func (w *walker) array(at string, b described, openErr error) (err error) {
+	e := Entry{Path: at, Kind: Array}
+	if openErr != nil {
+		if !errors.Is(openErr, ndarray.ErrType) {
+			return openErr
+		}
+		e.Err = openErr
 		return w.emit(e)
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()

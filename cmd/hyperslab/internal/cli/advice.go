@@ -47,7 +47,7 @@ func lookAround(location string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "check the name of the file; an address is FILE or FILE:/path"
 	case err != nil:
-		return "readable are b2nd, Caterva and HDF5, recognised by content; is this the right file, and complete?"
+		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
 	case format == formats.HDF5:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the file holds"
 	}
