@@ -71,7 +71,7 @@ func CreateArray(p *ArrayParams) (*Array, error) {
 	cp, _ := s.CParams.orDefault()
 	dp, _ := s.DParams.orDefault()
 	params := cp.toC()
-	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, framed: s.Contiguous || path != "", array: true}}
+	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, framed: s.Contiguous || path != "", array: true, delta: cp.usesDelta()}}
 	if a.dtype == "" {
 		a.dtype = fmt.Sprintf("|S%d", cp.TypeSize)
 	}
@@ -303,7 +303,8 @@ func (a *Array) regionLocked(start, shape []int64, buf int) (r region, err error
 // in row-major order and the byte order of storage (b2nd_get_slice_cbuffer).
 //
 // len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. Chunks that the region
-// touches are decompressed as far as its blocks need it.
+// touches are decompressed as far as its blocks need it; behind the filter Delta,
+// and where the region is one chunk, it may be whole chunks, in memory of their own.
 //
 // It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid,
 // ErrClosed, ErrBroken, or an *Error from the library.
@@ -323,12 +324,7 @@ func (a *Array) ReadRegion(dst []byte, start, shape []int64) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	var cerr C.goblosc2_err_t
-	if C.goblosc2_array_read(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
-		(*C.uint8_t)(unsafe.SliceData(dst)), C.int64_t(len(dst))) < 0 {
-		return failed(op, a.sc.path, &cerr)
-	}
-	return nil
+	return a.readLocked(op, dst, &r)
 }
 
 // WriteRegion replaces the elements from start, shape[i] in each dimension, with
@@ -357,12 +353,7 @@ func (a *Array) WriteRegion(src []byte, start, shape []int64) error {
 	if len(src) == 0 {
 		return nil
 	}
-	var cerr C.goblosc2_err_t
-	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
-		(*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src)), &a.sc.facts) < 0 {
-		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
-	}
-	return nil
+	return a.writeLocked(op, src, &r)
 }
 
 // Resize changes the shape at the far end of each dimension (b2nd_resize). Chunk

@@ -164,6 +164,9 @@ func (d *Decompressor) Items(dst, chunk []byte, start, n int) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
+	if n < total && usesDelta(head.Filters) {
+		return d.wholeItemsLocked(dst, chunk, head, start)
+	}
 	var cerr C.goblosc2_err_t
 	rc := C.goblosc2_getitem(&cerr, d.h.c,
 		(*C.uint8_t)(unsafe.SliceData(chunk)), C.int32_t(head.CBytes), C.int32_t(start), C.int32_t(n),

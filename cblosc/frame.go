@@ -93,7 +93,7 @@ func kind(a *Array) string {
 
 // newSChunk returns what is known of a frame before the library opens it.
 func newSChunk(f *cframe.Frame, path string, a *Array) (*SChunk, error) {
-	s := &SChunk{path: path, framed: true}
+	s := &SChunk{path: path, framed: true, delta: usesDelta(f.Filters)}
 	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
 		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
 	if a != nil {

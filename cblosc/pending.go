@@ -119,6 +119,7 @@ func (s *SChunk) checkStored(first, end int64) error {
 		if err != nil {
 			return fmt.Errorf("chunk %d: %w", i, invalid(err))
 		}
+		s.delta = s.delta || usesDelta(h.Filters)
 		s.pending = s.pending.done(i)
 	}
 	return nil
@@ -179,34 +180,5 @@ func (a *Array) checkStoredRegion(r *region) error {
 	if a.sc.pending == nil || r.nbytes == 0 {
 		return nil
 	}
-	// Walk the grid of chunks inside r, the last dimension fastest.
-	var first, n, at [maxDims]int64
-	stride := [maxDims]int64{}
-	step := int64(1)
-	for i := a.rank - 1; i >= 0; i-- {
-		c := int64(a.geometry.chunks[i])
-		first[i] = int64(r.start[i]) / c
-		n[i] = (int64(r.stop[i])-1)/c - first[i] + 1
-		stride[i] = step
-		step *= (int64(a.geometry.shape[i]) + c - 1) / c
-	}
-	for {
-		chunk := int64(0)
-		for i := range a.rank {
-			chunk += (first[i] + at[i]) * stride[i]
-		}
-		if err := a.sc.checkStored(chunk, chunk+1); err != nil {
-			return err
-		}
-		i := a.rank - 1
-		for ; i >= 0; i-- {
-			if at[i]++; at[i] < n[i] {
-				break
-			}
-			at[i] = 0
-		}
-		if i < 0 {
-			return nil
-		}
-	}
+	return a.eachChunk(r, func(i int64, _ *[maxDims]int64) error { return a.sc.checkStored(i, i+1) })
 }

@@ -47,6 +47,7 @@ type SChunk struct {
 	block   int  // of an Array: bytes in a block, padding included
 	facts   C.goblosc2_facts_t
 	pending *pending // chunks of the file that are not checked yet
+	delta   bool     // a chunk seen so far may be behind the filter Delta
 }
 
 // CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
@@ -233,6 +234,7 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
 		return s.h.breakOn(failed(op, s.path, &cerr))
 	}
+	s.delta = s.delta || usesDelta(h.Filters)
 	if how == C.GOBLOSC2_UPDATE {
 		s.pending = s.pending.done(i)
 	} else {

@@ -1,0 +1,188 @@
+// Reads that the library gets wrong, done by whole chunks: each chunk that a
+// region touches is decompressed as one, and the elements are put in place here.
+//
+// Two defects of 2.17 make that necessary. Behind the filter Delta, which stores
+// differences to the first block, the library decodes only the blocks that a part
+// needs. And a region that is exactly one chunk it takes for the chunk's bytes as
+// they are, in geometries where blocks come between them.
+
+package cblosc
+
+// #include "shim.h"
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// usesDelta reports whether Delta is among the filters of a chunk or frame.
+func usesDelta(filters [MaxFilters]chunk.Filter) bool {
+	return slices.Contains(filters[:], chunk.Filter(Delta))
+}
+
+// usesDelta reports whether chunks of p are behind Delta.
+func (p *CParams) usesDelta() bool {
+	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta })
+}
+
+// isMistaken reports whether the library takes r, which is not empty, for the bytes
+// of a chunk although the blocks of the chunk are not in the order of its elements.
+func (a *Array) isMistaken(r *region) bool {
+	g := &a.geometry
+	for i := range a.rank {
+		c, b := int64(g.chunks[i]), int64(g.blocks[i])
+		if int64(r.shape[i]) != c || int64(r.start[i])%c != 0 || int64(g.shape[i])%c != 0 || c%b != 0 {
+			return false
+		}
+	}
+	// In order: single elements in the outer dimensions, then one dimension that is
+	// cut, then whole ones.
+	i := 0
+	for i < a.rank && g.blocks[i] == 1 {
+		i++
+	}
+	for i++; i < a.rank; i++ {
+		if g.blocks[i] != g.chunks[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// readLocked reads r, which is not empty, into dst.
+func (a *Array) readLocked(op string, dst []byte, r *region) error {
+	if a.rank > 0 && (a.sc.delta || a.isMistaken(r)) {
+		return a.readWholeLocked(op, dst, r)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_array_read(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int64_t(len(dst))) < 0 {
+		return failed(op, a.sc.path, &cerr)
+	}
+	return nil
+}
+
+// readWholeLocked reads r chunk by chunk.
+func (a *Array) readWholeLocked(op string, dst []byte, r *region) error {
+	b := make([]byte, a.sc.facts.chunksize)
+	return a.eachChunk(r, func(i int64, origin *[maxDims]int64) error {
+		var cerr C.goblosc2_err_t
+		if C.goblosc2_schunk_decompress(&cerr, a.sc.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b))) < 0 {
+			return failed(op, a.sc.path, &cerr)
+		}
+		a.place(dst, r, b, origin)
+		return nil
+	})
+}
+
+// writeLocked writes src to r, which is not empty. A region that would be mistaken
+// is written in two parts, of which the library changes the chunk as it should.
+func (a *Array) writeLocked(op string, src []byte, r *region) error {
+	if a.isMistaken(r) {
+		i := 0
+		for r.shape[i] == 1 { // a chunk of one element is not mistaken
+			i++
+		}
+		first, rest := *r, *r
+		first.shape[i] = 1
+		rest.shape[i]--
+		first.stop[i] = r.start[i] + 1
+		rest.start[i]++
+		n := len(src) / int(r.shape[i])
+		if err := a.writeLocked(op, src[:n], &first); err != nil {
+			return err
+		}
+		return a.writeLocked(op, src[n:], &rest)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
+		(*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src)), &a.sc.facts) < 0 {
+		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+	}
+	return nil
+}
+
+// eachChunk calls f with the number and the first element of each chunk that r,
+// which is not empty, touches.
+func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) error) error {
+	// Walk the grid of chunks inside r, the last dimension fastest.
+	var first, n, at, stride, origin [maxDims]int64
+	step := int64(1)
+	for i := a.rank - 1; i >= 0; i-- {
+		c := int64(a.geometry.chunks[i])
+		first[i] = int64(r.start[i]) / c
+		n[i] = (int64(r.stop[i])-1)/c - first[i] + 1
+		stride[i] = step
+		step *= (int64(a.geometry.shape[i]) + c - 1) / c
+	}
+	for {
+		number := int64(0)
+		for i := range a.rank {
+			number += (first[i] + at[i]) * stride[i]
+			origin[i] = (first[i] + at[i]) * int64(a.geometry.chunks[i])
+		}
+		if err := f(number, &origin); err != nil {
+			return err
+		}
+		i := a.rank - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < n[i] {
+				break
+			}
+			at[i] = 0
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}
+
+// place copies the elements of r that are in the chunk at origin from b, the
+// chunk's data, to dst. In b the blocks follow each other in row-major order, and
+// so do the elements inside a block.
+func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
+	g, size := &a.geometry, int64(a.sc.facts.typesize)
+	last := a.rank - 1
+	var lo, hi, at, blockStride, elemStride, dstStride [maxDims]int64
+	blockItems, blocks, elems := int64(1), int64(1), int64(1)
+	for i := last; i >= 0; i-- {
+		lo[i] = max(int64(r.start[i]), origin[i])
+		hi[i] = min(int64(r.stop[i]), origin[i]+int64(g.chunks[i]))
+		elemStride[i], blockStride[i], dstStride[i] = blockItems, blocks, elems
+		blockItems *= int64(g.blocks[i])
+		blocks *= (int64(g.chunks[i]) + int64(g.blocks[i]) - 1) / int64(g.blocks[i])
+		elems *= int64(r.shape[i])
+	}
+	for at = lo; ; {
+		from, to := int64(0), int64(0)
+		for i := range a.rank {
+			c, block := at[i]-origin[i], int64(g.blocks[i])
+			from += c/block*blockStride[i]*blockItems + c%block*elemStride[i]
+			to += (at[i] - int64(r.start[i])) * dstStride[i]
+		}
+		// As far as the block, or r, goes in the last dimension.
+		n := min(int64(g.blocks[last])-(at[last]-origin[last])%int64(g.blocks[last]), hi[last]-at[last])
+		copy(dst[to*size:(to+n)*size], b[from*size:])
+		i := last
+		for at[i] += n; at[i] == hi[i]; at[i]++ {
+			at[i] = lo[i]
+			if i--; i < 0 {
+				return
+			}
+		}
+	}
+}
+
+// wholeItemsLocked reads items of a chunk behind Delta.
+func (d *Decompressor) wholeItemsLocked(dst, b []byte, head chunk.Header, start int) (int, error) {
+	all := make([]byte, head.NBytes)
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
+		(*C.uint8_t)(unsafe.SliceData(all)), C.int32_t(head.NBytes)) < 0 {
+		return 0, failed("read items", "", &cerr)
+	}
+	return copy(dst, all[start*int(head.TypeSize):]), nil
+}
