@@ -151,6 +151,9 @@ func copyThrough(t *testing.T, from, to string, option formats.Option) {
 	require.NoError(t, err)
 	m := src.Meta()
 	spec := ndarray.Spec{Shape: m.Shape, DType: m.DType, ChunkShape: m.ChunkShape, Attrs: attrs.List}
+	if filepath.Ext(to) == ".b2nd" {
+		spec.BlockShape = m.BlockShape
+	}
 	var options []formats.Option
 	if option != nil {
 		options = append(options, option)

@@ -28,6 +28,7 @@ GRIDS = [
     ((17,), (5,), (2,)),
     ((6, 10), (6, 10), (3, 5)),
     ((13, 7, 5), (4, 3, 5), (2, 3, 2)),
+    ((4, 6, 5), (4, 6, 5), (2, 3, 5)),  # one chunk, cut into blocks in the middle
 ]
 ATTRS = {"units": "kelvin", "title": "température", "count": 12345678901, "scale": 0.1, "empty": "", "flag": True}
 
