@@ -30,6 +30,10 @@ type OpenOptions struct {
 	// knows: Caterva, structured types, dates. nil: what the file says, and opaque
 	// bytes for Caterva.
 	DType *ndarray.DType
+
+	// AnyType takes elements of a type that ndarray does not have as opaque bytes,
+	// instead of failing. StoredDType then tells what they are.
+	AnyType bool
 }
 
 // CreateOptions say how Create stores; nil means the zero value.
@@ -53,7 +57,7 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 		return nil, ndarray.Wrap("open", path, translate(err))
 	}
 	b := &Backend{array: a}
-	if err := b.load(path, o.DType); err != nil {
+	if err := b.load(path, o); err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", path, err), a.Close())
 	}
 	b.meta.ReadOnly = true
@@ -61,13 +65,13 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 }
 
 // load reads the record and fills meta.
-func (b *Backend) load(path string, told *ndarray.DType) error {
+func (b *Backend) load(path string, o *OpenOptions) error {
 	a := b.array
 	var err error
 	if b.record, err = readRecord(a.SChunk().VLMeta()); err != nil {
 		return err
 	}
-	d, err := dtypeOf(a, told, b.record)
+	d, err := dtypeOf(a, o, b.record)
 	if err != nil {
 		return err
 	}
@@ -169,7 +173,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := r.write(vl); err != nil {
 		return nil, err
 	}
-	if err := b.load(name, nil); err != nil {
+	if err := b.load(name, &OpenOptions{}); err != nil {
 		return nil, err
 	}
 	cp.BlockSize = spec.DType.Size // bytes: the chunks of an array have its blocks, not an automatic size
@@ -199,6 +203,9 @@ func fill(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) error {
 	}
 	return nil
 }
+
+// StoredDType is the element type in the file's own words, "" for Caterva.
+func (b *Backend) StoredDType() string { return b.array.DType() }
 
 // Meta describes the array.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }

@@ -202,6 +202,8 @@ func TestTypesThatAreNotSaid(t *testing.T) {
 	_, err := b2nd.Open(dates, nil)
 	require.ErrorIs(t, err, ndarray.ErrType)
 	require.ErrorContains(t, err, "<M8[ns]")
+	any8 := open(t, dates, &b2nd.OpenOptions{AnyType: true})
+	require.Equal(t, "|V8", any8.DType().String())
 	i8 := dtype(t, "<i8")
 	require.Equal(t, i8, open(t, dates, &b2nd.OpenOptions{DType: &i8}).DType())
 	i4 := dtype(t, "<i4")

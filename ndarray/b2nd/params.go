@@ -76,19 +76,23 @@ func compression(p *cblosc.CParams) *ndarray.Compression {
 
 // dtypeOf finds the element type of an open array: told, recorded, or the stored
 // string. A Caterva array has none and its elements are opaque.
-func dtypeOf(a *cblosc.Array, told *ndarray.DType, r *record) (ndarray.DType, error) {
+func dtypeOf(a *cblosc.Array, o *OpenOptions, r *record) (ndarray.DType, error) {
+	opaque := ndarray.DType{Kind: ndarray.Void, Size: a.ItemSize(), Order: ndarray.NoOrder}
 	var d ndarray.DType
 	switch {
-	case told != nil:
-		d = *told
+	case o.DType != nil:
+		d = *o.DType
 		if err := d.Validate(); err != nil {
 			return d, err
 		}
 	case a.DType() == "":
-		return ndarray.DType{Kind: ndarray.Void, Size: a.ItemSize(), Order: ndarray.NoOrder}, nil
+		return opaque, nil
 	default:
 		var err error
 		if d, err = ndarray.ParseDType(a.DType()); err != nil {
+			if o.AnyType {
+				return opaque, nil
+			}
 			return d, err
 		}
 		if r.dtype != nil && r.dtype.String() == d.String() {
@@ -97,7 +101,7 @@ func dtypeOf(a *cblosc.Array, told *ndarray.DType, r *record) (ndarray.DType, er
 	}
 	if d.Size != a.ItemSize() {
 		sentinel := ndarray.ErrCorrupt
-		if told != nil {
+		if o.DType != nil {
 			sentinel = ndarray.ErrType
 		}
 		return d, fmt.Errorf("%w: element type %v of %d bytes, elements of %d", sentinel, d, d.Size, a.ItemSize())

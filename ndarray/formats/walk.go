@@ -106,12 +106,30 @@ func (w *walker) walk(location string) error {
 		if err := checkObject(format, l); err != nil {
 			return err
 		}
-		b, err := b2nd.Open(l.File, nil)
-		return w.array("/", b, err)
+		return w.frame(l.File)
 	case Bcolz:
 		return w.bcolz(l)
 	}
 	return w.hdf5(l)
+}
+
+// frame lists the one array of a b2nd file. What it is can be told even if ndarray
+// does not have its element type.
+func (w *walker) frame(file string) error {
+	b, err := b2nd.Open(file, nil)
+	if !errors.Is(err, ndarray.ErrType) {
+		return w.array("/", b, err)
+	}
+	unsupported := err
+	if b, err = b2nd.Open(file, &b2nd.OpenOptions{AnyType: true}); err != nil {
+		return w.array("/", b, err)
+	}
+	e, err := w.describe("/", b)
+	if err != nil {
+		return err
+	}
+	e.Meta.DType, e.Type, e.Err = ndarray.DType{}, b.StoredDType(), unsupported
+	return w.emit(e)
 }
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
@@ -153,26 +171,30 @@ type described interface {
 
 // array lists one array, freshly opened; one of a type that ndarray does not have
 // is an entry with an error.
-func (w *walker) array(at string, b described, openErr error) (err error) {
-	e := Entry{Path: at, Kind: Array}
+func (w *walker) array(at string, b described, openErr error) error {
 	if openErr != nil {
 		if !errors.Is(openErr, ndarray.ErrType) {
 			return openErr
 		}
-		e.Err = openErr
-		return w.emit(e)
+		return w.emit(Entry{Path: at, Kind: Array, Err: openErr})
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
-	e.Meta, e.Type = b.Meta(), b.Meta().DType.String()
-	if e.Storage, err = b.Storage(w.ctx); err != nil {
-		return err
-	}
-	attrs, err := b.Attrs(w.ctx)
+	e, err := w.describe(at, b)
 	if err != nil {
 		return err
 	}
-	e.Attrs = len(attrs.List) + len(attrs.Unsupported)
 	return w.emit(e)
+}
+
+// describe says what b is, and closes it.
+func (w *walker) describe(at string, b described) (e Entry, err error) {
+	defer func() { err = errors.Join(err, b.Close()) }()
+	e = Entry{Path: at, Kind: Array, Meta: b.Meta(), Type: b.Meta().DType.String()}
+	if e.Storage, err = b.Storage(w.ctx); err != nil {
+		return e, err
+	}
+	attrs, err := b.Attrs(w.ctx)
+	e.Attrs = len(attrs.List) + len(attrs.Unsupported)
+	return e, err
 }
 
 func (w *walker) hdf5(l Location) (err error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -55,6 +56,26 @@ func walk(t *testing.T, location string) []formats.Entry {
 		all = append(all, e)
 	}
 	return all
+}
+
+// An array of a type that ndarray does not have is listed with all that is known.
+func TestWalkOfAnUnknownType(t *testing.T) {
+	file := in(t.TempDir(), "x.b2nd")
+	p := cblosc.DefaultCParams()
+	p.TypeSize = 12
+	const fields = "[('a', '<i4'), ('b', '<f8')]"
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 4}, Chunks: []int32{5, 4}, Blocks: []int32{5, 2},
+		DType: fields, Storage: cblosc.Storage{Path: file, Contiguous: true, CParams: p}})
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	entries := walk(t, file)
+	require.Len(t, entries, 1)
+	e := entries[0]
+	require.ErrorIs(t, e.Err, ndarray.ErrType)
+	require.Equal(t, fields, e.Type)
+	require.Equal(t, []int64{9, 4}, e.Meta.Shape)
+	require.Equal(t, []int64{5, 4}, e.Meta.ChunkShape)
+	require.Zero(t, e.Meta.DType)
 }
 
 func TestWalkHDF5(t *testing.T) {

@@ -90,8 +90,8 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 			continue
 		}
 		doc.Entries = append(doc.Entries, newLsEntry(e))
-		if e.Err != nil && !unsupported(e) {
-			failed = true
+		if e.Err != nil && !described(e) {
+			failed = failed || !unsupported(e)
 			a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(e.Path), safeLines(e.Err.Error()))
 		}
 	}
@@ -117,8 +117,14 @@ func listed(e formats.Entry, base string, recursive bool) bool {
 	return recursive || !strings.Contains(inside, "/")
 }
 
+// described reports whether the listing shows what e is, its type in the words of
+// the format if it has no element type here.
+func described(e formats.Entry) bool {
+	return e.Err == nil || unsupported(e) && e.Meta.Format != ""
+}
+
 // unsupported reports whether e is an array that is well, and of a type that has
-// no element type here. The listing shows the type; nothing has failed.
+// no element type here. Nothing has failed.
 func unsupported(e formats.Entry) bool {
 	return errors.Is(e.Err, errors.ErrUnsupported) || errors.Is(e.Err, ndarray.ErrType)
 }
@@ -131,7 +137,7 @@ func newLsEntry(e formats.Entry) lsEntry {
 	if e.Kind == formats.Group || e.Kind == formats.Array {
 		entry.Attributes = &e.Attrs
 	}
-	if e.Kind != formats.Array || e.Err != nil && !unsupported(e) {
+	if e.Kind != formats.Array || !described(e) {
 		return entry
 	}
 	m, stored := e.Meta, jsonInt(e.Storage.StoredBytes)
