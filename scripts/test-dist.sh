@@ -9,7 +9,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that called us
 need unshare:util-linux
 
-archive=$("$here/dist.sh" | tee /dev/stderr | awk 'END { print $NF }')
+made=$("$here/dist.sh")
+printf '%s\n' "$made" # not by tee /dev/stderr, which empties a log file that stderr goes to
+archive=${made##* }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar --extract --directory "$work" --file "$archive"
