@@ -247,6 +247,13 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, opts ...Opt
 	return d, nil
 }
 
+// ForName is the format that Create gives a file of that name, in upper or lower
+// case; ok is false if the extension tells none.
+func ForName(file string) (f Format, ok bool) {
+	f, ok = extensions[strings.ToLower(filepath.Ext(file))]
+	return f, ok
+}
+
 var extensions = map[string]Format{".b2nd": B2ND, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
 
 func create(ctx context.Context, location string, spec ndarray.Spec, o options) (_ *Draft, err error) {
@@ -261,10 +268,9 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 		return nil, err
 	}
 	if o.format == "" {
-		ext := strings.ToLower(filepath.Ext(l.File))
 		var ok bool
-		if o.format, ok = extensions[ext]; !ok {
-			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd and .h5 do", ndarray.ErrParam, ext)
+		if o.format, ok = ForName(l.File); !ok {
+			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd and .h5 do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}
 	if err := checkObject(o.format, l); err != nil {

@@ -238,6 +238,30 @@ func TestOpenTellsTheType(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
+// What ForName says is what Create makes.
+func TestForName(t *testing.T) {
+	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
+	for ext, want := range map[string]formats.Format{
+		".b2nd": formats.B2ND, ".h5": formats.HDF5, ".hdf5": formats.HDF5, ".he5": formats.HDF5, ".nc": formats.HDF5, ".H5": formats.HDF5,
+	} {
+		location := in(t.TempDir(), "x"+ext)
+		got, ok := formats.ForName(location)
+		require.True(t, ok, ext)
+		require.Equal(t, want, got, ext)
+		if want == formats.HDF5 {
+			location += ":/x"
+		}
+		d, err := formats.Create(bg, location, spec)
+		require.NoError(t, err)
+		require.Equal(t, string(want), d.Meta().Format, ext)
+		require.NoError(t, d.Close())
+	}
+	for _, name := range []string{"", "x", "x.xyz", "h5", "x.h5/y"} {
+		_, ok := formats.ForName(name)
+		require.False(t, ok, name)
+	}
+}
+
 func TestSniff(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "a.b2nd"), int32s(3))

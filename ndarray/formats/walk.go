@@ -116,32 +116,36 @@ func (w *walker) walk(location string) error {
 // frame lists the one array of a b2nd file. What it is can be told even if ndarray
 // does not have its element type.
 func (w *walker) frame(file string) error {
-	b, err := b2nd.Open(file, nil)
-	if !errors.Is(err, ndarray.ErrType) {
-		return w.array("/", b, err)
+	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
+	if err != nil {
+		return err
 	}
-	unsupported := err
-	if b, err = b2nd.Open(file, &b2nd.OpenOptions{AnyType: true}); err != nil {
-		return w.array("/", b, err)
-	}
+	stored := b.StoredDType()
 	e, err := w.describe("/", b)
 	if err != nil {
 		return err
 	}
-	e.Meta.DType, e.Type, e.Err = ndarray.DType{}, b.StoredDType(), unsupported
+	if stored != "" { // Caterva says nothing of its elements: they are opaque
+		if _, err := ndarray.ParseDType(stored); err != nil {
+			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", file, err)
+		}
+	}
 	return w.emit(e)
 }
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
 func (w *walker) bcolz(l Location) error {
-	column := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTable(l.File, nil)
-	if err != nil || column != "" {
-		if err != nil && !errors.Is(err, ndarray.ErrFormat) {
-			return err
-		}
+	if column := strings.Trim(l.Object, "/"); column != "" {
 		b, err := openBcolz(l)
 		return w.array("/"+column, b, err)
+	}
+	table, err := bcolz.OpenTable(l.File, nil)
+	if errors.Is(err, ndarray.ErrFormat) {
+		b, err := bcolz.Open(l.File, nil)
+		return w.array("/", b, err)
+	}
+	if err != nil {
+		return err
 	}
 	e := Entry{Path: "/", Kind: Group, Attrs: len(table.Attrs.List) + len(table.Attrs.Unsupported)}
 	if err := w.emit(e); err != nil {

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,22 +82,6 @@ func TestSpec(t *testing.T) {
 	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
 	_, err = none.spec(lzf, formats.HDF5)
 	require.EqualError(t, err, "the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
-}
-
-// The extensions that convert goes by are those of formats.Create.
-func TestExtensions(t *testing.T) {
-	ctx := context.Background()
-	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
-	for ext, want := range extensions {
-		location := filepath.Join(t.TempDir(), "x"+ext)
-		if want == formats.HDF5 {
-			location += ":/x"
-		}
-		d, err := formats.Create(ctx, location, spec)
-		require.NoError(t, err)
-		require.Equal(t, string(want), d.Meta().Format, ext)
-		require.NoError(t, d.Close())
-	}
 }
 
 func TestShellWord(t *testing.T) {

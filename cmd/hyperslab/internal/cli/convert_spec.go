@@ -70,11 +70,6 @@ func (o *convertFlags) check() (memory int64, err error) {
 	return o.job.check()
 }
 
-// extensions are those that formats.Create goes by.
-var extensions = map[string]formats.Format{
-	".b2nd": formats.B2ND, ".h5": formats.HDF5, ".hdf5": formats.HDF5, ".he5": formats.HDF5, ".nc": formats.HDF5,
-}
-
 // settleTarget finds the format of the target, and refuses, before any work is
 // done, one that must not be replaced.
 func (o *convertFlags) settleTarget(source, target string) (format formats.Format, err error) {
@@ -87,9 +82,9 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 		return "", err
 	}
 	if format = formats.Format(o.format); format == "" {
-		ext := strings.ToLower(filepath.Ext(to.File))
-		if format = extensions[ext]; format == "" {
-			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd or .h5, or add --format", to.File, ext)
+		var ok bool
+		if format, ok = formats.ForName(to.File); !ok {
+			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd or .h5, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
