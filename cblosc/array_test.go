@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -76,6 +77,74 @@ func (p *plain) resize(shape []int64) {
 	*p = *q
 }
 
+// row is the number of elements in one element of a dimension.
+func (p *plain) row(axis int) int64 {
+	shape := slices.Clone(p.shape)
+	shape[axis] = 1
+	return count(shape)
+}
+
+func (p *plain) insert(src []byte, axis int, at, n int64) {
+	q := newPlain(slices.Clone(p.shape), p.item)
+	q.shape[axis] += n
+	q = newPlain(q.shape, p.item)
+	part, origin := slices.Clone(p.shape), make([]int64, len(p.shape))
+	part[axis] = at
+	q.write(p.read(origin, part), origin, part)
+	from, to := slices.Clone(origin), slices.Clone(origin)
+	from[axis], to[axis], part[axis] = at, at+n, p.shape[axis]-at
+	q.write(p.read(from, part), to, part)
+	part[axis] = n
+	q.write(src, from, part)
+	*p = *q
+}
+
+func (p *plain) delete(axis int, at, n int64) {
+	shape := slices.Clone(p.shape)
+	shape[axis] -= n
+	q := newPlain(shape, p.item)
+	part, origin := slices.Clone(shape), make([]int64, len(shape))
+	part[axis] = at
+	q.write(p.read(origin, part), origin, part)
+	from, to := slices.Clone(origin), slices.Clone(origin)
+	from[axis], to[axis], part[axis] = at+n, at, shape[axis]-at
+	q.write(p.read(from, part), to, part)
+	*p = *q
+}
+
+// picks calls f with the place in the array and in the result of each element that
+// the lists pick, both in bytes.
+func (p *plain) picks(lists [][]int64, f func(at, in int)) {
+	shape := make([]int64, len(lists))
+	for i := range lists {
+		shape[i] = int64(len(lists[i]))
+	}
+	result := &plain{shape: shape, item: p.item}
+	result.each(make([]int64, len(shape)), shape, func(in, _ int) {
+		at, n, stride := int64(0), int64(in/p.item), int64(1)
+		for i := len(shape) - 1; i >= 0; i-- {
+			at += lists[i][n%shape[i]] * stride
+			n /= shape[i]
+			stride *= p.shape[i]
+		}
+		f(int(at)*p.item, in)
+	})
+}
+
+func (p *plain) pick(lists [][]int64) []byte {
+	n := int64(p.item)
+	for _, l := range lists {
+		n *= int64(len(l))
+	}
+	out := make([]byte, n)
+	p.picks(lists, func(at, in int) { copy(out[in:in+p.item], p.data[at:]) })
+	return out
+}
+
+func (p *plain) put(src []byte, lists [][]int64) {
+	p.picks(lists, func(at, in int) { copy(p.data[at:at+p.item], src[in:]) })
+}
+
 // Any sequence of reads, writes and resizes agrees with the model, after opening
 // again and in the bytes of the frame as well.
 func TestArrayModel(t *testing.T) {
@@ -92,6 +161,9 @@ func TestArrayModel(t *testing.T) {
 		}
 		p.Storage = cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cparams(item)}
 		p.Storage.CParams.Codec = rapid.SampledFrom(cblosc.Codecs()).Draw(t, "codec")
+		if rapid.Bool().Draw(t, "delta") {
+			p.Storage.CParams.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
+		}
 		if rapid.Bool().Draw(t, "disk") {
 			d, err := os.MkdirTemp(dir, "")
 			require.NoError(t, err)
@@ -102,6 +174,15 @@ func TestArrayModel(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
 		model := newPlain(slices.Clone(p.Shape), item)
+		check := func(t *rapid.T, a *cblosc.Array) {
+			require.Equal(t, len(model.shape), len(a.Shape()))
+			require.True(t, slices.Equal(model.shape, a.Shape()))
+			require.Equal(t, p.DType, a.DType())
+			require.Equal(t, item, a.ItemSize())
+			got := make([]byte, len(model.data))
+			require.NoError(t, a.ReadRegion(got, make([]int64, rank), model.shape))
+			require.Equal(t, model.data, got)
+		}
 		region := func(t *rapid.T) (start, shape []int64) {
 			start, shape = []int64{}, []int64{}
 			for _, n := range model.shape {
@@ -110,17 +191,6 @@ func TestArrayModel(t *testing.T) {
 				shape = append(shape, rapid.Int64Range(0, n-s).Draw(t, "length"))
 			}
 			return start, shape
-		}
-		check := func(t *rapid.T, a *cblosc.Array) {
-			require.Equal(t, len(model.shape), len(a.Shape()))
-			require.True(t, slices.Equal(model.shape, a.Shape()))
-			require.True(t, slices.Equal(p.Chunks, a.Chunks()))
-			require.True(t, slices.Equal(p.Blocks, a.Blocks()))
-			require.Equal(t, p.DType, a.DType())
-			require.Equal(t, item, a.ItemSize())
-			got := make([]byte, len(model.data))
-			require.NoError(t, a.ReadRegion(got, make([]int64, rank), model.shape))
-			require.Equal(t, model.data, got)
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"read": func(t *rapid.T) {
@@ -141,17 +211,151 @@ func TestArrayModel(t *testing.T) {
 				for i := range shape {
 					shape[i] = rapid.Int64Range(0, 9).Draw(t, "shape")
 				}
-				for i, n := range shape { // what is cut off inside a chunk would come back
-					if n < model.shape[i] {
-						start, cut := make([]int64, rank), slices.Clone(model.shape)
-						start[i], cut[i] = n, model.shape[i]-n
-						zeros := make([]byte, count(cut)*int64(item))
-						require.NoError(t, a.WriteRegion(zeros, start, cut))
-						model.write(zeros, start, cut)
-					}
-				}
 				require.NoError(t, a.Resize(shape))
 				model.resize(shape)
+			},
+			"append": func(t *rapid.T) {
+				if rank == 0 {
+					return
+				}
+				axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
+				n := rapid.Int64Range(0, 7).Draw(t, "n")
+				if rapid.Bool().Draw(t, "a chunk") {
+					n = int64(p.Chunks[axis])
+				}
+				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				require.NoError(t, a.Append(src, axis))
+				if len(src) > 0 {
+					model.insert(src, axis, model.shape[axis], n)
+				}
+			},
+			"insert and delete": func(t *rapid.T) {
+				if rank == 0 {
+					return
+				}
+				axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
+				chunk := int64(p.Chunks[axis])
+				at := chunk * rapid.Int64Range(0, model.shape[axis]/chunk).Draw(t, "at")
+				n := chunk * rapid.Int64Range(0, 2).Draw(t, "n")
+				if model.row(axis) == 0 {
+					return
+				}
+				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				require.NoError(t, a.Insert(src, axis, at))
+				model.insert(src, axis, at, n)
+				check(t, a)
+				at = chunk * rapid.Int64Range(0, model.shape[axis]/chunk).Draw(t, "at")
+				if n = chunk * rapid.Int64Range(0, 3).Draw(t, "n"); at+n > model.shape[axis] {
+					n = model.shape[axis] - at
+				}
+				require.NoError(t, a.Delete(axis, at, n))
+				model.delete(axis, at, n)
+			},
+			"steps": func(t *rapid.T) {
+				start, n, step := make([]int64, rank), make([]int64, rank), make([]int64, rank)
+				lists := make([][]int64, rank)
+				for i, size := range model.shape {
+					step[i] = rapid.SampledFrom([]int64{1, 2, 3, 7, -1, -2, -5}).Draw(t, "step")
+					if size == 0 {
+						continue
+					}
+					start[i] = rapid.Int64Range(0, size-1).Draw(t, "start")
+					most := (size-1-start[i])/max(step[i], 1) + 1
+					if step[i] < 0 {
+						most = start[i]/-step[i] + 1
+					}
+					n[i] = rapid.Int64Range(0, most).Draw(t, "count")
+					for j := range n[i] {
+						lists[i] = append(lists[i], start[i]+j*step[i])
+					}
+				}
+				want := model.pick(lists)
+				got := make([]byte, len(want))
+				require.NoError(t, a.ReadSteps(got, start, n, step))
+				require.Equal(t, want, got)
+				src := noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				require.NoError(t, a.WriteSteps(src, start, n, step))
+				model.put(src, lists)
+			},
+			"orthogonal": func(t *rapid.T) {
+				lists := make([][]int64, rank)
+				for i, size := range model.shape {
+					if size > 0 {
+						lists[i] = rapid.SliceOfN(rapid.Int64Range(0, size-1), 0, 6).Draw(t, "list")
+					}
+				}
+				want := model.pick(lists)
+				got := make([]byte, len(want))
+				require.NoError(t, a.ReadOrthogonal(got, lists))
+				require.Equal(t, want, got)
+				src := noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				require.NoError(t, a.WriteOrthogonal(src, lists))
+				model.put(src, lists)
+			},
+			"points": func(t *rapid.T) {
+				if rank == 0 || slices.Contains(model.shape, 0) {
+					return
+				}
+				var points []int64
+				var want []byte
+				k := rapid.IntRange(0, 9).Draw(t, "points")
+				src := noise(k*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				for range k {
+					var at []int64
+					for _, size := range model.shape {
+						at = append(at, rapid.Int64Range(0, size-1).Draw(t, "at"))
+					}
+					points = append(points, at...)
+					want = append(want, model.read(at, slices.Repeat([]int64{1}, rank))...)
+				}
+				got := make([]byte, k*item)
+				require.NoError(t, a.ReadPoints(got, points))
+				require.Equal(t, append([]byte{}, want...), got)
+				require.NoError(t, a.WritePoints(src, points))
+				for j := range k {
+					model.write(src[j*item:][:item], points[j*rank:][:rank], slices.Repeat([]int64{1}, rank))
+				}
+			},
+			"slice": func(t *rapid.T) {
+				start, shape := region(t)
+				var l cblosc.Layout
+				if rapid.Bool().Draw(t, "other chunks") {
+					for range rank {
+						c := rapid.Int32Range(1, 6).Draw(t, "chunk")
+						l.Chunks = append(l.Chunks, c)
+						l.Blocks = append(l.Blocks, rapid.Int32Range(1, c).Draw(t, "block"))
+					}
+				}
+				b, err := a.Slice(start, shape, l)
+				require.NoError(t, err)
+				got := make([]byte, count(shape)*int64(item))
+				require.NoError(t, b.ReadAll(got))
+				require.Equal(t, model.read(start, shape), got)
+				require.NoError(t, b.Close())
+				b, err = a.Copy(l)
+				require.NoError(t, err)
+				check(t, b)
+				require.NoError(t, b.Close())
+			},
+			"chunks of": func(t *rapid.T) {
+				start, shape := region(t)
+				chunks, err := a.ChunksOf(start, shape)
+				require.NoError(t, err)
+				want := map[int64]bool{}
+				model.each(start, shape, func(at, _ int) {
+					index, n := make([]int64, rank), int64(at/item)
+					for i := rank - 1; i >= 0; i-- {
+						index[i] = n % model.shape[i] / int64(p.Chunks[i])
+						n /= model.shape[i]
+					}
+					i, err := a.ChunkNumber(index)
+					require.NoError(t, err)
+					want[i] = true
+					back, err := a.ChunkIndex(i)
+					require.NoError(t, err)
+					require.Equal(t, index, back)
+				})
+				require.ElementsMatch(t, slices.Collect(maps.Keys(want)), chunks)
 			},
 			"reopen": func(t *rapid.T) {
 				if p.Storage.Path == "" {
@@ -169,6 +373,9 @@ func TestArrayModel(t *testing.T) {
 				require.NoError(t, err)
 				check(t, c)
 				require.NoError(t, c.Close())
+				got := make([]byte, len(model.data))
+				require.NoError(t, a.ReadAll(got))
+				require.Equal(t, model.data, got)
 			},
 			"chunk": func(t *rapid.T) {
 				n := a.SChunk().NumChunks()
@@ -181,7 +388,11 @@ func TestArrayModel(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, a.SChunk().ChunkSize(), info.NBytes)
 			},
-			"": func(t *rapid.T) { check(t, a) },
+			"": func(t *rapid.T) {
+				check(t, a)
+				require.True(t, slices.Equal(p.Chunks, a.Chunks()))
+				require.True(t, slices.Equal(p.Blocks, a.Blocks()))
+			},
 		})
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
@@ -70,5 +72,33 @@ func BenchmarkReadRegion(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// One call at a time in the process, and one for each processor.
+func BenchmarkCompressBlosc1(b *testing.B) {
+	src := ramp(1<<20, 3)
+	p := cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
+	pool, err := cblosc.NewPool(p, nil)
+	require.NoError(b, err)
+	defer func() { require.NoError(b, pool.Close()) }()
+	for _, way := range []struct {
+		name     string
+		compress func(dst, src []byte) (int, error)
+	}{
+		{"lock", func(dst, src []byte) (int, error) { return cblosc.CompressBlosc1(p, dst, src) }},
+		{"pool", pool.CompressBlosc1},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			b.RunParallel(func(pb *testing.PB) {
+				dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
+				for pb.Next() {
+					if _, err := way.compress(dst, src); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format"
@@ -35,7 +36,7 @@ type ChunkInfo struct {
 // Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
 // It needs only the header, which is checked as for Decompress.
 func Info(b []byte) (ChunkInfo, error) {
-	h, err := checkHeader(b)
+	h, err := checkHeader(b, chunk.Policy{})
 	if err != nil {
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}
@@ -51,30 +52,65 @@ func Info(b []byte) (ChunkInfo, error) {
 }
 
 // checkHeader parses the header and refuses what the library must not see:
-// contradictions, lazy chunks, and the ids of plug-ins, for which the library
-// would start a program.
-func checkHeader(b []byte) (chunk.Header, error) {
+// contradictions, lazy chunks, and the ids of plug-ins that allow does not name, for
+// which the library would start a program.
+func checkHeader(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
-		err = h.Check()
+		err = allow.CheckHeader(h)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return h, invalid(err)
-	case h.VLBlocks():
-		return h, fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
-	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
-		return h, fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
 	}
-	return h, nil
+	return h, checkReads(h)
+}
+
+// checkReads reports what is right and the linked library cannot read.
+func checkReads(h chunk.Header) error {
+	switch {
+	case h.VLBlocks():
+		return fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
+	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
+		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
+	case h.HasBlocks():
+		return checkShuffles(h.Filters, h.FiltersMeta, int(h.TypeSize))
+	}
+	return nil
+}
+
+// hasBlosc1Tail reports whether h is of a bit-shuffled chunk of Blosc1 whose end the
+// linked library leaves out: from 3 on it does not write what is behind the last whole
+// element of a block if the elements before come in eights. The shim adds it to whole
+// chunks.
+func hasBlosc1Tail(h *chunk.Header) bool {
+	if C.HYPERSLAB_BLOSC2 <= 217 || h.Extended || !h.HasBlocks() || h.Flags&chunk.FlagBitShuffle == 0 {
+		return false
+	}
+	size, last := int32(h.TypeSize), h.NBytes%h.BlockLen()
+	return last%size != 0 && last/size%8 == 0
+}
+
+// hasOtherShuffles reports whether the linked library knows the parameter of
+// Shuffle, which came with 2.23.1.
+const hasOtherShuffles = C.HYPERSLAB_BLOSC2 > 223
+
+// checkShuffles reports a byte shuffle of elements of another size than the type's:
+// older libraries read it as one of the type's.
+func checkShuffles(filters [MaxFilters]chunk.Filter, meta [MaxFilters]uint8, typeSize int) error {
+	for i, f := range filters {
+		if f == chunk.Shuffle && meta[i] != 0 && int(meta[i]) != typeSize && !hasOtherShuffles {
+			return fmt.Errorf("%w: a shuffle of %d bytes in elements of %d (C-Blosc2 2.23.1)", errors.ErrUnsupported, meta[i], typeSize)
+		}
+	}
+	return nil
 }
 
 // checkChunk is checkHeader for bytes that hold a whole chunk. Of what follows the
 // header only the length of a dictionary is looked at: the library checks streams
 // against the chunk's own bytes, but a wrong dictionary leaves its context with a
 // pointer to the one before, which is freed.
-func checkChunk(b []byte) (chunk.Header, error) {
-	h, err := checkHeader(b)
+func checkChunk(b []byte, allow chunk.Policy) (chunk.Header, error) {
+	h, err := checkHeader(b, allow)
 	if err != nil {
 		return h, err
 	}
@@ -99,6 +135,27 @@ func checkChunk(b []byte) (chunk.Header, error) {
 		}
 	}
 	return h, nil
+}
+
+// checkAlone is checkChunk for a chunk that is not in an array.
+func checkAlone(b []byte, allow chunk.Policy) (chunk.Header, error) {
+	h, err := checkChunk(b, allow)
+	if err != nil || h.Format != chunk.FormatUser && !usesArrayFilter(&h) {
+		return h, err
+	}
+	if c := Codec(h.Codec); c.forArrays() {
+		return h, fmt.Errorf("%w: a chunk of %v, which is read only in an array", ErrParam, c)
+	}
+	for _, f := range h.Filters {
+		if f := FilterID(f); f.forArrays() {
+			return h, fmt.Errorf("%w: a chunk behind %v, which is read only in an array", ErrParam, f)
+		}
+	}
+	return h, nil
+}
+
+func usesArrayFilter(h *chunk.Header) bool {
+	return slices.ContainsFunc(h.Filters[:], func(f chunk.Filter) bool { return FilterID(f).forArrays() })
 }
 
 // invalid adds ErrFormat to what the format packages found.

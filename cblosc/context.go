@@ -11,13 +11,19 @@ package cblosc
 // #cgo nocallback goblosc2_compress
 // #cgo noescape goblosc2_decompress
 // #cgo nocallback goblosc2_decompress
+// #cgo noescape goblosc2_decompress_blocks
+// #cgo nocallback goblosc2_decompress_blocks
 // #cgo noescape goblosc2_getitem
 // #cgo nocallback goblosc2_getitem
 import "C"
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
 // MaxCompressedSize returns the bytes that a chunk of n bytes of data needs at most.
@@ -27,26 +33,55 @@ func MaxCompressedSize(n int) int { return n + overhead }
 type Compressor struct {
 	h      *handle
 	params CParams
-	whole  bool // data must be whole elements
+	hooks  *hooks // nil if nothing of Go's is called
 }
 
 // NewCompressor returns a Compressor (blosc2_create_cctx). nil means
 // DefaultCParams. It returns ErrParam for parameters that Validate refuses.
-func NewCompressor(p *CParams) (*Compressor, error) {
-	p, err := p.orDefault()
+func NewCompressor(p *CParams) (*Compressor, error) { return newCompressor(p, nil) }
+
+// NewPrefiltered returns a Compressor that compresses what f makes of each block of
+// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it.
+func NewPrefiltered(p *CParams, f BlockFunc) (*Compressor, error) {
+	if f == nil {
+		return nil, refused("new compressor", "", errNoFunc)
+	}
+	return newCompressor(p, f)
+}
+
+var errNoFunc = fmt.Errorf("%w: no function", ErrParam)
+
+func newCompressor(p *CParams, f BlockFunc) (*Compressor, error) {
+	const op = "new compressor"
+	p, err := p.orDefaultOutsideArrays()
+	if err == nil && f != nil && p.Dict {
+		err = fmt.Errorf("%w: Dict = true, want no dictionary of prefiltered data", ErrParam)
+	}
+	if err == nil && f != nil && p.usesDelta() {
+		err = fmt.Errorf("%w: delta behind a prefilter, whose reference is the data before it", ErrParam)
+	}
 	if err != nil {
-		return nil, refused("new compressor", "", err)
+		return nil, refused(op, "", err)
+	}
+	c := new(Compressor)
+	if f != nil || p.usesGo() {
+		c.hooks = newHooks(f)
 	}
 	params := p.toC()
 	var cerr C.goblosc2_err_t
-	var c *C.goblosc2_handle_t
-	if C.goblosc2_compressor_new(&cerr, &params, &c) < 0 {
-		return nil, failed("new compressor", "", &cerr)
+	var owned *C.goblosc2_handle_t
+	var effective C.goblosc2_cparams_t
+	if C.goblosc2_compressor_new(&cerr, &params, c.hooks.number(), cBool(f != nil), &owned, &effective) < 0 {
+		c.hooks.close()
+		return nil, failed(op, "", &cerr)
 	}
-	return &Compressor{own(c, "Compressor", ""), *p, p.wholeElements()}, nil
+	c.h, c.params = own(owned, "Compressor", ""), *fromC(&effective)
+	c.hooks.outlive(c.h)
+	return c, nil
 }
 
-// CParams returns the parameters the Compressor was made with.
+// CParams returns the parameters the Compressor works with: those it was made with,
+// where no variable of the environment overrides them (blosc2_ctx_get_cparams).
 func (c *Compressor) CParams() CParams { return c.params }
 
 // Compress compresses src into dst and returns the bytes of the chunk
@@ -59,28 +94,53 @@ func (c *Compressor) CParams() CParams { return c.params }
 // elements and the filters Delta or TruncPrec, which would lose the rest, are set;
 // ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) Compress(dst, src []byte) (int, error) {
-	if len(src) > maxBuffer {
-		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, len(src), maxBuffer))
+	if err := c.params.checkData(len(src)); err != nil {
+		return 0, refused("compress", "", err)
 	}
-	if c.whole && len(src)%c.params.TypeSize != 0 {
-		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes, want a multiple of the type size %d for these filters", ErrSize, len(src), c.params.TypeSize))
+	if most := MaxCompressedSize(len(src)); c.params.Dict && len(dst) < most {
+		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes for the chunk of %d, want %d for one with a dictionary", ErrSize, len(dst), len(src), most))
 	}
 	if err := c.h.lock("compress"); err != nil {
 		return 0, err
 	}
 	defer c.h.mu.Unlock()
+	return c.compressLocked("compress", dst, src)
+}
+
+// compressLocked compresses src, which was checked.
+func (c *Compressor) compressLocked(op string, dst, src []byte) (int, error) {
+	room := min(len(dst), MaxCompressedSize(len(src)))
 	var cerr C.goblosc2_err_t
-	n := C.goblosc2_compress(&cerr, c.h.c,
-		(*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
-		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(min(len(dst), maxBuffer+overhead)))
+	var n C.int
+	if c.hooks == nil {
+		n = C.goblosc2_compress(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
+			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(room))
+	} else {
+		c.hooks.begin()
+		n, cerr = compressHooked(c.h.c, src, dst[:room])
+	}
 	switch {
 	case n < 0 && (len(dst) >= MaxCompressedSize(len(src)) || !tooShort(Code(cerr.code))):
-		return 0, failed("compress", "", &cerr)
+		return 0, c.hooks.explain(failed(op, "", &cerr))
 	case n <= 0:
-		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",
+		return 0, refused(op, "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",
 			ErrSize, len(dst), len(src), MaxCompressedSize(len(src))))
 	}
 	return int(n), nil
+}
+
+// checkData reports a length of data that cannot be compressed.
+func (p *CParams) checkData(n int) error {
+	if n > maxBuffer {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, n, maxBuffer)
+	}
+	if p.Dict && n < minDictData {
+		return fmt.Errorf("%w: %d bytes, want at least %d for a dictionary", ErrSize, n, minDictData)
+	}
+	if n%p.TypeSize != 0 && p.wholeElements() {
+		return fmt.Errorf("%w: %d bytes, want a multiple of the type size %d for these filters", ErrSize, n, p.TypeSize)
+	}
+	return nil
 }
 
 // tooShort tells the results for a dst that is too short; most often there is none
@@ -88,27 +148,62 @@ func (c *Compressor) Compress(dst, src []byte) (int, error) {
 func tooShort(c Code) bool { return c == CodeWriteBuffer || c == C.BLOSC2_ERROR_MAX_BUFSIZE_EXCEEDED }
 
 // Close frees the Compressor. A second Close returns ErrClosed.
-func (c *Compressor) Close() error { return c.h.close() }
+func (c *Compressor) Close() error {
+	err := c.h.close()
+	if err == nil {
+		c.hooks.close()
+	}
+	return err
+}
 
 // Decompressor reads chunks. It keeps its tables and buffers between calls.
-type Decompressor struct{ h *handle }
+type Decompressor struct {
+	h      *handle
+	params DParams
+	hooks  *hooks // nil if nothing of Go's is called
+}
 
 // NewDecompressor returns a Decompressor (blosc2_create_dctx). nil means
 // DefaultDParams.
-func NewDecompressor(p *DParams) (*Decompressor, error) {
-	p, err := p.orDefault()
-	if err != nil {
-		return nil, refused("new decompressor", "", err)
+func NewDecompressor(p *DParams) (*Decompressor, error) { return newDecompressor(p, nil) }
+
+// NewPostfiltered returns a Decompressor whose data is what f makes of each block
+// that was decompressed (a postfilter of blosc2_create_dctx). It does not read chunks
+// behind Delta, whose blocks are not alone: errors.ErrUnsupported.
+func NewPostfiltered(p *DParams, f BlockFunc) (*Decompressor, error) {
+	if f == nil {
+		return nil, refused("new decompressor", "", errNoFunc)
 	}
-	var cerr C.goblosc2_err_t
-	var c *C.goblosc2_handle_t
-	if C.goblosc2_decompressor_new(&cerr, C.int32_t(p.Threads), &c) < 0 {
-		return nil, failed("new decompressor", "", &cerr)
-	}
-	return &Decompressor{own(c, "Decompressor", "")}, nil
+	return newDecompressor(p, f)
 }
 
-// Decompress decompresses chunk into dst and returns the bytes of the data
+func newDecompressor(p *DParams, f BlockFunc) (*Decompressor, error) {
+	const op = "new decompressor"
+	p, err := p.orDefault()
+	if err != nil {
+		return nil, refused(op, "", err)
+	}
+	d := &Decompressor{params: *p}
+	if f != nil || allowsGo(p.Allow) {
+		d.hooks = newHooks(f)
+	}
+	var cerr C.goblosc2_err_t
+	var owned *C.goblosc2_handle_t
+	var threads C.int32_t
+	if C.goblosc2_decompressor_new(&cerr, C.int32_t(p.Threads), d.hooks.number(), cBool(f != nil), &owned, &threads) < 0 {
+		d.hooks.close()
+		return nil, failed(op, "", &cerr)
+	}
+	d.h, d.params.Threads = own(owned, "Decompressor", ""), int(threads)
+	d.hooks.outlive(d.h)
+	return d, nil
+}
+
+// DParams returns the parameters the Decompressor works with: those it was made with,
+// where no variable of the environment overrides them (blosc2_ctx_get_dparams).
+func (d *Decompressor) DParams() DParams { return d.params }
+
+// Decompress decompresses the chunk b into dst and returns the bytes of the data
 // (blosc2_decompress_ctx). Bytes behind the end of the chunk are ignored, and so
 // is dst behind the data. Data that the chunk calls uninitialised is left as dst
 // has it.
@@ -116,8 +211,8 @@ func NewDecompressor(p *DParams) (*Decompressor, error) {
 // It returns ErrFormat for bytes that are not a valid chunk, errors.ErrUnsupported
 // for a chunk that the library cannot or must not read, ErrSize if dst is shorter
 // than the data, ErrClosed, or an *Error from the library.
-func (d *Decompressor) Decompress(dst, chunk []byte) (int, error) {
-	head, err := checkChunk(chunk)
+func (d *Decompressor) Decompress(dst, b []byte) (int, error) {
+	head, err := d.check(b)
 	if err != nil {
 		return 0, refused("decompress", "", err)
 	}
@@ -128,28 +223,53 @@ func (d *Decompressor) Decompress(dst, chunk []byte) (int, error) {
 		return 0, err
 	}
 	defer d.h.mu.Unlock()
+	return d.wholeLocked("decompress", dst, b, &head)
+}
+
+// wholeLocked decompresses the chunk b, which was checked.
+func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header) (int, error) {
 	var cerr C.goblosc2_err_t
-	n := C.goblosc2_decompress(&cerr, d.h.c,
-		(*C.uint8_t)(unsafe.SliceData(chunk)), C.int32_t(head.CBytes),
-		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))
+	var n C.int
+	if d.hooks == nil {
+		n = C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
+			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))
+	} else {
+		d.hooks.begin()
+		n, cerr = decompressHooked(d.h.c, b[:head.CBytes], dst[:head.NBytes])
+	}
 	if n < 0 {
-		return 0, failed("decompress", "", &cerr)
+		return 0, d.hooks.explain(failed(op, "", &cerr))
 	}
 	return int(n), nil
 }
 
-// Items decompresses items start to start+n of chunk into dst and returns their
-// bytes (blosc2_getitem_ctx). An item has the chunk's own type size; above 255
-// bytes that is 1.
+// check is checkAlone, and what a context with hooks does not read.
+func (d *Decompressor) check(b []byte) (chunk.Header, error) {
+	h, err := checkAlone(b, d.params.Allow)
+	if err != nil || d.hooks == nil {
+		return h, err
+	}
+	switch {
+	case usesDelta(h.Filters):
+		err = fmt.Errorf("%w: a chunk behind delta on a context that calls Go", errors.ErrUnsupported)
+	case raggedZeros(&h) && d.hooks.block != nil:
+		err = fmt.Errorf("%w: zeros that are not whole elements before a postfilter", errors.ErrUnsupported)
+	}
+	return h, err
+}
+
+// Items decompresses items start to start+n of the chunk b into dst and returns their
+// bytes (blosc2_getitem_ctx). An item has the type size that Info
+// tells; above 255 bytes that is 1, but for a repeated value.
 //
 // It returns ErrRegion if the chunk has fewer items, ErrSize if len(dst) is not
 // n*TypeSize, and the errors of Decompress.
-func (d *Decompressor) Items(dst, chunk []byte, start, n int) (int, error) {
-	head, err := checkChunk(chunk)
+func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
+	head, err := d.check(b)
 	if err != nil {
 		return 0, refused("read items", "", err)
 	}
-	size := int(head.TypeSize)
+	size := head.ItemSize()
 	total := int(head.NBytes) / size
 	if start < 0 || n < 0 || start > total || n > total-start {
 		return 0, refused("read items", "", fmt.Errorf("%w: items [%d, %d) of %d", ErrRegion, start, start+n, total))
@@ -164,18 +284,168 @@ func (d *Decompressor) Items(dst, chunk []byte, start, n int) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	if n < total && usesDelta(head.Filters) {
-		return d.wholeItemsLocked(dst, chunk, head, start)
+	if d.hooks != nil || needsWhole(&head) {
+		return d.partLocked("read items", dst, b, &head, start*size)
+	}
+	if err := d.itemsLocked("read items", dst, b, &head, start); err != nil {
+		return 0, err
+	}
+	return len(dst), nil
+}
+
+// itemsLocked reads whole items, from item start on, that fill dst.
+//
+// What is as long as a block, or as the short last one, and starts inside another
+// block, the library takes for that block. So such items are read in two parts, up
+// to the next block and from there.
+func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *chunk.Header, start int) error {
+	size, block := int(head.TypeSize), int(head.BlockLen())
+	at := start * size
+	if rest := int(head.NBytes) % block; at%block != 0 && (len(dst) == block || len(dst) == rest) {
+		// A block is whole items, or the chunk is one block.
+		if n := min(block-at%block, len(dst)); n < len(dst) {
+			if err := d.itemsLocked(op, dst[:n], b, head, start); err != nil {
+				return err
+			}
+			dst, start = dst[n:], start+n/size
+		}
 	}
 	var cerr C.goblosc2_err_t
-	rc := C.goblosc2_getitem(&cerr, d.h.c,
-		(*C.uint8_t)(unsafe.SliceData(chunk)), C.int32_t(head.CBytes), C.int32_t(start), C.int32_t(n),
-		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
+	if C.goblosc2_getitem(&cerr, d.h.c,
+		(*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes), C.int32_t(start), C.int32_t(len(dst)/size),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst))) < 0 {
+		return failed(op, "", &cerr)
+	}
+	return nil
+}
+
+// Part decompresses bytes start to start+len(dst) of the data of the chunk b into dst and
+// returns their number. The library reads whole items (blosc2_getitem_ctx, from 3.3 on
+// blosc2_getitem_bytes_ctx); bytes
+// that it would have to cut off, and those behind the last whole item, are read with
+// their neighbours first.
+//
+// It returns ErrRegion if the chunk has less data, and the errors of Decompress.
+func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
+	const op = "read part"
+	head, err := d.check(b)
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	total, size := int(head.NBytes), int(head.TypeSize)
+	if start < 0 || start > total || len(dst) > total-start {
+		return 0, refused(op, "", fmt.Errorf("%w: bytes [%d, %d) of %d", ErrRegion, start, start+len(dst), total))
+	}
+	if err := d.h.lock(op); err != nil {
+		return 0, err
+	}
+	defer d.h.mu.Unlock()
+	first, end := start/size, (start+len(dst)+size-1)/size // items
+	switch {
+	case len(dst) == 0:
+		return 0, nil
+	case d.hooks != nil || end*size > total || needsWhole(&head):
+		return d.partLocked(op, dst, b, &head, start)
+	}
+	items := dst
+	if len(dst) != (end-first)*size {
+		items = make([]byte, (end-first)*size)
+		copy(items[start-first*size:], dst) // data that the chunk calls uninitialised stays
+	}
+	if err := d.itemsLocked(op, items, b, &head, first); err != nil {
+		return 0, err
+	}
+	if len(items) != len(dst) {
+		copy(dst, items[start-first*size:])
+	}
+	return len(dst), nil
+}
+
+// needsWhole reports whether the library gets parts of the chunk wrong: behind Delta
+// it misses the first block, it does not look for a dictionary, and of a repeated
+// value of more than 255 bytes it repeats the first one. Blocks that are not whole
+// items are read whole as well, and so are those of hasBlosc1Tail.
+func needsWhole(h *chunk.Header) bool {
+	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0 || h.BlockLen()%int32(h.TypeSize) != 0 || raggedZeros(h) || hasBlosc1Tail(h) ||
+		h.Special == chunk.RepeatedValue && h.ItemSize() != int(h.TypeSize)
+}
+
+// raggedZeros reports whether h is of zeros that are not whole elements, which the
+// library makes and does not read.
+func raggedZeros(h *chunk.Header) bool {
+	return h.Special == chunk.Zeros && h.NBytes%int32(h.TypeSize) != 0
+}
+
+// partLocked reads the bytes of dst from the whole chunk, from byte start on.
+func (d *Decompressor) partLocked(op string, dst, b []byte, head *chunk.Header, start int) (int, error) {
+	all := make([]byte, head.NBytes)
+	copy(all[start:], dst) // data that the chunk calls uninitialised stays
+	if _, err := d.wholeLocked(op, all, b, head); err != nil {
+		return 0, err
+	}
+	return copy(dst, all[start:]), nil
+}
+
+// Blocks is Decompress without the blocks for which skip is true: what dst has there
+// stays (blosc2_set_maskout). skip has one value for each block of the chunk:
+// NBytes/BlockSize of Info, rounded up.
+//
+// It returns ErrSize if it has not, ErrParam if the first block is skipped and the
+// others are differences to it (Delta), and the errors of Decompress.
+func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
+	const op = "decompress blocks"
+	head, err := d.check(b)
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	n := 0
+	if head.NBytes > 0 {
+		n = int(head.NumBlocks())
+	}
+	switch {
+	case len(skip) != n:
+		err = fmt.Errorf("%w: a mask of %d blocks, the chunk has %d", ErrSize, len(skip), n)
+	case len(dst) < int(head.NBytes):
+		err = fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes)
+	case n > 0 && skip[0] && usesDelta(head.Filters) && slices.Contains(skip, false):
+		err = fmt.Errorf("%w: the first block is skipped, to which the others are differences", ErrParam)
+	case hasBlosc1Tail(&head):
+		err = fmt.Errorf("%w: a mask of blocks of a chunk of Blosc1 that ends with a part of an element", errors.ErrUnsupported)
+	case d.hooks != nil:
+		err = fmt.Errorf("%w: a mask of blocks on a context that calls Go", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	if n == 0 {
+		return d.Decompress(dst, b)
+	}
+	if raggedZeros(&head) {
+		for i, s := range skip {
+			if from := i * int(head.BlockSize); !s {
+				clear(dst[from:min(from+int(head.BlockSize), int(head.NBytes))])
+			}
+		}
+		return int(head.NBytes), nil
+	}
+	if err := d.h.lock(op); err != nil {
+		return 0, err
+	}
+	defer d.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	rc := C.goblosc2_decompress_blocks(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
+		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(skip))), C.int32_t(n), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))
 	if rc < 0 {
-		return 0, failed("read items", "", &cerr)
+		return 0, failed(op, "", &cerr)
 	}
 	return int(rc), nil
 }
 
 // Close frees the Decompressor. A second Close returns ErrClosed.
-func (d *Decompressor) Close() error { return d.h.close() }
+func (d *Decompressor) Close() error {
+	err := d.h.close()
+	if err == nil {
+		d.hooks.close()
+	}
+	return err
+}

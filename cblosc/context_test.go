@@ -31,8 +31,11 @@ func TestRoundTrip(t *testing.T) {
 			n -= n % p.TypeSize
 		}
 		src := ramp(n, rapid.Uint64Range(0, 9).Draw(t, "seed"))
-		if rapid.IntRange(0, 3).Draw(t, "noise") == 0 {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
+		case 0:
 			src = noise(n, 1)
+		case 1:
+			src = make([]byte, n)
 		}
 		c, err := cblosc.NewCompressor(p)
 		require.NoError(t, err)
@@ -58,6 +61,28 @@ func TestOneThreadIsReproducible(t *testing.T) {
 		p := cparams(4)
 		p.Codec = codec
 		require.Equal(t, compress(t, p, src), compress(t, p, src), "%v", codec)
+	}
+}
+
+// A chunk does not depend on what its context compressed before, nor on how much
+// room there is.
+func TestContextsForget(t *testing.T) {
+	for _, size := range []int{4, 300} {
+		p := cparams(size)
+		for _, block := range []int{0, 6000} {
+			p.BlockSize = block
+			c := newCompressor(t, p)
+			for _, n := range []int{100_200, 1, 100_200, 100_200, 600, 50_400, 31, 33} {
+				src := ramp(n, 1)
+				want := compress(t, p, src)
+				dst := make([]byte, 2*n+100)
+				m, err := c.Compress(dst, src)
+				require.NoError(t, err)
+				require.Equal(t, want, dst[:m], "%d bytes of elements of %d", n, size)
+				_, err = c.Compress(dst[:10], src)
+				require.ErrorIs(t, err, cblosc.ErrSize)
+			}
+		}
 	}
 }
 

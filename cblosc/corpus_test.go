@@ -95,7 +95,12 @@ func TestCorpusBlosc3(t *testing.T) {
 			continue
 		}
 		require.Positive(t, s.NumChunks(), file)
-		readSChunk(t, s)
+		if strings.Contains(file, "vlblocks") { // see TestVLBlocksOfFrame
+			_, err := s.VLBlock(0, 0)
+			require.NoError(t, err, file)
+		} else {
+			readSChunk(t, s)
+		}
 		require.NoError(t, s.Close())
 	}
 }
@@ -119,10 +124,8 @@ func requireArange(t *testing.T, file string) {
 	require.NoError(t, err, file)
 	require.GreaterOrEqual(t, n, 4)
 	require.Equal(t, info.NBytes, n)
-	if strings.Contains(file, "-bitshuffle") {
-		// Blosc1 did not shuffle the last n%8 bytes, and the library's own test of
-		// these files does not look at them.
-		n -= n % 8
+	if strings.Contains(file, "blosc-1.17.1-lz4-bitshuffle8") {
+		n -= n % 8 // C-Blosc 1.17.1 wrote zeros for what is behind the last whole element
 	}
 	for i := range n / 4 {
 		if got := binary.LittleEndian.Uint32(data[4*i:]); got != uint32(i) {

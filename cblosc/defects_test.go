@@ -397,7 +397,7 @@ func TestLastChunkDeleted(t *testing.T) {
 }
 
 func TestFiltersOnRaggedData(t *testing.T) {
-	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 10}} {
+	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, cblosc.NewTruncPrec(10), cblosc.NewByteDelta(4), cblosc.NewIntTrunc(10)} {
 		p := cparams(4)
 		p.Filters[0] = f
 		c := newCompressor(t, p)
@@ -529,27 +529,33 @@ func TestResizeWithChunksOfZero(t *testing.T) {
 	require.ErrorIs(t, a.Resize([]int64{20, 5}), errors.ErrUnsupported)
 }
 
-func TestShrunkElementsComeBack(t *testing.T) {
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{2}, Storage: cblosc.Storage{CParams: cparams(1)}})
+// Elements that a smaller shape cut off inside a chunk are zeros when it grows again,
+// whoever made it smaller.
+func TestGrownElementsAreZero(t *testing.T) {
+	st := cblosc.Storage{CParams: cparams(1), Contiguous: true, Path: filepath.Join(t.TempDir(), "x")}
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 3}, Chunks: []int32{4, 2}, Blocks: []int32{2, 2}, Storage: st})
+	require.NoError(t, err)
+	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, []int64{0, 0}, []int64{4, 3}))
+	require.NoError(t, a.Resize([]int64{1, 1}))
+	require.NoError(t, a.Close())
+	a, err = cblosc.OpenArray(st.Path)
 	require.NoError(t, err)
 	closing(t, a)
-	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4}, []int64{0}, []int64{4}))
-	require.NoError(t, a.Resize([]int64{1}))
-	require.NoError(t, a.Resize([]int64{6}))
-	got := make([]byte, 6)
-	require.NoError(t, a.ReadRegion(got, []int64{0}, []int64{6}))
-	require.Equal(t, []byte{1, 2, 3, 4, 0, 0}, got)
+	require.NoError(t, a.Resize([]int64{3, 4}))
+	got := make([]byte, 12)
+	require.NoError(t, a.ReadAll(got))
+	require.Equal(t, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, got)
 }
 
 // The case in which b2nd_append loses values: 5 elements in chunks of 10, and 10
 // more.
-func TestAppendByResize(t *testing.T) {
+func TestAppendToHalfAChunk(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
 	require.NoError(t, err)
 	closing(t, a)
 	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4, 5}, []int64{0}, []int64{5}))
-	require.NoError(t, a.Resize([]int64{15}))
-	require.NoError(t, a.WriteRegion([]byte{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, []int64{5}, []int64{10}))
+	require.NoError(t, a.Append([]byte{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, 0))
+	require.Equal(t, []int64{15}, a.Shape())
 	got := make([]byte, 15)
 	require.NoError(t, a.ReadRegion(got, []int64{0}, []int64{15}))
 	require.Equal(t, []byte{1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, got)

@@ -1,5 +1,5 @@
 // Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks,
-// metalayers and n-dimensional arrays (b2nd, and Caterva for reading). It adds no
+// metalayers and n-dimensional arrays (b2nd and Caterva). It adds no
 // policy: a method is one call of the library, checked before and explained after.
 //
 // # What

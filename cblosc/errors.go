@@ -21,6 +21,8 @@ var (
 	// ErrBroken means that an earlier write through this owner failed half-way;
 	// what is stored is unknown until it is opened again.
 	ErrBroken = errors.New("cblosc: an earlier write failed, open it again")
+	// ErrReadOnly means that the owner was opened for reading only.
+	ErrReadOnly = errors.New("cblosc: opened for reading only")
 	// ErrSize means that a buffer has the wrong length; the message has both sizes.
 	ErrSize = errors.New("cblosc: wrong buffer size")
 	// ErrRegion means that a region, chunk or item is not inside what is there.

@@ -150,3 +150,48 @@ func ExamplePool() {
 	// 32
 	// 32
 }
+
+// Every second row from the last one backwards, and one more row.
+func ExampleArray_ReadSteps() {
+	p := &cblosc.ArrayParams{Shape: []int64{5, 2}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
+		Storage: cblosc.Storage{CParams: cblosc.DefaultCParams()}}
+	p.Storage.CParams.TypeSize = 1
+	a, err := cblosc.CreateArrayFrom(p, []byte{0, 1, 10, 11, 20, 21, 30, 31, 40, 41})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	if err := a.Append([]byte{50, 51}, 0); err != nil {
+		log.Fatal(err)
+	}
+	dst := make([]byte, 6)
+	if err := a.ReadSteps(dst, []int64{5, 0}, []int64{3, 2}, []int64{-2, 1}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.Shape(), dst)
+	// Output: [6 2] [50 51 30 31 10 11]
+}
+
+// A super-chunk from its first chunk to its last, two chunks ahead of the loop.
+func ExampleSChunk_Buffers() {
+	s, err := cblosc.CreateSChunk(cblosc.Storage{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	for i := range 3 {
+		if err := s.AppendBuffer(bytes.Repeat([]byte{byte(i)}, 8)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for b, err := range s.Buffers(2) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(b)
+	}
+	// Output:
+	// [0 0 0 0 0 0 0 0]
+	// [1 1 1 1 1 1 1 1]
+	// [2 2 2 2 2 2 2 2]
+}

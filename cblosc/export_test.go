@@ -4,4 +4,5 @@ package cblosc
 var (
 	LibraryCParams = libraryCParams
 	LibraryDParams = libraryDParams
+	PlainChunk     = plainChunk
 )

@@ -4,6 +4,10 @@
 package cblosc
 
 // #include "shim.h"
+// #cgo noescape goblosc2_schunk_open
+// #cgo nocallback goblosc2_schunk_open
+// #cgo noescape goblosc2_schunk_from_bytes
+// #cgo nocallback goblosc2_schunk_from_bytes
 import "C"
 
 import (
@@ -19,57 +23,144 @@ import (
 
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
 // OpenSChunk opens a super-chunk: a file, or a sparse directory
 // (blosc2_schunk_open). The frame is checked in Go first, each chunk when it is
 // touched the first time.
 //
+// An empty frame of format 3, as C-Blosc2 3 writes it for an array without elements,
+// is read-only.
+//
 // It returns fs.ErrNotExist; ErrFormat, with format.ErrMagic, format.ErrTruncated,
 // format.ErrCorrupt or format.ErrLimit; errors.ErrUnsupported for chunks of
 // variable length (C-Blosc2 3.0 and later) and for codecs and filters that are not
-// linked; or an *Error from the library.
-func OpenSChunk(path string) (*SChunk, error) { return openSChunk("open", path, nil) }
+// linked; or an *Error from the library. With C-Blosc2 3.0 a file whose blocks have
+// variable length opens, read-only, for VLBlock.
+func OpenSChunk(path string) (*SChunk, error) { return openSChunk("open", path, OpenOptions{}, nil) }
+
+// OpenSChunkWith is OpenSChunk with options (blosc2_schunk_open_offset,
+// blosc2_schunk_open_udio, blosc2_schunk_open_offset_udio). It returns ErrParam for
+// options that contradict each other, and the errors of OpenSChunk.
+func OpenSChunkWith(path string, o OpenOptions) (*SChunk, error) {
+	return openSChunk("open", path, o, nil)
+}
+
+// OpenOptions say how a file is opened. The zero value is what OpenSChunk does.
+type OpenOptions struct {
+	// Offset is where the frame starts in its file, in bytes. A frame behind
+	// something else is read-only, since one that grows would not leave alone what
+	// may come after it.
+	Offset int64
+
+	// ReadOnly refuses every change with ErrReadOnly.
+	ReadOnly bool
+
+	// Map reads the file through a mapping instead of opening it for each call. It
+	// is for contiguous frames only. A program dies (SIGBUS) if another one makes a
+	// mapped file shorter.
+	Map Map
+
+	// Mapping is the address space in bytes for MapChange and MapPrivate, at least
+	// the file's length. The file cannot grow beyond it: that is an *Error with
+	// syscall.EFBIG, and the handle is broken. 0 means DefaultMapping.
+	Mapping int64
+
+	// Allow is [DParams.Allow] for the chunks of the frame.
+	Allow chunk.Policy
+}
+
+// Map says whether and how a file is mapped.
+type Map int
+
+// Kinds of mapping.
+const (
+	NotMapped  Map = C.GOBLOSC2_MAP_NONE
+	MapRead    Map = C.GOBLOSC2_MAP_READ    // read-only
+	MapChange  Map = C.GOBLOSC2_MAP_CHANGE  // changes go to the file; they are on disk after Close
+	MapPrivate Map = C.GOBLOSC2_MAP_PRIVATE // changes stay in memory and end with the handle
+)
+
+// DefaultMapping is the address space of a mapped file that may grow: 1 GiB.
+const DefaultMapping = 1 << 30
+
+// check reports options that contradict each other, and fills in what is left open.
+func (o *OpenOptions) check() error {
+	switch {
+	case o.Offset < 0:
+		return fmt.Errorf("%w: Offset = %d, want ≥ 0", ErrParam, o.Offset)
+	case o.Map < NotMapped || o.Map > MapPrivate:
+		return fmt.Errorf("%w: Map = %d, want 0 to 3", ErrParam, o.Map)
+	case o.Mapping != 0 && (o.Map != MapChange && o.Map != MapPrivate || o.Mapping < 0):
+		return fmt.Errorf("%w: Mapping = %d, want ≥ 0, with MapChange or MapPrivate", ErrParam, o.Mapping)
+	}
+	if o.Mapping == 0 {
+		o.Mapping = DefaultMapping
+	}
+	if err := (&DParams{Threads: 1, Allow: o.Allow}).Validate(); err != nil {
+		return err
+	}
+	if allowsGo(o.Allow) {
+		return errGoElsewhere("a super-chunk")
+	}
+	o.ReadOnly = o.ReadOnly || o.Offset > 0 || o.Map == MapRead
+	return nil
+}
 
 // OpenSChunkBytes opens a super-chunk in memory from the bytes of a contiguous
 // frame (blosc2_schunk_from_buffer). b is copied, and all of it is checked. It
 // returns ErrSize for bytes behind the frame, and the errors of OpenSChunk.
-func OpenSChunkBytes(b []byte) (*SChunk, error) { return openSChunkBytes("open", b, nil) }
+func OpenSChunkBytes(b []byte) (*SChunk, error) {
+	return openSChunkBytes("open", b, chunk.Policy{}, nil)
+}
 
 // openSChunk opens the frame at path, as an array if a is not nil.
-func openSChunk(op, path string, a *Array) (*SChunk, error) {
+func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return nil, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
 	}
 	path = filepath.Clean(path)
-	f, err := readFrame(path)
+	if err := o.check(); err != nil {
+		return nil, refused(op, path, err)
+	}
+	f, err := readFrame(path, o.Offset, o.Allow)
+	if err == nil && o.Map != NotMapped && f.Type() != cframe.Contiguous {
+		err = fmt.Errorf("%w: mapping a directory", errors.ErrUnsupported)
+	}
 	if err != nil {
 		return nil, refused(op, path, err)
 	}
-	s, err := newSChunk(f, path, a)
+	s, err := newSChunk(f, path, o.Offset, a)
 	if err != nil {
 		return nil, refused(op, path, err)
 	}
+	s.allow = o.Allow
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	if C.goblosc2_schunk_open(&cerr, cString(path), &c, &s.facts) < 0 {
+	if C.goblosc2_schunk_open(&cerr, cString(path), C.int64_t(o.Offset), C.int32_t(o.Map), C.int64_t(o.Mapping), cBool(a != nil), &c, &s.facts) < 0 {
 		return nil, failed(op, path, &cerr)
 	}
 	s.h = own(c, kind(a), path)
+	if movesChunks {
+		s.h.beforeChange = func() error { return s.checkStored(0, int64(s.facts.nchunks)) }
+	}
+	s.h.reading = o.ReadOnly || f.Version() > newestFrame
 	return s, nil
 }
 
 // openSChunkBytes opens the frame b, as an array if a is not nil.
-func openSChunkBytes(op string, b []byte, a *Array) (*SChunk, error) {
+func openSChunkBytes(op string, b []byte, allow chunk.Policy, a *Array) (*SChunk, error) {
 	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
 	if err == nil && int64(len(b)) != f.FrameSize {
 		return nil, refused(op, "", fmt.Errorf("%w: %d bytes, the frame has %d", ErrSize, len(b), f.FrameSize))
 	}
-	if err = checkFrame(f, err); err != nil {
+	if err = checkFrame(f, allow, err); err != nil {
 		return nil, refused(op, "", err)
 	}
-	s, err := newSChunk(f, "", a)
+	s, err := newSChunk(f, "", 0, a)
 	if err == nil {
+		s.allow = allow
 		err = s.checkStored(0, f.NumChunks())
 	}
 	if err != nil {
@@ -77,10 +168,11 @@ func openSChunkBytes(op string, b []byte, a *Array) (*SChunk, error) {
 	}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	if C.goblosc2_schunk_from_bytes(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b)), &c, &s.facts) < 0 {
+	if C.goblosc2_schunk_from_bytes(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b)), cBool(a != nil), &c, &s.facts) < 0 {
 		return nil, failed(op, "", &cerr)
 	}
 	s.h = own(c, kind(a), "")
+	s.h.reading = f.Version() > newestFrame
 	return s, nil
 }
 
@@ -92,8 +184,8 @@ func kind(a *Array) string {
 }
 
 // newSChunk returns what is known of a frame before the library opens it.
-func newSChunk(f *cframe.Frame, path string, a *Array) (*SChunk, error) {
-	s := &SChunk{path: path, framed: true, delta: usesDelta(f.Filters)}
+func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, error) {
+	s := &SChunk{path: path, base: base, framed: true, delta: usesDelta(f.Filters)}
 	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
 		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
 	if a != nil {
@@ -108,47 +200,63 @@ func newSChunk(f *cframe.Frame, path string, a *Array) (*SChunk, error) {
 		}
 	}
 	var err error
-	s.pending, err = newPending(f, path)
+	s.pending, err = newPending(f, path, base)
+	if err == nil && f.VLBlocks() && f.NumChunks() > 0 {
+		if a != nil {
+			return nil, fmt.Errorf("%w: an array with blocks of variable length", errors.ErrUnsupported)
+		}
+		s.vl, s.pending = s.pending, nil
+	}
 	return s, err
 }
 
-// readFrame reads and checks the frame at path. Its reader opens the file for each
+// readFrame reads and checks the frame at offset in the file path, or the directory. Its reader opens the file for each
 // read, as the library does.
-func readFrame(path string) (*cframe.Frame, error) {
+func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
+		if offset > 0 {
+			return nil, fmt.Errorf("%w: an offset of %d bytes into a directory", ErrParam, offset)
+		}
 		f, err := cframe.ReadDir(os.DirFS(path))
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("a directory without %s: %w", cframe.IndexFile, ErrFormat)
 			return nil, err
 		}
-		return f, checkFrame(f, err)
+		return f, checkFrame(f, allow, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: not a regular file", ErrFormat)
 	}
-	f, err := cframe.Read(fileReader(path), info.Size())
-	return f, checkFrame(f, err)
+	size := max(info.Size()-offset, 0)
+	f, err := cframe.Read(io.NewSectionReader(fileReader(path), offset, size), size)
+	return f, checkFrame(f, allow, err)
 }
 
+// newestFrame is the frame format that the library of this package writes; those of
+// later ones are for reading only.
+const newestFrame = 2
+
 // checkFrame says whether the library may open the frame, whose reading gave err.
-func checkFrame(f *cframe.Frame, err error) error {
+func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
 	if err == nil {
-		err = f.Check()
+		err = f.CheckPolicy(allow)
 	}
 	switch {
 	case err != nil && errors.As(err, new(*fs.PathError)):
 		return err // the file, not its contents
 	case err != nil:
 		return invalid(err)
-	case f.VariableChunks() || f.VLBlocks():
-		// 2.17 opens it without an error and sees no chunks.
+	case f.VLBlocks() && hasVL:
+	case (f.VariableChunks() || f.VLBlocks()) && f.NumChunks() > 0:
+		// 2.17 opens it without an error and sees no chunks. Where there are none that is
+		// true: C-Blosc2 3 writes empty arrays so.
 		return fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, f.Version())
 	}
-	return nil
+	return checkShuffles(f.Filters, f.FiltersMeta, int(f.TypeSize))
 }
 
 // checkArray returns the metalayer of an array that the library can use.

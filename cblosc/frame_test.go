@@ -99,10 +99,19 @@ func TestDamagedChunkFiles(t *testing.T) {
 	}
 	require.NoError(t, s.Close())
 	chunk := func(i string) string { return filepath.Join(st.Path, "0000000"+i+".chunk") }
+	zeroth, err := os.ReadFile(chunk("0"))
+	require.NoError(t, err)
 	require.NoError(t, os.Remove(chunk("0")))
 	require.NoError(t, os.Truncate(chunk("1"), 20))
 	require.NoError(t, os.Truncate(chunk("2"), 300))
 	s, err = cblosc.OpenSChunk(st.Path)
+	if newest() { // it looks at the first chunk at once
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.NoError(t, os.WriteFile(chunk("0"), zeroth, 0o600))
+		s, err = cblosc.OpenSChunk(st.Path)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(chunk("0")))
+	}
 	require.NoError(t, err)
 	closing(t, s)
 	dst := make([]byte, 400)

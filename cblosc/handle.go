@@ -5,8 +5,8 @@ package cblosc
 
 // #cgo CFLAGS: -I${SRCDIR}/../internal/cmem
 // #include "shim.h"
-// #cgo noescape goblosc2_free
-// #cgo nocallback goblosc2_free
+// #cgo noescape goblosc2_close
+// #cgo nocallback goblosc2_close
 import "C"
 
 import (
@@ -24,8 +24,11 @@ type handle struct {
 	mu      sync.Mutex
 	c       *C.goblosc2_handle_t // nil when closed
 	broken  bool                 // a write failed half-way
+	reading bool                 // opened for reading only
 	path    string               // for errors
 	cleanup runtime.Cleanup
+
+	beforeChange func() error // nil, or what must be true before the library changes something
 }
 
 // own takes over c; kind is the public type, for the report of a leak.
@@ -52,6 +55,26 @@ func (h *handle) lock(op string) error {
 	return refused(op, h.path, err)
 }
 
+// lockWrite is lock for an op that changes what is stored. It fails also if the
+// handle is for reading only, or does not pass beforeChange.
+func (h *handle) lockWrite(op string) error {
+	if err := h.lock(op); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case h.reading:
+		err = ErrReadOnly
+	case h.beforeChange != nil:
+		err = h.beforeChange()
+	}
+	if err != nil {
+		h.mu.Unlock()
+		return refused(op, h.path, err)
+	}
+	return nil
+}
+
 // breakOn marks the handle as broken if a write of the library failed.
 func (h *handle) breakOn(err error) error {
 	if err != nil {
@@ -68,7 +91,11 @@ func (h *handle) close() error {
 		return refused("close", h.path, ErrClosed)
 	}
 	h.cleanup.Stop()
-	C.goblosc2_free(h.c)
+	var cerr C.goblosc2_err_t
+	rc := C.goblosc2_close(&cerr, h.c)
 	h.c = nil
+	if rc < 0 {
+		return failed("close", h.path, &cerr)
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,10 @@ func closing(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 }
+
+// newest reports whether the library is of the releases from 3 on, which do some
+// things in another way.
+func newest() bool { return cblosc.Version()[0] >= '3' }
 
 func newCompressor(t testing.TB, p *cblosc.CParams) *cblosc.Compressor {
 	t.Helper()
@@ -76,6 +81,15 @@ func noise(n int, seed uint64) []byte {
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
+	return b
+}
+
+// virtual returns n bytes that are not there: who touches them crashes.
+func virtual(t testing.TB, n int) []byte {
+	t.Helper()
+	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(b)) })
 	return b
 }
 

@@ -60,7 +60,7 @@ func TestIndependentDecoders(t *testing.T) {
 	}
 	for name, d := range decoders {
 		for _, split := range []cblosc.SplitMode{cblosc.SplitNever, cblosc.SplitAlways} {
-			src := ramp(100_000, 4)
+			src := bytes.Repeat(ramp(1000, 4), 100) // newer releases store what has no repetition in bytes
 			c, err := chunk.Parse(compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src))
 			require.NoError(t, err)
 			b := compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src)

@@ -19,6 +19,7 @@ const headerVersion = C.BLOSC2_VERSION_STRING
 // any other call, once. It is never shut down, because every open handle would
 // lose its codec tables.
 func init() {
+	C.goblosc2_blosc1_init()
 	C.goblosc2_init()
 	if v := Version(); v != headerVersion {
 		panic(fmt.Sprintf("cblosc: compiled with the headers of C-Blosc2 %s and linked with %s", headerVersion, v))

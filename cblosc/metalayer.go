@@ -3,10 +3,10 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_meta_count
-// #cgo nocallback goblosc2_meta_count
-// #cgo noescape goblosc2_meta_name
-// #cgo nocallback goblosc2_meta_name
+// #cgo noescape goblosc2_meta_names
+// #cgo nocallback goblosc2_meta_names
+// #cgo noescape goblosc2_meta_has
+// #cgo nocallback goblosc2_meta_has
 // #cgo noescape goblosc2_meta_get
 // #cgo nocallback goblosc2_meta_get
 // #cgo noescape goblosc2_meta_put
@@ -16,8 +16,10 @@ package cblosc
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"unsafe"
 )
@@ -56,30 +58,85 @@ func (s *SChunk) Meta() *Metalayers { return &Metalayers{s, false} }
 // compressed, of any length.
 func (s *SChunk) VLMeta() *Metalayers { return &Metalayers{s, true} }
 
-// Names returns the names in storage order.
+// Names returns the names in storage order (blosc2_vlmeta_get_names).
 func (m *Metalayers) Names() ([]string, error) {
 	if err := m.lock("list"); err != nil {
 		return nil, err
 	}
 	defer m.s.h.mu.Unlock()
-	return m.namesLocked(), nil
+	return m.namesLocked()
 }
 
-func (m *Metalayers) namesLocked() []string {
-	names := make([]string, C.goblosc2_meta_count(m.s.h.c, cBool(m.vl)))
-	for i := range names {
-		names[i] = C.GoString(C.goblosc2_meta_name(m.s.h.c, cBool(m.vl), C.int32_t(i)))
+func (m *Metalayers) namesLocked() ([]string, error) {
+	const slot, most = MaxMetalayerName + 1, max(MaxMetalayers, MaxVLMetalayers)
+	var b [most * slot]byte
+	var cerr C.goblosc2_err_t
+	n := C.goblosc2_meta_names(&cerr, m.s.h.c, cBool(m.vl), (*C.uint8_t)(unsafe.SliceData(b[:])), most)
+	switch {
+	case n < 0:
+		return nil, failed("list metalayers", m.s.path, &cerr)
+	case n > most:
+		return nil, refused("list metalayers", m.s.path, fmt.Errorf("%w: %d metalayers, at most %d", ErrLimit, n, most))
 	}
-	return names
+	names := make([]string, n)
+	for i := range names {
+		name, _, _ := bytes.Cut(b[i*slot:][:slot], []byte{0})
+		names[i] = string(name)
+	}
+	return names, nil
+}
+
+// Len returns the number of metalayers.
+func (m *Metalayers) Len() (int, error) {
+	names, err := m.Names()
+	return len(names), err
+}
+
+// Has reports whether there is a metalayer of that name (blosc2_meta_exists,
+// blosc2_vlmeta_exists).
+func (m *Metalayers) Has(name string) (bool, error) {
+	if err := m.lock("find"); err != nil {
+		return false, err
+	}
+	defer m.s.h.mu.Unlock()
+	return m.hasLocked(name), nil
 }
 
 func (m *Metalayers) hasLocked(name string) bool {
-	for _, n := range m.namesLocked() {
-		if n == name {
-			return true
+	return strings.IndexByte(name, 0) < 0 && C.goblosc2_meta_has(m.s.h.c, cBool(m.vl), cString(name)) != 0
+}
+
+// All yields the metalayers in storage order. Those that are added or deleted while
+// it runs may be missing; an error comes last.
+func (m *Metalayers) All() iter.Seq2[Metalayer, error] {
+	return func(yield func(Metalayer, error) bool) {
+		names, err := m.Names()
+		if err != nil {
+			yield(Metalayer{}, err)
+			return
+		}
+		for _, name := range names {
+			content, err := m.Get(name)
+			if errors.Is(err, ErrNotFound) {
+				continue
+			}
+			if !yield(Metalayer{name, content}, err) || err != nil {
+				return
+			}
 		}
 	}
-	return false
+}
+
+// Map returns the metalayers as a map.
+func (m *Metalayers) Map() (map[string][]byte, error) {
+	out := make(map[string][]byte)
+	for l, err := range m.All() {
+		if err != nil {
+			return nil, err
+		}
+		out[l.Name] = l.Content
+	}
+	return out, nil
 }
 
 // Get returns a copy of the content of a metalayer (blosc2_meta_get,
@@ -93,6 +150,11 @@ func (m *Metalayers) Get(name string) ([]byte, error) {
 	if !m.hasLocked(name) {
 		return nil, m.refused("read", name, ErrNotFound)
 	}
+	return m.getLocked(name)
+}
+
+// getLocked is Get for a name that is there.
+func (m *Metalayers) getLocked(name string) ([]byte, error) {
 	var cerr C.goblosc2_err_t
 	var p *C.uint8_t
 	var n C.int32_t
@@ -114,8 +176,10 @@ func (m *Metalayers) Add(name string, content []byte) error {
 		if !m.vl {
 			limit = MaxMetalayers
 		}
-		have := m.namesLocked()
+		have, err := m.namesLocked()
 		switch {
+		case err != nil:
+			return err
 		case m.hasLocked(name):
 			return ErrExists
 		case len(have) >= limit:
@@ -165,7 +229,7 @@ func (m *Metalayers) lengthLocked(name string) (int, error) {
 // put is what Add and Update share: check says, under the lock, whether the call
 // may be made.
 func (m *Metalayers) put(verb, name string, content []byte, check func() error) error {
-	if err := m.lock(verb); err != nil {
+	if err := m.s.h.lockWrite(verb + " metalayer"); err != nil {
 		return err
 	}
 	defer m.s.h.mu.Unlock()
@@ -183,7 +247,7 @@ func (m *Metalayers) put(verb, name string, content []byte, check func() error) 
 // Delete removes a variable-length metalayer (blosc2_vlmeta_delete). Fixed ones
 // stay: errors.ErrUnsupported.
 func (m *Metalayers) Delete(name string) error {
-	if err := m.lock("delete"); err != nil {
+	if err := m.s.h.lockWrite("delete metalayer"); err != nil {
 		return err
 	}
 	defer m.s.h.mu.Unlock()

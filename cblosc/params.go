@@ -12,82 +12,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
-
-// Codec is the id of a compressor.
-type Codec uint8
-
-// The codecs of the library.
-const (
-	BloscLZ Codec = C.BLOSC_BLOSCLZ
-	LZ4     Codec = C.BLOSC_LZ4
-	LZ4HC   Codec = C.BLOSC_LZ4HC
-	Zlib    Codec = C.BLOSC_ZLIB
-	Zstd    Codec = C.BLOSC_ZSTD
-)
-
-var codecNames = map[Codec]string{BloscLZ: "blosclz", LZ4: "lz4", LZ4HC: "lz4hc", Zlib: "zlib", Zstd: "zstd"}
-
-// Codecs returns the codecs that chunks can be compressed with, in order of id.
-func Codecs() []Codec { return []Codec{BloscLZ, LZ4, LZ4HC, Zlib, Zstd} }
-
-// String is the library's name of the codec, or "codec 33" for one that this
-// package cannot compress with.
-func (c Codec) String() string {
-	if s, ok := codecNames[c]; ok {
-		return s
-	}
-	return "codec " + strconv.Itoa(int(c))
-}
-
-// ParseCodec is the inverse of String.
-func ParseCodec(name string) (Codec, error) {
-	for _, c := range Codecs() {
-		if c.String() == name {
-			return c, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: codec %q", ErrParam, name)
-}
-
-// FilterID is the id of a transformation that runs before the codec.
-type FilterID uint8
-
-// The filters of the library.
-const (
-	NoFilter   FilterID = C.BLOSC_NOFILTER
-	Shuffle    FilterID = C.BLOSC_SHUFFLE    // bytes of equal significance together
-	BitShuffle FilterID = C.BLOSC_BITSHUFFLE // bits of equal significance together
-	Delta      FilterID = C.BLOSC_DELTA      // difference to the first block; only as the first filter
-	TruncPrec  FilterID = C.BLOSC_TRUNC_PREC // lossy: Meta bits of mantissa stay; as int8 below 0, -Meta are zeroed
-)
-
-// String is the name of the filter, or "filter 35" for one that this package
-// cannot compress with.
-func (f FilterID) String() string {
-	switch f {
-	case NoFilter:
-		return "nofilter"
-	case Shuffle:
-		return "shuffle"
-	case BitShuffle:
-		return "bitshuffle"
-	case Delta:
-		return "delta"
-	case TruncPrec:
-		return "trunc_prec"
-	}
-	return "filter " + strconv.Itoa(int(f))
-}
-
-// Filter is one step of the pipeline.
-type Filter struct {
-	ID   FilterID
-	Meta uint8 // the filter's parameter; 0 where it has none
-}
-
-// MaxFilters is the number of steps in a pipeline.
-const MaxFilters = C.BLOSC2_MAX_FILTERS
 
 // SplitMode says whether a block is compressed as one stream or as one stream for
 // each byte of an element.
@@ -114,12 +41,14 @@ const (
 // non-nil one is taken literally, zero fields included.
 type CParams struct {
 	Codec     Codec
+	CodecMeta uint8              // the parameter of NDLZ and the ZFPs; 0 for the others
 	Level     int                // 0 (store) to 9
 	TypeSize  int                // bytes an element, ≥ 1; above 255 a chunk's header says 1
 	BlockSize int                // bytes; 0 lets the library choose
 	Threads   int                // ≥ 1; bytes are the same on every run only with 1
 	Filters   [MaxFilters]Filter // applied in order
 	Split     SplitMode
+	Dict      bool // Zstd learns a dictionary from the data of each chunk first; not in super-chunks
 }
 
 // DefaultCParams returns the library's default: BloscLZ at level 5 behind Shuffle,
@@ -140,52 +69,78 @@ func (p *CParams) Validate() error {
 			errs = append(errs, fmt.Errorf("%w: %s = %v, want %s", ErrParam, field, v, want))
 		}
 	}
-	_, known := codecNames[p.Codec]
-	check(known, "Codec", p.Codec, "one of blosclz, lz4, lz4hc, zlib, zstd")
+	_, known := codecName(p.Codec)
+	check(known, "Codec", p.Codec, "a codec of this package")
+	if known {
+		ok, want := p.Codec.wantMeta(p.CodecMeta)
+		check(ok, "CodecMeta", p.CodecMeta, want)
+	}
+	zfp := p.Codec >= ZFPAccuracy && p.Codec <= ZFPRate
+	check(!zfp || p.TypeSize == 4 || p.TypeSize == 8, "Codec", p.Codec, "TypeSize 4 or 8 for it")
+	check(p.Codec != NDLZ || p.TypeSize == 1, "Codec", p.Codec, "TypeSize 1 for it")
 	check(p.Level >= 0 && p.Level <= 9, "Level", p.Level, "0 to 9")
 	check(p.TypeSize >= 1 && p.TypeSize <= maxTypeSize, "TypeSize", p.TypeSize, "1 to "+strconv.Itoa(maxTypeSize))
 	check(p.BlockSize >= 0 && p.BlockSize <= maxBlock, "BlockSize", p.BlockSize, "0 to "+strconv.Itoa(maxBlock))
 	check(p.Threads >= 1 && p.Threads <= math.MaxInt16, "Threads", p.Threads, "1 to "+strconv.Itoa(math.MaxInt16))
-	seen := false
+	first := true
 	for i, f := range p.Filters {
-		field := fmt.Sprintf("Filters[%d]", i)
-		check(f.ID <= TruncPrec, field, f.ID, "a filter of this package")
-		switch f.ID {
-		case Delta:
-			// Its reference is the unfiltered data: behind another filter it does not come back.
-			check(!seen, field, f.ID, "it before all other filters")
-		case TruncPrec:
-			bits, ok := mantissa[p.TypeSize]
-			check(ok, field, f.ID, "TypeSize 4 or 8 for it")
-			m := int(int8(f.Meta))
-			check(!ok || m > 0 && m <= bits || m < 0 && -m < bits, field+".Meta", m,
-				fmt.Sprintf("1 to %d or -%d to -1", bits, bits-1))
-		}
-		seen = seen || f.ID != NoFilter
+		f.validate(p, i, first, check)
+		check(!zfp || f.ID != Shuffle && f.ID != BitShuffle, fmt.Sprintf("Filters[%d]", i), f.ID, "no shuffle before "+p.Codec.String())
+		first = first && f.ID == NoFilter
+	}
+	if p.Dict {
+		check(p.Codec == Zstd && p.Level > 0, "Dict", p.Dict, "Codec zstd and a Level above 0 for it")
+		check(p.Threads == 1, "Threads", p.Threads, "1 for a dictionary")
+		check(p.BlockSize == 0 || p.BlockSize >= minDictBlock, "BlockSize", p.BlockSize, fmt.Sprintf("0 or at least %d for a dictionary", minDictBlock))
 	}
 	check(p.Split >= SplitAlways && p.Split <= SplitForwardCompat, "Split", p.Split, "1 to 4")
 	return errors.Join(errs...)
 }
 
-// mantissa is the bits in the mantissa of a float of that many bytes.
-var mantissa = map[int]int{4: 23, 8: 52}
+// What a dictionary needs, in bytes. The library makes one of at most a twentieth of
+// the data, and Zstd none of fewer than 256; it does not look whether the table of
+// the blocks and the dictionary leave room for each other.
+const (
+	minDictData  = 20 * 256
+	minDictBlock = 64
+)
 
-// wholeElements reports whether the library loses data that is not whole elements:
-// Delta and TruncPrec leave the rest behind the last one undefined.
+// wholeElements reports whether the library loses data that is not whole elements.
 func (p *CParams) wholeElements() bool {
-	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta || f.ID == TruncPrec })
+	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID.wholeElements() })
+}
+
+// outsideArrays reports what needs the shape of an array.
+func (p *CParams) outsideArrays() error {
+	if p.Codec.forArrays() {
+		return fmt.Errorf("%w: Codec = %v, want it only for arrays", ErrParam, p.Codec)
+	}
+	for i, f := range p.Filters {
+		if f.ID.forArrays() {
+			return fmt.Errorf("%w: Filters[%d] = %v, want it only for arrays", ErrParam, i, f.ID)
+		}
+	}
+	return nil
+}
+
+// orDefaultOutsideArrays is orDefault for what does not know a shape.
+func (p *CParams) orDefaultOutsideArrays() (*CParams, error) {
+	p, err := p.orDefault()
+	if err == nil {
+		err = p.outsideArrays()
+	}
+	return p, err
 }
 
 // String is one line for people: "zstd 5, shuffle, type size 4, …".
 func (p *CParams) String() string {
-	parts := []string{fmt.Sprintf("%v %d", p.Codec, p.Level)}
+	parts := []string{fmt.Sprintf("%s %d", codecString(p.Codec, p.CodecMeta), p.Level)}
+	if p.Dict {
+		parts = append(parts, "dictionary")
+	}
 	for _, f := range p.Filters {
-		switch {
-		case f.ID == NoFilter:
-		case f.Meta != 0:
-			parts = append(parts, fmt.Sprintf("%v(%d)", f.ID, f.Meta))
-		default:
-			parts = append(parts, f.ID.String())
+		if f.ID != NoFilter {
+			parts = append(parts, f.String())
 		}
 	}
 	parts = append(parts, fmt.Sprintf("type size %d", p.TypeSize))
@@ -208,8 +163,11 @@ func (p *CParams) orDefault() (*CParams, error) {
 
 func (p *CParams) toC() C.goblosc2_cparams_t {
 	c := C.goblosc2_cparams_t{
-		codec: C.int32_t(p.Codec), level: C.int32_t(p.Level), typesize: C.int32_t(p.TypeSize),
+		codec: C.int32_t(p.Codec), codec_meta: C.int32_t(p.CodecMeta), level: C.int32_t(p.Level), typesize: C.int32_t(p.TypeSize),
 		blocksize: C.int32_t(p.BlockSize), threads: C.int32_t(p.Threads), splitmode: C.int32_t(p.Split),
+	}
+	if p.Dict {
+		c.dict = 1
 	}
 	for i, f := range p.Filters {
 		c.filters[i], c.filters_meta[i] = C.uint8_t(f.ID), C.uint8_t(f.Meta)
@@ -219,7 +177,7 @@ func (p *CParams) toC() C.goblosc2_cparams_t {
 
 func fromC(c *C.goblosc2_cparams_t) *CParams {
 	p := &CParams{
-		Codec: Codec(c.codec), Level: int(c.level), TypeSize: int(c.typesize),
+		Codec: Codec(c.codec), CodecMeta: uint8(c.codec_meta), Level: int(c.level), Dict: c.dict != 0, TypeSize: int(c.typesize),
 		BlockSize: int(c.blocksize), Threads: int(c.threads), Split: SplitMode(c.splitmode),
 	}
 	for i := range p.Filters {
@@ -240,6 +198,12 @@ func libraryDParams() *DParams { return &DParams{Threads: int(C.goblosc2_default
 // DParams says how chunks are decompressed. A nil *DParams means DefaultDParams().
 type DParams struct {
 	Threads int // ≥ 1
+
+	// Allow names codecs and filters that may be used beside those that are safe on
+	// any bytes: NDLZ, the ZFPs, NDCell and NDMean where the bytes are trusted, and
+	// those that were registered. Whatever else a chunk asks for is refused, because
+	// the library would go looking for it, and start a program to do so.
+	Allow chunk.Policy
 }
 
 // DefaultDParams returns the library's default: one thread (BLOSC2_DPARAMS_DEFAULTS).
@@ -249,6 +213,16 @@ func DefaultDParams() *DParams { return &DParams{Threads: 1} }
 func (p *DParams) Validate() error {
 	if p.Threads < 1 || p.Threads > math.MaxInt16 {
 		return fmt.Errorf("%w: Threads = %d, want 1 to %d", ErrParam, p.Threads, math.MaxInt16)
+	}
+	for _, c := range p.Allow.Codecs {
+		if _, ok := codecName(Codec(c)); !ok || c < 0 || c > math.MaxUint8 {
+			return fmt.Errorf("%w: Allow.Codecs has %v, want linked or registered ones", ErrParam, c)
+		}
+	}
+	for _, f := range p.Allow.Filters {
+		if _, ok := filterName(FilterID(f)); !ok {
+			return fmt.Errorf("%w: Allow.Filters has %v, want linked or registered ones", ErrParam, f)
+		}
 	}
 	return nil
 }
@@ -265,6 +239,7 @@ func (p *DParams) orDefault() (*DParams, error) {
 type Storage struct {
 	Path       string   // file or directory to create, "" for memory
 	Contiguous bool     // one file or buffer (a frame) instead of one a chunk
+	Mapping    int64    // bytes of address space for a file that is mapped, see [OpenOptions]; 0: not mapped
 	CParams    *CParams // nil: DefaultCParams()
 	DParams    *DParams // nil: DefaultDParams()
 }
@@ -277,5 +252,16 @@ func (s *Storage) Validate() error {
 	if strings.IndexByte(s.Path, 0) >= 0 {
 		errP = fmt.Errorf("%w: Path = %q holds a zero byte", ErrParam, s.Path)
 	}
-	return errors.Join(errP, errC, errD)
+	var errM error
+	if s.Mapping != 0 && (s.Mapping < 0 || s.Path == "" || !s.Contiguous) {
+		errM = fmt.Errorf("%w: Mapping = %d, want 0, or more for a contiguous file", ErrParam, s.Mapping)
+	}
+	var errOnly error
+	switch {
+	case s.CParams != nil && s.CParams.usesGo() || s.DParams != nil && allowsGo(s.DParams.Allow):
+		errOnly = errGoElsewhere("a super-chunk")
+	case s.CParams != nil && s.CParams.Dict:
+		errOnly = fmt.Errorf("%w: a dictionary in a super-chunk, which C-Blosc2 cannot read back from a file", errors.ErrUnsupported)
+	}
+	return errors.Join(errP, errM, errC, errD, errOnly)
 }

@@ -3,6 +3,9 @@
 
 package cblosc
 
+// #include "shim.h"
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -23,22 +26,29 @@ import (
 // starts, takes the distance of two starts for the length of a block, and reads
 // that much into a buffer made for one block. It also starts programs to find
 // codecs and filters that it does not know. Stored chunks do not move while a
-// handle is open, so a place stays right whatever is appended or deleted.
+// handle is open, so a place stays right whatever is appended or deleted; only newer
+// releases close the gap that a chunk of another length leaves, and all chunks are
+// checked before the first change there (movesChunks).
 type pending struct {
 	frame *cframe.Frame
 	path  string          // "" if the frame is in memory
+	base  int64           // where the frame starts in its file
 	at    []cframe.Offset // chunk i, special ones and those done as a negative number
 	left  int             // how many are not negative
 }
 
 const checked = cframe.Offset(-1)
 
-func newPending(f *cframe.Frame, path string) (*pending, error) {
+// movesChunks reports whether the linked library moves the chunks behind one that it
+// replaces, as 3.3 does.
+const movesChunks = C.HYPERSLAB_BLOSC2 > 217
+
+func newPending(f *cframe.Frame, path string, base int64) (*pending, error) {
 	offsets, err := f.Offsets(decode)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	p := &pending{frame: f, path: path, at: offsets}
+	p := &pending{frame: f, path: path, base: base, at: offsets}
 	for _, o := range offsets {
 		if err := o.Check(); err != nil {
 			return nil, invalid(err)
@@ -95,11 +105,26 @@ func (p *pending) remove(i int64) *pending {
 	return p
 }
 
+// reorder follows chunks that change places: chunk i is what order[i] was.
+func (p *pending) reorder(order []int64) {
+	if p == nil {
+		return
+	}
+	at := make([]cframe.Offset, len(order))
+	for i, j := range order {
+		at[i] = p.at[j]
+	}
+	p.at = at
+}
+
 // checkStored makes sure that chunks first to end, not included, exist and are safe
 // for the library.
 func (s *SChunk) checkStored(first, end int64) error {
 	if n := int64(s.facts.nchunks); first < 0 || first > end || end > n {
 		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
+	}
+	if s.vl != nil {
+		return fmt.Errorf("%w: blocks of variable length (C-Blosc2 3.0), which only VLBlock reads", errors.ErrUnsupported)
 	}
 	for i := first; i < end && s.pending != nil; i++ {
 		o := s.pending.at[i]
@@ -108,7 +133,10 @@ func (s *SChunk) checkStored(first, end int64) error {
 		}
 		h, starts, err := s.pending.readHead(o)
 		if err == nil {
-			err = h.Check()
+			err = s.allow.CheckHeader(h)
+		}
+		if err == nil {
+			err = checkReads(h)
 		}
 		if err == nil {
 			err = h.CheckStarts(starts)
@@ -159,7 +187,7 @@ func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 		}
 		return h, b[h.Size():min(len(b), h.Size()+4*int(h.NumBlocks()))], nil
 	}
-	file, at := p.path, int64(p.frame.HeaderSize)+int64(o)
+	file, at := p.path, p.base+int64(p.frame.HeaderSize)+int64(o)
 	if p.frame.Type() == cframe.Sparse {
 		file, at = filepath.Join(p.path, cframe.ChunkFile(o)), 0
 	}

@@ -11,13 +11,15 @@ import (
 // Pool compresses and decompresses on any number of goroutines at once. It makes
 // as many contexts as are in use at a time, and keeps them until Close.
 type Pool struct {
+	cparams       CParams
+	dparams       DParams
 	compressors   stock[*Compressor]
 	decompressors stock[*Decompressor]
 }
 
 // NewPool returns a Pool; nil means the default parameters. It returns ErrParam.
 func NewPool(cp *CParams, dp *DParams) (*Pool, error) {
-	cp, err := cp.orDefault()
+	cp, err := cp.orDefaultOutsideArrays()
 	if err != nil {
 		return nil, refused("new pool", "", err)
 	}
@@ -26,7 +28,7 @@ func NewPool(cp *CParams, dp *DParams) (*Pool, error) {
 		return nil, refused("new pool", "", err)
 	}
 	c, d := *cp, *dp
-	p := new(Pool)
+	p := &Pool{cparams: c, dparams: d}
 	p.compressors.create = func() (*Compressor, error) { return NewCompressor(&c) }
 	p.decompressors.create = func() (*Decompressor, error) { return NewDecompressor(&d) }
 	return p, nil

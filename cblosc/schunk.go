@@ -5,10 +5,6 @@ package cblosc
 // #include "shim.h"
 // #cgo noescape goblosc2_schunk_new
 // #cgo nocallback goblosc2_schunk_new
-// #cgo noescape goblosc2_schunk_open
-// #cgo nocallback goblosc2_schunk_open
-// #cgo noescape goblosc2_schunk_from_bytes
-// #cgo nocallback goblosc2_schunk_from_bytes
 // #cgo noescape goblosc2_schunk_to_bytes
 // #cgo nocallback goblosc2_schunk_to_bytes
 // #cgo noescape goblosc2_schunk_cparams
@@ -42,12 +38,15 @@ import (
 type SChunk struct {
 	h       *handle
 	path    string
-	framed  bool // contiguous or on disk: fixed metalayers come before the first chunk
-	array   bool // the chunks tile an Array
-	block   int  // of an Array: bytes in a block, padding included
+	base    int64 // where the frame starts in its file
+	framed  bool  // contiguous or on disk: fixed metalayers come before the first chunk
+	array   bool  // the chunks tile an Array
+	block   int   // of an Array: bytes in a block, padding included
 	facts   C.goblosc2_facts_t
 	pending *pending // chunks of the file that are not checked yet
+	vl      *pending // where the chunks of an opened frame are whose blocks have variable length
 	delta   bool     // a chunk seen so far may be behind the filter Delta
+	allow   chunk.Policy
 }
 
 // CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
@@ -62,17 +61,34 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 	if err != nil {
 		return nil, refused(op, s.Path, err)
 	}
-	p, _ := s.CParams.orDefault()
-	d, _ := s.DParams.orDefault()
+	p, err := s.CParams.orDefaultOutsideArrays()
+	if err != nil {
+		return nil, refused(op, path, err)
+	}
 	params := p.toC()
-	sc := &SChunk{path: path, framed: s.Contiguous || path != ""}
+	sc := &SChunk{path: path, framed: s.Contiguous || path != "", allow: s.allow()}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	if C.goblosc2_schunk_new(&cerr, cPath(path), cBool(s.Contiguous), &params, C.int32_t(d.Threads), &c, &sc.facts) < 0 {
+	where := s.where()
+	if C.goblosc2_schunk_new(&cerr, cPath(path), &where, &params, &c, &sc.facts) < 0 {
 		return nil, failed(op, path, &cerr)
 	}
 	sc.h = own(c, "SChunk", path)
 	return sc, nil
+}
+
+// allow returns what may be read back.
+func (s *Storage) allow() chunk.Policy {
+	if s.DParams == nil {
+		return chunk.Policy{}
+	}
+	return s.DParams.Allow
+}
+
+// where returns what the library is told beside the path; s is valid.
+func (s *Storage) where() C.goblosc2_place_t {
+	d, _ := s.DParams.orDefault()
+	return C.goblosc2_place_t{contiguous: cBool(s.Contiguous), dthreads: C.int32_t(d.Threads), mapping: C.int64_t(s.Mapping)}
 }
 
 // place validates s and returns the path for the library, in a form that it does
@@ -107,7 +123,7 @@ func (s *Storage) place() (string, error) {
 // ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) AppendBuffer(src []byte) error {
 	const op = "append buffer"
-	if err := s.h.lock(op); err != nil {
+	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
@@ -147,11 +163,11 @@ func (s *SChunk) canAppend(n int) error {
 // Blosc1, which a frame would store and not read back.
 func (s *SChunk) AppendChunk(b []byte) error {
 	const op = "append chunk"
-	h, err := checkForSChunk(b)
+	h, err := s.checkForSChunk(b)
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	if err := s.h.lock(op); err != nil {
+	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
@@ -166,11 +182,11 @@ func (s *SChunk) AppendChunk(b []byte) error {
 // AppendChunk, and ErrRegion.
 func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	const op = "insert chunk"
-	h, err := checkForSChunk(b)
+	h, err := s.checkForSChunk(b)
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	if err := s.h.lock(op); err != nil {
+	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
@@ -199,11 +215,11 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 // stay in the file. Its errors are those of AppendChunk, and ErrRegion.
 func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	const op = "update chunk"
-	h, err := checkForSChunk(b)
+	h, err := s.checkForSChunk(b)
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	if err := s.h.lock(op); err != nil {
+	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
@@ -247,7 +263,7 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 // its bytes stay in the file.
 func (s *SChunk) DeleteChunk(i int64) error {
 	const op = "delete chunk"
-	if err := s.h.lock(op); err != nil {
+	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
@@ -277,6 +293,11 @@ func (s *SChunk) Chunk(i int64) ([]byte, error) {
 	if err := s.checkReadable(i); err != nil {
 		return nil, refused(op, s.path, err)
 	}
+	return s.chunkLocked(op, i)
+}
+
+// chunkLocked is Chunk for a chunk that is checked.
+func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 	var cerr C.goblosc2_err_t
 	var p *C.uint8_t
 	var owned C.int32_t
@@ -305,8 +326,14 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 	if len(dst) < want {
 		return 0, refused(op, s.path, fmt.Errorf("%w: %d bytes, chunk %d holds %d", ErrSize, len(dst), i, want))
 	}
+	return s.decompressLocked(op, dst[:want], i)
+}
+
+// decompressLocked decompresses chunk i, which is checked, into dst, which is as
+// long as its data at least.
+func (s *SChunk) decompressLocked(op string, dst []byte, i int64) (int, error) {
 	var cerr C.goblosc2_err_t
-	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(want))
+	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
 	if n < 0 {
 		return 0, failed(op, s.path, &cerr)
 	}
@@ -315,8 +342,8 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 
 // checkForSChunk checks a chunk from outside down to its streams, because the
 // library reads it back by the faster way that trusts them.
-func checkForSChunk(b []byte) (chunk.Header, error) {
-	h, err := checkChunk(b)
+func (s *SChunk) checkForSChunk(b []byte) (chunk.Header, error) {
+	h, err := checkChunk(b, s.allow)
 	switch {
 	case err != nil:
 		return h, err
@@ -325,7 +352,7 @@ func checkForSChunk(b []byte) (chunk.Header, error) {
 	case h.Blosc2Flags&chunk.Flag2Dict != 0:
 		return h, fmt.Errorf("%w: a chunk with a dictionary in a super-chunk, compress it again", errors.ErrUnsupported)
 	}
-	if err := chunk.Check(b); err != nil {
+	if err := s.allow.Check(b); err != nil {
 		return h, invalid(err)
 	}
 	return h, nil

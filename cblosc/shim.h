@@ -26,6 +26,8 @@ typedef struct goblosc2_handle goblosc2_handle_t;
 /* blosc2_cparams without its pointers, so that Go can hold it as a plain value. */
 typedef struct {
     int32_t codec;
+    int32_t codec_meta;
+    int32_t dict;
     int32_t level;
     int32_t typesize;
     int32_t blocksize;
@@ -64,13 +66,18 @@ void goblosc2_release(void *p);
 /* context.go */
 void goblosc2_default_cparams(goblosc2_cparams_t *p);
 int32_t goblosc2_default_dthreads(void);
-int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, goblosc2_handle_t **out);
-int goblosc2_decompressor_new(goblosc2_err_t *err, int32_t threads, goblosc2_handle_t **out);
+int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, uintptr_t hook, int32_t block,
+                            goblosc2_handle_t **out, goblosc2_cparams_t *effective);
+int goblosc2_decompressor_new(goblosc2_err_t *err, int32_t threads, uintptr_t hook, int32_t block,
+                              goblosc2_handle_t **out, int32_t *effective);
 void goblosc2_free(goblosc2_handle_t *h);
+int goblosc2_close(goblosc2_err_t *err, goblosc2_handle_t *h); /* frees h also if it fails */
 int goblosc2_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
                       int32_t cap);
 int goblosc2_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
                         int32_t cap);
+int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n,
+                               const uint8_t *skip, int32_t nblocks, uint8_t *dst, int32_t cap);
 int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
                      int32_t items, uint8_t *dst, int32_t cap);
 
@@ -78,27 +85,124 @@ int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *c
 int goblosc2_special(goblosc2_err_t *err, const goblosc2_cparams_t *p, int32_t special, int32_t nbytes,
                      const uint8_t *value, uint8_t *dst, int32_t cap);
 
-/* schunk.go: path NULL means memory. */
-int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, int32_t contiguous, const goblosc2_cparams_t *p,
-                        int32_t dthreads, goblosc2_handle_t **out, goblosc2_facts_t *facts);
-int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, goblosc2_handle_t **out, goblosc2_facts_t *facts);
-int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, goblosc2_handle_t **out,
-                               goblosc2_facts_t *facts);
+/* blosc1.go: shuffle is BLOSC_NOSHUFFLE, BLOSC_SHUFFLE or BLOSC_BITSHUFFLE. One call at a time. goblosc2_blosc1_init
+ * sets an environment variable that only blosc1_compress reads: before other threads read the environment. */
+void goblosc2_blosc1_init(void);
+int goblosc2_blosc1_compress(goblosc2_err_t *err, const goblosc2_cparams_t *p, int32_t shuffle, const uint8_t *src,
+                             int32_t n, uint8_t *dst, int32_t cap);
+
+/* batch.go: n items that lie one behind the other from start on and end at ends, which count from src and dst. *bad is
+ * the item that failed. */
+int64_t goblosc2_compress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,
+                                const int64_t *ends, int64_t n, uint8_t *dst, int64_t cap, int64_t *dst_ends,
+                                int64_t *bad);
+int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,
+                              const int64_t *ends, int64_t n, uint8_t *dst, int64_t dst_start, const int64_t *dst_ends,
+                              int64_t *bad);
+
+/* hooks.go: what may call Go, so that the others need not say they do not. */
+int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name);
+int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name);
+int goblosc2_compress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
+                             int32_t cap);
+int goblosc2_decompress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                               int32_t cap);
+
+/* shuffle.go */
+enum { GOBLOSC2_SHUFFLE, GOBLOSC2_UNSHUFFLE, GOBLOSC2_BITSHUFFLE, GOBLOSC2_BITUNSHUFFLE };
+int goblosc2_shuffle(goblosc2_err_t *err, int32_t how, int32_t typesize, const uint8_t *src, int32_t n, uint8_t *dst);
+
+/* global.go: blosc1 says that the chunk is one of Blosc1. */
+int goblosc2_global_decompress(goblosc2_err_t *err, int32_t blosc1, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                               int32_t cap);
+int goblosc2_global_items(goblosc2_err_t *err, int32_t blosc1, const uint8_t *chunk, int32_t n, int32_t start,
+                          int32_t items, uint8_t *dst, int32_t cap);
+const char *goblosc2_global_state(int32_t *blocksize, int32_t *threads);
+int goblosc2_global_free(goblosc2_err_t *err);
+
+/* vl.go: C-Blosc2 3.0 and later. Blocks lie one behind the other and end at ends; a block that is given away belongs to
+ * the caller. */
+int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
+                         uint8_t *dst, int32_t cap);
+int goblosc2_vl_count(goblosc2_err_t *err, const uint8_t *chunk, int32_t n);
+int goblosc2_vl_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                           int64_t cap, int64_t *ends, int32_t blocks);
+int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t i,
+                      uint8_t **block);
+int goblosc2_schunk_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t chunk, int32_t i, uint8_t **block);
+
+/* ---- end of what one chunk needs ---- */
+
+/* How a file is mapped: not, to be read, to be changed, as a private copy, or newly created. */
+enum { GOBLOSC2_MAP_NONE, GOBLOSC2_MAP_READ, GOBLOSC2_MAP_CHANGE, GOBLOSC2_MAP_PRIVATE, GOBLOSC2_MAP_CREATE };
+
+/* Where something new is kept, beside its path: NULL is memory. */
+typedef struct {
+    int64_t mapping; /* bytes of address space of a mapped file, 0 if it is not mapped */
+    int32_t contiguous;
+    int32_t dthreads;
+} goblosc2_place_t;
+
+/* schunk.go */
+int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
+                        const goblosc2_cparams_t *p, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
+                         int32_t is_array, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, int32_t is_array,
+                               goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_schunk_to_bytes(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t **frame, int64_t *n, int32_t *owned);
 int goblosc2_schunk_cparams(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_cparams_t *p);
 int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n,
                            goblosc2_facts_t *facts);
 int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t how, int64_t i, const uint8_t *chunk,
                               goblosc2_facts_t *facts);
+int goblosc2_schunk_put_buffer(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, const uint8_t *src, int32_t n,
+                               goblosc2_facts_t *facts);
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts);
 int goblosc2_schunk_get_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, uint8_t **chunk, int32_t *owned);
 int goblosc2_schunk_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, uint8_t *dst, int32_t cap);
 
 enum { GOBLOSC2_APPEND, GOBLOSC2_INSERT, GOBLOSC2_UPDATE };
 
-/* metalayer.go: vl selects the variable-length ones. */
-int32_t goblosc2_meta_count(goblosc2_handle_t *h, int32_t vl);
-const char *goblosc2_meta_name(goblosc2_handle_t *h, int32_t vl, int32_t i);
+/* copy.go: p NULL keeps the chunks as they are. goblosc2_schunk_append_file gives the place of the frame in the file.
+ */
+int goblosc2_schunk_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                         const goblosc2_cparams_t *p, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_schunk_to_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
+int64_t goblosc2_schunk_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
+int goblosc2_rename(goblosc2_err_t *err, char *from, char *to);
+int goblosc2_remove(goblosc2_err_t *err, const char *path, int32_t directory);
+
+/* items.go: items are counted from the start of the super-chunk, or of chunk i. */
+int goblosc2_schunk_read_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop, uint8_t *dst);
+int goblosc2_schunk_write_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop,
+                                const uint8_t *src, goblosc2_facts_t *facts);
+int goblosc2_schunk_chunk_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, int32_t start, int32_t items,
+                                uint8_t *dst, int32_t cap);
+
+/* 1 if the library does not know the length of blocks, and nothing was done. */
+int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *items, int64_t n,
+                                uint8_t *dst);
+
+/* layout.go: out has room for as many numbers as there are chunks. */
+int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t items, int32_t special, int32_t chunksize,
+                         goblosc2_facts_t *facts);
+int goblosc2_schunk_reorder(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *order);
+int goblosc2_schunk_offsets(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t *out, int64_t n);
+int64_t goblosc2_schunk_frame_len(goblosc2_handle_t *h);
+int64_t goblosc2_schunk_chunks_of(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *start, const int64_t *stop,
+                                  int64_t *out, int64_t cap);
+int goblosc2_schunk_dparams(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t *threads);
+
+/* shared.go: C-Blosc2 3.2 and later. */
+int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h);
+int goblosc2_schunk_unlock(goblosc2_err_t *err, goblosc2_handle_t *h);
+int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_facts_t *facts);
+
+/* metalayer.go: vl selects the variable-length ones. Name i goes to names + 32*i; the result is how many there are,
+ * and no name is written if that is more than most. */
+int goblosc2_meta_names(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, uint8_t *names, int32_t most);
+int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name);
 int goblosc2_meta_get(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, const char *name, uint8_t **content,
                       int32_t *n);
 int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int32_t update, const char *name,
@@ -106,16 +210,78 @@ int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int
 int goblosc2_vlmeta_delete(goblosc2_err_t *err, goblosc2_handle_t *h, const char *name);
 
 /* array.go: the i-th of nmeta further metalayers has its name at names + 32*i and its content after those of the
- * others in contents. The dtype of goblosc2_array_from_schunk belongs to the array; NULL for a Caterva array. */
-int goblosc2_array_zeros(goblosc2_err_t *err, const char *path, int32_t contiguous, const goblosc2_cparams_t *p,
-                         int32_t dthreads, const goblosc2_geometry_t *g, const char *dtype, int32_t nmeta,
-                         const uint8_t *names, const int32_t *lengths, const uint8_t *contents, goblosc2_handle_t **out,
-                         goblosc2_facts_t *facts);
+ * others in contents. value is one element for GOBLOSC2_FULL and all n bytes of the elements for GOBLOSC2_DATA. The
+ * dtype of goblosc2_array_from_schunk belongs to the array; NULL for a Caterva array. */
+enum { GOBLOSC2_ZEROS, GOBLOSC2_EMPTY, GOBLOSC2_UNINIT, GOBLOSC2_NANS, GOBLOSC2_FULL, GOBLOSC2_DATA };
+
+int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
+                       const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype, int32_t nmeta,
+                       const uint8_t *names, const int32_t *lengths, const uint8_t *contents, int32_t how,
+                       const uint8_t *value, int64_t n, goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_array_from_schunk(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, const char **dtype);
 int goblosc2_array_read(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *start, const int64_t *stop,
                         const int64_t *shape, uint8_t *dst, int64_t n);
 int goblosc2_array_write(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *start, const int64_t *stop,
                          const int64_t *shape, const uint8_t *src, int64_t n, goblosc2_facts_t *facts);
-int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *shape, goblosc2_facts_t *facts);
+int goblosc2_array_read_all(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t *dst, int64_t n);
+
+/* reshape.go: start is where chunks come or go, or NULL for the far end. */
+int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *shape, const int64_t *start,
+                          goblosc2_facts_t *facts);
+int goblosc2_array_insert(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t n, int32_t axis,
+                          int64_t at, goblosc2_facts_t *facts);
+int goblosc2_array_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t n, int32_t axis,
+                          goblosc2_facts_t *facts);
+int goblosc2_array_delete(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t axis, int64_t at, int64_t n,
+                          goblosc2_facts_t *facts);
+
+/* derive.go: g holds the shape of chunks and blocks of the new array. */
+int goblosc2_array_slice(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                         const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                         const int64_t *start, const int64_t *stop, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                        const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                        goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path);
+int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
+int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, goblosc2_facts_t *facts);
+
+/* select.go: the indices of all dimensions stand one behind the other in selection, sizes[i] of dimension i. */
+int goblosc2_array_read_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *selection,
+                                   const int64_t *sizes, uint8_t *dst, int64_t n);
+int goblosc2_array_write_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *selection,
+                                    const int64_t *sizes, const uint8_t *src, int64_t n, goblosc2_facts_t *facts);
+int goblosc2_array_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *flat, int64_t points,
+                               uint8_t *dst, int64_t n);
+
+/* libraryfacts.go: library is a string of the library's own, NULL for a format it does not know; same says that the two
+ * functions for sizes agree, valid that a chunk of n bytes may be decompressed. */
+typedef struct {
+    const char *library;
+    int32_t nbytes;
+    int32_t cbytes;
+    int32_t blocksize;
+    int32_t typesize;
+    int32_t flags;
+    int32_t version;
+    int32_t versionlz;
+    int32_t same;
+    int32_t valid;
+} goblosc2_chunk_facts_t;
+
+int goblosc2_chunk_facts(goblosc2_err_t *err, const uint8_t *chunk, int64_t n, goblosc2_chunk_facts_t *out);
+int32_t goblosc2_codec_code(const char *name);
+const char *goblosc2_codec_list(void);
+
+/* arraymeta.go */
+int goblosc2_meta_encode(goblosc2_err_t *err, const goblosc2_geometry_t *g, const char *dtype, uint8_t **out);
+int goblosc2_meta_decode(goblosc2_err_t *err, const uint8_t *meta, int32_t n, goblosc2_geometry_t *g, char **dtype);
+
+/* box.go: a box of shape is copied between two buffers of ndim dimensions. */
+int goblosc2_copy_box(goblosc2_err_t *err, int32_t ndim, int32_t item, const uint8_t *src, const int64_t *src_shape,
+                      const int64_t *src_start, const int64_t *src_stop, uint8_t *dst, const int64_t *dst_shape,
+                      const int64_t *dst_start);
+void goblosc2_to_index(int32_t ndim, const int64_t *shape, int64_t i, int64_t *index);
+int64_t goblosc2_from_index(int32_t ndim, const int64_t *strides, const int64_t *index);
 
 #endif

@@ -38,14 +38,19 @@ func (a *Array) isMistaken(r *region) bool {
 			return false
 		}
 	}
-	// In order: single elements in the outer dimensions, then one dimension that is
-	// cut, then whole ones.
+	return scattered(a.Chunks(), a.Blocks())
+}
+
+// scattered reports whether the blocks of a chunk are not in the order of its
+// elements. In order are single elements in the outer dimensions, then one dimension
+// that is cut, then whole ones.
+func scattered(chunks, blocks []int32) bool {
 	i := 0
-	for i < a.rank && g.blocks[i] == 1 {
+	for i < len(blocks) && blocks[i] == 1 {
 		i++
 	}
-	for i++; i < a.rank; i++ {
-		if g.blocks[i] != g.chunks[i] {
+	for i++; i < len(blocks); i++ {
+		if blocks[i] != chunks[i] {
 			return true
 		}
 	}
@@ -174,15 +179,4 @@ func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
 			}
 		}
 	}
-}
-
-// wholeItemsLocked reads items of a chunk behind Delta.
-func (d *Decompressor) wholeItemsLocked(dst, b []byte, head chunk.Header, start int) (int, error) {
-	all := make([]byte, head.NBytes)
-	var cerr C.goblosc2_err_t
-	if C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
-		(*C.uint8_t)(unsafe.SliceData(all)), C.int32_t(head.NBytes)) < 0 {
-		return 0, failed("read items", "", &cerr)
-	}
-	return copy(dst, all[start*int(head.TypeSize):]), nil
 }

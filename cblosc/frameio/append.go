@@ -52,7 +52,7 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := resume(f, o)
+	w, err := resumeFrame(f, o)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, &Error{op, path, -1, err}
 	}
@@ -73,6 +73,16 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 	return w, nil
 }
 
+// resumeFrame is resume for a frame that is no array.
+func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
+	for _, l := range f.head.Header.Metalayers {
+		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
+			return nil, fmt.Errorf("%w: the number of chunks of an array follows from its shape; WriteArray makes one longer", errors.ErrUnsupported)
+		}
+	}
+	return resume(f, o)
+}
+
 // resume returns a Writer that goes on where f ends, without its target.
 func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 	h := f.head.Header
@@ -84,9 +94,6 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		p.CParams.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
 	}
 	for _, l := range h.Metalayers {
-		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
-			return nil, fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
-		}
 		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
 	}
 	empty := h.ChunkSize <= 0 // no chunk yet; one whose chunks were deleted keeps their size

@@ -20,6 +20,10 @@
 // is there in the same way, or, durably, behind the old end, so that a stop at any
 // moment leaves the old frame or the new one.
 //
+// WriteArray does the same for whole chunks of a b2nd array: regions are cut into
+// blocks and compressed by workers, chunks pass as they are, and the first axis can
+// grow, durably too.
+//
 // The library is the oracle of reads as well: what is read here is what package
 // cblosc reads, bit for bit, but for two things. Values that a chunk calls
 // uninitialized are zeros here. Regions and items of data behind the filter Delta

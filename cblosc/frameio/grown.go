@@ -31,8 +31,9 @@ type grownFile struct {
 	writerAt
 	f       disk
 	durable bool
+	lax     bool        // nothing is synced
 	touched atomic.Bool // something was written
-	header  []byte      // the fixed part, as it was
+	header  []byte      // what changes of it, as it was: the fixed part
 	end     []byte      // what is overwritten: index and trailer; nil if they stay
 	endAt   int64
 }
@@ -81,13 +82,18 @@ func (t *grownFile) finish(header, rest []byte, cbytes int64) error {
 			return err
 		}
 	}
-	if _, err := t.f.WriteAt(header[:fixedHeader], 0); err != nil {
+	if _, err := t.f.WriteAt(header[:len(t.header)], 0); err != nil {
 		return err
 	}
 	return t.f.Truncate(t.base + cbytes + int64(len(rest)))
 }
 
-func (t *grownFile) commit() error { return errors.Join(t.f.Sync(), t.f.Close()) }
+func (t *grownFile) commit() error {
+	if t.lax {
+		return t.f.Close()
+	}
+	return errors.Join(t.f.Sync(), t.f.Close())
+}
 
 func (t *grownFile) discard() error {
 	if !t.touched.Load() {
@@ -100,7 +106,10 @@ func (t *grownFile) discard() error {
 	if err == nil {
 		err = t.f.Truncate(t.endAt + int64(len(t.end)))
 	}
-	err = errors.Join(err, t.f.Sync(), t.f.Close())
+	if !t.lax {
+		err = errors.Join(err, t.f.Sync())
+	}
+	err = errors.Join(err, t.f.Close())
 	if errors.Is(err, os.ErrClosed) {
 		err = nil // commit failed behind it
 	}
@@ -111,6 +120,7 @@ func (t *grownFile) discard() error {
 type grownDirectory struct {
 	root    *os.Root
 	durable bool
+	lax     bool // nothing is synced
 
 	mu    sync.Mutex
 	files []string // written so far
@@ -142,7 +152,7 @@ func (t *grownDirectory) finish(header, rest []byte, _ int64) error {
 			return err
 		}
 	}
-	return t.write(nextIndex, append(header, rest...), info.Mode().Perm(), true)
+	return t.write(nextIndex, append(header, rest...), info.Mode().Perm(), !t.lax)
 }
 
 // write writes one file. There may be one of that name, left behind by a program
@@ -176,6 +186,9 @@ func (t *grownDirectory) commit() error {
 		return err
 	}
 	t.files = nil // they are the frame's now
+	if t.lax {
+		return t.root.Close()
+	}
 	return errors.Join(t.sync(), t.root.Close())
 }
 

@@ -97,16 +97,32 @@ func (s *stock) with(f func(*worker) error) error {
 	return err
 }
 
-// each calls f for 0 to n-1 on at most that many workers, 0 for GOMAXPROCS. It
-// stops at the first error, and at the end of ctx, which it looks at before each
-// call.
+// each calls f for 0 to n-1 on at most that many workers of the stock.
 func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, int64) error) error {
+	return share(ctx, n, workers, s.take, s.put, f)
+}
+
+// share calls f for 0 to n-1 on at most that many goroutines, 0 for GOMAXPROCS, each
+// with what take gives it and put gets back. It stops at the first error, and at the
+// end of ctx, which it looks at before each call.
+func share[W any](ctx context.Context, n int64, workers int, take func() (W, error), put func(W) error, f func(W, int64) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = int(min(int64(workers), n))
+	with := func(f func(W) error) error {
+		w, err := take()
+		if err != nil {
+			return err
+		}
+		err = f(w)
+		if perr := put(w); err == nil {
+			err = perr
+		}
+		return err
+	}
 	if workers <= 1 {
-		return s.with(func(w *worker) error {
+		return with(func(w W) error {
 			for i := range n {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -122,7 +138,7 @@ func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, 
 	var next atomic.Int64
 	for range workers {
 		g.Go(func() error {
-			return s.with(func(w *worker) error {
+			return with(func(w W) error {
 				for {
 					i := next.Add(1) - 1
 					if i >= n {

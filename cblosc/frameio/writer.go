@@ -218,11 +218,27 @@ func (w *Writer) WriteChunk(b []byte) error {
 
 // judge says whether b may be the next chunk.
 func (w *Writer) judge(b []byte) (chunk.Header, error) {
+	h, err := w.judgeChunk(b)
+	size, n := w.params.ChunkSize, int(h.NBytes)
+	switch {
+	case err != nil:
+		return h, err
+	case len(w.pending)%size != 0:
+		return h, fmt.Errorf("%w: a chunk after %d bytes of the one before, which has %d", cblosc.ErrSize, len(w.pending)%size, size)
+	case w.ended:
+		return h, fmt.Errorf("%w: a chunk after a last one of fewer than %d bytes", cblosc.ErrSize, size)
+	case n < 1 || n > size || n%w.cp.TypeSize != 0:
+		return h, fmt.Errorf("%w: a chunk of %d bytes of values, want %d, or a multiple of the type size %d for the last", cblosc.ErrSize, n, size, w.cp.TypeSize)
+	}
+	return h, nil
+}
+
+// judgeChunk says whether b is a chunk that a frame like this can hold.
+func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
 		err = chunk.Check(b)
 	}
-	size, n := w.params.ChunkSize, int(h.NBytes)
 	switch {
 	case err != nil:
 		return h, invalid(err)
@@ -230,12 +246,6 @@ func (w *Writer) judge(b []byte) (chunk.Header, error) {
 		return h, fmt.Errorf("%w: a chunk of Blosc1, with a dictionary, with blocks of variable length, or of measurements", errors.ErrUnsupported)
 	case (h.Special == chunk.RepeatedValue || h.Special == chunk.NaNs) && h.ItemSize() != w.cp.TypeSize:
 		return h, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", cblosc.ErrSize, h.ItemSize(), w.cp.TypeSize)
-	case len(w.pending)%size != 0:
-		return h, fmt.Errorf("%w: a chunk after %d bytes of the one before, which has %d", cblosc.ErrSize, len(w.pending)%size, size)
-	case w.ended:
-		return h, fmt.Errorf("%w: a chunk after a last one of fewer than %d bytes", cblosc.ErrSize, size)
-	case n < 1 || n > size || n%w.cp.TypeSize != 0:
-		return h, fmt.Errorf("%w: a chunk of %d bytes of values, want %d, or a multiple of the type size %d for the last", cblosc.ErrSize, n, size, w.cp.TypeSize)
 	}
 	return h, nil
 }
@@ -336,27 +346,40 @@ func (w *Writer) compress(values []byte) error {
 	return storing.Wait()
 }
 
-// addPart makes one more worker. The library's context keeps the block size it
-// chose for the first chunk; so all contexts here are given that of the first.
+// addPart makes one more worker. The library's context keeps what it chose for the
+// first chunk: the block size, and 1 for elements of more than 255 bytes. A
+// Compressor forgets both; so all contexts here are given those of the first chunk.
 func (w *Writer) addPart(values []byte) error {
-	cp := w.cp
-	if w.block > 0 {
-		cp.BlockSize = w.block
+	if w.block == 0 {
+		first, err := newPart(&w.cp)
+		if err != nil {
+			return err
+		}
+		err = first.compress(values[:min(len(values), w.params.ChunkSize)], w.params.ChunkSize)
+		if err := errors.Join(err, first.c.Close()); err != nil {
+			return err
+		}
+		w.block = first.block
 	}
-	c, err := cblosc.NewCompressor(&cp)
+	cp := w.cp
+	cp.BlockSize = w.block
+	if cp.TypeSize > math.MaxUint8 {
+		cp.TypeSize = 1
+	}
+	p, err := newPart(&cp)
 	if err != nil {
 		return err
 	}
-	p := &part{c: c}
 	w.parts = append(w.parts, p)
-	if w.block > 0 {
-		return nil
-	}
-	if err := p.compress(values[:min(len(values), w.params.ChunkSize)], w.params.ChunkSize); err != nil {
-		return err
-	}
-	w.block = p.block
 	return nil
+}
+
+func newPart(cp *cblosc.CParams) (*part, error) {
+	c, err := cblosc.NewCompressor(cp)
+	if err != nil {
+		return nil, err
+	}
+	return &part{c: c}, nil
 }
 
 // compress fills p with the chunks of values, size bytes each, the last maybe fewer.
@@ -449,6 +472,11 @@ func (w *Writer) finish() error {
 	if w.resumed && len(w.offsets) == w.had {
 		return w.to.discard() // nothing to add
 	}
+	return w.surround()
+}
+
+// surround writes what is around the chunks, and commits.
+func (w *Writer) surround() error {
 	rest, err := indexChunk(w.offsets)
 	if err != nil {
 		return err

@@ -1,0 +1,380 @@
+// Many buffers in one call: what a service that compresses records wants.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_compress_batch
+// #cgo nocallback goblosc2_compress_batch
+// #cgo noescape goblosc2_decompress_batch
+// #cgo nocallback goblosc2_decompress_batch
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Batch is a list of byte strings, its items, one behind the other in one buffer.
+// The zero Batch has none. It is not safe for concurrent changes.
+type Batch struct {
+	data []byte
+	ends []int64 // where each item ends in data
+}
+
+// NewBatch returns the batch of the items of data, each of size bytes, the last one
+// maybe shorter. data is not copied and belongs to the batch. It returns ErrParam if
+// size is not positive.
+func NewBatch(data []byte, size int) (*Batch, error) {
+	if size <= 0 {
+		return nil, refused("new batch", "", fmt.Errorf("%w: items of %d bytes, want at least 1", ErrParam, size))
+	}
+	b := &Batch{data: data}
+	for end := 0; end < len(data); {
+		end = min(end+size, len(data))
+		b.ends = append(b.ends, int64(end))
+	}
+	return b, nil
+}
+
+// Append adds a copy of each item.
+func (b *Batch) Append(items ...[]byte) {
+	for _, item := range items {
+		b.data = append(b.data, item...)
+		b.ends = append(b.ends, int64(len(b.data)))
+	}
+}
+
+// Reset takes all items out and keeps the memory for others.
+func (b *Batch) Reset() { b.data, b.ends = b.data[:0], b.ends[:0] }
+
+// Len returns the number of items.
+func (b *Batch) Len() int { return len(b.ends) }
+
+// Item returns item i, which is part of the buffer. It panics if there is none.
+func (b *Batch) Item(i int) []byte {
+	start, end := b.start(i), b.ends[i]
+	return b.data[start:end:end]
+}
+
+// All returns the items and their numbers.
+func (b *Batch) All() iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for i := range b.ends {
+			if !yield(i, b.Item(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Bytes returns the buffer: all items, one behind the other.
+func (b *Batch) Bytes() []byte { return b.data }
+
+// start returns where item i starts.
+func (b *Batch) start(i int) int64 {
+	if i == 0 {
+		return 0
+	}
+	return b.ends[i-1]
+}
+
+// grow makes b a batch of n items in a buffer of size bytes, both of any content.
+func (b *Batch) grow(n, size int) {
+	b.Reset()
+	b.data = slices.Grow(b.data, size)[:size]
+	b.ends = slices.Grow(b.ends, n)[:n]
+}
+
+// CompressBatch makes dst the chunks of the items of src, in one call of C
+// (blosc2_compress_ctx). What dst held is gone, its memory is used again; to be
+// safe of any data it takes 32 bytes an item more than src. Items of one length are
+// fastest: for another length the library makes its tables anew.
+//
+// An error names the item that failed and leaves dst empty. It is one of
+// Compressor.Compress, or ErrParam if dst and src are the same.
+func (c *Compressor) CompressBatch(dst, src *Batch) error {
+	if err := c.params.checkBatch(dst, src); err != nil {
+		return err
+	}
+	dst.grow(src.Len(), len(src.data)+overhead*src.Len())
+	n, err := c.compressItems(dst.data, dst.ends, src, 0)
+	if err != nil {
+		dst.Reset()
+		return err
+	}
+	dst.data = dst.data[:n]
+	return nil
+}
+
+// checkBatch checks the items as Compress does, and empties dst.
+func (p *CParams) checkBatch(dst, src *Batch) error {
+	if dst == src {
+		return refused("compress", "", errSameBatch)
+	}
+	dst.Reset()
+	for i := range src.ends {
+		if err := p.checkData(int(src.ends[i] - src.start(i))); err != nil {
+			return refused(nameItem("compress", i, src.Len()), "", err)
+		}
+	}
+	return nil
+}
+
+var errSameBatch = fmt.Errorf("%w: one batch as the source and the destination", ErrParam)
+
+// nameItem is the operation in the error of one item.
+func nameItem(op string, i, n int) string { return fmt.Sprintf("%s item %d of %d", op, i, n) }
+
+// compressItems compresses len(ends) items of src from item first into dst, which
+// is long enough. It sets ends, relative to dst, and returns the bytes.
+func (c *Compressor) compressItems(dst []byte, ends []int64, src *Batch, first int) (int, error) {
+	if err := c.h.lock("compress"); err != nil {
+		return 0, err
+	}
+	defer c.h.mu.Unlock()
+	if c.hooks != nil {
+		return c.eachItemLocked(dst, ends, src, first)
+	}
+	start := src.start(first)
+	var cerr C.goblosc2_err_t
+	var bad C.int64_t
+	n := C.goblosc2_compress_batch(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src.data)), C.int64_t(start),
+		(*C.int64_t)(unsafe.SliceData(src.ends[first:])), C.int64_t(len(ends)),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int64_t(len(dst)), (*C.int64_t)(unsafe.SliceData(ends)), &bad)
+	if n < 0 {
+		return 0, failed(nameItem("compress", first+int(bad), src.Len()), "", &cerr)
+	}
+	return int(n), nil
+}
+
+// eachItemLocked is compressItems for a context that calls Go: what the library calls
+// for many items in one call could not be told apart.
+func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first int) (int, error) {
+	at := 0
+	for i := range ends {
+		n, err := c.compressLocked(nameItem("compress", first+i, src.Len()), dst[at:], src.Item(first+i))
+		if err != nil {
+			return 0, err
+		}
+		at += n
+		ends[i] = int64(at)
+	}
+	return at, nil
+}
+
+// DecompressBatch makes dst the data of the chunks, in one call of C
+// (blosc2_decompress_ctx). What dst held is gone, its memory is used again: data
+// that a chunk calls uninitialised is whatever was there.
+//
+// An error names the item that failed and leaves dst empty. It is one of
+// Decompressor.Decompress, or ErrParam if dst and chunks are the same. No header is believed before all chunks were looked at:
+// a chunk of special values may stand for 2 GiB, so a caller who does not trust the
+// chunks adds up the NBytes of Info first.
+func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
+	if err := layOut(dst, chunks, d.params.Allow); err != nil {
+		return err
+	}
+	if err := d.decompressItems(dst, chunks, 0, chunks.Len()); err != nil {
+		dst.Reset()
+		return err
+	}
+	return nil
+}
+
+// layOut checks all chunks and makes dst a batch of the lengths of their data.
+func layOut(dst, chunks *Batch, allow chunk.Policy) error {
+	if dst == chunks {
+		return refused("decompress", "", errSameBatch)
+	}
+	dst.Reset()
+	for i := range chunks.ends {
+		b := chunks.Item(i)
+		n, ok := plainChunk(b)
+		if !ok {
+			head, err := checkAlone(b, allow)
+			if err != nil {
+				dst.Reset()
+				return refused(nameItem("decompress", i, chunks.Len()), "", err)
+			}
+			n = head.NBytes
+		}
+		dst.ends = append(dst.ends, dst.start(i)+int64(n))
+	}
+	total := int(dst.start(len(dst.ends)))
+	dst.data = slices.Grow(dst.data, total)[:total]
+	return nil
+}
+
+// plainChunk is a quick checkChunk: it returns the bytes of data if b starts with a
+// chunk of Blosc2 as Compress writes most, with linked codecs and filters only and
+// nothing special, and false if that needs a closer look. For small chunks the full
+// check takes as long as the library does.
+func plainChunk(b []byte) (nbytes int32, ok bool) {
+	const both = chunk.FlagShuffle | chunk.FlagBitShuffle
+	if len(b) < headerLength || b[0] != 5 || b[2]&both != both {
+		return 0, false
+	}
+	le := binary.LittleEndian
+	flags, typeSize := b[2], uint32(b[3])
+	n, block, cbytes := le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
+	filters := le.Uint64(b[16:]) & 0xFFFF_FFFF_FFFF // six ids of a byte each
+	switch {
+	case typeSize == 0, n == 0, n > maxBuffer, block < 32, block > maxBlock, block > n, cbytes < headerLength, int64(cbytes) > int64(len(b)):
+		return 0, false
+	case filters&^0x0303_0303_0303 != 0, le.Uint64(b[24:]) != 0: // up to Delta; no parameters, VL-blocks, dictionary, lazy, special
+		return 0, false
+	case flags>>5 > uint8(chunk.FormatZstd), flags>>5 == uint8(chunk.FormatSnappy):
+		return 0, false
+	case flags&chunk.FlagStored != 0:
+		return int32(n), cbytes == n+headerLength
+	case flags&chunk.FlagDontSplit == 0 && block%typeSize != 0:
+		return 0, false
+	}
+	return int32(n), (cbytes-headerLength)/4 >= (n+block-1)/block
+}
+
+// decompressItems decompresses chunks first to end, not included, to where layOut
+// has put them.
+func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error {
+	if err := d.h.lock("decompress"); err != nil {
+		return err
+	}
+	defer d.h.mu.Unlock()
+	for i := first; i < end && d.hooks != nil; i++ {
+		op, b := nameItem("decompress", i, chunks.Len()), chunks.Item(i)
+		head, err := d.check(b)
+		if err == nil {
+			_, err = d.wholeLocked(op, dst.Item(i), b, &head)
+		} else {
+			err = refused(op, "", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.hooks != nil {
+		return nil
+	}
+	var cerr C.goblosc2_err_t
+	var bad C.int64_t
+	if C.goblosc2_decompress_batch(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(chunks.data)), C.int64_t(chunks.start(first)),
+		(*C.int64_t)(unsafe.SliceData(chunks.ends[first:])), C.int64_t(end-first),
+		(*C.uint8_t)(unsafe.SliceData(dst.data)), C.int64_t(dst.start(first)), (*C.int64_t)(unsafe.SliceData(dst.ends[first:])), &bad) < 0 {
+		return failed(nameItem("decompress", first+int(bad), chunks.Len()), "", &cerr)
+	}
+	return nil
+}
+
+// CompressBatch is Compressor.CompressBatch on all cores (GOMAXPROCS), one context
+// each.
+func (p *Pool) CompressBatch(dst, src *Batch) error {
+	if err := p.cparams.checkBatch(dst, src); err != nil {
+		return err
+	}
+	parts := src.parts()
+	dst.grow(src.Len(), len(src.data)+overhead*src.Len())
+	lengths := make([]int, len(parts)-1)
+	at := func(part int) int { return int(src.start(parts[part])) + overhead*parts[part] }
+	err := inParallel(len(lengths), func(next func() (int, bool)) error {
+		c, err := p.compressors.take()
+		if err != nil {
+			return refused("compress", "", err)
+		}
+		for i, ok := next(); ok && err == nil; i, ok = next() {
+			lengths[i], err = c.compressItems(dst.data[at(i):at(i+1)], dst.ends[parts[i]:parts[i+1]], src, parts[i])
+		}
+		return errors.Join(err, p.compressors.put(c))
+	})
+	if err != nil {
+		dst.Reset()
+		return err
+	}
+	total := 0
+	for i, n := range lengths { // close the gaps between the parts
+		copy(dst.data[total:], dst.data[at(i):at(i)+n])
+		for j := parts[i]; j < parts[i+1]; j++ {
+			dst.ends[j] += int64(total)
+		}
+		total += n
+	}
+	dst.data = dst.data[:total]
+	return nil
+}
+
+// DecompressBatch is Decompressor.DecompressBatch on all cores (GOMAXPROCS), one
+// context each.
+func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
+	if err := layOut(dst, chunks, p.dparams.Allow); err != nil {
+		return err
+	}
+	parts := dst.parts()
+	err := inParallel(len(parts)-1, func(next func() (int, bool)) error {
+		d, err := p.decompressors.take()
+		if err != nil {
+			return refused("decompress", "", err)
+		}
+		for i, ok := next(); ok && err == nil; i, ok = next() {
+			err = d.decompressItems(dst, chunks, parts[i], parts[i+1])
+		}
+		return errors.Join(err, p.decompressors.put(d))
+	})
+	if err != nil {
+		dst.Reset()
+	}
+	return err
+}
+
+// Work is handed out in parts of at least that many bytes: enough for the other
+// cores to be worth waking.
+const partBytes = 64 << 10
+
+// parts cuts the items into runs for the workers, a few for each so that a slow one
+// does not keep the others waiting: part i is items parts[i] to parts[i+1].
+func (b *Batch) parts() []int {
+	size := max(partBytes, len(b.data)/(4*runtime.GOMAXPROCS(0)))
+	parts := []int{0}
+	for i := range b.ends {
+		if int(b.ends[i]-b.start(parts[len(parts)-1])) >= size && i+1 < len(b.ends) {
+			parts = append(parts, i+1)
+		}
+	}
+	if len(b.ends) == 0 {
+		return parts
+	}
+	return append(parts, len(b.ends))
+}
+
+// inParallel runs work on as many goroutines as have something to do of n parts,
+// the caller's included, and returns the error of the first part that has one.
+func inParallel(n int, work func(next func() (int, bool)) error) error {
+	var taken atomic.Int64
+	next := func() (int, bool) {
+		i := int(taken.Add(1)) - 1
+		return i, i < n
+	}
+	errs := make([]error, min(n, runtime.GOMAXPROCS(0)))
+	var wg sync.WaitGroup
+	for i := 1; i < len(errs); i++ {
+		wg.Go(func() {
+			if errs[i] = work(next); errs[i] != nil {
+				taken.Store(int64(n))
+			}
+		})
+	}
+	if len(errs) > 0 {
+		if errs[0] = work(next); errs[0] != nil {
+			taken.Store(int64(n))
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,52 @@
+// Chunks of Blosc1 on many goroutines: made by contexts, with the header changed.
+
+package cblosc
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// contextChunks are buffers for the chunks that contexts make: fresh memory of their
+// size would take longer than to compress.
+var contextChunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// CompressBlosc1 is the function CompressBlosc1 on a context of its own, with the
+// parameters of the pool: calls run at the same time. The context makes a chunk of
+// Blosc2, whose streams get the header of Blosc1 (chunk.AppendBlosc1). Data with runs,
+// and blocks that Blosc1 reads in another way, are left to the function, one call at a
+// time. The chunk decodes to the same bytes either way; its own bytes may differ.
+//
+// It returns the errors of the function.
+func (p *Pool) CompressBlosc1(dst, src []byte) (int, error) {
+	if err := p.cparams.validateBlosc1(); err != nil {
+		return 0, refused("compress for Blosc1", "", err)
+	}
+	if len(src) == 0 || len(src) > maxBuffer {
+		return CompressBlosc1(&p.cparams, dst, src)
+	}
+	buffer := contextChunks.Get().(*[]byte)
+	defer contextChunks.Put(buffer)
+	*buffer = slices.Grow((*buffer)[:0], MaxCompressedSize(len(src)))
+	b := (*buffer)[:cap(*buffer)]
+	n, err := p.Compress(b, src)
+	if err != nil {
+		return 0, err
+	}
+	c, err := chunk.Parse(b[:n])
+	if err != nil {
+		return 0, refused("compress for Blosc1", "", err)
+	}
+	out, ok := c.AppendBlosc1(dst[:0])
+	if !ok || len(out) > chunk.MinHeaderSize+len(src) {
+		return CompressBlosc1(&p.cparams, dst, src)
+	}
+	if len(out) > len(dst) {
+		return 0, refused("compress for Blosc1", "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",
+			ErrSize, len(dst), len(src), MaxCompressedSize(len(src))))
+	}
+	return len(out), nil
+}

@@ -1,0 +1,95 @@
+// What the library calls in Go. Each call names its hooks, takes their functions, and
+// keeps errors and panics out of C.
+
+package cblosc
+
+// #include <stdint.h>
+import "C"
+
+import (
+	"fmt"
+	"runtime/cgo"
+	"runtime/debug"
+	"unsafe"
+)
+
+// Results for C, which knows only good and bad.
+const (
+	hookDone   = 0
+	hookFailed = -1
+)
+
+// guarded runs call, which returns a result that is not negative, and notes what goes
+// wrong in it.
+func guarded(id C.uintptr_t, call func(k *hooks) (int, error)) (n C.int32_t) {
+	k := cgo.Handle(id).Value().(*hooks)
+	defer func() {
+		if v := recover(); v != nil {
+			k.note(&PanicError{v, debug.Stack()})
+			n = hookFailed
+		}
+	}()
+	m, err := call(k)
+	if err != nil {
+		k.note(err)
+		return hookFailed
+	}
+	return C.int32_t(m)
+}
+
+// lent is memory of the library's, or of the caller's of the library, for one call.
+func lent(p *C.uint8_t, n C.int32_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)) }
+
+//export goblosc2_go_encode
+func goblosc2_go_encode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
+	return guarded(id, func(*hooks) (int, error) {
+		c := userCodec(Codec(codec))
+		m, err := c.Encode(lent(dst, room), lent(src, n), uint8(meta))
+		if err == nil && (m < 0 || m > int(room)) {
+			err = fmt.Errorf("%w: codec %v says it has encoded %d bytes into %d", ErrSize, c.Name, m, int(room))
+		}
+		return m, err
+	})
+}
+
+//export goblosc2_go_decode
+func goblosc2_go_decode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
+	return guarded(id, func(*hooks) (int, error) {
+		return int(room), userCodec(Codec(codec)).Decode(lent(dst, room), lent(src, n), uint8(meta))
+	})
+}
+
+//export goblosc2_go_filter
+func goblosc2_go_filter(id C.uintptr_t, filter, meta, forward C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
+	return guarded(id, func(*hooks) (int, error) {
+		f := userFilter(FilterID(filter))
+		call := f.Backward
+		if forward != 0 {
+			call = f.Forward
+		}
+		return hookDone, call(lent(dst, n), lent(src, n), uint8(meta))
+	})
+}
+
+//export goblosc2_go_block
+func goblosc2_go_block(id C.uintptr_t, index, offset, typeSize, thread C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
+	return guarded(id, func(k *hooks) (int, error) {
+		out, in := lent(dst, n), lent(src, n)
+		if k.block == nil {
+			return copy(out, in) * hookDone, nil
+		}
+		return hookDone, k.block(out, in, Block{int(index), int(offset), int(typeSize), int(thread)})
+	})
+}
+
+func userCodec(id Codec) *UserCodec {
+	users.RLock()
+	defer users.RUnlock()
+	return users.codecs[id]
+}
+
+func userFilter(id FilterID) *UserFilter {
+	users.RLock()
+	defer users.RUnlock()
+	return users.filters[id]
+}

@@ -1,0 +1,122 @@
+// Codecs: their ids, their names, and what the number beside them means.
+
+package cblosc
+
+// #include "shim.h"
+// #include <blosc2/codecs-registry.h>
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Codec is the id of a compressor.
+type Codec uint8
+
+// The codecs of the library.
+const (
+	BloscLZ Codec = C.BLOSC_BLOSCLZ
+	LZ4     Codec = C.BLOSC_LZ4
+	LZ4HC   Codec = C.BLOSC_LZ4HC
+	Zlib    Codec = C.BLOSC_ZLIB
+	Zstd    Codec = C.BLOSC_ZSTD
+)
+
+// Codecs for arrays only: they look at the neighbours of an element in all
+// dimensions, which a chunk alone does not know. Their decoders trust the bytes, so
+// reading them has to be allowed: [DParams.Allow].
+const (
+	NDLZ         Codec = C.BLOSC_CODEC_NDLZ                // see NDLZCells
+	ZFPAccuracy  Codec = C.BLOSC_CODEC_ZFP_FIXED_ACCURACY  // lossy; see ZFPTolerance
+	ZFPPrecision Codec = C.BLOSC_CODEC_ZFP_FIXED_PRECISION // lossy; see ZFPBits
+	ZFPRate      Codec = C.BLOSC_CODEC_ZFP_FIXED_RATE      // lossy; see ZFPPercent
+)
+
+var codecNames = map[Codec]string{
+	BloscLZ: "blosclz", LZ4: "lz4", LZ4HC: "lz4hc", Zlib: "zlib", Zstd: "zstd",
+	NDLZ: "ndlz", ZFPAccuracy: "zfp_acc", ZFPPrecision: "zfp_prec", ZFPRate: "zfp_rate",
+}
+
+// Codecs returns the codecs that any data can be compressed with, in order of id.
+func Codecs() []Codec { return []Codec{BloscLZ, LZ4, LZ4HC, Zlib, Zstd} }
+
+// ArrayCodecs returns the codecs for arrays only, in order of id.
+func ArrayCodecs() []Codec { return []Codec{NDLZ, ZFPAccuracy, ZFPPrecision, ZFPRate} }
+
+// String is the library's name of the codec, that of RegisterCodec, or "codec 36"
+// for one that this package cannot compress with.
+func (c Codec) String() string {
+	if s, ok := codecName(c); ok {
+		return s
+	}
+	return "codec " + strconv.Itoa(int(c))
+}
+
+// ParseCodec is the inverse of String.
+func ParseCodec(name string) (Codec, error) {
+	for id := range 256 {
+		if s, ok := codecName(Codec(id)); ok && s == name {
+			return Codec(id), nil
+		}
+	}
+	return 0, fmt.Errorf("%w: codec %q", ErrParam, name)
+}
+
+// NDLZCells returns NDLZ, for arrays of 2 dimensions and elements of 1 byte, with cells of edge × edge
+// elements, 4 or 8, for the fields Codec and CodecMeta of CParams.
+func NDLZCells(edge int) (Codec, uint8) { return NDLZ, small(edge) }
+
+// ZFPTolerance returns ZFPAccuracy with an absolute error of at most 10^exponent,
+// for the fields Codec and CodecMeta of CParams. exponent is -128 to 127.
+func ZFPTolerance(exponent int) (Codec, uint8) { return ZFPAccuracy, signed(exponent) }
+
+// ZFPBits returns ZFPPrecision with that many bits of each coefficient kept, beside
+// some that the number of dimensions asks for, for the fields Codec and CodecMeta of
+// CParams. bits is 1 to 64; there are not more than 64 with those.
+func ZFPBits(bits int) (Codec, uint8) { return ZFPPrecision, small(bits) }
+
+// ZFPPercent returns ZFPRate with chunks of that many percent of their data, for the
+// fields Codec and CodecMeta of CParams. percent is 1 to 100.
+func ZFPPercent(percent int) (Codec, uint8) { return ZFPRate, small(percent) }
+
+// small and signed make the byte of a parameter; 0, which no such parameter is,
+// stands for a number that does not fit, and Validate refuses it. A signed 0 fits.
+func small(v int) uint8 {
+	if v < 0 || v > math.MaxUint8 {
+		return 0
+	}
+	return uint8(v)
+}
+
+func signed(v int) uint8 { return uint8(int8(min(max(v, math.MinInt8), math.MaxInt8))) }
+
+// codecString is "zstd", or "zfp_acc(-3)" with the number that it needs.
+func codecString(c Codec, meta uint8) string {
+	switch {
+	case c == ZFPAccuracy:
+		return fmt.Sprintf("%v(%d)", c, int8(meta))
+	case meta != 0:
+		return fmt.Sprintf("%v(%d)", c, meta)
+	}
+	return c.String()
+}
+
+// forArrays reports whether c needs the shape of an array.
+func (c Codec) forArrays() bool { return c >= NDLZ && c <= ZFPRate }
+
+// wantMeta says which CodecMeta a codec takes, and whether meta is one.
+func (c Codec) wantMeta(meta uint8) (ok bool, want string) {
+	switch c {
+	case NDLZ:
+		return meta == 4 || meta == 8, "4 or 8"
+	case ZFPAccuracy:
+		return true, ""
+	case ZFPPrecision:
+		return meta >= 1 && meta <= 64, "1 to 64"
+	case ZFPRate:
+		return meta >= 1 && meta <= 100, "1 to 100"
+	}
+	return meta == 0 || c >= FirstUserID, "0, the codec takes no parameter"
+}

@@ -1,0 +1,298 @@
+// Copies of a super-chunk, and frames as files of their own or behind others.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_schunk_copy
+// #cgo nocallback goblosc2_schunk_copy
+// #cgo noescape goblosc2_schunk_to_file
+// #cgo nocallback goblosc2_schunk_to_file
+// #cgo noescape goblosc2_schunk_append_file
+// #cgo nocallback goblosc2_schunk_append_file
+// #cgo noescape goblosc2_rename
+// #cgo nocallback goblosc2_rename
+// #cgo noescape goblosc2_remove
+// #cgo nocallback goblosc2_remove
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format/cframe"
+)
+
+// Copy makes a super-chunk with the same data and metalayers (blosc2_schunk_copy).
+// Nothing is overwritten.
+//
+// A nil st.CParams keeps the parameters, and the chunks as they are; with others
+// every chunk is compressed again. Elements of another size must divide the bytes of
+// each chunk.
+//
+// It returns errors.ErrUnsupported for the super-chunk of an Array, ErrParam,
+// ErrExists, the errors of reading, or an *Error from the library.
+func (s *SChunk) Copy(st Storage) (*SChunk, error) {
+	const op = "copy"
+	params, err := s.CParams()
+	if err != nil {
+		return nil, err
+	}
+	same := st.CParams == nil
+	if same {
+		st.CParams = params
+	}
+	if st.DParams == nil {
+		st.DParams = DefaultDParams()
+		st.DParams.Allow = s.allow
+	}
+	path, err := st.place()
+	if err != nil {
+		return nil, refused(op, st.Path, err)
+	}
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	err = s.checkStored(0, int64(s.facts.nchunks))
+	switch size, whole := st.CParams.TypeSize, s.facts.nbytes; {
+	case err != nil:
+	case s.array:
+		err = fmt.Errorf("%w: the super-chunk of an array is copied by Array.Copy", errors.ErrUnsupported)
+	case int(whole)%size != 0 || whole > 0 && int(s.facts.chunksize)%size != 0:
+		err = fmt.Errorf("%w: TypeSize = %d, want one that divides chunks of %d bytes and all %d bytes", ErrParam, size, s.facts.chunksize, whole)
+	}
+	if err != nil {
+		return nil, refused(op, s.path, err)
+	}
+	if whole := s.facts.nchunks > 0 && s.facts.nbytes%C.int64_t(s.facts.chunksize) == 0; !whole {
+		// The library would compress a short last chunk as if it were a whole one.
+		return s.copyByChunksLocked(st, same)
+	}
+	cp, where := st.CParams.toC(), st.where()
+	d := &SChunk{path: path, allow: st.allow(), framed: st.Contiguous || path != "", delta: s.delta || st.CParams.usesDelta()}
+	var cerr C.goblosc2_err_t
+	var c *C.goblosc2_handle_t
+	if C.goblosc2_schunk_copy(&cerr, s.h.c, cPath(path), &where, &cp, &c, &d.facts) < 0 {
+		return nil, failed(op, path, &cerr)
+	}
+	d.h = own(c, "SChunk", path)
+	return d, nil
+}
+
+// copyByChunksLocked copies chunk by chunk, as they are if the parameters are the
+// same.
+func (s *SChunk) copyByChunksLocked(st Storage, same bool) (d *SChunk, err error) {
+	if d, err = CreateSChunk(st); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+			d = nil
+		}
+	}()
+	if err := s.copyMetaLocked(d.Meta(), s.Meta()); err != nil {
+		return d, err
+	}
+	buf := make([]byte, max(s.facts.chunksize, 0))
+	for i := range int64(s.facts.nchunks) {
+		if same {
+			var b []byte
+			if b, err = s.chunkLocked("copy", i); err == nil {
+				err = d.AppendChunk(b)
+			}
+		} else {
+			var n int
+			if n, err = s.decompressLocked("copy", buf, i); err == nil {
+				err = d.AppendBuffer(buf[:n])
+			}
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	return d, s.copyMetaLocked(d.VLMeta(), s.VLMeta())
+}
+
+// copyMetaLocked adds the metalayers of from, which are those of s, to to.
+func (s *SChunk) copyMetaLocked(to, from *Metalayers) error {
+	names, err := from.namesLocked()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		content, err := from.getLocked(name)
+		if err == nil {
+			err = to.Add(name, content)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Save writes the super-chunk to a new file, as a contiguous frame
+// (blosc2_schunk_to_file).
+//
+// It returns ErrParam for an empty path, ErrExists, fs.ErrNotExist if the parent
+// directory is missing, the errors of reading, or an *Error from the library. A
+// failure in the library may leave a part of the file.
+func (s *SChunk) Save(path string) error {
+	const op = "save"
+	st := Storage{Path: path, Contiguous: true}
+	path, err := st.place()
+	if err == nil && path == "" {
+		err = fmt.Errorf("%w: no path", ErrParam)
+	}
+	if err != nil {
+		return refused(op, st.Path, err)
+	}
+	if !s.buffered() {
+		// The library would make a copy with parameters of its own.
+		d, err := s.Copy(st)
+		if err != nil {
+			return err
+		}
+		return d.Close()
+	}
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_to_file(&cerr, s.h.c, cString(path)) < 0 {
+		return failed(op, path, &cerr)
+	}
+	return nil
+}
+
+// buffered reports whether the super-chunk is a contiguous frame in memory.
+func (s *SChunk) buffered() bool { return s.framed && s.path == "" }
+
+// AppendToFile writes the super-chunk, as a contiguous frame, behind what the file
+// holds, and returns where in the file it starts, in bytes: the Offset to open it
+// with (blosc2_schunk_append_file). The file is created if it is missing.
+func (s *SChunk) AppendToFile(path string) (int64, error) {
+	const op = "append to file"
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return 0, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
+	}
+	if !s.buffered() {
+		b, err := s.Bytes()
+		if err != nil {
+			return 0, err
+		}
+		d, err := openSChunkBytes(op, b, s.allow, nil)
+		if err != nil {
+			return 0, err
+		}
+		offset, err := d.AppendToFile(path)
+		return offset, errors.Join(err, d.Close())
+	}
+	if err := s.h.lock(op); err != nil {
+		return 0, err
+	}
+	defer s.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	offset := C.goblosc2_schunk_append_file(&cerr, s.h.c, cString(path))
+	if offset < 0 {
+		return 0, failed(op, path, &cerr)
+	}
+	return int64(offset), nil
+}
+
+// Rename gives a file or a sparse directory another path (blosc2_rename_urlpath).
+// Nothing must have it open, and nothing is overwritten.
+//
+// It returns ErrFormat if there is no frame at from, ErrExists, fs.ErrNotExist, or
+// an *Error from the library.
+func Rename(from, to string) error {
+	const op = "rename"
+	st := Storage{Path: to}
+	to, err := st.place()
+	if err == nil && to == "" {
+		err = fmt.Errorf("%w: no path", ErrParam)
+	}
+	if err != nil {
+		return refused(op, st.Path, err)
+	}
+	if err := isFrame(from); err != nil {
+		return refused(op, from, err)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_rename(&cerr, cString(from), cString(to)) < 0 {
+		return failed(op, from, &cerr)
+	}
+	return nil
+}
+
+// Remove deletes a file or a sparse directory (blosc2_remove_urlpath,
+// blosc2_remove_dir). Nothing must have it open.
+//
+// The library deletes whatever is at a path; this deletes frames only. It returns
+// ErrFormat for a file that is not one and for a directory that holds anything but
+// the files of one, fs.ErrNotExist, or an *Error from the library.
+func Remove(path string) error {
+	const op = "remove"
+	if err := isFrame(path); err != nil {
+		return refused(op, path, err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return refused(op, path, err)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_remove(&cerr, cString(path), cBool(info.IsDir())) < 0 {
+		return failed(op, path, &cerr)
+	}
+	return nil
+}
+
+// isFrame makes sure that path is a file that starts as a frame does, or a directory
+// of the files of a sparse one and nothing else.
+func isFrame(path string) error {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return fmt.Errorf("%w: path %q", ErrParam, path)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	index := path
+	switch {
+	case info.IsDir():
+		index = filepath.Join(path, cframe.IndexFile)
+		list, err := os.ReadDir(path)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if name := e.Name(); e.IsDir() || name != cframe.IndexFile && filepath.Ext(name) != ".chunk" {
+				return fmt.Errorf("%w: %s is not a file of a sparse frame", ErrFormat, name)
+			}
+		}
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: not a regular file", ErrFormat)
+	}
+	f, err := os.Open(index)
+	if errors.Is(err, fs.ErrNotExist) && info.IsDir() {
+		return fmt.Errorf("a directory without %s: %w", cframe.IndexFile, ErrFormat)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := cframe.Read(f, size.Size()); err != nil {
+		return invalid(err)
+	}
+	return nil
+}

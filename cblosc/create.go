@@ -1,0 +1,291 @@
+// Creating arrays: of zeros, of one value, of data, and as Caterva did.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_array_new
+// #cgo nocallback goblosc2_array_new
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/b2nd"
+)
+
+// ArrayParams says what CreateArray creates. All shapes have the array's rank.
+type ArrayParams struct {
+	Shape   []int64     // elements in each dimension, ≥ 0; empty for a scalar
+	Chunks  []int32     // elements of a chunk in each dimension, ≥ 1
+	Blocks  []int32     // elements of a block in each dimension, 1 to Chunks
+	DType   string      // as NumPy writes it, kept verbatim: "<f8", or a list of fields; "" stores "|S" and the type size
+	Storage Storage     // CParams.TypeSize is the bytes of an element; CParams.BlockSize is taken from Blocks
+	Meta    []Metalayer // fixed metalayers beside the array's own, at most 15
+	Caterva bool        // write the metalayer that Caterva read, with at most 8 dimensions and no DType
+
+	derived bool // DType is that of another array, true or not
+}
+
+// maxCaterva is the greatest number of dimensions that Caterva knew.
+const maxCaterva = 8
+
+// CreateArray creates an array of zeros (b2nd_zeros). Nothing is overwritten. A
+// creation that fails in the library may leave a part of the file.
+//
+// It returns ErrParam, also for a DType whose elements have another size; ErrLimit
+// for a chunk above 2 GiB minus 32 bytes, an array above 2^63-1 bytes or more than
+// 15 metalayers; errors.ErrUnsupported for more than MaxDim dimensions; ErrExists;
+// fs.ErrNotExist if the parent directory is missing; or an *Error from the library.
+func CreateArray(p *ArrayParams) (*Array, error) {
+	return create("create array", p, C.GOBLOSC2_ZEROS, nil)
+}
+
+// CreateArrayOf creates an array that holds one value everywhere: Zeros; NaNs, of 4
+// or 8 bytes (b2nd_nans); Repeated, value, which is one element (b2nd_full); or
+// Uninit, nothing in particular (b2nd_uninit). No data is stored for it. Besides the
+// errors of CreateArray it returns ErrSize for a value of another length.
+func CreateArrayOf(p *ArrayParams, kind Special, value []byte) (*Array, error) {
+	const op = "create array"
+	cp, err := p.Storage.CParams.orDefault()
+	if err != nil {
+		return nil, refused(op, p.Storage.Path, err)
+	}
+	how, ok := map[Special]C.int32_t{Zeros: C.GOBLOSC2_ZEROS, NaNs: C.GOBLOSC2_NANS, Uninit: C.GOBLOSC2_UNINIT, Repeated: C.GOBLOSC2_FULL}[kind]
+	want := 0
+	if kind == Repeated {
+		want = cp.TypeSize
+	}
+	switch {
+	case !ok:
+		err = fmt.Errorf("%w: special value %d", ErrParam, int(kind))
+	case len(value) != want:
+		err = fmt.Errorf("%w: a value of %d bytes, want %d", ErrSize, len(value), want)
+	case kind == NaNs && cp.TypeSize != 4 && cp.TypeSize != 8:
+		err = fmt.Errorf("%w: TypeSize = %d, want 4 or 8 for NaN", ErrParam, cp.TypeSize)
+	case p.Caterva && kind != Zeros:
+		err = fmt.Errorf("%w: a Caterva array of %v, want zeros", errors.ErrUnsupported, kind)
+	}
+	if err != nil {
+		return nil, refused(op, p.Storage.Path, err)
+	}
+	return create(op, p, how, value)
+}
+
+// CreateArrayFrom creates an array of data, all elements in row-major order and the
+// byte order of DType (b2nd_from_cbuffer). Besides the errors of CreateArray it
+// returns ErrSize.
+func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
+	const op = "create array"
+	if err := p.validate(); err != nil {
+		return nil, refused(op, p.Storage.Path, err)
+	}
+	cp, _ := p.Storage.CParams.orDefault()
+	want, ok := int64(cp.TypeSize), true
+	for _, n := range p.Shape {
+		want, ok = want*n, ok && (n == 0 || want <= math.MaxInt64/n)
+	}
+	if slices.Contains(p.Shape, 0) {
+		want, ok = 0, true
+	}
+	if !ok || int64(len(data)) != want {
+		return nil, refused(op, p.Storage.Path, fmt.Errorf("%w: %d bytes for an array of shape %v and %d-byte elements", ErrSize, len(data), p.Shape, cp.TypeSize))
+	}
+	if len(data) == 0 {
+		return create(op, p, C.GOBLOSC2_ZEROS, nil)
+	}
+	if !p.Caterva && !scattered(p.Chunks, p.Blocks) {
+		return create(op, p, C.GOBLOSC2_DATA, data)
+	}
+	// The library may take the data for a chunk's bytes as they are.
+	a, err := create(op, p, C.GOBLOSC2_EMPTY, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.WriteRegion(data, make([]int64, a.rank), p.Shape); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// create creates an array as how says, with value.
+func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, error) {
+	s := p.Storage
+	path, err := s.place()
+	if err != nil {
+		return nil, refused(op, s.Path, err)
+	}
+	if err := p.validate(); err != nil {
+		return nil, refused(op, s.Path, err)
+	}
+	if p.Caterva {
+		return createCaterva(op, p)
+	}
+	a := p.array(path)
+	cp, _ := s.CParams.orDefault()
+	params, where := cp.toC(), s.where()
+	names := make([]byte, len(p.Meta)*(MaxMetalayerName+1))
+	lengths := make([]int32, len(p.Meta))
+	var contents []byte
+	for i, m := range p.Meta {
+		copy(names[i*(MaxMetalayerName+1):], m.Name)
+		lengths[i] = int32(len(m.Content))
+		contents = append(contents, m.Content...)
+	}
+	var cerr C.goblosc2_err_t
+	var c *C.goblosc2_handle_t
+	if C.goblosc2_array_new(&cerr, cPath(path), &where, &params, &a.geometry, cString(a.dtype),
+		C.int32_t(len(p.Meta)), (*C.uint8_t)(unsafe.SliceData(names)), (*C.int32_t)(unsafe.SliceData(lengths)),
+		(*C.uint8_t)(unsafe.SliceData(contents)), how, (*C.uint8_t)(unsafe.SliceData(value)), C.int64_t(len(value)), &c, &a.sc.facts) < 0 {
+		return nil, failed(op, path, &cerr)
+	}
+	a.sc.h = own(c, "Array", path)
+	return a, nil
+}
+
+// array returns the array that p describes, without a handle; p is valid.
+func (p *ArrayParams) array(path string) *Array {
+	s := &p.Storage
+	cp, _ := s.CParams.orDefault()
+	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, allow: s.allow(), framed: s.Contiguous || path != "", array: true, delta: cp.usesDelta()}}
+	if a.dtype == "" {
+		a.dtype = fmt.Sprintf("|S%d", cp.TypeSize)
+	}
+	g := &a.geometry
+	g.ndim = C.int32_t(len(p.Shape))
+	a.sc.block = cp.TypeSize
+	for i := range p.Shape {
+		g.shape[i], g.chunks[i], g.blocks[i] = C.int64_t(p.Shape[i]), C.int32_t(p.Chunks[i]), C.int32_t(p.Blocks[i])
+		a.sc.block *= int(p.Blocks[i])
+	}
+	return a
+}
+
+// createCaterva creates what the library only reads: a super-chunk of zeros with the
+// metalayer of Caterva.
+func createCaterva(op string, p *ArrayParams) (*Array, error) {
+	s := p.Storage
+	cp, _ := s.CParams.orDefault()
+	own := *cp
+	own.BlockSize = cp.TypeSize
+	m := b2nd.Meta{Shape: p.Shape, Chunks: p.Chunks, Blocks: p.Blocks, Caterva: true}
+	for _, b := range p.Blocks {
+		own.BlockSize *= int(b)
+	}
+	s.CParams = &own
+	sc, err := CreateSChunk(s)
+	if err != nil {
+		return nil, err
+	}
+	err = sc.Meta().Add(b2nd.CatervaName, m.Append(nil))
+	for _, l := range p.Meta {
+		if err == nil {
+			err = sc.Meta().Add(l.Name, l.Content)
+		}
+	}
+	if err == nil {
+		err = sc.Fill(m.NumChunks()*m.ChunkItems(), Zeros, int(m.ChunkItems())*cp.TypeSize)
+	}
+	if err != nil {
+		return nil, errors.Join(err, sc.Close())
+	}
+	a := &Array{caterva: true}
+	sc.array, sc.block = true, own.BlockSize
+	return a.on(op, sc)
+}
+
+// validate reports every bad field.
+func (p *ArrayParams) validate() error {
+	cp, err := p.Storage.CParams.orDefault()
+	if err != nil {
+		return err
+	}
+	rank := len(p.Shape)
+	if rank > MaxDim {
+		return errTooManyDims(rank)
+	}
+	if len(p.Chunks) != rank || len(p.Blocks) != rank {
+		return fmt.Errorf("%w: shape of %d dimensions, chunks of %d, blocks of %d", ErrParam, rank, len(p.Chunks), len(p.Blocks))
+	}
+	var errs []error
+	bad := func(sentinel error, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
+	}
+	for i := range p.Shape {
+		n, c, b := p.Shape[i], p.Chunks[i], p.Blocks[i]
+		if n < 0 {
+			bad(ErrParam, "shape[%d] = %d, want ≥ 0", i, n)
+		}
+		if c < 1 {
+			bad(ErrParam, "chunks[%d] = %d, want ≥ 1", i, c)
+		}
+		if b < 1 || b > c {
+			bad(ErrParam, "blocks[%d] = %d, want 1 to chunks[%d] = %d", i, b, i, c)
+		}
+	}
+	if strings.IndexByte(p.DType, 0) >= 0 {
+		bad(ErrParam, "dtype %q holds a zero byte", p.DType)
+	}
+	if size, known := dtypeSize(p.DType); known && size != cp.TypeSize && !p.derived {
+		bad(ErrParam, "dtype %q of %d bytes, TypeSize = %d", p.DType, size, cp.TypeSize)
+	}
+	if p.Caterva && p.DType != "" {
+		bad(ErrParam, "dtype %q of a Caterva array, which has none", p.DType)
+	}
+	if p.Caterva && rank > maxCaterva {
+		bad(ErrLimit, "%d dimensions of a Caterva array, at most %d", rank, maxCaterva)
+	}
+	if len(p.Meta) > MaxMetalayers-1 {
+		bad(ErrLimit, "%d metalayers beside the array's own, at most %d", len(p.Meta), MaxMetalayers-1)
+	}
+	for i, m := range p.Meta {
+		if err := checkMetalayer(m.Name, m.Content); err != nil {
+			errs = append(errs, fmt.Errorf("meta[%d]: %w", i, err))
+		}
+		same := func(o Metalayer) bool { return o.Name == m.Name }
+		if m.Name == "b2nd" || m.Name == "caterva" || slices.ContainsFunc(p.Meta[:i], same) {
+			bad(ErrExists, "meta[%d]: metalayer %q", i, m.Name)
+		}
+	}
+	if len(errs) == 0 {
+		errs = append(errs, checkExtent(p.Shape, p.Chunks, p.Blocks, cp.TypeSize))
+	}
+	return errors.Join(errs...)
+}
+
+func errTooManyDims(rank int) error {
+	return fmt.Errorf("%w: %d dimensions, C-Blosc2 %s has at most %d (16 from 2.21.3 on)", errors.ErrUnsupported, rank, headerVersion, MaxDim)
+}
+
+// checkExtent makes sure that no product of the library overflows: the bytes of a
+// chunk padded to whole blocks fit a chunk, those of the array padded to whole
+// chunks fit 63 bits, and the chunks can be counted. The other arguments are valid.
+func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
+	chunkBytes, nchunks := int64(typeSize), int64(1)
+	empty := slices.Contains(shape, 0)
+	for i, n := range shape {
+		c, b := int64(chunks[i]), int64(blocks[i])
+		padded := (c + b - 1) / b * b
+		if padded > maxBuffer/chunkBytes {
+			return fmt.Errorf("%w: a chunk %v in blocks %v of %d-byte elements has more than %d bytes", ErrLimit, chunks, blocks, typeSize, maxBuffer)
+		}
+		chunkBytes *= padded
+		if n > math.MaxInt64-c || (n+c-1)/c > math.MaxInt32 {
+			return fmt.Errorf("%w: shape[%d] = %d is more than %d chunks of %d", ErrLimit, i, n, math.MaxInt32, c)
+		}
+		if empty {
+			continue
+		}
+		if nchunks *= (n + c - 1) / c; nchunks > maxBuffer/8 {
+			return fmt.Errorf("%w: shape %v in chunks %v is more than %d chunks", ErrLimit, shape, chunks, maxBuffer/8)
+		}
+	}
+	if nchunks > math.MaxInt64/chunkBytes {
+		return fmt.Errorf("%w: shape %v in chunks %v has more than 2^63-1 bytes", ErrLimit, shape, chunks)
+	}
+	return nil
+}

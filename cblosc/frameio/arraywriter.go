@@ -1,0 +1,583 @@
+// Writing whole chunks of an array that is there: workers put the blocks in place and
+// compress, and everything around the chunks is written once, at the end.
+
+package frameio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// ArrayOptions say how the chunks of an array are written. A nil *ArrayOptions is the
+// zero one.
+type ArrayOptions struct {
+	// Rows is the length that the first axis gets; 0 leaves it. It must not be shorter,
+	// and a longer one needs an array of whole chunks along that axis. New elements that
+	// are not written are zeros.
+	Rows int64
+
+	// Durable is that of AppendOptions: the array is as it was, or complete, whenever
+	// the program or the machine stops; chunks that are replaced stay in the file as
+	// dead bytes too, and in a sparse frame get a file of another number. Without it
+	// nothing is synced.
+	Durable bool
+}
+
+// ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the bytes
+// are those that the library writes when it is given the same chunks one by one in
+// row-major order, with BLOSC_NTHREADS=1 in its environment.
+//
+// All methods but Commit and Close are safe for any number of goroutines at once.
+// Chunks go to the file in row-major order as long as those that wait for one before
+// them are less than 32 MiB, compressed.
+type ArrayWriter struct {
+	a       *Array // the array as it will be; its chunks are read as they were
+	w       *Writer
+	durable bool
+
+	mu      sync.Mutex // guards what follows, and w
+	idle    []*encoder
+	next    int64            // chunks from here on may wait for those before them
+	waiting map[int64]stored // all behind next
+	held    int              // bytes in waiting
+	stale   []cframe.Offset  // files of a sparse frame that nothing refers to after Commit
+	err     error            // why nothing more can be written
+	closed  bool
+}
+
+// stored is a chunk on its way to the file.
+type stored struct {
+	b     []byte        // nil for one that is nowhere
+	entry cframe.Offset // of the index, for that
+}
+
+// maxHeld is how many bytes of compressed chunks wait for one before them.
+const maxHeld = 32 << 20
+
+// encoder is what one goroutine needs to make chunks.
+type encoder struct {
+	c    *cblosc.Compressor
+	data []byte // values, block by block
+	out  []byte // the chunk
+}
+
+// WriteArray opens an array to replace chunks of it, and to make it longer along its
+// first axis. Nothing counts before Commit; Close without Commit puts the end of the
+// file back, but chunks that were replaced in place are lost then. Nobody else may
+// write the array meanwhile.
+//
+// It returns the errors of OpenArray and Append, cblosc.ErrRegion for Rows that cannot
+// be, or errors.ErrUnsupported for an array whose chunks are compressed in a way that
+// this package has not: with a codec that needs to know the array, with a parameter,
+// with a dictionary.
+func WriteArray(path string, o *ArrayOptions) (*ArrayWriter, error) {
+	const op = "write array"
+	path = filepath.Clean(path)
+	if o == nil {
+		o = &ArrayOptions{}
+	}
+	a, err := OpenArray(path)
+	if err != nil {
+		return nil, err
+	}
+	w, err := a.writer(o)
+	if err != nil {
+		return nil, &Error{op, path, -1, errors.Join(err, a.Close())}
+	}
+	return w, nil
+}
+
+func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
+	size := int64(a.blockBytes) * a.nblocks
+	if size > chunk.MaxNBytes {
+		return nil, fmt.Errorf("%w: chunks of %d bytes", cblosc.ErrLimit, size)
+	}
+	w, err := resume(a.f, &AppendOptions{Durable: o.Durable, ChunkSize: int(size)})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.plain(w); err != nil {
+		return nil, err
+	}
+	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, waiting: map[int64]stored{}}
+	if o.Rows != 0 {
+		if err := aw.grow(o.Rows); err != nil {
+			return nil, err
+		}
+	}
+	path := a.f.path
+	if w.params.Sparse {
+		d, err := openGrownDirectory(path, o.Durable)
+		if err != nil {
+			return nil, err
+		}
+		d.lax = !o.Durable
+		w.to = d
+		return aw, nil
+	}
+	g, err := openGrownFile(path, a.f.head, o.Durable)
+	if err != nil {
+		return nil, err
+	}
+	g.lax = !o.Durable
+	if o.Rows != 0 {
+		g.header = make([]byte, a.f.head.HeaderSize) // the shape is in it
+		if _, err := g.f.ReadAt(g.header, 0); err != nil {
+			return nil, errors.Join(err, g.f.Close())
+		}
+	}
+	w.to = g
+	return aw, nil
+}
+
+// plain says whether chunks of a can be compressed by a context that knows nothing of
+// the array.
+func (a *Array) plain(w *Writer) error {
+	cp := &w.cp
+	if cp.Codec > cblosc.Zstd {
+		return fmt.Errorf("%w: chunks of the codec %v, which needs to know the array", errors.ErrUnsupported, cp.Codec)
+	}
+	for _, f := range cp.Filters {
+		if f.ID > cblosc.TruncPrec {
+			return fmt.Errorf("%w: chunks behind the filter %v, which needs to know the array", errors.ErrUnsupported, f.ID)
+		}
+	}
+	if cp.BlockSize != a.blockBytes {
+		return fmt.Errorf("%w: blocks of %d bytes in the frame, the array has blocks of %d", errors.ErrUnsupported, cp.BlockSize, a.blockBytes)
+	}
+	return nil
+}
+
+// grow makes the array that many rows long.
+func (w *ArrayWriter) grow(rows int64) error {
+	a := w.a
+	if a.rank == 0 || rows < a.shape[0] || rows > a.shape[0] && a.shape[0]%a.chunk[0] != 0 {
+		return fmt.Errorf("%w: %d elements along the first axis of %v in chunks of %v; it can grow from whole chunks on", cblosc.ErrRegion, rows, a.meta.Shape, a.meta.Chunks)
+	}
+	m := a.meta
+	m.Shape = append([]int64{rows}, m.Shape[1:]...)
+	for i, l := range w.w.params.Meta {
+		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
+			x := m
+			x.Caterva = l.Name == b2nd.CatervaName
+			content := x.Append(nil)
+			if len(content) != len(l.Content) {
+				return fmt.Errorf("%w: a metalayer %q of %d bytes, it should have %d", cblosc.ErrFormat, l.Name, len(l.Content), len(content))
+			}
+			w.w.params.Meta[i].Content = content
+		}
+	}
+	if err := m.Check(); err != nil {
+		return invalid(err)
+	}
+	n := m.NumChunks()
+	if n > maxChunks {
+		return tooMany()
+	}
+	w.w.totals.chunkSize = int32(w.w.params.ChunkSize)
+	a.meta = m
+	a.shape[0] = rows
+	a.grid[0] = (rows + a.chunk[0] - 1) / a.chunk[0]
+	zeros := cframe.Offset(-1)<<63 | cframe.Offset(chunk.Zeros)<<56
+	for int64(len(w.w.offsets)) < n {
+		w.w.offsets = append(w.w.offsets, zeros)
+	}
+	w.w.totals.nbytes = n * int64(w.w.params.ChunkSize)
+	return nil
+}
+
+// Shape returns the elements along each axis, as they will be.
+func (w *ArrayWriter) Shape() []int64 { return w.a.Shape() }
+
+// WriteRegion replaces the elements from start, shape[i] along axis i, with src, in
+// row-major order and the byte order of storage.
+//
+// The region must be whole chunks: begin at the border of one along each axis, and end
+// at one or at the end of the array. len(src) must be shape[0]×…×shape[n-1]×ItemSize
+// bytes. The chunks are shared out to that many workers, 0 for GOMAXPROCS.
+//
+// It stops at the first error, and before a chunk when ctx ends; the array then has
+// some of the chunks. It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrBroken
+// after an error of writing, cblosc.ErrClosed, or ctx.Err.
+func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape []int64, workers int) error {
+	const op = "write region"
+	a := w.a
+	r, err := a.region(start, shape, len(src))
+	if err == nil {
+		err = w.state()
+	}
+	if err != nil {
+		return &Error{op, a.f.path, -1, err}
+	}
+	for d := range a.rank {
+		if r.start[d]%a.chunk[d] != 0 || r.stop[d]%a.chunk[d] != 0 && r.stop[d] != a.shape[d] {
+			return &Error{op, a.f.path, -1, fmt.Errorf("%w: start %v shape %v is not whole chunks of %v", cblosc.ErrRegion, start, shape, a.meta.Chunks)}
+		}
+	}
+	err = share(ctx, r.chunks, workers, w.take, w.put, func(e *encoder, k int64) error {
+		i, b := a.part(r, k)
+		if err := w.encode(e, src, r, i, b); err != nil {
+			return &Error{op, a.f.path, i, err}
+		}
+		return nil
+	})
+	return a.f.wrap(op, err)
+}
+
+// encode makes chunk i, whose part b is all of it, and hands it on.
+func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, i int64, b box) error {
+	a := w.a
+	values := w.w.params.ChunkSize
+	var data []byte
+	if a.linear && b.hi == a.chunk {
+		if l := layout(a.rank, &b.hi, &r.stride, a.rowMajor(&b.hi), a.f.TypeSize()); l.n == 0 {
+			data = src[b.at : b.at+values]
+		}
+	}
+	if data == nil {
+		e.data = grown(e.data, values)
+		clear(e.data)
+		data = e.data
+		a.gather(data, src, r, b)
+	}
+	// Exactly the room that the library takes: with more, its result may differ.
+	e.out = grown(e.out, cblosc.MaxCompressedSize(values))
+	n, err := e.c.Compress(e.out, data)
+	if err != nil {
+		return err
+	}
+	h, err := chunk.ParseHeader(e.out[:n])
+	if err != nil {
+		return invalid(err)
+	}
+	return w.accept(i, h, e.out[:n])
+}
+
+// gather puts the elements of the box b, a chunk clipped to the array, block by block.
+func (a *Array) gather(data, src []byte, r *region, b box) {
+	var last vec
+	for d := range a.rank {
+		last[d] = (b.hi[d] - 1) / a.block[d]
+	}
+	var at, none vec
+	for more := true; more; more = next(&at, &none, &last, a.rank) {
+		var n vec
+		number, from := int64(0), b.at
+		for d := range a.rank {
+			number += at[d] * a.blockStep[d]
+			origin := at[d] * a.block[d]
+			n[d] = min(b.hi[d], origin+a.block[d]) - origin
+			from += int(origin * r.stride[d])
+		}
+		l := layout(a.rank, &n, &a.blockStride, &r.stride, a.f.TypeSize())
+		l.copy(data[int(number)*a.blockBytes:], src[from:])
+	}
+}
+
+// WriteChunk replaces chunk i, counted in row-major order, with a compressed chunk as
+// it is: one that was read from an array with the same chunks and blocks, or a
+// special one.
+//
+// It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrFormat for a chunk that is
+// not valid, errors.ErrUnsupported for one of Blosc1, with a dictionary or of a codec
+// that is not linked, cblosc.ErrBroken, or cblosc.ErrClosed.
+func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
+	const op = "write chunk"
+	err := w.state()
+	if err == nil && (i < 0 || i >= int64(len(w.w.offsets))) {
+		err = fmt.Errorf("%w: chunk %d of %d", cblosc.ErrRegion, i, len(w.w.offsets))
+	}
+	var h chunk.Header
+	if err == nil {
+		h, err = w.judge(b)
+	}
+	if err == nil {
+		err = w.accept(i, h, b)
+	}
+	if err != nil {
+		return &Error{op, w.a.f.path, i, err}
+	}
+	return nil
+}
+
+// judge says whether b may be a chunk of the array.
+func (w *ArrayWriter) judge(b []byte) (chunk.Header, error) {
+	h, err := w.w.judgeChunk(b)
+	a := w.a
+	switch {
+	case err != nil:
+		return h, err
+	case int(h.NBytes) != w.w.params.ChunkSize:
+		return h, fmt.Errorf("%w: a chunk of %d bytes of values, the array has chunks of %d", cblosc.ErrSize, h.NBytes, w.w.params.ChunkSize)
+	case h.Special == chunk.NotSpecial && int(h.BlockLen()) != min(a.blockBytes, int(h.NBytes)):
+		return h, fmt.Errorf("%w: a chunk of blocks of %d bytes, those of the array have %d", cblosc.ErrSize, h.BlockLen(), a.blockBytes)
+	}
+	return h, nil
+}
+
+// Unwritten calls f for each chunk that is special and nowhere in the frame, and that
+// was not written, in order: those of a new array.
+func (w *ArrayWriter) Unwritten(f func(i int64) error) error {
+	w.mu.Lock()
+	var all []int64
+	for i, o := range w.w.offsets {
+		if _, waits := w.waiting[int64(i)]; o.IsSpecial() && !waits {
+			all = append(all, int64(i))
+		}
+	}
+	w.mu.Unlock()
+	for _, i := range all {
+		if err := f(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasChunk reports whether chunk i is stored or was written; one that is special and
+// nowhere is not.
+func (w *ArrayWriter) HasChunk(i int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i < 0 || i >= int64(len(w.w.offsets)) {
+		return false
+	}
+	_, waits := w.waiting[i]
+	return waits || !w.w.offsets[i].IsSpecial()
+}
+
+func (w *ArrayWriter) state() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// accept puts chunk i in the file, or keeps a copy until those before it are there.
+func (w *ArrayWriter) accept(i int64, h chunk.Header, b []byte) error {
+	o, nowhere := special(h)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	c := stored{b, o}
+	if nowhere {
+		c.b = nil
+	}
+	var err error
+	switch {
+	case i > w.next:
+		err = w.hold(i, c)
+	case i < w.next:
+		err = w.store(i, c)
+	default:
+		err = w.store(i, c)
+		for w.next++; err == nil; w.next++ {
+			c, ok := w.waiting[w.next]
+			if !ok {
+				break
+			}
+			err = w.release(w.next, c)
+		}
+	}
+	if err != nil {
+		w.err = fmt.Errorf("%w: %w", cblosc.ErrBroken, err)
+	}
+	return err
+}
+
+// hold keeps chunk i until those before it are there, or there is no more room for
+// chunks that wait.
+func (w *ArrayWriter) hold(i int64, c stored) error {
+	w.held += len(c.b) - len(w.waiting[i].b)
+	c.b = slices.Clone(c.b)
+	w.waiting[i] = c
+	if w.held <= maxHeld {
+		return nil
+	}
+	return w.flush()
+}
+
+// release stores a chunk that waited.
+func (w *ArrayWriter) release(i int64, c stored) error {
+	delete(w.waiting, i)
+	w.held -= len(c.b)
+	return w.store(i, c)
+}
+
+// flush stores all chunks that wait, in order.
+func (w *ArrayWriter) flush() error {
+	for _, i := range slices.Sorted(maps.Keys(w.waiting)) {
+		if err := w.release(i, w.waiting[i]); err != nil {
+			return err
+		}
+		w.next = i + 1
+	}
+	return nil
+}
+
+// store puts chunk i in the file, as the library does it (frame.c,
+// frame_update_chunk): where the old one was if that was not shorter, else at the end.
+func (w *ArrayWriter) store(i int64, c stored) error {
+	old := w.w.offsets[i]
+	if c.b == nil {
+		w.w.offsets[i] = c.entry
+		return w.drop(old)
+	}
+	o, err := w.room(old, len(c.b))
+	if err != nil {
+		return err
+	}
+	w.w.offsets[i] = o
+	return w.w.to.put(c.b, o)
+}
+
+// drop takes a chunk that a special one replaces out of the counts.
+func (w *ArrayWriter) drop(old cframe.Offset) error {
+	if old.IsSpecial() || !w.w.params.Sparse {
+		return nil
+	}
+	n, err := w.length(old)
+	w.w.totals.cbytes -= n
+	w.stale = append(w.stale, old)
+	return err
+}
+
+// room is where a chunk of n bytes goes that replaces the one at old.
+func (w *ArrayWriter) room(old cframe.Offset, n int) (cframe.Offset, error) {
+	switch {
+	case old.IsSpecial():
+		return w.w.place(int64(n)), nil
+	case w.durable:
+		err := w.drop(old)
+		return w.w.place(int64(n)), err
+	}
+	was, err := w.length(old)
+	switch {
+	case err != nil:
+		return 0, err
+	case w.w.params.Sparse:
+		w.w.totals.cbytes += int64(n) - was
+		return old, nil
+	case was >= int64(n):
+		return old, nil
+	}
+	return w.w.place(int64(n)), nil
+}
+
+// length is the bytes of the chunk at o, as its header says.
+func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
+	var b [chunk.ExtendedHeaderSize]byte
+	n, err := w.a.f.src.read(b[:], o, 0)
+	if err != nil {
+		return 0, err
+	}
+	h, err := chunk.ParseHeader(b[:n])
+	return int64(h.CBytes), invalid(err)
+}
+
+// Commit writes what is missing: chunks that wait, the index, the trailer, the
+// header; with Durable it is on the disk then. Afterwards the ArrayWriter takes nothing
+// more. It returns cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
+func (w *ArrayWriter) Commit() error {
+	const op = "commit"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return &Error{op, w.a.f.path, -1, w.err}
+	}
+	err := w.flush()
+	if err == nil {
+		err = w.w.surround()
+	}
+	if err == nil && w.durable {
+		err = w.removeStale()
+	}
+	if err != nil {
+		w.err = fmt.Errorf("%w: %w", cblosc.ErrBroken, err)
+		return &Error{op, w.a.f.path, -1, err}
+	}
+	w.err = cblosc.ErrClosed
+	return errors.Join(w.free(), w.a.Close())
+}
+
+// removeStale removes the files that the frame has left behind.
+func (w *ArrayWriter) removeStale() error {
+	var errs []error
+	for _, o := range w.stale {
+		errs = append(errs, os.Remove(filepath.Join(w.a.f.path, cframe.ChunkFile(o))))
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends the ArrayWriter; what was not committed is undone, as far as WriteArray
+// says. After Commit it does nothing; a second Close returns cblosc.ErrClosed.
+func (w *ArrayWriter) Close() error {
+	const op = "close"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return &Error{op, w.a.f.path, -1, cblosc.ErrClosed}
+	}
+	w.closed = true
+	if errors.Is(w.err, cblosc.ErrClosed) { // committed
+		return nil
+	}
+	w.err = cblosc.ErrClosed
+	if err := errors.Join(w.w.to.discard(), w.free(), w.a.Close()); err != nil {
+		return &Error{op, w.a.f.path, -1, err}
+	}
+	return nil
+}
+
+func (w *ArrayWriter) free() error {
+	var errs []error
+	for _, e := range w.idle {
+		errs = append(errs, e.c.Close())
+	}
+	w.idle = nil
+	return errors.Join(errs...)
+}
+
+func (w *ArrayWriter) take() (*encoder, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.idle); n > 0 {
+		e := w.idle[n-1]
+		w.idle = w.idle[:n-1]
+		return e, nil
+	}
+	// The context of the library keeps what it chose for the first chunk: 1 for elements
+	// of more than 255 bytes.
+	cp := w.w.cp
+	if cp.TypeSize > math.MaxUint8 {
+		cp.TypeSize = 1
+	}
+	c, err := cblosc.NewCompressor(&cp)
+	if err != nil {
+		return nil, err
+	}
+	return &encoder{c: c}, nil
+}
+
+func (w *ArrayWriter) put(e *encoder) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if errors.Is(w.err, cblosc.ErrClosed) {
+		return e.c.Close()
+	}
+	w.idle = append(w.idle, e)
+	return nil
+}

@@ -1,0 +1,133 @@
+// The one context that the library keeps for a whole process, as the simple functions
+// of its C interface use it: for those who compare with programs that do. What it
+// compresses are chunks of Blosc1 (CompressBlosc1).
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_global_decompress
+// #cgo nocallback goblosc2_global_decompress
+// #cgo noescape goblosc2_global_items
+// #cgo nocallback goblosc2_global_items
+// #cgo noescape goblosc2_global_state
+// #cgo nocallback goblosc2_global_state
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// GlobalDecompress is Decompressor.Decompress on the context of the process
+// (blosc2_decompress, or blosc1_decompress for a chunk of Blosc1). One call runs at a
+// time. Its errors are those of Decompressor.Decompress; chunks with a dictionary are
+// errors.ErrUnsupported.
+func GlobalDecompress(dst, b []byte) (int, error) {
+	const op = "decompress"
+	h, err := checkGlobal(b)
+	if err == nil && len(dst) < int(h.NBytes) {
+		err = fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), h.NBytes)
+	}
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	blosc1.Lock()
+	defer blosc1.Unlock()
+	var cerr C.goblosc2_err_t
+	n := C.goblosc2_global_decompress(&cerr, cBool(!h.Extended), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(h.CBytes),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(h.NBytes))
+	if n < 0 {
+		return 0, failed(op, "", &cerr)
+	}
+	return int(n), nil
+}
+
+// checkGlobal is checkAlone, and what the simple functions do not read.
+func checkGlobal(b []byte) (chunk.Header, error) {
+	h, err := checkAlone(b, chunk.Policy{})
+	switch {
+	case err != nil:
+	case h.Blosc2Flags&chunk.Flag2Dict != 0:
+		err = fmt.Errorf("%w: a dictionary on the global context", errors.ErrUnsupported)
+	case raggedZeros(&h) || hasBlosc1Tail(&h):
+		err = fmt.Errorf("%w: a chunk that is not whole elements on the global context", errors.ErrUnsupported)
+	}
+	if err == nil && !h.Extended {
+		// The functions of Blosc1 are not told how long the chunk is: its streams must
+		// stay inside.
+		err = chunk.Policy{}.Check(b[:h.CBytes])
+		if err != nil {
+			err = invalid(err)
+		}
+	}
+	return h, err
+}
+
+// GlobalItems is Decompressor.Items without a Decompressor (blosc2_getitem, or
+// blosc1_getitem for a chunk of Blosc1): the library makes a context for the call.
+// Chunks of which it gets parts wrong are errors.ErrUnsupported, and so are items that
+// are as long as a block and start inside another one.
+func GlobalItems(dst, b []byte, start, n int) (int, error) {
+	const op = "read items"
+	h, err := checkGlobal(b)
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	size := h.ItemSize()
+	total := int(h.NBytes) / size
+	switch {
+	case start < 0 || n < 0 || start > total || n > total-start:
+		err = fmt.Errorf("%w: items [%d, %d) of %d", ErrRegion, start, start+n, total)
+	case len(dst) != n*size:
+		err = fmt.Errorf("%w: %d bytes, %d items have %d", ErrSize, len(dst), n, n*size)
+	case n == 0:
+		return 0, nil
+	case needsWhole(&h):
+		err = fmt.Errorf("%w: items of such a chunk on the global context", errors.ErrUnsupported)
+	default:
+		if block := int(h.BlockLen()); start*size%block != 0 && (len(dst) == block || len(dst) == int(h.NBytes)%block) {
+			err = fmt.Errorf("%w: %d items from %d on, as long as a block, on the global context", errors.ErrUnsupported, n, start)
+		}
+	}
+	if err != nil {
+		return 0, refused(op, "", err)
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_global_items(&cerr, cBool(!h.Extended), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(h.CBytes),
+		C.int32_t(start), C.int32_t(n), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst))) < 0 {
+		return 0, failed(op, "", &cerr)
+	}
+	return len(dst), nil
+}
+
+// GlobalState is what the context of the process was last told.
+type GlobalState struct {
+	Codec     string // by the library's name
+	BlockSize int    // bytes; 0 lets the library choose
+	Threads   int
+}
+
+// ReadGlobalState returns the state of the context of the process
+// (blosc1_get_compressor, blosc1_get_blocksize, blosc2_get_nthreads).
+func ReadGlobalState() GlobalState {
+	blosc1.Lock()
+	defer blosc1.Unlock()
+	var block, threads C.int32_t
+	codec := C.GoString(C.goblosc2_global_state(&block, &threads))
+	return GlobalState{Codec: codec, BlockSize: int(block), Threads: int(threads)}
+}
+
+// FreeGlobal gives back the memory and the threads of the context of the process,
+// until it is used again (blosc2_free_resources).
+func FreeGlobal() error {
+	blosc1.Lock()
+	defer blosc1.Unlock()
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_global_free(&cerr) < 0 {
+		return failed("free", "", &cerr)
+	}
+	return nil
+}

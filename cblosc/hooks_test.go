@@ -1,0 +1,392 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// What the registered functions of these tests do when they are told to.
+var (
+	errTest  = errors.New("as the test wants it")
+	mischief atomic.Pointer[func() error]
+)
+
+func misbehave() error {
+	if f := mischief.Load(); f != nil {
+		return (*f)()
+	}
+	return nil
+}
+
+// during lets f run in the registered functions until the test is over.
+func during(t testing.TB, f func() error) {
+	mischief.Store(&f)
+	t.Cleanup(func() { mischief.Store(nil) })
+}
+
+const (
+	xorID, runsID = cblosc.FilterID(160), cblosc.Codec(200)
+)
+
+// runs encodes a stream of one repeated byte, and nothing else.
+var runs = cblosc.UserCodec{
+	ID: runsID, Name: "runs",
+	Encode: func(dst, src []byte, meta uint8) (int, error) {
+		if err := misbehave(); err != nil {
+			return 0, err
+		}
+		if len(dst) < 6 || bytes.Count(src, src[:1]) != len(src) {
+			return 0, nil
+		}
+		binary.LittleEndian.PutUint32(dst, uint32(len(src)))
+		dst[4], dst[5] = src[0], meta
+		return 6, nil
+	},
+	Decode: func(dst, src []byte, meta uint8) error {
+		if err := misbehave(); err != nil {
+			return err
+		}
+		if len(src) != 6 || int(binary.LittleEndian.Uint32(src)) != len(dst) || src[5] != meta {
+			return fmt.Errorf("%d bytes of a run for %d", len(src), len(dst))
+		}
+		for i := range dst {
+			dst[i] = src[4]
+		}
+		return nil
+	},
+}
+
+func xor(dst, src []byte, meta uint8) error {
+	if err := misbehave(); err != nil {
+		return err
+	}
+	for i, v := range src {
+		dst[i] = v ^ meta
+	}
+	return nil
+}
+
+var xorFilter = cblosc.UserFilter{ID: xorID, Name: "xor", Forward: xor, Backward: xor}
+
+var register = sync.OnceValue(func() error {
+	return errors.Join(cblosc.RegisterCodec(runs), cblosc.RegisterFilter(xorFilter))
+})
+
+// userParams are parameters with the codec and the filter of these tests.
+func userParams(t testing.TB, threads int) (*cblosc.CParams, *cblosc.DParams) {
+	t.Helper()
+	require.NoError(t, register())
+	p := cparams(1)
+	p.Codec, p.CodecMeta, p.BlockSize, p.Threads = runsID, 9, 1024, threads
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{5: {ID: xorID, Meta: 0x55}}
+	return p, &cblosc.DParams{Threads: threads, Allow: chunk.Policy{
+		Codecs: []chunk.Codec{chunk.Codec(runsID)}, Filters: []chunk.Filter{chunk.Filter(xorID)}}}
+}
+
+func TestUserCodecsAndFilters(t *testing.T) {
+	for _, threads := range []int{1, 4} {
+		p, dp := userParams(t, threads)
+		require.Contains(t, p.String(), "runs(9) 5, xor(85)")
+		c := newCompressor(t, p)
+		d, err := cblosc.NewDecompressor(dp)
+		require.NoError(t, err)
+		closing(t, d)
+		require.Equal(t, *dp, d.DParams())
+		src := bytes.Repeat([]byte{7}, 10_000)
+		copy(src[5000:], noise(2048, 1))
+		b := make([]byte, cblosc.MaxCompressedSize(len(src)))
+		n, err := c.Compress(b, src)
+		require.NoError(t, err)
+		b = b[:n]
+		require.Less(t, n, 4000)
+		h, err := chunk.ParseHeader(b)
+		require.NoError(t, err)
+		require.Equal(t, chunk.Codec(runsID), h.Codec)
+		for range 2 {
+			dst := make([]byte, len(src))
+			_, err = d.Decompress(dst, b)
+			require.NoError(t, err)
+			require.Equal(t, src, dst)
+		}
+		part := make([]byte, 3000)
+		_, err = d.Part(part, b, 4500)
+		require.NoError(t, err)
+		require.Equal(t, src[4500:7500], part)
+		_, err = d.Items(part, b, 4500, 3000)
+		require.NoError(t, err)
+		require.Equal(t, src[4500:7500], part)
+		_, err = d.Blocks(make([]byte, len(src)), b, make([]bool, 10))
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+
+		// Who does not allow it does not read it.
+		_, err = newDecompressor(t).Decompress(make([]byte, len(src)), b)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorIs(t, err, cblosc.ErrFormat)
+	}
+}
+
+func TestUserErrorsAndPanics(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		p, dp := userParams(t, threads)
+		c := newCompressor(t, p)
+		d, err := cblosc.NewDecompressor(dp)
+		require.NoError(t, err)
+		closing(t, d)
+		src := bytes.Repeat([]byte{7}, 10_000)
+		good := make([]byte, cblosc.MaxCompressedSize(len(src)))
+		n, err := c.Compress(good, src)
+		require.NoError(t, err)
+		good = good[:n]
+		for name, f := range map[string]func() error{
+			"error": func() error { return errTest },
+			"panic": func() error { panic(errTest) },
+			"range": func() error { _ = make([]byte, 1)[threads]; return nil },
+		} {
+			during(t, f)
+			dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
+			_, cerr := c.Compress(dst, src)
+			_, derr := d.Decompress(dst, good)
+			chunks := new(cblosc.Batch)
+			berr := c.CompressBatch(chunks, batchOf(src))
+			require.ErrorContains(t, berr, "compress item 0 of 1")
+			for _, err := range []error{cerr, derr, berr, d.DecompressBatch(chunks, batchOf(good))} {
+				var e *cblosc.Error
+				require.ErrorAs(t, err, &e, name)
+				require.NotZero(t, e.Code)
+				var p *cblosc.PanicError
+				switch name {
+				case "error":
+					require.ErrorIs(t, err, errTest)
+				case "panic":
+					require.ErrorIs(t, err, errTest)
+					require.ErrorAs(t, err, &p)
+					require.NotEmpty(t, p.Stack)
+				default:
+					require.ErrorAs(t, err, &p)
+					var re runtime.Error
+					require.ErrorAs(t, err, &re)
+				}
+			}
+			mischief.Store(nil)
+			// The context is as good as before.
+			n, err := c.Compress(dst, src)
+			require.NoError(t, err)
+			_, err = d.Decompress(dst, bytes.Clone(dst[:n]))
+			require.NoError(t, err)
+			require.Equal(t, src, dst[:len(src)])
+		}
+	}
+}
+
+func TestRegisterRefusesBadInput(t *testing.T) {
+	require.NoError(t, register())
+	for name, tt := range map[string]struct {
+		edit func(*cblosc.UserCodec)
+		want error
+	}{
+		"again":             {func(*cblosc.UserCodec) {}, cblosc.ErrExists},
+		"other name":        {func(c *cblosc.UserCodec) { c.Name = "other" }, cblosc.ErrExists},
+		"other id":          {func(c *cblosc.UserCodec) { c.ID++ }, cblosc.ErrExists},
+		"name of a library": {func(c *cblosc.UserCodec) { c.ID, c.Name = 201, "zstd" }, cblosc.ErrExists},
+		"id of a library":   {func(c *cblosc.UserCodec) { c.ID, c.Name = 36, "grok" }, cblosc.ErrParam},
+		"id 159":            {func(c *cblosc.UserCodec) { c.ID = 159 }, cblosc.ErrParam},
+		"no name":           {func(c *cblosc.UserCodec) { c.ID, c.Name = 201, "" }, cblosc.ErrParam},
+		"zero byte":         {func(c *cblosc.UserCodec) { c.ID, c.Name = 201, "a\x00b" }, cblosc.ErrParam},
+		"long name":         {func(c *cblosc.UserCodec) { c.ID, c.Name = 201, "a name of 32 bytes is too long ab" }, cblosc.ErrParam},
+		"no encoder":        {func(c *cblosc.UserCodec) { c.ID, c.Name, c.Encode = 201, "x", nil }, cblosc.ErrParam},
+		"no decoder":        {func(c *cblosc.UserCodec) { c.ID, c.Name, c.Decode = 201, "x", nil }, cblosc.ErrParam},
+	} {
+		c := runs
+		tt.edit(&c)
+		require.ErrorIs(t, cblosc.RegisterCodec(c), tt.want, name)
+		f := xorFilter
+		f.Name = c.Name
+		if c.Name == runs.Name {
+			f.Name = xorFilter.Name
+		}
+		if c.Name == "zstd" {
+			f.Name = "shuffle"
+		}
+		f.ID += cblosc.FilterID(c.ID - runs.ID)
+		if c.ID < cblosc.FirstUserID {
+			f.ID = cblosc.FilterID(c.ID)
+		}
+		if c.Encode == nil {
+			f.Forward = nil
+		}
+		if c.Decode == nil {
+			f.Backward = nil
+		}
+		require.ErrorIs(t, cblosc.RegisterFilter(f), tt.want, name)
+	}
+	p, dp := userParams(t, 1)
+	for _, st := range []cblosc.Storage{{CParams: p}, {DParams: dp}} {
+		_, err := cblosc.CreateSChunk(st)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+	_, err := cblosc.OpenSChunkWith("x", cblosc.OpenOptions{Allow: dp.Allow})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = cblosc.SpecialChunk(p, cblosc.Zeros, 100, nil)
+	require.NoError(t, err)
+}
+
+func TestPreAndPostfilters(t *testing.T) {
+	for _, threads := range []int{1, 4} {
+		p := cparams(4)
+		p.BlockSize, p.Threads = 1024, threads
+		seen := make([]atomic.Int32, 10)
+		double := func(dst, src []byte, b cblosc.Block) error {
+			if b.Offset != 1024*b.Index || b.TypeSize != 4 || b.Thread < 0 || b.Thread >= threads || len(dst) != len(src) {
+				return fmt.Errorf("block %+v of %d bytes", b, len(src))
+			}
+			seen[b.Index].Add(1)
+			for i := 0; i+4 <= len(src); i += 4 {
+				binary.LittleEndian.PutUint32(dst[i:], 2*binary.LittleEndian.Uint32(src[i:]))
+			}
+			return nil
+		}
+		src := ramp(10_000, 1)
+		doubled := make([]byte, len(src))
+		require.NoError(t, double(doubled, src, cblosc.Block{TypeSize: 4}))
+
+		c, err := cblosc.NewPrefiltered(p, double)
+		require.NoError(t, err)
+		closing(t, c)
+		d, err := cblosc.NewPostfiltered(&cblosc.DParams{Threads: threads}, double)
+		require.NoError(t, err)
+		closing(t, d)
+		for _, level := range []int{5, 0} {
+			p.Level = level
+			for i := range seen {
+				seen[i].Store(0)
+			}
+			b := make([]byte, cblosc.MaxCompressedSize(len(src)))
+			n, err := c.Compress(b, src)
+			require.NoError(t, err)
+			dst := make([]byte, len(src))
+			_, err = newDecompressor(t).Decompress(dst, b[:n])
+			require.NoError(t, err)
+			require.Equal(t, doubled, dst)
+			for i := range seen {
+				require.Positive(t, seen[i].Load(), "block %d", i)
+			}
+			_, err = d.Decompress(dst, compress(t, p, src))
+			require.NoError(t, err)
+			require.Equal(t, doubled, dst)
+			part := make([]byte, 1024)
+			_, err = d.Part(part, compress(t, p, src), 700)
+			require.NoError(t, err)
+			require.Equal(t, doubled[700:1724], part)
+		}
+		special, err := cblosc.SpecialChunk(cparams(4), cblosc.Repeated, 1024, []byte{3, 0, 0, 0})
+		require.NoError(t, err)
+		dst := make([]byte, 1024)
+		_, err = d.Decompress(dst, special)
+		require.NoError(t, err)
+		require.Equal(t, bytes.Repeat([]byte{6, 0, 0, 0}, 256), dst)
+	}
+	fails := func([]byte, []byte, cblosc.Block) error { return errTest }
+	c, err := cblosc.NewPrefiltered(cparams(4), fails)
+	require.NoError(t, err)
+	closing(t, c)
+	d, err := cblosc.NewPostfiltered(nil, fails)
+	require.NoError(t, err)
+	closing(t, d)
+	_, err = c.Compress(make([]byte, 2000), ramp(1000, 1))
+	require.ErrorIs(t, err, errTest)
+	_, err = d.Decompress(make([]byte, 1000), compress(t, cparams(4), ramp(1000, 1)))
+	require.ErrorIs(t, err, errTest)
+
+	p := cparams(4)
+	p.Filters[0].ID = cblosc.Delta
+	_, err = cblosc.NewPrefiltered(p, fails)
+	require.ErrorIs(t, err, cblosc.ErrParam)
+	_, err = d.Decompress(make([]byte, 1000), compress(t, p, ramp(1000, 1)))
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	for _, err := range []error{
+		func() error { _, err := cblosc.NewPrefiltered(nil, nil); return err }(),
+		func() error { _, err := cblosc.NewPostfiltered(nil, nil); return err }(),
+	} {
+		require.ErrorIs(t, err, cblosc.ErrParam)
+	}
+}
+
+// Hooked contexts on many goroutines, and one that is dropped without Close where
+// that is allowed.
+func TestUserCodecsOnManyGoroutines(t *testing.T) {
+	p, dp := userParams(t, 2)
+	pool, err := cblosc.NewPool(p, dp)
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for g := range 64 {
+		wg.Go(func() {
+			src := bytes.Repeat([]byte{byte(g)}, 5000+g)
+			b, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
+			for range 5 {
+				n, err := pool.Compress(b, src)
+				if err == nil {
+					_, err = pool.Decompress(dst, b[:n])
+				}
+				if err != nil || !bytes.Equal(src, dst) {
+					t.Errorf("goroutine %d: %v", g, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, pool.Close())
+}
+
+// A filter of a program's own: the difference to the element before.
+func ExampleRegisterFilter() {
+	err := cblosc.RegisterFilter(cblosc.UserFilter{
+		ID: 170, Name: "difference",
+		Forward: func(dst, src []byte, _ uint8) error {
+			var before byte
+			for i, v := range src {
+				dst[i], before = v-before, v
+			}
+			return nil
+		},
+		Backward: func(dst, src []byte, _ uint8) error {
+			var v byte
+			for i, d := range src {
+				v += d
+				dst[i] = v
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p := cblosc.DefaultCParams()
+	p.TypeSize = 1
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: 170}}
+	c, err := cblosc.NewCompressor(p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	data := make([]byte, 10_000)
+	for i := range data {
+		data[i] = byte(i)
+	}
+	chunk := make([]byte, cblosc.MaxCompressedSize(len(data)))
+	n, err := c.Compress(chunk, data)
+	fmt.Println(n < 200, err)
+	// Output: true <nil>
+}

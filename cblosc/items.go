@@ -1,0 +1,289 @@
+// Items of a super-chunk: elements by their number, across chunks.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_schunk_read_items
+// #cgo nocallback goblosc2_schunk_read_items
+// #cgo noescape goblosc2_schunk_write_items
+// #cgo nocallback goblosc2_schunk_write_items
+// #cgo noescape goblosc2_schunk_chunk_items
+// #cgo nocallback goblosc2_schunk_chunk_items
+// #cgo noescape goblosc2_schunk_put_buffer
+// #cgo nocallback goblosc2_schunk_put_buffer
+// #cgo noescape goblosc2_schunk_read_points
+// #cgo nocallback goblosc2_schunk_read_points
+import "C"
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// NumItems returns the number of elements.
+func (s *SChunk) NumItems() int64 {
+	f := s.read()
+	return int64(f.nbytes) / int64(f.typesize)
+}
+
+// itemsLocked checks items start to start+n, where n elements have the given number
+// of bytes, and that their chunks are safe. It returns the first and the last chunk.
+func (s *SChunk) itemsLocked(start int64, nbytes int) (first, last int64, err error) {
+	size := int64(s.facts.typesize)
+	total := int64(s.facts.nbytes) / size
+	n := int64(nbytes) / size
+	switch {
+	case int64(nbytes)%size != 0:
+		return 0, 0, fmt.Errorf("%w: buffer of %d bytes, want a multiple of the type size %d", ErrSize, nbytes, size)
+	case start < 0 || start > total || n > total-start:
+		return 0, 0, fmt.Errorf("%w: %d items from %d on of %d", ErrRegion, n, start, total)
+	case n == 0:
+		return 0, -1, nil
+	}
+	chunk := int64(s.facts.chunksize)
+	first, last = start*size/chunk, ((start+n)*size-1)/chunk
+	return first, last, s.checkStored(first, last+1)
+}
+
+// ReadItems fills dst with the elements from start on
+// (blosc2_schunk_get_slice_buffer). len(dst) must be a multiple of TypeSize; only the
+// blocks that hold the elements are decompressed, except behind Delta.
+//
+// It returns ErrSize, ErrRegion, ErrFormat if a stored chunk is not valid, ErrClosed,
+// ErrBroken, or an *Error from the library.
+func (s *SChunk) ReadItems(dst []byte, start int64) error {
+	const op = "read items"
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	first, last, err := s.itemsLocked(start, len(dst))
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	if s.byWholeChunks() {
+		return s.eachPart(first, last, start, len(dst), func(i int64, lo, hi, at int) error {
+			b := make([]byte, s.chunkLen(i))
+			if _, err := s.decompressLocked(op, b, i); err != nil {
+				return err
+			}
+			copy(dst[at:], b[lo:hi])
+			return nil
+		})
+	}
+	if from, chunk := start*int64(s.facts.typesize), int64(s.facts.chunksize); from%chunk != 0 || int64(len(dst))%chunk != 0 {
+		// The library takes items that are as long as a block for that block, wherever they start.
+		return s.eachPart(first, last, start, len(dst), func(i int64, lo, hi, at int) error {
+			if b := dst[at : at+hi-lo]; hi-lo < s.chunkLen(i) {
+				return s.chunkItemsLocked(op, b, i, int64(lo)/int64(s.facts.typesize))
+			} else if _, err := s.decompressLocked(op, b, i); err != nil {
+				return err
+			}
+			return nil
+		})
+	}
+	var cerr C.goblosc2_err_t
+	stop := start + int64(len(dst))/int64(s.facts.typesize)
+	if C.goblosc2_schunk_read_items(&cerr, s.h.c, C.int64_t(start), C.int64_t(stop), (*C.uint8_t)(unsafe.SliceData(dst))) < 0 {
+		return failed(op, s.path, &cerr)
+	}
+	return nil
+}
+
+// byWholeChunks reports whether the library would get parts of chunks wrong: behind
+// Delta it decodes too little, and it counts elements above 255 bytes as single
+// bytes.
+func (s *SChunk) byWholeChunks() bool { return s.delta || s.facts.typesize > maxItem }
+
+// maxItem is the greatest element in bytes that a chunk's header can tell.
+const maxItem = 255
+
+// eachPart calls f for each chunk from first to last with the bytes lo to hi of the
+// chunk that belong to the n bytes from element start on, and their place in those.
+func (s *SChunk) eachPart(first, last, start int64, n int, f func(i int64, lo, hi, at int) error) error {
+	chunk, from := int64(s.facts.chunksize), start*int64(s.facts.typesize)
+	for i := first; i <= last; i++ {
+		lo := max(from, i*chunk)
+		hi := min(from+int64(n), i*chunk+int64(s.chunkLen(i)))
+		if err := f(i, int(lo-i*chunk), int(hi-i*chunk), int(lo-from)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadPoints fills dst with single elements: number items[0], items[1], and so on, in
+// any order and maybe more than once (blosc2_schunk_get_sparse_buffer from C-Blosc2 3.1
+// on). len(dst) must be the number of items times TypeSize.
+//
+// Its errors are those of ReadItems.
+func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
+	const op = "read points"
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	size, chunk := int64(s.facts.typesize), int64(s.facts.chunksize)
+	total := int64(s.facts.nbytes) / size
+	if want := int64(len(items)) * size; int64(len(dst)) != want {
+		return refused(op, s.path, fmt.Errorf("%w: buffer of %d bytes, %d elements of %d", ErrSize, len(dst), len(items), size))
+	}
+	for _, item := range items {
+		if item < 0 || item >= total {
+			return refused(op, s.path, fmt.Errorf("%w: item %d of %d", ErrRegion, item, total))
+		}
+		if i := item * size / chunk; s.pending != nil || s.vl != nil {
+			if err := s.checkStored(i, i+1); err != nil {
+				return refused(op, s.path, err)
+			}
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	if hasSparse && !s.byWholeChunks() {
+		var cerr C.goblosc2_err_t
+		rc := C.goblosc2_schunk_read_points(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(items)), C.int64_t(len(items)),
+			(*C.uint8_t)(unsafe.SliceData(dst)))
+		switch {
+		case rc < 0:
+			return failed(op, s.path, &cerr)
+		case rc == 0:
+			return nil
+		}
+	}
+	order := make([]int, len(items))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(x, y int) int { return cmp.Compare(items[x], items[y]) })
+	buf, at := make([]byte, chunk), int64(-1)
+	for _, k := range order {
+		from := items[k] * size
+		if i := from / chunk; i != at {
+			if _, err := s.decompressLocked(op, buf, i); err != nil {
+				return err
+			}
+			at = i
+		}
+		copy(dst[int64(k)*size:][:size], buf[from%chunk:])
+	}
+	return nil
+}
+
+// WriteItems replaces the elements from start on with src
+// (blosc2_schunk_set_slice_buffer). len(src) must be a multiple of TypeSize. Chunks
+// that are covered only in part are read, changed and compressed again. In a
+// contiguous frame the old chunks' bytes stay in the file.
+//
+// It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not
+// valid, ErrClosed, ErrBroken, or an *Error from the library.
+func (s *SChunk) WriteItems(src []byte, start int64) error {
+	const op = "write items"
+	if err := s.h.lockWrite(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	first, last, err := s.itemsLocked(start, len(src))
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if len(src) == 0 {
+		return nil
+	}
+	if s.mistakesEnd(start, len(src), last) {
+		return s.eachPart(first, last, start, len(src), func(i int64, lo, hi, at int) error {
+			return s.rewriteLocked(op, i, lo, src[at:at+hi-lo])
+		})
+	}
+	var cerr C.goblosc2_err_t
+	stop := start + int64(len(src))/int64(s.facts.typesize)
+	if C.goblosc2_schunk_write_items(&cerr, s.h.c, C.int64_t(start), C.int64_t(stop), (*C.uint8_t)(unsafe.SliceData(src)), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	return nil
+}
+
+// mistakesEnd reports whether the library takes the end of a write inside a whole
+// chunk for the end of the short last chunk, because it is as far in, and cuts the
+// chunk off there.
+func (s *SChunk) mistakesEnd(start int64, n int, last int64) bool {
+	chunk := int64(s.facts.chunksize)
+	short := int64(s.facts.nbytes) % chunk
+	end := (start*int64(s.facts.typesize) + int64(n)) % chunk
+	return short != 0 && end == short && last != int64(s.facts.nchunks)-1
+}
+
+// rewriteLocked replaces the bytes from lo on of chunk i.
+func (s *SChunk) rewriteLocked(op string, i int64, lo int, src []byte) error {
+	b := make([]byte, s.chunkLen(i))
+	if len(src) < len(b) {
+		if _, err := s.decompressLocked(op, b, i); err != nil {
+			return err
+		}
+	}
+	copy(b[lo:], src)
+	return s.putBufferLocked(op, i, b)
+}
+
+func (s *SChunk) putBufferLocked(op string, i int64, b []byte) error {
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_put_buffer(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	s.pending = s.pending.done(i)
+	return nil
+}
+
+// DecompressItems fills dst with the elements from start on of chunk i
+// (blosc2_schunk_get_lazychunk, blosc2_getitem_ctx): of a file only the chunk's
+// header and the blocks that hold them are read, except behind Delta. len(dst) must
+// be a multiple of TypeSize.
+//
+// It returns ErrSize, ErrRegion, ErrFormat if the stored chunk is not valid,
+// ErrClosed, ErrBroken, or an *Error from the library.
+func (s *SChunk) DecompressItems(dst []byte, i, start int64) error {
+	const op = "read items of chunk"
+	if err := s.h.lock(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	if err := s.checkReadable(i); err != nil {
+		return refused(op, s.path, err)
+	}
+	size, total := int64(s.facts.typesize), int64(s.chunkLen(i))/int64(s.facts.typesize)
+	n := int64(len(dst)) / size
+	switch {
+	case int64(len(dst))%size != 0:
+		return refused(op, s.path, fmt.Errorf("%w: buffer of %d bytes, want a multiple of the type size %d", ErrSize, len(dst), size))
+	case start < 0 || start > total || n > total-start:
+		return refused(op, s.path, fmt.Errorf("%w: %d items from %d on of %d in chunk %d", ErrRegion, n, start, total, i))
+	case n == 0:
+		return nil
+	}
+	if s.byWholeChunks() {
+		b := make([]byte, s.chunkLen(i))
+		if _, err := s.decompressLocked(op, b, i); err != nil {
+			return err
+		}
+		copy(dst, b[start*size:])
+		return nil
+	}
+	return s.chunkItemsLocked(op, dst, i, start)
+}
+
+// chunkItemsLocked reads the elements from start on of chunk i that fill dst.
+func (s *SChunk) chunkItemsLocked(op string, dst []byte, i, start int64) error {
+	n := len(dst) / int(s.facts.typesize)
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_chunk_items(&cerr, s.h.c, C.int64_t(i), C.int32_t(start), C.int32_t(n),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst))) < 0 {
+		return failed(op, s.path, &cerr)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+// Where the chunks of a super-chunk are: filling it, their order, the index, sizes.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_schunk_fill
+// #cgo nocallback goblosc2_schunk_fill
+// #cgo noescape goblosc2_schunk_reorder
+// #cgo nocallback goblosc2_schunk_reorder
+// #cgo noescape goblosc2_schunk_offsets
+// #cgo nocallback goblosc2_schunk_offsets
+// #cgo noescape goblosc2_schunk_frame_len
+// #cgo nocallback goblosc2_schunk_frame_len
+// #cgo noescape goblosc2_schunk_chunks_of
+// #cgo nocallback goblosc2_schunk_chunks_of
+// #cgo noescape goblosc2_schunk_dparams
+// #cgo nocallback goblosc2_schunk_dparams
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// Fill makes an empty super-chunk hold items elements that follow from no data:
+// zeros, NaNs, or nothing in particular, in chunks of chunkSize bytes
+// (blosc2_schunk_fill_special). A frame stays as small as it was.
+//
+// It returns ErrParam for a kind that needs a value, a chunkSize that is not a
+// positive multiple of TypeSize, NaNs of other than 4 or 8 bytes, or a super-chunk
+// that is not empty; ErrLimit, ErrReadOnly, ErrClosed, ErrBroken, or an *Error from
+// the library.
+func (s *SChunk) Fill(items int64, kind Special, chunkSize int) error {
+	const op = "fill"
+	if err := s.h.lockWrite(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	size := int64(s.facts.typesize)
+	var err error
+	switch {
+	case s.array:
+		err = fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
+	case s.facts.nchunks > 0:
+		err = fmt.Errorf("%w: filling a super-chunk of %d chunks, want an empty one", ErrParam, s.facts.nchunks)
+	case kind != Zeros && kind != NaNs && kind != Uninit:
+		err = fmt.Errorf("%w: filling with %v, want zeros, NaNs or uninitialised", ErrParam, kind)
+	case kind == NaNs && size != 4 && size != 8:
+		err = fmt.Errorf("%w: TypeSize = %d, want 4 or 8 for NaN", ErrParam, size)
+	case chunkSize > maxBuffer:
+		err = fmt.Errorf("%w: chunks of %d bytes, at most %d", ErrLimit, chunkSize, maxBuffer)
+	case chunkSize < 1 || int64(chunkSize)%size != 0:
+		err = fmt.Errorf("%w: chunks of %d bytes, want a positive multiple of the type size %d", ErrParam, chunkSize, size)
+	case items < 0:
+		err = fmt.Errorf("%w: %d items", ErrParam, items)
+	case items > math.MaxInt64/size || items/(int64(chunkSize)/size) >= maxBuffer/8:
+		err = fmt.Errorf("%w: %d items of %d bytes in chunks of %d", ErrLimit, items, size, chunkSize)
+	}
+	if err != nil {
+		return refused(op, s.path, err)
+	}
+	if items == 0 {
+		return nil
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_fill(&cerr, s.h.c, C.int64_t(items), C.int32_t(kind), C.int32_t(chunkSize), &s.facts) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	return nil
+}
+
+// Reorder changes the order of the chunks: chunk i becomes what chunk order[i] was
+// (blosc2_schunk_reorder_offsets). No chunk is read or moved.
+//
+// It returns ErrParam if order does not name each chunk once, or moves a last chunk
+// that is shorter than the others; ErrReadOnly, ErrClosed, ErrBroken, or an *Error
+// from the library.
+func (s *SChunk) Reorder(order []int64) error {
+	const op = "reorder"
+	if err := s.h.lockWrite(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	n := int64(s.facts.nchunks)
+	if err := checkOrder(order, n); err != nil {
+		return refused(op, s.path, err)
+	}
+	if n == 0 {
+		return nil
+	}
+	if order[n-1] != n-1 && s.chunkLen(n-1) != int(s.facts.chunksize) {
+		return refused(op, s.path, fmt.Errorf("%w: the last chunk is shorter than the others and stays last", ErrParam))
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_reorder(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(order))) < 0 {
+		return s.h.breakOn(failed(op, s.path, &cerr))
+	}
+	s.pending.reorder(order)
+	return nil
+}
+
+// checkOrder makes sure that order is a permutation of 0 to n-1. The library does
+// not look for negative numbers.
+func checkOrder(order []int64, n int64) error {
+	if int64(len(order)) != n {
+		return fmt.Errorf("%w: an order of %d chunks for %d", ErrParam, len(order), n)
+	}
+	seen := make([]bool, n)
+	for i, j := range order {
+		if j < 0 || j >= n || seen[j] {
+			return fmt.Errorf("%w: order[%d] = %d, want each of 0 to %d once", ErrParam, i, j, n-1)
+		}
+		seen[j] = true
+	}
+	return nil
+}
+
+// Offsets returns the index of a frame: for each chunk where it starts, in bytes from
+// the end of the frame's header, or the number of its file in a sparse directory;
+// negative for one that is not stored, as cframe.Offset explains
+// (blosc2_frame_get_offsets). Memory that is not contiguous has none:
+// errors.ErrUnsupported.
+func (s *SChunk) Offsets() ([]int64, error) {
+	const op = "read offsets"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	if !s.framed {
+		return nil, refused(op, s.path, fmt.Errorf("%w: memory that is not contiguous has no offsets", errors.ErrUnsupported))
+	}
+	offsets := make([]int64, s.facts.nchunks)
+	if len(offsets) == 0 {
+		return offsets, nil
+	}
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_schunk_offsets(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(offsets)), C.int64_t(len(offsets))) < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return offsets, nil
+}
+
+// FrameLen returns the bytes of the frame (blosc2_schunk_frame_len): of a sparse
+// directory those of the file without the chunks, of memory that is not contiguous
+// an estimate.
+func (s *SChunk) FrameLen() (int64, error) {
+	if err := s.h.lock("measure"); err != nil {
+		return 0, err
+	}
+	defer s.h.mu.Unlock()
+	return int64(C.goblosc2_schunk_frame_len(s.h.c)), nil
+}
+
+// DParams returns the parameters that chunks are decompressed with
+// (blosc2_schunk_get_dparams).
+func (s *SChunk) DParams() (*DParams, error) {
+	const op = "read parameters"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	var threads C.int32_t
+	if C.goblosc2_schunk_dparams(&cerr, s.h.c, &threads) < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return &DParams{Threads: int(threads)}, nil
+}
+
+// ChunksOfItems returns the numbers of the chunks that hold items start to start+n
+// (blosc2_get_slice_nchunks). It returns ErrRegion, errors.ErrUnsupported for the
+// super-chunk of an Array, which has ChunksOf, or ErrClosed.
+func (s *SChunk) ChunksOfItems(start, n int64) ([]int64, error) {
+	const op = "find chunks"
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	size := int64(s.facts.typesize)
+	total := int64(s.facts.nbytes) / size
+	switch {
+	case s.array:
+		return nil, refused(op, s.path, fmt.Errorf("%w: an array finds chunks by regions", errors.ErrUnsupported))
+	case start < 0 || n < 0 || start > total || n > total-start:
+		return nil, refused(op, s.path, fmt.Errorf("%w: %d items from %d on of %d", ErrRegion, n, start, total))
+	case n == 0:
+		return nil, nil
+	}
+	return s.chunksOfLocked(op, []C.int64_t{C.int64_t(start)}, []C.int64_t{C.int64_t(start + n)},
+		((start+n)*size-1)/int64(s.facts.chunksize)-start*size/int64(s.facts.chunksize)+1)
+}
+
+// chunksOfLocked asks the library for the chunks of a slice that touches n of them.
+func (s *SChunk) chunksOfLocked(op string, start, stop []C.int64_t, n int64) ([]int64, error) {
+	chunks := make([]int64, n)
+	var cerr C.goblosc2_err_t
+	got := C.goblosc2_schunk_chunks_of(&cerr, s.h.c, unsafe.SliceData(start), unsafe.SliceData(stop),
+		(*C.int64_t)(unsafe.SliceData(chunks)), C.int64_t(n))
+	if got < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return chunks[:got], nil
+}

@@ -1,0 +1,278 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// chunksOfAllKinds are chunks whose parts are read in different ways, with their data.
+func chunksOfAllKinds(t testing.TB) map[string][2][]byte {
+	kinds := map[string][2][]byte{}
+	add := func(name string, p *cblosc.CParams, src []byte) { kinds[name] = [2][]byte{compress(t, p, src), src} }
+	blocks := cparams(4)
+	blocks.BlockSize = 512
+	add("blocks", blocks, ramp(5000, 1))
+	add("ragged", blocks, ramp(5003, 1))
+	add("stored", blocks, noise(5003, 1))
+	add("zeros", blocks, make([]byte, 5000))
+	long := cparams(300)
+	long.BlockSize = 600
+	add("long elements", long, ramp(6000, 1))
+	delta := *blocks
+	delta.Filters[0].ID = cblosc.Delta
+	add("delta", &delta, ramp(5000, 1))
+	dict := *blocks
+	dict.Codec, dict.Dict = cblosc.Zstd, true
+	add("dictionary", &dict, ramp(20_000, 1))
+	kinds["blosc1"] = [2][]byte{compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), ramp(5000, 1)), ramp(5000, 1)}
+	for name, value := range map[string][]byte{"repeated": {1, 2, 3, 4}, "long repeated": ramp(300, 1)} {
+		b, err := cblosc.SpecialChunk(cparams(len(value)), cblosc.Repeated, 10*len(value), value)
+		require.NoError(t, err)
+		kinds[name] = [2][]byte{b, bytes.Repeat(value, 10)}
+	}
+	return kinds
+}
+
+func TestParts(t *testing.T) {
+	d := newDecompressor(t)
+	for name, kind := range chunksOfAllKinds(t) {
+		b, src := kind[0], kind[1]
+		info, err := cblosc.Info(b)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				start := rapid.IntRange(0, len(src)).Draw(t, "start")
+				n := rapid.IntRange(0, len(src)-start).Draw(t, "n")
+				dst := make([]byte, n)
+				got, err := d.Part(dst, b, start)
+				require.NoError(t, err)
+				require.Equal(t, n, got)
+				require.Equal(t, src[start:start+n], dst)
+
+				first, size := start/info.TypeSize, info.TypeSize
+				items := n / size
+				if first+items > len(src)/size {
+					return
+				}
+				dst = make([]byte, items*size)
+				_, err = d.Items(dst, b, first, items)
+				require.NoError(t, err)
+				require.Equal(t, src[first*size:(first+items)*size], dst)
+			})
+			for _, r := range [][2]int{{-1, 1}, {len(src), 1}, {len(src) + 1, 0}, {0, len(src) + 1}, {1 << 62, 1}} {
+				_, err := d.Part(make([]byte, r[1]), b, r[0])
+				require.ErrorIs(t, err, cblosc.ErrRegion, "%v", r)
+			}
+		})
+	}
+	_, err := d.Part(nil, []byte("short"), 0)
+	require.ErrorIs(t, err, cblosc.ErrFormat)
+	uninit, err := cblosc.SpecialChunk(cparams(4), cblosc.Uninit, 400, nil)
+	require.NoError(t, err)
+	for start := range 8 {
+		dst := []byte("left alone")
+		_, err = d.Part(dst, uninit, start)
+		require.NoError(t, err)
+		require.Equal(t, "left alone", string(dst))
+	}
+	d, err = cblosc.NewDecompressor(nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	_, err = d.Part(nil, uninit, 0)
+	require.ErrorIs(t, err, cblosc.ErrClosed)
+	_, err = d.Blocks(make([]byte, 400), uninit, []bool{true})
+	require.ErrorIs(t, err, cblosc.ErrClosed)
+}
+
+func TestBlocks(t *testing.T) {
+	d := newDecompressor(t)
+	for name, kind := range chunksOfAllKinds(t) {
+		b, src := kind[0], kind[1]
+		info, err := cblosc.Info(b)
+		require.NoError(t, err)
+		n := (info.NBytes + info.BlockSize - 1) / info.BlockSize
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				skip := rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "skip")
+				if name == "delta" {
+					skip[0] = false
+				}
+				dst := bytes.Repeat([]byte{0xEE}, len(src))
+				got, err := d.Blocks(dst, b, skip)
+				require.NoError(t, err)
+				require.Equal(t, len(src), got)
+				for i, s := range skip {
+					from, to := i*info.BlockSize, min((i+1)*info.BlockSize, len(src))
+					want := src[from:to]
+					if s {
+						want = bytes.Repeat([]byte{0xEE}, to-from)
+					}
+					require.Equal(t, want, dst[from:to], "block %d, skipped: %t", i, s)
+				}
+				// The mask is for one call.
+				_, err = d.Decompress(dst, b)
+				require.NoError(t, err)
+				require.Equal(t, src, dst)
+			})
+			for _, m := range []int{0, n - 1, n + 1} {
+				_, err := d.Blocks(make([]byte, len(src)), b, make([]bool, m))
+				if m != n {
+					require.ErrorIs(t, err, cblosc.ErrSize)
+					require.ErrorContains(t, err, fmt.Sprintf("a mask of %d blocks, the chunk has %d", m, n))
+				}
+			}
+			_, err := d.Blocks(make([]byte, len(src)-1), b, make([]bool, n))
+			require.ErrorIs(t, err, cblosc.ErrSize)
+			if name == "delta" {
+				skip := make([]bool, n)
+				skip[0] = true
+				_, err := d.Blocks(make([]byte, len(src)), b, skip)
+				require.ErrorIs(t, err, cblosc.ErrParam)
+			}
+		})
+	}
+	empty := compress(t, nil, nil)
+	_, err := d.Blocks(nil, empty, nil)
+	require.NoError(t, err)
+	_, err = d.Blocks(nil, empty[:9], nil)
+	require.ErrorIs(t, err, cblosc.ErrFormat)
+}
+
+func TestDictionaries(t *testing.T) {
+	d := newDecompressor(t)
+	p := cparams(4)
+	p.Codec, p.Dict, p.BlockSize = cblosc.Zstd, true, 1024
+	c := newCompressor(t, p)
+	plain := *p
+	plain.Dict = false
+	for _, n := range []int{5120, 100_000, 99_999, 300_000} {
+		for seed, src := range [][]byte{ramp(n, 1), ramp(n, 2), noise(n, 1), make([]byte, n)} {
+			chunk := make([]byte, cblosc.MaxCompressedSize(n))
+			m, err := c.Compress(chunk, src)
+			if cerr := new(cblosc.Error); errors.As(err, &cerr) && cerr.Call != "" {
+				// There is nothing to learn from some data: Zstd says so.
+				require.NotEqual(t, 0, seed, "%d bytes: %v", n, err)
+				require.Equal(t, "blosc2_compress_ctx", cerr.Call)
+				continue
+			}
+			require.NoError(t, err)
+			dst := make([]byte, n)
+			for _, b := range [][]byte{chunk[:m], compress(t, &plain, src), chunk[:m]} {
+				clear(dst)
+				_, err = d.Decompress(dst, b)
+				require.NoError(t, err)
+				require.Equal(t, src, dst, "%d bytes", n)
+			}
+		}
+	}
+	_, err := c.Compress(make([]byte, 6000), ramp(5119, 1))
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	require.ErrorContains(t, err, "5119 bytes, want at least 5120 for a dictionary")
+	_, err = c.Compress(make([]byte, 10_031), ramp(10_000, 1))
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	require.ErrorContains(t, err, "10031 bytes for the chunk of 10000, want 10032")
+	_, err = cblosc.CreateSChunk(cblosc.Storage{CParams: p})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestRaggedZeros(t *testing.T) {
+	d := newDecompressor(t)
+	for _, n := range []int{33, 1001, 100_003} {
+		b := compress(t, cparams(8), make([]byte, n))
+		for _, size := range []byte{b[3], 8} { // 8 is what the library writes
+			b[3] = size
+			dst := bytes.Repeat([]byte{0xEE}, n)
+			_, err := d.Decompress(dst, b)
+			require.NoError(t, err)
+			require.Equal(t, make([]byte, n), dst)
+			dst = dst[:n-5]
+			dst[0] = 1
+			_, err = d.Part(dst, b, 5)
+			require.NoError(t, err)
+			require.Equal(t, make([]byte, n-5), dst)
+			back := new(cblosc.Batch)
+			require.NoError(t, d.DecompressBatch(back, batchOf(b, b)))
+			require.Equal(t, make([]byte, 2*n), back.Bytes())
+			info, err := cblosc.Info(b)
+			require.NoError(t, err)
+			skip := make([]bool, (n+info.BlockSize-1)/info.BlockSize)
+			skip[0] = true
+			dst = bytes.Repeat([]byte{0xEE}, n)
+			_, err = d.Blocks(dst, b, skip)
+			require.NoError(t, err)
+			require.Equal(t, append(bytes.Repeat([]byte{0xEE}, min(n, info.BlockSize)), make([]byte, n-min(n, info.BlockSize))...), dst)
+		}
+	}
+}
+
+func TestNoRoomForBlockStarts(t *testing.T) {
+	for _, threads := range []int{1, 4, 16} {
+		p := cparams(1)
+		p.Threads, p.BlockSize, p.Filters = threads, 1, [cblosc.MaxFilters]cblosc.Filter{}
+		c := newCompressor(t, p)
+		for n := 32; n < 120; n += 7 {
+			for size := 32; size <= 32+n; size++ {
+				buf := bytes.Repeat([]byte{0xEE}, size+200)
+				m, err := c.Compress(buf[:size], noise(n, 1))
+				if size == 32+n {
+					require.NoError(t, err)
+					require.Equal(t, size, m)
+				} else {
+					require.ErrorIs(t, err, cblosc.ErrSize)
+				}
+				require.Equal(t, bytes.Repeat([]byte{0xEE}, 200), buf[size:], "%d threads, %d bytes in %d", threads, n, size)
+			}
+		}
+	}
+}
+
+func TestShuffleOfAnotherSize(t *testing.T) {
+	b := compress(t, cparams(4), ramp(4000, 1))
+	d := newDecompressor(t)
+	b[0x1D] = 4 // the same
+	dst := make([]byte, 4000)
+	_, err := d.Decompress(dst, b)
+	require.NoError(t, err)
+	require.Equal(t, ramp(4000, 1), dst)
+	b[0x1D] = 2
+	if newest() {
+		_, err = d.Decompress(dst, b)
+		require.NoError(t, err)
+		want := make([]byte, 4000)
+		require.NoError(t, chunk.Decode(want, b))
+		require.Equal(t, want, dst, "pairs of bytes")
+		require.NotEqual(t, ramp(4000, 1), dst)
+		return
+	}
+	for _, err := range []error{
+		func() error { _, err := d.Decompress(dst, b); return err }(),
+		func() error { _, err := cblosc.Info(b); return err }(),
+		d.DecompressBatch(new(cblosc.Batch), batchOf(b)),
+	} {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "2.23.1")
+	}
+	for name, st := range storages(t, cparams(4)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		require.ErrorIs(t, s.AppendChunk(b), errors.ErrUnsupported, name)
+		require.NoError(t, s.Close())
+		if st.Path == "" {
+			continue
+		}
+		st.Path += "2"
+		s, err = cblosc.OpenSChunk(stored(t, st, compress(t, st.CParams, ramp(1000, 1)), func(b []byte) { b[0x1D] = 2 }))
+		require.NoError(t, err)
+		_, err = s.DecompressChunk(make([]byte, 1000), 0)
+		require.ErrorIs(t, err, errors.ErrUnsupported, name)
+		require.NoError(t, s.Close())
+	}
+}

@@ -1,0 +1,131 @@
+package cblosc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// matrixEntry is one array of the matrix and where its frame is.
+type matrixEntry struct {
+	DType   string  `json:"dtype"`
+	Size    int     `json:"size"`
+	Shape   []int64 `json:"shape"`
+	Chunks  []int32 `json:"chunks"`
+	Blocks  []int32 `json:"blocks"`
+	Codec   int     `json:"codec"`
+	Filters []int   `json:"filters"`
+	Offset  int     `json:"offset"`
+	Length  int     `json:"length"`
+}
+
+// matrix is every type with every shape, codec and filter.
+func interopMatrix() []matrixEntry {
+	types := []struct {
+		dtype string
+		size  int
+	}{
+		{"|b1", 1}, {"|i1", 1}, {">i2", 2}, {"<u4", 4}, {"<i8", 8}, {"<f2", 2}, {"<f4", 4}, {">f8", 8}, {"<c16", 16}, {"<M8[ns]", 8}, {"|S5", 5}, {"<U3", 12},
+		{"[('a', '<i4'), ('b', '<f8', (2,)), ('c', 'S3')]", 23},
+	}
+	shapes := []matrixEntry{
+		{Shape: []int64{}, Chunks: []int32{}, Blocks: []int32{}},
+		{Shape: []int64{0}, Chunks: []int32{2}, Blocks: []int32{1}},
+		{Shape: []int64{3, 0}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}},
+		{Shape: []int64{77}, Chunks: []int32{40}, Blocks: []int32{12}},
+		{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}},
+		{Shape: []int64{2, 1, 3, 1, 2, 2, 1, 3}, Chunks: []int32{2, 1, 2, 1, 2, 1, 1, 2}, Blocks: []int32{1, 1, 2, 1, 2, 1, 1, 2}},
+	}
+	filters := [][]int{{0}, {int(cblosc.Shuffle)}, {int(cblosc.BitShuffle)}, {int(cblosc.Delta), int(cblosc.Shuffle)}}
+	var out []matrixEntry
+	for _, dt := range types {
+		for _, e := range shapes {
+			for _, codec := range []cblosc.Codec{cblosc.BloscLZ, cblosc.LZ4, cblosc.LZ4HC, cblosc.Zlib, cblosc.Zstd} {
+				for _, f := range filters {
+					e.DType, e.Size, e.Codec, e.Filters = dt.dtype, dt.size, int(codec), f
+					out = append(out, e)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (e *matrixEntry) data() []byte {
+	b := make([]byte, count(e.Shape)*int64(e.Size))
+	for k := range b {
+		b[k] = byte((k*31 + k/7) % 251)
+		if e.DType == "|b1" {
+			b[k] &= 1
+		}
+	}
+	return b
+}
+
+// What is written here is read by python-blosc2, and what that writes of the same
+// arrays is read here.
+func TestPythonMatrix(t *testing.T) {
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
+		}
+		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with python-blosc2 (make peers)")
+	}
+	dir := t.TempDir()
+	entries := interopMatrix()
+	var frames []byte
+	for i := range entries {
+		e := &entries[i]
+		p := cparams(e.Size)
+		p.Codec, p.Filters = cblosc.Codec(e.Codec), [cblosc.MaxFilters]cblosc.Filter{}
+		for j, f := range e.Filters {
+			p.Filters[cblosc.MaxFilters-len(e.Filters)+j].ID = cblosc.FilterID(f)
+		}
+		a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks, DType: e.DType,
+			Storage: cblosc.Storage{Contiguous: true, CParams: p}}, e.data())
+		require.NoError(t, err, "%+v", e)
+		b, err := a.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, a.Close())
+		e.Offset, e.Length = len(frames), len(b)
+		frames = append(frames, b...)
+	}
+	list, err := json.Marshal(entries)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.json"), list, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.frames"), frames, 0o600))
+	out, err := exec.Command(interpreter, "testdata/interop.py", dir).CombinedOutput()
+	require.NoError(t, err, "interop.py:\n%s", out)
+
+	theirs := make([]matrixEntry, 0, len(entries))
+	list, err = os.ReadFile(filepath.Join(dir, "python.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(list, &theirs))
+	frames, err = os.ReadFile(filepath.Join(dir, "python.frames"))
+	require.NoError(t, err)
+	require.Len(t, theirs, len(entries))
+	for _, e := range theirs {
+		what := fmt.Sprintf("%+v", e)
+		a, err := cblosc.OpenArrayBytes(frames[e.Offset : e.Offset+e.Length])
+		require.NoError(t, err, what)
+		require.True(t, slices.Equal(e.Shape, a.Shape()), what)
+		require.Equal(t, e.Size, a.ItemSize(), what)
+		want := e.data()
+		got := make([]byte, len(want))
+		require.NoError(t, a.ReadAll(got), what)
+		require.Equal(t, want, got, what)
+		p, err := a.SChunk().CParams()
+		require.NoError(t, err)
+		require.EqualValues(t, e.Codec, p.Codec, what)
+		require.NoError(t, a.Close())
+	}
+}

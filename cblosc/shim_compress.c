@@ -1,0 +1,120 @@
+/* shim_compress.c: contexts that compress, one chunk a call or many. */
+#include "shim_internal.h"
+
+#include <string.h>
+
+int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, uintptr_t hook, int32_t block,
+                            goblosc2_handle_t **out, goblosc2_cparams_t *effective)
+{
+    goblosc2_handle_t *h = NULL;
+    if (goblosc2_new_handle(err, NULL, NULL, &h) < 0) {
+        return -1;
+    }
+    h->cparams = *p;
+    h->last = -1;
+    h->hook = hook;
+    h->block = block != 0;
+    h->ctx = goblosc2_create_cctx(h);
+    if (h->ctx == NULL) {
+        hyperslab_free(h);
+        return goblosc2_fail(err, BLOSC2_ERROR_INVALID_PARAM, "blosc2_create_cctx");
+    }
+    blosc2_cparams c;
+    blosc2_ctx_get_cparams(h->ctx, &c);
+    goblosc2_from_cparams(effective, &c);
+    *out = h;
+    return 0;
+}
+
+/* A context for n bytes of data. */
+static blosc2_context *context_for(goblosc2_handle_t *h, int32_t n)
+{
+    int32_t asked = h->cparams.blocksize;
+    h->cparams.blocksize = goblosc2_whole_blocks(&h->cparams, n);
+    blosc2_context *ctx = goblosc2_create_cctx(h);
+    h->cparams.blocksize = asked;
+    return ctx;
+}
+
+/* A context remembers: the block size of a short chunk is the most that later ones get, and elements of more than 255
+ * bytes become bytes for good. A chunk must not depend on the one before, so a context for data of another length is
+ * made anew; the library would free most of what it kept anyway, as soon as the block size differs. */
+static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t n)
+{
+    bool fresh_fits = h->last < 0 && goblosc2_whole_blocks(&h->cparams, n) == h->cparams.blocksize;
+    if (fresh_fits || (h->last == n && h->cparams.typesize <= BLOSC_MAX_TYPESIZE)) {
+        return 0;
+    }
+    blosc2_context *fresh = context_for(h, n);
+    if (fresh == NULL) {
+        return goblosc2_fail(err, BLOSC2_ERROR_MEMORY_ALLOC, "blosc2_create_cctx");
+    }
+    blosc2_free_ctx(h->ctx);
+    h->ctx = fresh;
+    h->last = -1;
+    return 0;
+}
+
+static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst, int32_t cap)
+{
+    if (ready(err, h, n) < 0) {
+        return -1;
+    }
+    /* Each thread writes the start of its first block before it looks whether there is room for it. */
+    int32_t starts = BLOSC_EXTENDED_HEADER_LENGTH + (int32_t)sizeof(int32_t) * h->cparams.threads;
+    uint8_t *scratch = NULL;
+    if (cap < starts) {
+        scratch = hyperslab_alloc((size_t)starts);
+        if (scratch == NULL) {
+            return goblosc2_no_memory(err);
+        }
+    }
+    uint8_t *out = scratch != NULL ? scratch : dst;
+    int rc = blosc2_compress_ctx(h->ctx, src, n, out, cap);
+    if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % out[BLOSC2_CHUNK_TYPESIZE] != 0) {
+        /* Zeros that are not whole elements, which it does not read back: they are bytes as well. */
+        out[BLOSC2_CHUNK_TYPESIZE] = 1;
+    }
+    if (rc > 0 && h->cparams.dict != 0) {
+        /* Data that the dictionary did not help are stored, without it, in a chunk that says it is there. */
+        if ((out[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
+            out[BLOSC2_CHUNK_BLOSC2_FLAGS] &= (uint8_t)~BLOSC2_USEDICT;
+        }
+    }
+    if (rc > 0 && scratch != NULL) {
+        memcpy(dst, scratch, (size_t)rc);
+    }
+    hyperslab_free(scratch);
+    /* After a failure a length that none has, for a fresh one. */
+    h->last = rc > 0 ? n : INT32_MAX;
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_compress_ctx") : rc;
+}
+
+int goblosc2_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
+                      int32_t cap)
+{
+    return compress(err, h, src, n, dst, cap);
+}
+
+int64_t goblosc2_compress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,
+                                const int64_t *ends, int64_t n, uint8_t *dst, int64_t cap, int64_t *dst_ends,
+                                int64_t *bad)
+{
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t len = ends[i] - start;
+        int64_t room = len + BLOSC2_MAX_OVERHEAD; /* always enough */
+        if (room > cap - at) {
+            room = cap - at;
+        }
+        int rc = compress(err, h, src + start, (int32_t)len, dst + at, (int32_t)room);
+        if (rc <= 0) {
+            *bad = i;
+            return rc < 0 ? rc : goblosc2_fail(err, BLOSC2_ERROR_WRITE_BUFFER, "blosc2_compress_ctx");
+        }
+        start = ends[i];
+        at += rc;
+        dst_ends[i] = at;
+    }
+    return at;
+}

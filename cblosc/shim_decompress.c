@@ -1,0 +1,190 @@
+/* shim_decompress.c: contexts that decompress: a chunk, some of its blocks or items, or many chunks a call. */
+#include "shim_internal.h"
+
+#include <string.h>
+
+int goblosc2_decompressor_new(goblosc2_err_t *err, int32_t threads, uintptr_t hook, int32_t block,
+                              goblosc2_handle_t **out, int32_t *effective)
+{
+    goblosc2_handle_t *h = NULL;
+    if (goblosc2_new_handle(err, NULL, NULL, &h) < 0) {
+        return -1;
+    }
+    h->cparams.threads = threads;
+    h->hook = hook;
+    h->block = block != 0;
+    h->ctx = goblosc2_create_dctx(h);
+    if (h->ctx == NULL) {
+        hyperslab_free(h);
+        return goblosc2_fail(err, BLOSC2_ERROR_INVALID_PARAM, "blosc2_create_dctx");
+    }
+    blosc2_dparams d;
+    blosc2_ctx_get_dparams(h->ctx, &d);
+    *effective = d.nthreads;
+    *out = h;
+    return 0;
+}
+
+static uint32_t le32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static void put_le32(uint8_t *p, int32_t v)
+{
+    for (int i = 0; i < 4; i++) {
+        p[i] = (uint8_t)((uint32_t)v >> 8 * i);
+    }
+}
+
+static bool extended(const uint8_t *chunk, int32_t n)
+{
+    const int both = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE;
+    return n >= BLOSC_EXTENDED_HEADER_LENGTH && (chunk[BLOSC2_CHUNK_FLAGS] & both) == both;
+}
+
+/* Zeros that are not whole elements, as 2.17 makes them and does not read them. */
+static bool ragged_zeros(const uint8_t *chunk, int32_t n)
+{
+    return extended(chunk, n) &&
+           ((chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] >> 4) & BLOSC2_SPECIAL_MASK) == BLOSC2_SPECIAL_ZERO &&
+           le32(chunk + BLOSC2_CHUNK_NBYTES) % chunk[BLOSC2_CHUNK_TYPESIZE] != 0;
+}
+
+/* A context remembers: once it has read a chunk with a dictionary it uses that for all that have none. */
+static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n)
+{
+    bool dict = extended(chunk, n) && (chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] & BLOSC2_USEDICT) != 0;
+    if (h->cparams.dict != 0 && !dict) {
+        blosc2_context *fresh = goblosc2_create_dctx(h);
+        if (fresh == NULL) {
+            return goblosc2_fail(err, BLOSC2_ERROR_MEMORY_ALLOC, "blosc2_create_dctx");
+        }
+        blosc2_free_ctx(h->ctx);
+        h->ctx = fresh;
+    }
+    h->cparams.dict = dict;
+    return 0;
+}
+
+/* From 3 on the library leaves out the end of a bit-shuffled block of Blosc1: what is behind its last whole element, if
+ * the elements before come in eights. Only the last block can have such an end; what is there was not moved. */
+static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
+{
+    if (HYPERSLAB_BLOSC2 <= 217 || n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) ||
+        (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
+        return false;
+    }
+    uint32_t nbytes = le32(chunk + BLOSC2_CHUNK_NBYTES), block = le32(chunk + BLOSC2_CHUNK_BLOCKSIZE);
+    uint32_t size = chunk[BLOSC2_CHUNK_TYPESIZE], last = block == 0 || size == 0 ? 0 : nbytes % block;
+    return last != 0 && last % size != 0 && last / size % 8 == 0;
+}
+
+/* Decompresses the last block as a chunk of its own, without the filter, for the end of dst. */
+static int blosc1_tail(goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst, int32_t cap)
+{
+    enum { HEADER = BLOSC_MIN_HEADER_LENGTH, START = 4 };
+    int32_t nbytes = (int32_t)le32(chunk + BLOSC2_CHUNK_NBYTES), block = (int32_t)le32(chunk + BLOSC2_CHUNK_BLOCKSIZE);
+    int32_t last = nbytes % block, tail = last % chunk[BLOSC2_CHUNK_TYPESIZE];
+    int64_t at = HEADER + (int64_t)START * (nbytes / block);
+    if (nbytes != cap || at + START > n) {
+        return BLOSC2_ERROR_DATA;
+    }
+    int64_t start = (int32_t)le32(chunk + at);
+    int64_t room = n - start - START;
+    if (start < at + START || room < 0 || (int64_t)le32(chunk + start) > room) {
+        return BLOSC2_ERROR_DATA;
+    }
+    int32_t stream = START + (int32_t)le32(chunk + start);
+    uint8_t *alone = hyperslab_alloc((size_t)(HEADER + START + stream + last));
+    if (alone == NULL) {
+        return BLOSC2_ERROR_MEMORY_ALLOC;
+    }
+    int32_t size = HEADER + START + stream, first = HEADER + START;
+    memcpy(alone, chunk, HEADER);
+    alone[BLOSC2_CHUNK_FLAGS] &= (uint8_t)~BLOSC_DOBITSHUFFLE;
+    alone[BLOSC2_CHUNK_TYPESIZE] = 1;
+    put_le32(alone + BLOSC2_CHUNK_NBYTES, last);
+    put_le32(alone + BLOSC2_CHUNK_BLOCKSIZE, last);
+    put_le32(alone + BLOSC2_CHUNK_CBYTES, size);
+    put_le32(alone + HEADER, first);
+    memcpy(alone + first, chunk + start, (size_t)stream);
+    int rc = blosc2_decompress_ctx(h->ctx, alone, size, alone + size, last);
+    if (rc >= 0) {
+        memcpy(dst + nbytes - tail, alone + size + last - tail, (size_t)tail);
+    }
+    hyperslab_free(alone);
+    return rc;
+}
+
+static int decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                      int32_t cap)
+{
+    if (ragged_zeros(chunk, n)) {
+        memset(dst, 0, (size_t)cap);
+        return cap;
+    }
+    if (ready(err, h, chunk, n) < 0) {
+        return -1;
+    }
+    int rc = blosc2_decompress_ctx(h->ctx, chunk, n, dst, cap);
+    if (rc >= 0 && has_blosc1_tail(chunk, n)) {
+        int tail = blosc1_tail(h, chunk, n, dst, cap);
+        rc = tail < 0 ? tail : rc;
+    }
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : rc;
+}
+
+int goblosc2_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                        int32_t cap)
+{
+    return decompress(err, h, chunk, n, dst, cap);
+}
+
+int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n,
+                               const uint8_t *skip, int32_t nblocks, uint8_t *dst, int32_t cap)
+{
+    _Static_assert(sizeof(bool) == 1, "the library copies as many bytes as there are blocks");
+    if (ready(err, h, chunk, n) < 0) {
+        return -1;
+    }
+    /* The mask is copied, and is gone after the call that follows. */
+    int rc = blosc2_set_maskout(h->ctx, (bool *)skip, nblocks);
+    if (rc < 0) {
+        return goblosc2_fail(err, rc, "blosc2_set_maskout");
+    }
+    rc = blosc2_decompress_ctx(h->ctx, chunk, n, dst, cap);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : rc;
+}
+
+int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
+                     int32_t items, uint8_t *dst, int32_t cap)
+{
+    if (ready(err, h, chunk, n) < 0) {
+        return -1;
+    }
+#if HYPERSLAB_BLOSC2 >= 303
+    int rc = blosc2_getitem_bytes_ctx(h->ctx, chunk, n, start * (cap / items), cap, dst, cap);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_getitem_bytes_ctx") : rc;
+#else
+    int rc = blosc2_getitem_ctx(h->ctx, chunk, n, start, items, dst, cap);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_getitem_ctx") : rc;
+#endif
+}
+
+int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,
+                              const int64_t *ends, int64_t n, uint8_t *dst, int64_t dst_start, const int64_t *dst_ends,
+                              int64_t *bad)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int rc = decompress(err, h, src + start, (int32_t)(ends[i] - start), dst + dst_start,
+                            (int32_t)(dst_ends[i] - dst_start));
+        if (rc < 0) {
+            *bad = i;
+            return rc;
+        }
+        start = ends[i];
+        dst_start = dst_ends[i];
+    }
+    return 0;
+}

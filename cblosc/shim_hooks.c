@@ -1,0 +1,141 @@
+/* shim_hooks.c: what the library calls on its way to Go: codecs, filters, and functions for each block.
+ *
+ * The library gives such a function no pointer of its caller's, but for the parameters of the context. So a compressor
+ * has its handle there as the codec's parameters, and a decompressor as those of a postfilter, which it has for no
+ * other reason if need be. Contexts of super-chunks have neither, and never get to Go. */
+#include "shim_internal.h"
+
+#include <string.h>
+
+/* callbacks.go */
+extern int32_t goblosc2_go_encode(uintptr_t id, int32_t codec, int32_t meta, uint8_t *src, int32_t n, uint8_t *dst,
+                                  int32_t room);
+extern int32_t goblosc2_go_decode(uintptr_t id, int32_t codec, int32_t meta, uint8_t *src, int32_t n, uint8_t *dst,
+                                  int32_t room);
+extern int32_t goblosc2_go_filter(uintptr_t id, int32_t filter, int32_t meta, int32_t forward, uint8_t *src,
+                                  uint8_t *dst, int32_t n);
+extern int32_t goblosc2_go_block(uintptr_t id, int32_t index, int32_t offset, int32_t typesize, int32_t thread,
+                                 uint8_t *src, uint8_t *dst, int32_t n);
+
+enum { UDCODEC_BYTE = 0x16, USER_IDS = 256 - BLOSC2_USER_REGISTERED_CODECS_START };
+
+static int before(blosc2_prefilter_params *p)
+{
+    const goblosc2_handle_t *h = p->user_data;
+    return goblosc2_go_block(h->hook, p->nblock, p->output_offset, p->output_typesize, p->tid, (uint8_t *)p->input,
+                             p->output, p->output_size);
+}
+
+static int after(blosc2_postfilter_params *p)
+{
+    const goblosc2_handle_t *h = p->user_data;
+    if (!h->block) {
+        memcpy(p->output, p->input, (size_t)p->size);
+        return 0;
+    }
+    return goblosc2_go_block(h->hook, p->nblock, p->offset, p->typesize, p->tid, (uint8_t *)p->input, p->output,
+                             p->size);
+}
+
+static uintptr_t hook_of(const goblosc2_handle_t *h)
+{
+    return h != NULL ? h->hook : 0;
+}
+
+static uintptr_t hook_behind(const blosc2_dparams *p)
+{
+    return p->postfilter == after ? hook_of(p->postparams->user_data) : 0;
+}
+
+static int encode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uint8_t meta, blosc2_cparams *p,
+                  const void *data)
+{
+    (void)data;
+    uintptr_t hook = hook_of(p->codec_params);
+    return hook == 0 ? BLOSC2_ERROR_CODEC_SUPPORT
+                     : goblosc2_go_encode(hook, p->compcode, meta, (uint8_t *)src, n, dst, room);
+}
+
+static int decode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uint8_t meta, blosc2_dparams *p,
+                  const void *chunk)
+{
+    uintptr_t hook = hook_behind(p);
+    return hook == 0
+               ? BLOSC2_ERROR_CODEC_SUPPORT
+               : goblosc2_go_decode(hook, ((const uint8_t *)chunk)[UDCODEC_BYTE], meta, (uint8_t *)src, n, dst, room);
+}
+
+static int forward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, blosc2_cparams *p, uint8_t id)
+{
+    uintptr_t hook = hook_of(p->codec_params);
+    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 1, (uint8_t *)src, dst, n);
+}
+
+static int backward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, blosc2_dparams *p, uint8_t id)
+{
+    uintptr_t hook = hook_behind(p);
+    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 0, (uint8_t *)src, dst, n);
+}
+
+/* The library keeps the names for good. */
+static char codec_names[USER_IDS][GOBLOSC2_META_NAME], filter_names[USER_IDS][GOBLOSC2_META_NAME];
+
+int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name)
+{
+    char *kept = codec_names[id - BLOSC2_USER_REGISTERED_CODECS_START];
+    strncpy(kept, name, GOBLOSC2_META_NAME - 1);
+    blosc2_codec codec = {.compcode = (uint8_t)id,
+                          .compname = kept,
+                          .complib = BLOSC_UDCODEC_FORMAT,
+                          .version = 1,
+                          .encoder = encode,
+                          .decoder = decode};
+    int rc = blosc2_register_codec(&codec);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_register_codec") : 0;
+}
+
+int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name)
+{
+    char *kept = filter_names[id - BLOSC2_USER_REGISTERED_FILTERS_START];
+    strncpy(kept, name, GOBLOSC2_META_NAME - 1);
+    blosc2_filter filter = {.id = (uint8_t)id, .name = kept, .version = 1, .forward = forward, .backward = backward};
+    int rc = blosc2_register_filter(&filter);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_register_filter") : 0;
+}
+
+blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h)
+{
+    blosc2_cparams c = goblosc2_to_cparams(&h->cparams);
+    blosc2_prefilter_params params = {.user_data = h};
+    if (h->hook != 0) {
+        c.codec_params = h;
+    }
+    if (h->block) {
+        c.prefilter = before;
+        c.preparams = &params; /* copied */
+    }
+    return blosc2_create_cctx(c);
+}
+
+blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h)
+{
+    blosc2_dparams d = goblosc2_to_dparams(h->cparams.threads);
+    blosc2_postfilter_params params = {.user_data = h};
+    if (h->hook != 0) {
+        d.postfilter = after;
+        d.postparams = &params; /* copied */
+    }
+    return blosc2_create_dctx(d);
+}
+
+int goblosc2_compress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
+                             int32_t cap)
+{
+    return goblosc2_compress(err, h, src, n, dst, cap);
+}
+
+int goblosc2_decompress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
+                               int32_t cap)
+{
+    return goblosc2_decompress(err, h, chunk, n, dst, cap);
+}

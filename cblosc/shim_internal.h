@@ -1,0 +1,77 @@
+/* shim_internal.h: what the shim's C files share; Go does not see it. */
+#ifndef HYPERSLAB_CBLOSC_SHIM_INTERNAL_H
+#define HYPERSLAB_CBLOSC_SHIM_INTERNAL_H
+
+#include "shim.h"
+
+#include "cmem.h"
+
+struct goblosc2_handle {
+    blosc2_context *ctx;
+    blosc2_schunk *sc;
+    b2nd_array_t *array;
+    /* Of contexts, to make them anew: */
+    goblosc2_cparams_t cparams;
+    int32_t last;   /* bytes of data in the chunk that a compressor made last; negative: fresh */
+    bool block;     /* a function of Go's sees each block */
+    uintptr_t hook; /* what Go knows the context's functions by; 0: it has none */
+};
+
+/* The slot of a metalayer's name, with its final zero. */
+enum { GOBLOSC2_META_NAME = BLOSC2_METALAYER_NAME_MAXLEN + 1 };
+
+/* goblosc2_fail fills err and returns -1; goblosc2_no_memory does so for a failed allocation. */
+int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call);
+int goblosc2_no_memory(goblosc2_err_t *err);
+
+/* goblosc2_whole_blocks is the block size to ask for with n bytes of data. Blocks that are not whole elements, or end
+ * with the data and are not, 2.17 rounds down; 3.3 does not, and loses their ends or cannot read them. */
+int32_t goblosc2_whole_blocks(const goblosc2_cparams_t *p, int32_t n);
+
+blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p);
+void goblosc2_from_cparams(goblosc2_cparams_t *p, const blosc2_cparams *c);
+blosc2_dparams goblosc2_to_dparams(int32_t threads);
+
+/* shim_hooks.c: a context for what h says. */
+blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h);
+blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h);
+
+/* goblosc2_new_handle takes over ctx or sc, and frees it if it fails; goblosc2_own_schunk also reads the facts. */
+int goblosc2_new_handle(goblosc2_err_t *err, blosc2_context *ctx, blosc2_schunk *sc, goblosc2_handle_t **out);
+int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+
+/* goblosc2_own_array takes over the array and its super-chunk, and frees them if it fails. */
+int goblosc2_own_array(goblosc2_err_t *err, b2nd_array_t *array, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+
+void goblosc2_take_facts(goblosc2_facts_t *f, const blosc2_schunk *sc);
+void goblosc2_restore_facts(blosc2_schunk *sc, const goblosc2_facts_t *f);
+void goblosc2_take_geometry(goblosc2_geometry_t *g, const b2nd_array_t *a);
+
+/* shim_io.c: goblosc2_io_begin stands before a call that may touch files, goblosc2_io_end behind one that wrote, and
+ * fails if an operation did that the library passed over. goblosc2_io_errno is what failed, 0 if nothing did.
+ * goblosc2_io fills io for a GOBLOSC2_MAP_*, and goblosc2_io_undo takes back what the library did not take over. */
+void goblosc2_io_register(void);
+void goblosc2_io_begin(void);
+int32_t goblosc2_io_errno(void);
+int goblosc2_io_end(goblosc2_err_t *err, const char *call);
+int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io);
+void goblosc2_io_undo(blosc2_io *io);
+
+/* shim_schunk.c: a blosc2_storage and what it points to, which is good for one call: the library copies it. */
+typedef struct {
+    blosc2_cparams cparams;
+    blosc2_dparams dparams;
+    blosc2_io io;
+    blosc2_storage storage;
+} goblosc2_storage_t;
+
+int goblosc2_storage(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where, const goblosc2_cparams_t *p,
+                     goblosc2_storage_t *out);
+
+/* goblosc2_forget_deleted puts the count of bytes right when an array has lost its last chunk. */
+int goblosc2_forget_deleted(blosc2_schunk *sc);
+
+/* goblosc2_renew_dctx gives a super-chunk a fresh decompression context, after a failed read. */
+void goblosc2_renew_dctx(blosc2_schunk *sc);
+
+#endif

@@ -1,0 +1,242 @@
+/* shim_io.c: how the library reaches files. Its own functions do the work; these take their places in its table, and
+ * remember what it forgets.
+ *
+ * The library goes on after a write that failed, uses a stream that did not open, grows a mapping by unmapping its
+ * neighbours, and once hands over the I/O structure where its parameters belong (frame_delete_chunk). So a failure is
+ * kept for the call that caused it, a missing stream reads and writes nothing, a mapping never grows, and the
+ * parameters are found behind either pointer. */
+#include "shim_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { IO_MAPPED = 254 };
+
+/* A mapped file. The first byte of a blosc2_io is its id and never 0. */
+typedef struct {
+    uint8_t zero;
+    blosc2_stdio_mmap map;
+} mapped_t;
+
+/* The first failure of a file operation in the current call of the library; a call stays on its thread. */
+static _Thread_local int32_t io_errno;
+
+void goblosc2_io_begin(void)
+{
+    io_errno = 0;
+    errno = 0;
+}
+
+int32_t goblosc2_io_errno(void)
+{
+    return io_errno != 0 ? io_errno : errno;
+}
+
+int goblosc2_io_end(goblosc2_err_t *err, const char *call)
+{
+    return io_errno == 0 ? 0 : goblosc2_fail(err, BLOSC2_ERROR_FILE_WRITE, call);
+}
+
+static void note(int code)
+{
+    if (io_errno == 0) {
+        io_errno = code != 0 ? code : EIO;
+    }
+}
+
+/* ---- files ---- */
+
+static void *file_open(const char *path, const char *mode, void *params)
+{
+    void *stream = blosc2_stdio_open(path, mode, params);
+    if (stream == NULL && strpbrk(mode, "wa+") != NULL) {
+        note(errno);
+    } else if (stream != NULL && io_errno == ENOENT && strpbrk(mode, "wa") != NULL) {
+        io_errno = 0; /* it looked first whether there is a file to change, and makes one */
+    }
+    return stream;
+}
+
+static int file_close(void *stream)
+{
+    int rc = stream == NULL ? 0 : blosc2_stdio_close(stream);
+    if (rc != 0) {
+        note(errno); /* what was buffered is not on the disk */
+    }
+    return rc;
+}
+
+static int64_t file_size(void *stream)
+{
+    return stream == NULL ? -1 : blosc2_stdio_size(stream);
+}
+
+static int64_t file_write(const void *p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    if (stream == NULL) {
+        note(EBADF);
+        return 0;
+    }
+    int64_t written = blosc2_stdio_write(p, size, n, at, stream);
+    if (written != n && size > 0) {
+        note(errno);
+    }
+    return written;
+}
+
+static int64_t file_read(void **p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    return stream == NULL ? 0 : blosc2_stdio_read(p, size, n, at, stream);
+}
+
+static int file_truncate(void *stream, int64_t size)
+{
+    int rc = stream == NULL ? -1 : blosc2_stdio_truncate(stream, size);
+    if (rc != 0) {
+        note(errno);
+    }
+    return rc;
+}
+
+static int file_destroy(void *params)
+{
+    return blosc2_stdio_destroy(params);
+}
+
+/* ---- mapped files ---- */
+
+static mapped_t *mapped_of(void *params)
+{
+    if (*(uint8_t *)params != 0) {
+        params = ((blosc2_io *)params)->params;
+    }
+    return params;
+}
+
+static void *mapped_open(const char *path, const char *mode, void *params)
+{
+    mapped_t *m = mapped_of(params);
+    if (blosc2_stdio_mmap_open(path, mode, &m->map) == NULL) {
+        note(errno);
+        return NULL;
+    }
+    return m;
+}
+
+static int mapped_close(void *stream)
+{
+    mapped_t *m = stream;
+    return m == NULL ? 0 : blosc2_stdio_mmap_close(&m->map);
+}
+
+static int64_t mapped_size(void *stream)
+{
+    mapped_t *m = stream;
+    return m == NULL ? -1 : blosc2_stdio_mmap_size(&m->map);
+}
+
+static int64_t mapped_write(const void *p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    mapped_t *m = stream;
+    if (m == NULL || at < 0 || at > m->map.mapping_size - size * n) {
+        note(m == NULL ? EBADF : EFBIG);
+        return 0;
+    }
+    int64_t written = blosc2_stdio_mmap_write(p, size, n, at, &m->map);
+    if (written != n && size > 0 && n > 0) {
+        note(errno);
+    }
+    return written;
+}
+
+static int64_t mapped_read(void **p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    mapped_t *m = stream;
+    if (m == NULL) {
+        *p = NULL;
+        return 0;
+    }
+    return blosc2_stdio_mmap_read(p, size, n, at, &m->map);
+}
+
+static int mapped_truncate(void *stream, int64_t size)
+{
+    mapped_t *m = stream;
+    int rc = m == NULL ? -1 : blosc2_stdio_mmap_truncate(&m->map, size);
+    if (rc != 0) {
+        note(errno);
+    }
+    return rc;
+}
+
+/* The library's function ends a mapping; one that was never made it would take for a stream. */
+static int mapped_destroy(void *params)
+{
+    mapped_t *m = mapped_of(params);
+    int rc = 0;
+    if (m->map.file != NULL && m->map.addr != (char *)-1) {
+        rc = blosc2_stdio_mmap_destroy(&m->map);
+        if (rc != 0) {
+            note(errno);
+        }
+    } else {
+        if (m->map.file != NULL) {
+            fclose(m->map.file);
+        }
+        goblosc2_release(m->map.urlpath);
+    }
+    hyperslab_free(m);
+    return rc;
+}
+
+void goblosc2_io_register(void)
+{
+    blosc2_io_cb *file = blosc2_get_io_cb(BLOSC2_IO_FILESYSTEM);
+    if (file != NULL) {
+        file->open = file_open;
+        file->close = file_close;
+        file->size = file_size;
+        file->write = file_write;
+        file->read = file_read;
+        file->truncate = file_truncate;
+        file->destroy = file_destroy;
+    }
+    static char name[] = "hyperslab mapped file";
+    blosc2_io_cb mapped = {.id = IO_MAPPED,
+                           .name = name,
+                           .open = mapped_open,
+                           .close = mapped_close,
+                           .size = mapped_size,
+                           .write = mapped_write,
+                           .read = mapped_read,
+                           .truncate = mapped_truncate,
+                           .destroy = mapped_destroy};
+    blosc2_register_io_cb(&mapped);
+}
+
+int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io)
+{
+    static const char *const modes[] = {NULL, "r", "r+", "c", "w+"};
+    *io = blosc2_get_blosc2_io_defaults();
+    if (map == GOBLOSC2_MAP_NONE) {
+        return 0;
+    }
+    mapped_t *m = hyperslab_alloc(sizeof *m);
+    if (m == NULL) {
+        return goblosc2_no_memory(err);
+    }
+    m->map = blosc2_get_blosc2_stdio_mmap_defaults();
+    m->map.mode = modes[map];
+    m->map.initial_mapping_size = mapping;
+    m->map.needs_free = false;
+    io->id = IO_MAPPED;
+    io->params = m;
+    return 0;
+}
+
+void goblosc2_io_undo(blosc2_io *io)
+{
+    if (io->params != NULL) {
+        mapped_destroy(io->params);
+    }
+}

@@ -1,0 +1,216 @@
+// Chunks whose blocks have any length, as C-Blosc2 makes them from 3.0 on.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_vl_compress
+// #cgo nocallback goblosc2_vl_compress
+// #cgo noescape goblosc2_vl_count
+// #cgo nocallback goblosc2_vl_count
+// #cgo noescape goblosc2_vl_decompress
+// #cgo nocallback goblosc2_vl_decompress
+// #cgo noescape goblosc2_vl_block
+// #cgo nocallback goblosc2_vl_block
+// #cgo noescape goblosc2_schunk_vl_block
+// #cgo nocallback goblosc2_schunk_vl_block
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// hasVL reports whether the linked library has blocks of variable length.
+const hasVL = C.HYPERSLAB_BLOSC2 >= 300
+
+// CompressVL returns a chunk whose blocks are the items of src, of any length but 0
+// (blosc2_vlcompress_ctx).
+//
+// It needs C-Blosc2 3.0: errors.ErrUnsupported before, for a dictionary, and on a
+// Compressor that calls Go. It returns ErrSize for no items, an empty one, or one that
+// is not whole elements; ErrLimit, ErrClosed, or an *Error from the library.
+func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
+	const op = "compress blocks"
+	if !hasVL {
+		return nil, newer(op, "", "blosc2_vlcompress_ctx", "3.0")
+	}
+	const perBlock = 64 // its start, its length, and what its codec may add
+	var err error
+	n := src.Len()
+	switch {
+	case c.hooks != nil || c.params.Dict:
+		err = fmt.Errorf("%w: blocks of variable length with a dictionary or functions of Go", errors.ErrUnsupported)
+	case n == 0:
+		err = fmt.Errorf("%w: 0 blocks, want at least 1", ErrSize)
+	case len(src.data) > maxBuffer-perBlock*n:
+		err = fmt.Errorf("%w: %d bytes in %d blocks, at most %d", ErrLimit, len(src.data), n, maxBuffer-perBlock*n)
+	}
+	for i := 0; i < n && err == nil; i++ {
+		if k := len(src.Item(i)); k == 0 || k%c.params.TypeSize != 0 {
+			err = fmt.Errorf("%w: block %d of %d bytes, want a positive multiple of the type size %d", ErrSize, i, k, c.params.TypeSize)
+		}
+	}
+	if err != nil {
+		return nil, refused(op, "", err)
+	}
+	if err := c.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer c.h.mu.Unlock()
+	dst := make([]byte, len(src.data)+headerLength+perBlock*n)
+	var cerr C.goblosc2_err_t
+	rc := C.goblosc2_vl_compress(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src.data)), (*C.int64_t)(unsafe.SliceData(src.ends)), C.int32_t(n),
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
+	if rc < 0 {
+		return nil, failed(op, "", &cerr)
+	}
+	return slices.Clip(dst[:rc]), nil
+}
+
+// VLBlocks returns the number of blocks in a chunk of CompressVL
+// (blosc2_vlchunk_get_nblocks).
+//
+// It needs C-Blosc2 3.0: errors.ErrUnsupported before. It returns ErrFormat for bytes
+// that are not a valid chunk, and ErrParam for one whose blocks have one length.
+func VLBlocks(b []byte) (int, error) {
+	const op = "count blocks"
+	if _, err := checkVL("blosc2_vlchunk_get_nblocks", op, b, chunk.Policy{}); err != nil {
+		return 0, err
+	}
+	var cerr C.goblosc2_err_t
+	n := C.goblosc2_vl_count(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)))
+	if n < 0 {
+		return 0, failed(op, "", &cerr)
+	}
+	return int(n), nil
+}
+
+// checkVL checks a chunk of blocks of variable length down to its streams.
+func checkVL(function, op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
+	if !hasVL {
+		return chunk.Header{}, newer(op, "", function, "3.0")
+	}
+	h, err := chunk.ParseHeader(b)
+	switch {
+	case err != nil:
+		err = invalid(err)
+	case !h.VLBlocks():
+		err = fmt.Errorf("%w: a chunk whose blocks have one length", ErrParam)
+	default:
+		if err = allow.Check(b); err != nil {
+			err = invalid(err)
+		} else if h.Blosc2Flags&chunk.Flag2Dict != 0 {
+			err = fmt.Errorf("%w: blocks of variable length with a dictionary", errors.ErrUnsupported)
+		}
+	}
+	if err != nil {
+		return h, refused(op, "", err)
+	}
+	return h, nil
+}
+
+// DecompressVL appends the blocks of a chunk of CompressVL to dst
+// (blosc2_vldecompress_ctx). b must be the chunk and nothing else.
+//
+// Its errors are those of VLBlocks, ErrClosed, or an *Error from the library; then dst
+// is unchanged. On a Decompressor that calls Go it is errors.ErrUnsupported.
+func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
+	const op = "decompress blocks"
+	h, err := d.lockVL("blosc2_vldecompress_ctx", op, b)
+	if err != nil {
+		return err
+	}
+	defer d.h.mu.Unlock()
+	blocks := int(h.NumBlocks())
+	data, ends := make([]byte, h.NBytes), make([]int64, blocks)
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_vl_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)),
+		(*C.uint8_t)(unsafe.SliceData(data)), C.int64_t(len(data)), (*C.int64_t)(unsafe.SliceData(ends)), C.int32_t(blocks)) < 0 {
+		return failed(op, "", &cerr)
+	}
+	at := int64(len(dst.data))
+	dst.data = append(dst.data, data...)
+	for _, end := range ends {
+		dst.ends = append(dst.ends, at+end)
+	}
+	return nil
+}
+
+// VLBlock returns block i of a chunk of CompressVL; no other is decompressed
+// (blosc2_vldecompress_block_ctx). It returns ErrRegion, and the errors of
+// DecompressVL.
+func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
+	const op = "decompress block"
+	h, err := d.lockVL("blosc2_vldecompress_block_ctx", op, b)
+	if err != nil {
+		return nil, err
+	}
+	defer d.h.mu.Unlock()
+	if n := int(h.NumBlocks()); i < 0 || i >= n {
+		return nil, refused(op, "", fmt.Errorf("%w: block %d of %d", ErrRegion, i, n))
+	}
+	var cerr C.goblosc2_err_t
+	var p *C.uint8_t
+	n := C.goblosc2_vl_block(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)), C.int32_t(i), &p)
+	if n < 0 {
+		return nil, failed(op, "", &cerr)
+	}
+	return takeBytes(p, C.int64_t(n), true), nil
+}
+
+// lockVL checks b and locks d.
+func (d *Decompressor) lockVL(function, op string, b []byte) (chunk.Header, error) {
+	h, err := checkVL(function, op, b, d.params.Allow)
+	if err == nil && d.hooks != nil {
+		err = refused(op, "", fmt.Errorf("%w: blocks of variable length on a context that calls Go", errors.ErrUnsupported))
+	}
+	if err != nil {
+		return h, err
+	}
+	return h, d.h.lock(op)
+}
+
+// VLBlock returns block number block of chunk i, whose blocks have variable length
+// (blosc2_schunk_get_vlblock). It is all that can be read of such a super-chunk.
+//
+// It needs C-Blosc2 3.0: errors.ErrUnsupported before. It returns ErrParam for a
+// super-chunk without such blocks, ErrRegion, ErrFormat if the stored chunk is not
+// valid, ErrClosed, or an *Error from the library.
+func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
+	const op = "decompress block"
+	if !hasVL {
+		return nil, newer(op, s.path, "blosc2_schunk_get_vlblock", "3.0")
+	}
+	if err := s.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer s.h.mu.Unlock()
+	if s.vl == nil {
+		return nil, refused(op, s.path, fmt.Errorf("%w: a super-chunk whose blocks have one length", ErrParam))
+	}
+	if i < 0 || i >= int64(len(s.vl.at)) {
+		return nil, refused(op, s.path, fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, len(s.vl.at)))
+	}
+	b, err := s.vl.frame.ReadChunk(s.vl.at[i])
+	if err != nil {
+		return nil, refused(op, s.path, invalid(err))
+	}
+	h, err := checkVL("blosc2_schunk_get_vlblock", op, b, s.allow)
+	if err == nil && (block < 0 || block >= int(h.NumBlocks())) {
+		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	var cerr C.goblosc2_err_t
+	var p *C.uint8_t
+	n := C.goblosc2_schunk_vl_block(&cerr, s.h.c, C.int64_t(i), C.int32_t(block), &p)
+	if n < 0 {
+		return nil, failed(op, s.path, &cerr)
+	}
+	return takeBytes(p, C.int64_t(n), true), nil
+}

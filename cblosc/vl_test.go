@@ -1,0 +1,97 @@
+package cblosc_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// Blocks of any length come back, all of them or one.
+func TestVLBlocks(t *testing.T) {
+	c, d := newCompressor(t, cparams(4)), newDecompressor(t)
+	src := new(cblosc.Batch)
+	src.Append(ramp(400, 1), noise(4, 2), make([]byte, 8000), ramp(40_000, 3))
+	b, err := c.CompressVL(src)
+	if !newest() {
+		got := new(cblosc.Batch)
+		_, count := cblosc.VLBlocks(nil)
+		_, block := d.VLBlock(nil, 0)
+		s := sample(t, cblosc.Storage{CParams: cparams(4)}, false)
+		closing(t, s)
+		_, stored := s.VLBlock(0, 0)
+		for _, err := range []error{err, count, d.DecompressVL(got, nil), block, stored} {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			require.ErrorContains(t, err, "needs C-Blosc2 3.0, this is "+cblosc.Version())
+		}
+		return
+	}
+	require.NoError(t, err)
+	n, err := cblosc.VLBlocks(b)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	got := new(cblosc.Batch)
+	got.Append([]byte("before"))
+	require.NoError(t, d.DecompressVL(got, b))
+	require.Equal(t, 5, got.Len())
+	for i := range n {
+		require.Equal(t, src.Item(i), got.Item(i+1))
+		one, err := d.VLBlock(b, i)
+		require.NoError(t, err)
+		require.Equal(t, src.Item(i), one)
+	}
+
+	for _, i := range []int{-1, 4} {
+		_, err = d.VLBlock(b, i)
+		require.ErrorIs(t, err, cblosc.ErrRegion)
+	}
+	_, err = cblosc.VLBlocks(b[:len(b)-1])
+	require.ErrorIs(t, err, cblosc.ErrFormat)
+	require.ErrorIs(t, d.DecompressVL(got, b[:40]), cblosc.ErrFormat)
+	_, err = cblosc.VLBlocks(compress(t, cparams(4), ramp(400, 1)))
+	require.ErrorIs(t, err, cblosc.ErrParam)
+	_, err = d.Decompress(make([]byte, 50_000), b)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = c.CompressVL(new(cblosc.Batch))
+	require.ErrorIs(t, err, cblosc.ErrSize)
+	src.Append([]byte{1, 2, 3})
+	_, err = c.CompressVL(src)
+	require.ErrorIs(t, err, cblosc.ErrSize)
+}
+
+// The library's own frame of such chunks.
+func TestVLBlocksOfFrame(t *testing.T) {
+	path := filepath.Join(os.Getenv("HYPERSLAB_CORPUS"), "blosc2", "vlblocks-lz4-fixed-3.0.0.b2frame")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("HYPERSLAB_CORPUS has no vlblocks-lz4-fixed-3.0.0.b2frame")
+	}
+	s, err := cblosc.OpenSChunk(path)
+	if !newest() {
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		return
+	}
+	require.NoError(t, err)
+	closing(t, s)
+	total := 0
+	for i := range s.NumChunks() {
+		for j := 0; ; j++ {
+			b, err := s.VLBlock(i, j)
+			if errors.Is(err, cblosc.ErrRegion) {
+				require.Positive(t, j)
+				break
+			}
+			require.NoError(t, err)
+			total += len(b)
+		}
+	}
+	require.EqualValues(t, s.NBytes(), total)
+	_, err = s.DecompressChunk(make([]byte, 10_000), 0)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = s.VLBlock(s.NumChunks(), 0)
+	require.ErrorIs(t, err, cblosc.ErrRegion)
+	require.ErrorIs(t, s.AppendBuffer(make([]byte, 4)), cblosc.ErrReadOnly)
+}
