@@ -2,17 +2,7 @@
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_attrs
-#cgo nocallback goh5_attrs
-#cgo noescape goh5_aread
-#cgo nocallback goh5_aread
-#cgo noescape goh5_awrite
-#cgo nocallback goh5_awrite
-#cgo noescape goh5_adelete
-#cgo nocallback goh5_adelete
-*/
+// #include "shim.h"
 import "C"
 
 import (
@@ -26,6 +16,9 @@ type AttributeInfo struct {
 	Name     string
 	Datatype Datatype // as stored
 	Space    Dataspace
+	Order    int64   // when it was created among the others, -1 if the object does not keep that
+	CharSet  CharSet // of the name
+	Bytes    int64   // that the value takes in the file
 }
 
 // Attribute is an attribute with its value.
@@ -35,55 +28,117 @@ type Attribute struct {
 	Space    Dataspace
 	Data     []byte   // the elements in row-major order as Datatype.Native(); nil if Strings holds them
 	Strings  []string // the elements of Variable strings; writing fixed ones may use it too, with Data nil
+	Values   Values   // of any other Datatype, and of integers that the library reads wrong (see Defects); writing others may use it too
 }
 
-// What follows type and space in an attribute from the shim (shim_attr.c).
+// The forms of a value, as in shim_attr.c.
 const (
-	valueNone = iota
-	valueBytes
+	valueBytes = iota + 1
 	valueStrings
+	valueValues
 )
 
 // Attributes yields what the object carries, in the order of names (H5Aiterate2).
 // All are collected in one call before the first is yielded. An error is yielded
 // once, alone.
-func (o *object) Attributes() iter.Seq2[AttributeInfo, error] {
+func (o *object) Attributes() iter.Seq2[AttributeInfo, error] { return o.AttributesIn(ByName) }
+
+// AttributesIn is Attributes in another order. ByCreation is ErrNoOrder for an
+// object that does not keep it.
+func (o *object) AttributesIn(order ListOrder) iter.Seq2[AttributeInfo, error] {
 	return func(yield func(AttributeInfo, error) bool) {
-		r, err := o.attributes()
+		r, err := o.attributes(order)
 		if err != nil {
 			yield(AttributeInfo{}, err)
 			return
 		}
 		for range r.word() {
-			if !yield(AttributeInfo{Name: r.text(), Datatype: r.datatype(), Space: r.dataspace()}, nil) {
+			if !yield(r.attribute(), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (o *object) attributes() (*reader, error) {
+// attribute decodes what put_attr of shim_attr.c wrote.
+func (r *reader) attribute() AttributeInfo {
+	return AttributeInfo{
+		Name: r.text(), Order: r.int(), CharSet: CharSet(r.int()), Bytes: r.int(), Datatype: r.datatype(), Space: r.dataspace(),
+	}
+}
+
+func (o *object) attributes(order ListOrder) (*reader, error) {
 	const op = "list attributes"
-	lock()
-	defer unlock()
-	id, err := o.h.idLocked(op, o.path)
+	by, err := order.words(op, o.path)
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
-	rc := C.goh5_attrs(&cerr, id, &blob)
-	runtime.KeepAlive(o)
-	if rc < 0 {
-		return nil, newError(op, o.path, rc, &cerr)
+	err = o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_attrs(cerr, id, by.index, by.order, &blob)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return takeBlob(&blob), nil
 }
 
+// AttributeInfo describes the attribute called name (H5Aget_info). It returns
+// ErrNotFound.
+func (o *object) AttributeInfo(name string) (AttributeInfo, error) {
+	const op = "describe attribute"
+	path := o.path + "@" + name
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return AttributeInfo{}, err
+	}
+	return o.attributeInfo(op, path, cname, orderWords{}, 0)
+}
+
+// AttributeAt describes the i-th attribute in an order (H5Aopen_by_idx,
+// H5Aget_name). It returns ErrRegion if there are not so many, or ErrNoOrder as
+// AttributesIn.
+func (o *object) AttributeAt(order ListOrder, i int64) (AttributeInfo, error) {
+	const op = "describe attribute"
+	by, err := order.words(op, o.path)
+	if err != nil {
+		return AttributeInfo{}, err
+	}
+	if i < 0 {
+		return AttributeInfo{}, &Error{Op: op, Path: o.path, Err: fmt.Errorf("%w: attribute %d", ErrParam, i)}
+	}
+	return o.attributeInfo(op, o.path, nil, by, i)
+}
+
+func (o *object) attributeInfo(op, path string, cname *C.char, by orderWords, i int64) (AttributeInfo, error) {
+	var blob C.goh5_blob_t
+	err := o.run(op, path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_attr_info(cerr, id, cname, by.index, by.order, C.int64_t(i), &blob)
+	})
+	if err != nil {
+		return AttributeInfo{}, err
+	}
+	return takeBlob(&blob).attribute(), nil
+}
+
+// HasAttribute reports whether there is an attribute called name (H5Aexists).
+func (o *object) HasAttribute(name string) (bool, error) {
+	const op = "look up attribute"
+	path := o.path + "@" + name
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return false, err
+	}
+	var exists C.int32_t
+	err = o.run(op, path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_aexists(cerr, id, cname, &exists) })
+	return exists != 0, err
+}
+
 // ReadAttribute returns the attribute called name with its value (H5Aread).
 //
-// It returns ErrNotFound, or ErrType for a type that is neither Plain nor a
-// string of variable length; the Attribute then has its type and shape.
+// Data, Strings or Values holds the value; ReadAttr makes Go values of any type at
+// once. It returns ErrNotFound, or ErrCorrupt if the file claims more elements than
+// it holds.
 func (o *object) ReadAttribute(name string) (Attribute, error) {
 	const op = "read attribute"
 	path := o.path + "@" + name
@@ -98,7 +153,8 @@ func (o *object) ReadAttribute(name string) (Attribute, error) {
 	case valueStrings:
 		a.Strings = r.texts()
 	default:
-		return a, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %v", ErrType, a.Datatype)}
+		n := int(r.word())
+		a.Values = Values{Datatype: a.Datatype, n: n, block: r.bytes()}
 	}
 	return a, nil
 }
@@ -127,10 +183,12 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 // WriteAttribute makes the attribute a, in place of one of the same name (H5Acreate2,
 // H5Awrite). If it fails, the one that was there still is.
 //
-// It returns ErrSize if Data or Strings does not have as many elements as Space
-// or a string is too long for its type, ErrType for a type that is neither Plain
-// nor a string of variable length, ErrParam, ErrReadOnly, or ErrOverflow and
-// ErrPrecision if a value of Datatype.Native() is none of Datatype.
+// It returns ErrSize if Data, Strings or Values does not have as many elements as
+// Space or a string is too long for its type, ErrType if Values are of another
+// datatype or Data is given for a type that is not Plain, ErrParam, ErrReadOnly, or
+// ErrOverflow and ErrPrecision if a value of Datatype.Native() is none of Datatype.
+// A value over 64 KiB needs a file with a lower bound of V18 or more: else it is
+// ErrSize.
 func (o *object) WriteAttribute(a Attribute) error {
 	const op = "write attribute"
 	path := o.path + "@" + a.Name
@@ -144,9 +202,14 @@ func (o *object) WriteAttribute(a Attribute) error {
 	if err != nil {
 		return err
 	}
-	data := a.Data
+	data, n := a.Data, len(a.Strings)
+	form := C.int32_t(valueBytes)
 	var offsets []uint64
-	if a.fromStrings() {
+	switch {
+	case a.fromValues():
+		form, data, n = valueValues, a.Values.block, a.Values.n
+	case a.fromStrings():
+		form = valueStrings
 		if data, offsets, err = cTexts(op, path, a.Strings); err != nil {
 			return err
 		}
@@ -159,8 +222,8 @@ func (o *object) WriteAttribute(a Attribute) error {
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_awrite(&cerr, id, cname, utf8, cBytes(spec), C.size_t(len(spec)),
-		cBytes(data), C.size_t(len(data)), cUints(offsets), C.size_t(len(a.Strings)))
+	rc := C.goh5_awrite(&cerr, id, cname, utf8, cBytes(spec), C.size_t(len(spec)), form,
+		cBytes(data), C.size_t(len(data)), cUints(offsets), C.size_t(n))
 	runtime.KeepAlive(o)
 	if rc < 0 {
 		return newError(op, path, rc, &cerr)
@@ -168,7 +231,11 @@ func (o *object) WriteAttribute(a Attribute) error {
 	return nil
 }
 
-// fromStrings says where the value is.
+// fromValues and fromStrings say where the value is.
+func (a *Attribute) fromValues() bool {
+	return a.Values.block != nil || a.Data == nil && a.Strings == nil && !a.Datatype.Plain() && a.Datatype.Class != String
+}
+
 func (a *Attribute) fromStrings() bool {
 	return a.Datatype.Class == String && (a.Datatype.Variable || a.Data == nil)
 }
@@ -181,6 +248,17 @@ func (a *Attribute) check() error {
 		return err
 	}
 	n := a.Space.NumElems()
+	if a.fromValues() {
+		switch {
+		case a.Data != nil || a.Strings != nil:
+			return fmt.Errorf("%w: values beside data or strings", ErrParam)
+		case int64(a.Values.n) != n:
+			return fmt.Errorf("%w: %d values, %d elements", ErrSize, a.Values.n, n)
+		case n > 0 && !a.Values.Datatype.Equal(a.Datatype):
+			return fmt.Errorf("%w: values of %v for %v", ErrType, a.Values.Datatype, a.Datatype)
+		}
+		return nil
+	}
 	if a.fromStrings() {
 		if a.Data != nil {
 			return fmt.Errorf("%w: %d bytes of data for strings of variable length", ErrSize, len(a.Data))
@@ -224,4 +302,98 @@ func (o *object) DeleteAttribute(name string) error {
 		return newError(op, path, rc, &cerr)
 	}
 	return nil
+}
+
+// DeleteAttributeAt removes the i-th attribute in an order (H5Adelete_by_idx). The
+// errors are those of AttributeAt, and ErrReadOnly.
+func (o *object) DeleteAttributeAt(order ListOrder, i int64) error {
+	const op = "delete attribute"
+	if err := o.writable(op, o.path); err != nil {
+		return err
+	}
+	by, err := order.words(op, o.path)
+	if err != nil {
+		return err
+	}
+	if i < 0 {
+		return &Error{Op: op, Path: o.path, Err: fmt.Errorf("%w: attribute %d", ErrParam, i)}
+	}
+	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_adelete_at(cerr, id, by.index, by.order, C.int64_t(i))
+	})
+}
+
+// RenameAttribute gives an attribute another name (H5Arename). It returns
+// ErrNotFound, ErrExists or ErrReadOnly.
+func (o *object) RenameAttribute(from, to string) error {
+	const op = "rename attribute"
+	path := o.path + "@" + from
+	if err := o.writable(op, path); err != nil {
+		return err
+	}
+	cfrom, _, err := cName(op, path, from)
+	if err != nil {
+		return err
+	}
+	cto, _, err := cName(op, path, to)
+	if err != nil {
+		return err
+	}
+	return o.run(op, path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_arename(cerr, id, cfrom, cto) })
+}
+
+// ReadAttr returns the elements of an attribute, in row-major order, as Go values
+// of any type that Read takes. It returns the errors of ReadAttribute and of Read.
+func ReadAttr[T any](o Object, name string) ([]T, error) {
+	a, err := o.ReadAttribute(name)
+	if err != nil {
+		return nil, err
+	}
+	out, err := attributeValues[T](a)
+	if err != nil {
+		return nil, &Error{Op: "read attribute", Path: o.Path() + "@" + name, Err: err}
+	}
+	return out, nil
+}
+
+func attributeValues[T any](a Attribute) ([]T, error) {
+	v := a.Values
+	switch {
+	case a.Strings != nil:
+		if s, ok := any(a.Strings).([]T); ok {
+			return s, nil
+		}
+		var err error
+		if v, err = encodeValues(&a.Datatype, a.Strings, false); err != nil {
+			return nil, err
+		}
+	case a.Data != nil:
+		t := a.Datatype.Native()
+		v = Values{Datatype: t, n: len(a.Data) / t.Size, block: a.Data}
+	}
+	out := make([]T, v.n)
+	return out, decodeValues(v, out, false)
+}
+
+// WriteAttr makes an attribute of Go values, in place of one of the same name. The
+// datatype is that of DatatypeFor; a space of one dimension is made if space is
+// not given. The errors are those of WriteAttribute and EncodeValues.
+func WriteAttr[T any](o Object, name string, v []T, space ...Dataspace) error {
+	const op = "write attribute"
+	bad := func(err error) error { return &Error{Op: op, Path: o.Path() + "@" + name, Err: err} }
+	if len(space) > 1 {
+		return bad(fmt.Errorf("%w: %d dataspaces", ErrParam, len(space)))
+	}
+	t, err := DatatypeFor[T]()
+	if err != nil {
+		return err
+	}
+	a := Attribute{Name: name, Datatype: t, Space: SimpleSpace(int64(len(v)))}
+	if len(space) == 1 {
+		a.Space = space[0]
+	}
+	if a.Values, err = encodeValues(&t, v, false); err != nil {
+		return bad(err)
+	}
+	return o.WriteAttribute(a)
 }

@@ -319,7 +319,7 @@ func TestTypesWithNothingInCommon(t *testing.T) {
 	require.ErrorIs(t, h5.Read(text, make([]int32, 2), all), h5.ErrType)
 	require.ErrorIs(t, h5.Read(variable, make([]int64, 2), all), h5.ErrType)
 	require.ErrorIs(t, h5.Read(number, make([]bool, 2), all), h5.ErrType)
-	require.ErrorIs(t, h5.Write(boolean, []int8{1, 0}, all), h5.ErrType)
+	require.ErrorIs(t, h5.Write(boolean, []int8{1, 2}, all), h5.ErrOverflow, "2 is no member")
 	require.ErrorIs(t, text.ReadRegion(make([]byte, 6), h5.FixedString(3, h5.NullPad, h5.ASCII), all), h5.ErrType)
 	require.ErrorIs(t, variable.ReadRegion(nil, h5.VariableString(h5.UTF8), all), h5.ErrType)
 	numbers := make([]int8, 2)

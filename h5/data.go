@@ -2,20 +2,11 @@
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_dread
-#cgo nocallback goh5_dread
-#cgo noescape goh5_dwrite
-#cgo nocallback goh5_dwrite
-#cgo noescape goh5_dread_strings
-#cgo nocallback goh5_dread_strings
-#cgo noescape goh5_dwrite_strings
-#cgo nocallback goh5_dwrite_strings
-*/
+// #include "shim.h"
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 )
@@ -56,33 +47,35 @@ func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
 }
 
 // The encodings of a region of rank 4 and of a datatype without members fit in
-// arrays of these lengths, which stay on the stack.
+// arrays of these lengths.
 const (
-	shortRegion = 4 * 4
+	shortRegion = 1 + 4*4
 	shortType   = 24 * wordSize
 )
 
 func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) error {
 	const op = "read"
-	var wordBuf [shortRegion]int64
-	var typeBuf [shortType]byte
-	words, err := checkTransfer(wordBuf[:0], len(dst), mem, r)
+	lock()
+	defer unlock()
+	id, idErr := d.h.idLocked(op, d.path)
+	if errors.Is(idErr, ErrReentrant) {
+		return idErr // and lib's arrays are in use
+	}
+	words, err := checkTransfer(lib.words[:0], len(dst), mem, r)
 	if err != nil {
 		return &Error{Op: op, Path: d.path, Err: err}
 	}
-	t := mem.append(typeBuf[:0])
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return err
+	if idErr != nil {
+		return idErr
 	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(r.Start)), lossy,
+	t := mem.append(lib.typ[:0])
+	cerr := lib.cerr
+	*cerr = C.goh5_err_t{}
+	rc := C.goh5_dread(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return d.transferError(op, r, rc, &cerr)
+		return transferError(op, d.path, *r, rc, cerr)
 	}
 	return nil
 }
@@ -92,40 +85,42 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	if err := d.writable(op, d.path); err != nil {
 		return err
 	}
-	var wordBuf [shortRegion]int64
-	var typeBuf [shortType]byte
-	words, err := checkTransfer(wordBuf[:0], len(src), mem, r)
+	lock()
+	defer unlock()
+	id, idErr := d.h.idLocked(op, d.path)
+	if errors.Is(idErr, ErrReentrant) {
+		return idErr // and lib's arrays are in use
+	}
+	words, err := checkTransfer(lib.words[:0], len(src), mem, r)
 	if err != nil {
 		return &Error{Op: op, Path: d.path, Err: err}
 	}
-	t := mem.append(typeBuf[:0])
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
+	if idErr != nil {
+		return idErr
+	}
+	if err := d.loosenLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(r.Start)), lossy,
+	t := mem.append(lib.typ[:0])
+	cerr := lib.cerr
+	*cerr = C.goh5_err_t{}
+	rc := C.goh5_dwrite(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
 		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return d.transferError(op, r, rc, &cerr)
+		return transferError(op, d.path, *r, rc, cerr)
 	}
 	return nil
 }
 
 // checkTransfer finds everything that is wrong without a look at the dataset.
 func checkTransfer(buf []int64, length int, mem *Datatype, r *Region) ([]int64, error) {
-	words, n, err := r.words(buf)
+	words, n, err := r.words(append(buf, selBlocks))
 	if err != nil {
 		return nil, err
 	}
-	if err := mem.check(); err != nil {
+	if err := checkPlain(mem); err != nil {
 		return nil, err
-	}
-	if !mem.Plain() {
-		return nil, fmt.Errorf("%w: %v is more than its bytes", ErrType, mem.String())
 	}
 	if want := mul(n, int64(mem.Size)); want != int64(length) {
 		return nil, fmt.Errorf("%w: buffer has %d bytes, %d elements of %d bytes selected", ErrSize, length, n, mem.Size)
@@ -133,20 +128,165 @@ func checkTransfer(buf []int64, length int, mem *Datatype, r *Region) ([]int64, 
 	return words, nil
 }
 
-// transferError says for a region outside the dataset both what was asked for
-// and what is there.
-func (d *Dataset) transferError(op string, r *Region, rc C.int, cerr *C.goh5_err_t) error {
-	e := newError(op, d.path, rc, cerr)
+func checkPlain(mem *Datatype) error {
+	if err := mem.check(); err != nil {
+		return err
+	}
+	if !mem.Plain() {
+		return fmt.Errorf("%w: %v is more than its bytes", ErrType, mem.String())
+	}
+	return nil
+}
+
+// Window is a part of a buffer: of one that holds elements of the given shape in
+// row-major order, the elements of Selection.
+type Window struct {
+	Shape     []int64
+	Selection Selection
+}
+
+// ReadWindow is ReadRegion for any selection, into a part of dst: the elements of
+// s go, in their order, where w says, and the rest of dst stays as it is
+// (H5Dread).
+//
+// len(dst) must be the product of w.Shape times mem.Size bytes, and w must have as
+// many elements as s: else it is ErrSize. A window outside its shape is ErrRegion.
+func (d *Dataset) ReadWindow(dst []byte, mem Datatype, w Window, s Selection) error {
+	return d.readWindow(dst, &mem, w, s, 0)
+}
+
+// ReadSelection fills dst with the elements of s as mem, in their order (H5Dread).
+// It is ReadRegion for any selection: but that it checks the length of dst against
+// the dataset and not before.
+func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection) error {
+	return d.readWindow(dst, &mem, Window{}, s, 0)
+}
+
+// WriteWindow is WriteRegion for any selection, from a part of src; see ReadWindow.
+func (d *Dataset) WriteWindow(src []byte, mem Datatype, w Window, s Selection) error {
+	return d.writeWindow(src, &mem, w, s, 0)
+}
+
+// WriteSelection replaces the elements of s with src (H5Dwrite). An element that s
+// lists twice gets one of its two values.
+func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection) error {
+	return d.writeWindow(src, &mem, Window{}, s, 0)
+}
+
+// checkWindow is checkTransfer for any selection and a part of a buffer.
+func checkWindow(length int, mem *Datatype, w Window, s Selection) (encoded, error) {
+	e, err := encodeSelection(s)
+	if err != nil {
+		return e, err
+	}
+	if err := checkPlain(mem); err != nil {
+		return e, err
+	}
+	if w.Selection == nil && w.Shape == nil {
+		return e, nil
+	}
+	space := Dataspace{Kind: Simple, Dims: w.Shape}
+	if len(w.Shape) == 0 {
+		space.Kind = Scalar
+	}
+	if err := space.check(); err != nil {
+		return e, err
+	}
+	if want := mul(product(w.Shape), int64(mem.Size)); want != int64(length) {
+		return e, fmt.Errorf("%w: buffer has %d bytes, a window of shape %d with elements of %d bytes", ErrSize, length, w.Shape, mem.Size)
+	}
+	in, err := encodeSelection(w.Selection)
+	if err != nil {
+		return e, err
+	}
+	if n := w.Selection.axes(); n >= 0 && n != len(w.Shape) {
+		return e, fmt.Errorf("%w: selection of %d dimensions in a window of shape %d", ErrRegion, n, w.Shape)
+	}
+	e.words = append(append(append(e.words, int64(len(w.Shape))), w.Shape...), in.words...)
+	return e, nil
+}
+
+func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, lossy C.int32_t) error {
+	const op = "read"
+	e, err := checkWindow(len(dst), mem, w, s)
+	if err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	t := mem.append(nil)
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
+		cBytes(dst), C.size_t(len(dst)))
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return transferError(op, d.path, s, rc, &cerr)
+	}
+	return nil
+}
+
+func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, lossy C.int32_t) error {
+	const op = "write"
+	if err := d.writable(op, d.path); err != nil {
+		return err
+	}
+	e, err := checkWindow(len(src), mem, w, s)
+	if err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	t := mem.append(nil)
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	if err := d.loosenLocked(op, id, e.words, e.rank); err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
+		cBytes(src), C.size_t(len(src)))
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return transferError(op, d.path, s, rc, &cerr)
+	}
+	return nil
+}
+
+// transferError says for a selection outside the dataset both what was asked for
+// and what is there, and along which axis it goes too far.
+func transferError(op, path string, s Selection, rc C.int, cerr *C.goh5_err_t) error {
+	e := newError(op, path, rc, cerr)
+	if rc != C.GOH5_EREGION && rc != C.GOH5_EWINDOW {
+		return e
+	}
+	what := "dataset"
+	if rc == C.GOH5_EWINDOW {
+		what = "window"
+	}
+	var why string
 	switch {
-	case rc != C.GOH5_EREGION:
 	case cerr.rank < 0:
-		e.Err = r.outside("the dataspace is null and holds no element")
+		why = "the dataspace is null and holds no element"
 	default:
 		dims := make([]uint64, cerr.rank)
 		for i := range dims {
 			dims[i] = uint64(cerr.dims[i])
 		}
-		e.Err = r.outside(fmt.Sprintf("the dataset has the shape %d", dims))
+		why = fmt.Sprintf("the %s has the shape %d", what, dims)
+		if axis := int(cerr.index); axis >= 0 && axis < len(dims) {
+			why += fmt.Sprintf(": along axis %d %d elements are needed, %d are there", axis, cerr.have, cerr.want)
+		}
+	}
+	if r, ok := s.(Region); ok && rc == C.GOH5_EREGION {
+		e.Err = r.outside(why)
+	} else {
+		e.Err = fmt.Errorf("%w: %s", ErrRegion, why)
 	}
 	return e
 }
@@ -159,7 +299,7 @@ func (d *Dataset) transferError(op string, r *Region, rc C.int, cerr *C.goh5_err
 // ReadRegion.
 func (d *Dataset) ReadStrings(r Region) ([]string, error) {
 	const op = "read"
-	words, _, err := r.words(nil)
+	words, _, err := r.words([]int64{selBlocks})
 	if err != nil {
 		return nil, &Error{Op: op, Path: d.path, Err: err}
 	}
@@ -188,10 +328,10 @@ func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
-	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(len(r.Start)), &blob)
+	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return nil, d.transferError(op, r, rc, &cerr)
+		return nil, transferError(op, d.path, *r, rc, &cerr)
 	}
 	return takeBlob(&blob), nil
 }
@@ -209,7 +349,7 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	if err := d.writable(op, d.path); err != nil {
 		return err
 	}
-	words, n, err := r.words(nil)
+	words, n, err := r.words([]int64{selBlocks})
 	if err == nil && n != int64(len(src)) {
 		err = fmt.Errorf("%w: %d strings, %d elements selected", ErrSize, len(src), n)
 	}
@@ -226,11 +366,14 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	if err != nil {
 		return err
 	}
+	if err := d.loosenLocked(op, id, words, len(r.Start)); err != nil {
+		return err
+	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
+	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return d.transferError(op, &r, rc, &cerr)
+		return transferError(op, d.path, r, rc, &cerr)
 	}
 	return nil
 }

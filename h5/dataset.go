@@ -2,19 +2,7 @@
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_dcreate
-#cgo nocallback goh5_dcreate
-#cgo noescape goh5_dopen
-#cgo nocallback goh5_dopen
-#cgo noescape goh5_dinfo
-#cgo nocallback goh5_dinfo
-#cgo noescape goh5_dset_extent
-#cgo nocallback goh5_dset_extent
-#cgo noescape goh5_dflush
-#cgo nocallback goh5_dflush
-*/
+// #include "shim.h"
 import "C"
 
 import (
@@ -25,7 +13,10 @@ import (
 )
 
 // Dataset is an open dataset.
-type Dataset struct{ object }
+type Dataset struct {
+	object
+	skips skips // the library's lock guards it
+}
 
 // LayoutKind says how a dataset's elements are stored (H5D_layout_t).
 type LayoutKind int
@@ -64,12 +55,26 @@ const (
 // DatasetOptions says how a dataset is created. nil means DatasetOptions{}:
 // contiguous, no filter, filled with zero bytes.
 type DatasetOptions struct {
-	Compact    bool    // keep the elements in the object header: less than 64 KiB, no chunks
-	Chunks     []int64 // chunk shape in elements; filters and growing dimensions need one
-	Shuffle    bool    // gather the bytes of equal weight before compression
-	Deflate    *int    // zlib's level, 0 (store) to 9; nil: no compression
-	Fletcher32 bool    // a checksum for each chunk
-	Fill       []byte  // one element as stored: of the dataset's datatype and in its byte order; nil: zero bytes
+	Compact    bool     // keep the elements in the object header: less than 64 KiB, no chunks
+	Chunks     []int64  // chunk shape in elements; filters and growing dimensions need one
+	Shuffle    bool     // gather the bytes of equal weight before compression
+	Deflate    *int     // zlib's level, 0 (store) to 9; nil: no compression
+	Filters    []Filter // more steps, after shuffle and deflate; those that the library has not are in h5/filter
+	Fletcher32 bool     // a checksum for each chunk, the last step
+	Fill       []byte   // one element as stored: of the dataset's datatype and in its byte order; nil: zero bytes
+	NoFill     bool     // no fill value: elements that were never written hold anything
+	FillTime   FillTime
+	Alloc      AllocTime
+	PlainEdges bool // do not filter chunks that stick out of the shape (H5Pset_chunk_opts)
+
+	External []ExternalFile // keep the elements in these files
+	Mappings []Mapping      // find the elements in other datasets; not nil: a virtual dataset
+
+	AttributeOrder CreationOrder
+	AttributePhase *PhaseChange   // nil: 8 and 6
+	Minimize       bool           // leave no room for attributes in the header (H5Pset_dset_no_attrs_hint)
+	Times          bool           // store when the dataset was changed; never the same bytes twice
+	Access         *DatasetAccess // nil: DatasetAccess{}
 }
 
 // Validate reports every option that cannot be with a dataset of that type and
@@ -78,18 +83,23 @@ func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrParam, fmt.Sprintf(format, a...))
 	}
-	filtered := o.Shuffle || o.Deflate != nil || o.Fletcher32
+	filtered := o.Shuffle || o.Deflate != nil || o.Fletcher32 || len(o.Filters) > 0
 	switch {
 	case o.Chunks != nil && o.Compact:
 		return bad("compact and chunked")
 	case o.Chunks == nil && filtered:
 		return bad("filters need chunks")
-	case o.Chunks == nil && !slices.Equal(space.maxDims(), space.Dims):
+	case o.Chunks == nil && len(o.External) == 0 && o.Mappings == nil && !slices.Equal(space.maxDims(), space.Dims):
 		return bad("a shape that may grow needs chunks")
 	case o.Chunks != nil && len(o.Chunks) != len(space.Dims):
 		return bad("chunk shape %v, dataset shape %v", o.Chunks, space.Dims)
 	case o.Deflate != nil && (*o.Deflate < 0 || *o.Deflate > 9):
 		return bad("deflate level %d", *o.Deflate)
+	}
+	for _, f := range o.Filters {
+		if err := f.validate(); err != nil {
+			return err
+		}
 	}
 	for i, c := range o.Chunks {
 		if c < 1 || (space.maxDims()[i] != Unlimited && c > space.maxDims()[i]) {
@@ -105,7 +115,7 @@ func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 	if o.Fill != nil && len(o.Fill) != dt.Size {
 		return fmt.Errorf("%w: fill value has %d bytes, an element %d", ErrSize, len(o.Fill), dt.Size)
 	}
-	return nil
+	return o.validateStorage(dt, space)
 }
 
 func (o DatasetOptions) append(b []byte) []byte {
@@ -127,6 +137,14 @@ func (o DatasetOptions) append(b []byte) []byte {
 		level = int64(*o.Deflate)
 	}
 	b = appendInt(b, level)
+	b = appendInt(b, int64(len(o.Filters)))
+	for _, f := range o.Filters {
+		b = appendBool(appendInt(b, int64(f.ID)), f.Optional)
+		b = appendInt(b, int64(len(f.Values)))
+		for _, v := range f.Values {
+			b = appendInt(b, int64(v))
+		}
+	}
 	b = appendBool(b, o.Fletcher32)
 	b = appendBool(b, o.Fill != nil)
 	return appendBytes(b, o.Fill)
@@ -141,6 +159,21 @@ func (o DatasetOptions) append(b []byte) []byte {
 func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	const op = "create dataset"
 	path := g.join(name)
+	cname, utf8, err := cName(op, path, name)
+	if err != nil {
+		return nil, err
+	}
+	return g.createDataset(op, path, cname, utf8, dt, space, o)
+}
+
+// CreateAnonymousDataset makes a dataset without a link and so without a path
+// (H5Dcreate_anon). It is gone when it is closed, unless LinkObject gave it a name.
+// Errors are those of CreateDataset.
+func (g *Group) CreateAnonymousDataset(dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
+	return g.createDataset("create dataset", "", nil, 0, dt, space, o)
+}
+
+func (g *Group) createDataset(op, path string, cname *C.char, utf8 C.int32_t, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	if err := g.writable(op, path); err != nil {
 		return nil, err
 	}
@@ -153,11 +186,7 @@ func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *Data
 			return nil, &Error{Op: op, Path: path, Err: err}
 		}
 	}
-	cname, utf8, err := cName(op, path, name)
-	if err != nil {
-		return nil, err
-	}
-	spec := dt.append(space.append(opts.append(nil)))
+	spec := dt.append(opts.appendStorage(space.append(opts.append(nil))))
 	lock()
 	defer unlock()
 	loc, err := g.h.idLocked(op, path)
@@ -171,14 +200,24 @@ func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *Data
 	if rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return &Dataset{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+	return &Dataset{object: object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
 
 // OpenDataset opens the dataset called name (H5Dopen2). It returns ErrNotFound,
 // or an error of the library if name is something else.
-func (g *Group) OpenDataset(name string) (*Dataset, error) {
+func (g *Group) OpenDataset(name string) (*Dataset, error) { return g.OpenDatasetWith(name, nil) }
+
+// OpenDatasetWith opens the dataset called name as a says (H5Dopen2). A dataset
+// that is open already keeps the chunk cache it has.
+func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error) {
 	const op = "open dataset"
 	path := g.join(name)
+	if a != nil {
+		if err := a.Validate(); err != nil {
+			return nil, &Error{Op: op, Path: path, Err: err}
+		}
+	}
+	spec := a.append(nil)
 	cname, _, err := cName(op, path, name)
 	if err != nil {
 		return nil, err
@@ -191,27 +230,42 @@ func (g *Group) OpenDataset(name string) (*Dataset, error) {
 	}
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	rc := C.goh5_dopen(&cerr, loc, cname, &id)
+	rc := C.goh5_dopen(&cerr, loc, cname, cBytes(spec), C.size_t(len(spec)), &id)
 	runtime.KeepAlive(g)
 	if rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return &Dataset{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+	return &Dataset{object: object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
 
 // DatasetInfo describes a dataset at one moment.
 type DatasetInfo struct {
-	Datatype      Datatype
-	Space         Dataspace
-	Layout        LayoutKind
-	Chunks        []int64  // Chunked: chunk shape in elements
-	ExternalFiles int      // Contiguous: how many other files hold the elements
-	Address       uint64   // Contiguous: where in the file the elements begin; NoAddress if nowhere yet
-	StorageBytes  int64    // bytes that the elements take in the file, after the filters; 0 if none are stored
-	Filters       []Filter // in the order of writing
-	FillKind      FillKind
-	Fill          []byte // FillValue of a Plain datatype: one element as stored
+	Datatype         Datatype
+	Space            Dataspace
+	Layout           LayoutKind
+	Chunks           []int64        // Chunked: chunk shape in elements
+	External         []ExternalFile // Contiguous: the files that hold the elements, if not this one
+	Mappings         []Mapping      // Virtual: what is where
+	Index            ChunkIndex     // Chunked: how chunks are found
+	Address          uint64         // Contiguous: where in the file the elements begin; NoAddress if nowhere yet
+	StorageBytes     int64          // bytes that the elements take in the file, after the filters; 0 if none are stored
+	Filters          []Filter       // in the order of writing
+	FiltersAvailable bool           // this process can decode them all (H5Pall_filters_avail)
+	FillKind         FillKind
+	Fill             []byte // FillValue of a Plain datatype: one element as stored
+	FillTime         FillTime
+	Alloc            AllocTime
+	Allocated        bool  // all space is taken
+	PlainEdges       bool  // Chunked: chunks that stick out of the shape pass no filter
+	CacheBytes       int64 // Chunked: what may be kept of decoded chunks
+	Uncached         bool  // Chunked: a chunk is larger than that, and decoded for each access to a part of it
+	Times            bool
+	AttributeOrder   CreationOrder
+	AttributePhase   PhaseChange
 }
+
+// maxFilter is the highest number of a filter (H5Z_FILTER_MAX).
+const maxFilter = 65535
 
 // NoAddress is the address of what is not stored.
 const NoAddress = math.MaxUint64
@@ -225,7 +279,8 @@ type Filter struct {
 }
 
 // Info describes the dataset, all in one call (H5Dget_type, H5Dget_space,
-// H5Dget_create_plist, H5Dget_storage_size, H5Dget_offset).
+// H5Dget_create_plist, H5Dget_access_plist, H5Dget_storage_size, H5Dget_offset,
+// H5Dget_chunk_index_type, H5Dget_space_status, H5Pall_filters_avail).
 func (d *Dataset) Info() (DatasetInfo, error) {
 	r, err := d.info()
 	if err != nil {
@@ -235,7 +290,6 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 	if rank := r.word(); rank > 0 {
 		info.Chunks = r.ints(rank)
 	}
-	info.ExternalFiles = int(r.int())
 	info.Address = r.word()
 	info.StorageBytes = r.int()
 	for range r.word() {
@@ -250,6 +304,7 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 	if fill := r.bytes(); len(fill) > 0 {
 		info.Fill = fill
 	}
+	r.storage(&info)
 	return info, nil
 }
 
@@ -311,6 +366,25 @@ func (d *Dataset) Flush() error {
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dflush(&cerr, id)
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return newError(op, d.path, rc, &cerr)
+	}
+	return nil
+}
+
+// Refresh forgets what is known of the dataset and reads it anew, as a reader must
+// while another process writes (H5Drefresh).
+func (d *Dataset) Refresh() error {
+	const op = "refresh"
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_drefresh(&cerr, id)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return newError(op, d.path, rc, &cerr)

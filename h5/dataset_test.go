@@ -226,3 +226,36 @@ func writeDeterministic(t *testing.T, path string) {
 	}
 	require.NoError(t, f.Close())
 }
+
+// A dataset without a name is there as long as it is open, and stays if it gets
+// one.
+func TestAnonymousDataset(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	r := f.Root()
+	var sets []*h5.Dataset
+	for range 2 {
+		d, err := r.CreateAnonymousDataset(h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{2}})
+		require.NoError(t, err)
+		require.Empty(t, d.Path())
+		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, h5.All))
+		sets = append(sets, d)
+	}
+	require.NoError(t, r.LinkObject("kept", sets[0]))
+	_, err = r.CreateAnonymousDataset(h5.Datatype{}, h5.SimpleSpace(4), nil)
+	require.ErrorIs(t, err, h5.ErrType)
+	require.NoError(t, f.Close())
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	require.Equal(t, []string{"kept"}, linkNames(t, f.Root(), h5.ByName))
+	d, err := f.Root().OpenDataset("kept")
+	require.NoError(t, err)
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 2, 3, 4}, got)
+	_, err = f.Root().CreateAnonymousDataset(h5.Int(4, 0), h5.ScalarSpace(), nil)
+	require.ErrorIs(t, err, h5.ErrReadOnly)
+}

@@ -148,9 +148,8 @@ func (r Region) NumElems() int64 {
 	return n
 }
 
-// words are start, count, stride and block one after the other, as the shim
-// takes them, in buf if they fit. It returns ErrParam for a region that no
-// dataset could have.
+// words appends start, count, stride and block one after the other, as the shim
+// takes them. It returns ErrRegion for a region that no dataset could have.
 func (r Region) words(buf []int64) ([]int64, int64, error) {
 	rank := len(r.Start)
 	if len(r.Count) != rank || (r.Stride != nil && len(r.Stride) != rank) || (r.Block != nil && len(r.Block) != rank) || rank > MaxRank {
@@ -158,19 +157,20 @@ func (r Region) words(buf []int64) ([]int64, int64, error) {
 	}
 	n := int64(1)
 	stride, block := int64(1), int64(1)
-	w := append(append(buf[:0], r.Start...), r.Count...)
+	all := append(append(buf, r.Start...), r.Count...)
 	for i := range rank {
 		if r.Stride != nil {
 			stride = r.Stride[i]
 		}
-		w = append(w, stride)
+		all = append(all, stride)
 	}
 	for i := range rank {
 		if r.Block != nil {
 			block = r.Block[i]
 		}
-		w = append(w, block)
+		all = append(all, block)
 	}
+	w := all[len(buf):]
 	for i := range rank {
 		start, count, stride, block := w[i], w[rank+i], w[2*rank+i], w[3*rank+i]
 		if start < 0 || count < 0 || block < 1 || stride < block && count > 1 || stride < 1 {
@@ -188,7 +188,7 @@ func (r Region) words(buf []int64) ([]int64, int64, error) {
 			return nil, 0, r.outside("too many elements")
 		}
 	}
-	return w, n, nil
+	return all, n, nil
 }
 
 func (r Region) outside(why string) error {

@@ -30,6 +30,7 @@ const (
 	Enum
 	Sequence // variable length (H5T_VLEN)
 	Array
+	Complex // two floats; since HDF5 2.0
 )
 
 // Order is the order of an element's bytes in the file (H5T_order_t).
@@ -129,9 +130,15 @@ type Datatype struct {
 
 	Tag     string        // Opaque
 	Ref     ReferenceKind // Reference
-	Base    *Datatype     // Enum, Sequence, Array
+	Base    *Datatype     // Enum, Sequence, Array, Complex
 	Dims    []int64       // Array
 	Members []Member      // Compound, Enum
+
+	// Committed is the address of the object header if the datatype is an object of
+	// its file, 0 if not; of a datatype to create with, nothing. Equal ignores it.
+	Committed uint64
+
+	shared *CommittedType // what things created with this datatype share
 }
 
 // Member is a field of a Compound or a name of an Enum.
@@ -220,6 +227,7 @@ func equalPointers(a, b *Datatype) bool {
 // machine. VAX floats become IEEE floats where those hold every value of theirs,
 // and else stay as they are.
 func (t Datatype) Native() Datatype {
+	t.Committed, t.shared = 0, nil
 	switch t.Class {
 	case Integer:
 		t.Precision, t.Offset, t.LowPad, t.HighPad = 8*t.Size, 0, PadZero, PadZero
@@ -254,11 +262,11 @@ func (t Datatype) nativeVAX() Datatype {
 }
 
 // Plain reports whether an element of t is nothing but its bytes: no string of
-// variable length, sequence or reference inside, and no class that the library
-// cannot convert (Time). Such elements can be read and written as bytes.
+// variable length, sequence or reference inside. Such elements can be read and
+// written as bytes.
 func (t Datatype) Plain() bool {
 	switch t.Class {
-	case Integer, Float, Bitfield, Opaque, Enum:
+	case Integer, Float, Time, Bitfield, Opaque, Enum, Complex:
 		return true
 	case String:
 		return !t.Variable
@@ -299,6 +307,7 @@ func (t *Datatype) append(b []byte) []byte {
 	b = appendInt(b, int64(t.Pad))
 	b = appendInt(b, int64(t.CharSet))
 	b = appendInt(b, int64(t.Ref))
+	b = appendInt(b, t.sharedID())
 	if t.Class == Array {
 		b = appendInt(b, int64(len(t.Dims)))
 	} else {
@@ -334,6 +343,7 @@ func (r *reader) datatype() Datatype {
 			MantPos: int(r.int()), MantSize: int(r.int()), ExpBias: r.word(), Norm: Norm(r.int()), InnerPad: Padding(r.int()),
 		},
 		Variable: r.bool(), Pad: StringPad(r.int()), CharSet: CharSet(r.int()), Ref: ReferenceKind(r.int()),
+		Committed: r.word(),
 	}
 	children := r.word()
 	t.Tag = r.text()
@@ -344,7 +354,7 @@ func (r *reader) datatype() Datatype {
 	case Array:
 		t.Dims = r.ints(children)
 		t.Base = r.base()
-	case Sequence:
+	case Sequence, Complex:
 		t.Base = r.base()
 	case Enum:
 		t.Base = r.base()
@@ -375,7 +385,7 @@ func (t *Datatype) check() error {
 		return bad("size of %d bytes", t.Size)
 	}
 	switch t.Class {
-	case Integer, Float, Bitfield:
+	case Integer, Float, Time, Bitfield:
 		if t.Precision < 1 || t.Offset < 0 || t.Precision+t.Offset > 8*t.Size {
 			return bad("%d bits from bit %d in %d bytes", t.Precision, t.Offset, t.Size)
 		}
@@ -384,7 +394,7 @@ func (t *Datatype) check() error {
 			return bad("tag %q", t.Tag)
 		}
 	case String, Reference:
-	case Enum, Sequence, Array:
+	case Enum, Sequence, Array, Complex:
 		if t.Base == nil {
 			return bad("%v without a base", t.Class)
 		}
@@ -417,7 +427,7 @@ func (t *Datatype) check() error {
 }
 
 // Validate makes t into the library's datatype and describes that again: it
-// returns ErrType unless the library can make exactly t. Time cannot be made.
+// returns ErrType unless the library can make exactly t.
 func (t Datatype) Validate() error {
 	const op = "make datatype"
 	if err := t.check(); err != nil {
@@ -426,8 +436,8 @@ func (t Datatype) Validate() error {
 	b := t.append(nil)
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return lib.err
+	if err := readyLocked(op, ""); err != nil {
+		return err
 	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t

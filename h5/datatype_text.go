@@ -10,7 +10,7 @@ import (
 
 var classNames = [...]string{
 	"H5T_INTEGER", "H5T_FLOAT", "H5T_TIME", "H5T_STRING", "H5T_BITFIELD", "H5T_OPAQUE",
-	"H5T_COMPOUND", "H5T_REFERENCE", "H5T_ENUM", "H5T_VLEN", "H5T_ARRAY",
+	"H5T_COMPOUND", "H5T_REFERENCE", "H5T_ENUM", "H5T_VLEN", "H5T_ARRAY", "H5T_COMPLEX",
 }
 
 // String is the library's name of the class.
@@ -87,6 +87,10 @@ func (t *Datatype) write(b *strings.Builder) {
 			fmt.Fprintf(b, "%q %s; ", m.Name, value)
 		}
 		b.WriteString("}")
+	case Complex:
+		b.WriteString("H5T_COMPLEX { ")
+		t.Base.write(b)
+		b.WriteString(" }")
 	case Sequence:
 		b.WriteString("H5T_VLEN { ")
 		t.Base.write(b)

@@ -82,7 +82,7 @@ func TestMissingFilterByName(t *testing.T) {
 	var fe *h5.FilterError
 	require.ErrorAs(t, err, &fe)
 	require.Equal(t, h5.FilterError{ID: 32099, Name: "unknown"}, *fe)
-	require.Equal(t, "h5: read /d: filter not available: filter 32099 (unknown)", err.Error())
+	require.Equal(t, "h5: read /d: filter not available: filter 32099 (unknown): register it (RegisterFilter) or allow a plugin (AllowPlugins)", err.Error())
 	require.NotErrorIs(t, err, h5.ErrCorrupt)
 	require.Contains(t, fmt.Sprintf("%+v", err), "H5Z_pipeline", "the stack is there too")
 }

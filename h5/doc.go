@@ -10,7 +10,12 @@
 // right numbers, and a conversion that would clamp, round or truncate a value is
 // ErrOverflow or ErrPrecision unless a function with Lossy in its name is called.
 //
-// Plugins are off: the library loads no code because a file names a filter.
+// Plugins are off: the library loads no code because a file names a filter, until
+// AllowPlugins names the folders.
+//
+// Read and Write move elements of any datatype to and from the Go values that
+// plan.go lists: numbers, strings, structs by `h5:"name"` tags, slices, Record where
+// there is no struct. Which elements is a Selection.
 //
 // # Memory
 //
@@ -27,8 +32,10 @@
 //
 // Everything may be called from any number of goroutines. libhdf5 runs one call
 // at a time: one lock in this package covers every file of the process, is held
-// for one operation and never while code of the caller runs. It is not reentrant,
-// so that code run by WithLock must not call this package.
+// for one operation and never while code of the caller runs, but for filters and
+// drivers written in Go (GoFilter, OpenReaderAt). It is not reentrant: a call from
+// those is ErrReentrant, and code run by WithLock must not call this package. A
+// filter or driver that waits for another goroutine which does waits for ever.
 //
 // # Errors
 //

@@ -1,50 +1,43 @@
-// The typed edge: Go's numbers and bools in and out of datasets. Built on
-// ReadRegion and WriteRegion.
+// The typed edge: Go values in and out of datasets. Numbers and bools go straight
+// through the library, everything else by a plan.
 
 package h5
 
+// #include "shim.h"
+import "C"
+
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"unsafe"
 )
 
-// Element is what Read and Write move.
+// Element is what the library itself reads and writes.
 type Element interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
 // TypeOf is the datatype of T in memory; that of bool is Bool().
 func TypeOf[T Element]() Datatype {
-	t := reflect.TypeFor[T]()
-	size := int(t.Size())
-	switch t.Kind() {
-	case reflect.Bool:
-		return Bool()
-	case reflect.Float32, reflect.Float64:
-		return IEEEFloat(size, NativeOrder)
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return Int(size, NativeOrder)
-	default:
-		return Uint(size, NativeOrder)
-	}
+	t, _ := elementType[T]()
+	return t
 }
 
-// Read fills dst with the elements of r, in row-major order. A stored number is
-// converted to T; len(dst) must be r.NumElems().
+// Read fills dst with the elements that s selects, in the order of the selection;
+// len(dst) must be as many. T may be any type that meets the stored datatype:
+// numbers, bool, strings, structs for compounds (fields by name, `h5:"name"`),
+// slices for sequences, Record, Ref, the empty interface; plan.go has the list. Of
+// a compound, only the members that a struct has are read.
 //
-// It returns ErrOverflow or ErrPrecision if a value is not exactly a T, ErrType
-// if no number (for T bool: no enumeration as Bool()) is stored, and the errors
-// of ReadRegion.
-func Read[T Element](d *Dataset, dst []T, r Region) error {
-	return readElements(d, dst, r, d.ReadRegion)
-}
+// It returns ErrOverflow or ErrPrecision if a value is not exactly a T, ErrType if
+// T and the stored datatype do not meet, ErrSize for a dst of another length, and
+// the errors of ReadRegion. dst then holds nothing of use.
+func Read[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, false) }
 
 // ReadLossy is Read that clamps, rounds and cuts values that are not exactly a T.
-func ReadLossy[T Element](d *Dataset, dst []T, r Region) error {
-	return readElements(d, dst, r, d.ReadRegionLossy)
-}
+func ReadLossy[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, true) }
 
 // maxReadAll is how many bytes ReadAll allocates at most: a file can claim any
 // shape in a few bytes.
@@ -52,7 +45,7 @@ const maxReadAll = 4 << 30
 
 // ReadAll returns every element in row-major order. It returns ErrSize if they
 // take more than 4 GiB, for which Read is there, and the errors of Read.
-func ReadAll[T Element](d *Dataset) ([]T, error) {
+func ReadAll[T any](d *Dataset) ([]T, error) {
 	info, err := d.Info()
 	if err != nil {
 		return nil, err
@@ -65,39 +58,87 @@ func ReadAll[T Element](d *Dataset) ([]T, error) {
 	if n == 0 {
 		return dst, nil
 	}
-	return dst, Read(d, dst, info.Space.All())
+	return dst, Read(d, dst, All)
 }
 
-// Write replaces the elements of r with src, in row-major order; the rest is as
-// in Read and WriteRegion.
-func Write[T Element](d *Dataset, src []T, r Region) error {
-	return writeElements(d, src, r, d.WriteRegion)
-}
+// Write replaces the elements that s selects with src, in the order of the
+// selection; the rest is as in Read and WriteRegion. Members of a compound that a
+// struct does not have stay as they were in the file.
+//
+// Beyond the errors of Read it returns ErrSize for a string or slice too long for
+// its type and ErrParam for a string that could not come back as it is. Nothing
+// is written on failure.
+func Write[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, false) }
 
 // WriteLossy is Write that clamps, rounds and cuts values that are not exactly of
 // the stored type.
-func WriteLossy[T Element](d *Dataset, src []T, r Region) error {
-	return writeElements(d, src, r, d.WriteRegionLossy)
+func WriteLossy[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, true) }
+
+// elementType is the datatype in memory of a T whose slices the library fills
+// itself.
+func elementType[T any]() (Datatype, bool) {
+	t := reflect.TypeFor[T]()
+	size := int(t.Size())
+	switch k := t.Kind(); {
+	case k == reflect.Bool:
+		return Bool(), true
+	case k == reflect.Float32 || k == reflect.Float64:
+		return IEEEFloat(size, NativeOrder), true
+	case k >= reflect.Int && k <= reflect.Int64:
+		return Int(size, NativeOrder), true
+	case k >= reflect.Uint && k <= reflect.Uint64:
+		return Uint(size, NativeOrder), true
+	}
+	return Datatype{}, false
 }
 
-func bytesOf[T Element](s []T) []byte {
+func bytesOf[T any](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }
 
-func checkLength[T Element](d *Dataset, op string, s []T, r Region) error {
-	if n := r.NumElems(); n >= 0 && n != int64(len(s)) {
-		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: slice has %d elements, %d selected", ErrSize, len(s), n)}
+// checkLength finds a slice of the wrong length where the selection alone says how
+// many elements it has; of others the shim will say.
+func checkLength(d *Dataset, op string, length int, s Selection) error {
+	n := int64(-1)
+	switch s := s.(type) {
+	case Region:
+		n = s.NumElems()
+	case Points:
+		n = int64(len(s))
+	}
+	if n >= 0 && n != int64(length) {
+		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: slice has %d elements, %d selected", ErrSize, length, n)}
 	}
 	return nil
 }
 
-func readElements[T Element](d *Dataset, dst []T, r Region, read func([]byte, Datatype, Region) error) error {
-	if err := checkLength(d, "read", dst, r); err != nil {
+func lossyWord(lossy bool) C.int32_t {
+	if lossy {
+		return 1
+	}
+	return 0
+}
+
+func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
+	if err := checkLength(d, "read", len(dst), s); err != nil {
 		return err
 	}
+	mem, ok := elementType[T]()
+	if !ok {
+		return readPlanned(d, dst, s, lossy)
+	}
 	b := bytesOf(dst)
-	if err := read(b, TypeOf[T](), r); err != nil {
+	var err error
+	if r, region := s.(Region); region {
+		err = d.read(b, &mem, &r, lossyWord(lossy))
+	} else {
+		err = d.readWindow(b, &mem, Window{}, s, lossyWord(lossy))
+	}
+	if errors.Is(err, ErrType) { // numbers of enumerations, bit fields and times
+		return readPlanned(d, dst, s, lossy)
+	}
+	if err != nil {
 		return err
 	}
 	// Nothing but 0 and 1 may ever stand in a Go bool, and the file can hold any byte.
@@ -108,9 +149,58 @@ func readElements[T Element](d *Dataset, dst []T, r Region, read func([]byte, Da
 	return nil
 }
 
-func writeElements[T Element](d *Dataset, src []T, r Region, write func([]byte, Datatype, Region) error) error {
-	if err := checkLength(d, "write", src, r); err != nil {
+func readPlanned[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
+	const op = "read"
+	t, err := d.Datatype()
+	if err != nil {
 		return err
 	}
-	return write(bytesOf(src), TypeOf[T](), r)
+	p, err := planFor(reflect.TypeFor[T](), &t)
+	if err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	v, err := d.readValues(p.mem, s, len(dst))
+	if err != nil {
+		return err
+	}
+	if err := decodeValues(v, dst, lossy); err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	return nil
+}
+
+func write[T any](d *Dataset, src []T, s Selection, lossy bool) error {
+	if err := checkLength(d, "write", len(src), s); err != nil {
+		return err
+	}
+	mem, ok := elementType[T]()
+	if !ok {
+		return writePlanned(d, src, s, lossy)
+	}
+	var err error
+	if r, region := s.(Region); region {
+		err = d.write(bytesOf(src), &mem, &r, lossyWord(lossy))
+	} else {
+		err = d.writeWindow(bytesOf(src), &mem, Window{}, s, lossyWord(lossy))
+	}
+	if errors.Is(err, ErrType) {
+		return writePlanned(d, src, s, lossy)
+	}
+	return err
+}
+
+func writePlanned[T any](d *Dataset, src []T, s Selection, lossy bool) error {
+	const op = "write"
+	if err := d.writable(op, d.path); err != nil {
+		return err
+	}
+	t, err := d.Datatype()
+	if err != nil {
+		return err
+	}
+	v, err := encodeValues(&t, src, lossy)
+	if err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	return d.writeValues(v, s)
 }

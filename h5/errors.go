@@ -34,6 +34,7 @@ var (
 	ErrNoFilter  = errors.New("filter not available")
 	ErrLocked    = errors.New("file is locked by another process")
 	ErrKind      = errors.New("object of another kind")
+	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
 	ErrVersion   = errors.New("headers and library differ in version")
 
 	ErrNotFound error = &sentinel{"does not exist", fs.ErrNotExist}
@@ -162,6 +163,17 @@ func (e *FilterError) Error() string {
 
 func (e *FilterError) Unwrap() error { return ErrNoFilter }
 
+// advice says how the filter can be had.
+func (e *FilterError) advice() string {
+	switch e.ID {
+	case 307, 32000, 32001, 32004, 32008, 32015, 32026:
+		return "import h5/filter, which has it"
+	case FilterSzip:
+		return "build the library with szip"
+	}
+	return "register it (RegisterFilter) or allow a plugin (AllowPlugins)"
+}
+
 var errnoSentinels = map[syscall.Errno]error{
 	syscall.ENOENT: ErrNotFound,
 	syscall.EEXIST: ErrExists,
@@ -184,9 +196,11 @@ var stackSentinels = []struct {
 
 	{"H5E_SYM", "H5E_NOTFOUND", false, ErrNotFound},
 	{"H5E_ATTR", "H5E_NOTFOUND", false, ErrNotFound},
+	{"H5E_LINK", "H5E_NOTFOUND", false, ErrNotFound},
 	{"H5E_LINK", "H5E_CANTDELETE", false, ErrNotFound}, // no such link
 	{"H5E_LINK", "H5E_TRAVERSE", true, ErrNotFound},    // a link that leads nowhere
 	{"H5E_LINK", "H5E_EXISTS", false, ErrExists},
+	{"H5E_OHDR", "H5E_EXISTS", false, ErrExists}, // the destination of a copy
 	{"H5E_SYM", "H5E_BADTYPE", false, ErrKind},
 	{"H5E_DATASET", "H5E_BADTYPE", false, ErrKind},
 
@@ -219,7 +233,7 @@ var stackSentinels = []struct {
 }
 
 // newError makes the error of a failed shim call and frees what the shim
-// allocated for it.
+// allocated for it. The caller still has the lock.
 func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	e := &Error{Op: op, Path: path}
 	if p := unsafe.Pointer(cerr.stack); p != nil {
@@ -240,18 +254,55 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	case C.GOH5_EPRECISION:
 		e.Err = fmt.Errorf("%w: %d of %d values", ErrPrecision, want, have)
 	case C.GOH5_ENOFILTER:
-		e.Err = &FilterError{ID: int(cerr.filter), Name: filterName(cerr)}
+		f := &FilterError{ID: int(cerr.filter), Name: filterName(cerr)}
+		e.Err = fmt.Errorf("%w: %s", f, f.advice())
 	case C.GOH5_ELONG:
 		e.Err = fmt.Errorf("%w: string %d has %d bytes, the type holds %d", ErrSize, cerr.index, have, want)
 	case C.GOH5_ETRIM:
 		e.Err = fmt.Errorf("%w: string %d ends in the padding of its type and would come back shorter", ErrParam, cerr.index)
+	case C.GOH5_ELAYOUT:
+		e.Err = fmt.Errorf("%w: the dataset is not chunked", ErrParam)
+	case C.GOH5_ENOCHUNK:
+		e.Err = fmt.Errorf("%w: the chunk is not stored", ErrNotFound)
+	case C.GOH5_EMASK:
+		e.Err = fmt.Errorf("%w: filter mask %#x for %d filters", ErrParam, have, want)
+	case C.GOH5_EMOVING:
+		e.Err = fmt.Errorf("%w: the file may change while it is read", errors.ErrUnsupported)
+	case C.GOH5_EDRIVER:
+		e.Err = fmt.Errorf("%w: the library does not read this file as a plain one", errors.ErrUnsupported)
+	case C.GOH5_EEXISTS:
+		e.Err = ErrExists
+	case C.GOH5_EORDER:
+		e.Err = ErrNoOrder
+	case C.GOH5_EINDEX:
+		e.Err = fmt.Errorf("%w: place %d of %d", ErrRegion, want, have)
+	case C.GOH5_EUNSUPPORTED:
+		e.Err = fmt.Errorf("%w by the linked HDF5", errors.ErrUnsupported)
+	case C.GOH5_EAXIS:
+		e.Err = fmt.Errorf("%w: axis %d of a dataset of %d dimensions", ErrParam, want, have)
 	case C.GOH5_ESHORT:
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
+	}
+	if e.Err == nil && lib.cause != nil {
+		e.Err, lib.cause = lib.cause, nil // what a filter or driver in Go said
+	}
+	if e.Err == nil {
+		e.Err = userLink(e.Stack)
+	}
+	if e.Err == nil && tooLargeForHeader(e.Stack) {
+		e.Err = fmt.Errorf("%w: more than the 64 KiB that an object header holds; a file with a lower bound of V18 keeps it elsewhere", ErrSize)
 	}
 	if e.Err == nil && throughNoGroup(e.Stack) {
 		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
 	}
 	return e
+}
+
+// tooLargeForHeader reports a stack that ends where a message is put into an object
+// header, which fails for one reason alone before it looks at the file.
+func tooLargeForHeader(stack []Frame) bool {
+	n := len(stack)
+	return n > 0 && stack[n-1].Func == "H5O__alloc" && stack[n-1].Minor == "H5E_CANTINIT"
 }
 
 // throughNoGroup reports a stack that ends in looking for a member of an object

@@ -1,10 +1,12 @@
 package h5_test
 
 import (
+	"bytes"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 )
@@ -102,4 +104,68 @@ func ExampleGroup_attributes() {
 	// Output:
 	// µm SCALAR
 	// h5: read attribute /@scale: can't locate attribute: 'scale' (H5O__attr_open_by_name)
+}
+
+// A file that is bytes somewhere else: in an archive, in an object store.
+func ExampleOpenReaderAt() {
+	made, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := made.Root().CreateGroup("inside"); err != nil {
+		log.Fatal(err)
+	}
+	image, err := made.Image()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := made.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	f, err := h5.OpenReaderAt(bytes.NewReader(image), int64(len(image)), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	for link, err := range f.Root().Links() {
+		fmt.Println(link.Name, link.Kind, err)
+	}
+	// Output: inside hard <nil>
+}
+
+// A filter that stores the bytes of a chunk backwards.
+func ExampleRegisterFilter() {
+	backwards := func(src []byte, _ []uint32) ([]byte, error) {
+		slices.Reverse(src)
+		return src, nil
+	}
+	if err := h5.RegisterFilter(h5.GoFilter{ID: 40123, Name: "backwards", Encode: backwards, Decode: backwards}); err != nil {
+		log.Fatal(err)
+	}
+	defer h5.UnregisterFilter(40123)
+	f, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{
+		Chunks: []int64{4}, Filters: []h5.Filter{{ID: 40123}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := h5.Write(d, []byte{1, 2, 3, 4}, h5.Region{Start: []int64{0}, Count: []int64{4}}); err != nil {
+		log.Fatal(err)
+	}
+	if err := d.Flush(); err != nil {
+		log.Fatal(err)
+	}
+	image, err := f.Image()
+	if err != nil {
+		log.Fatal(err)
+	}
+	got, err := h5.ReadAll[byte](d)
+	fmt.Println(got, err, bytes.Contains(image, []byte{4, 3, 2, 1}))
+	// Output: [1 2 3 4] <nil> true
 }

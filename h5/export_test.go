@@ -1,5 +1,7 @@
 package h5
 
+import "bytes"
+
 // What TestMain counts at the end.
 
 // QueuedIDs counts the ids that still wait to be closed after an operation.
@@ -27,3 +29,12 @@ func CorruptRows() []string {
 // ExpectForgotten is called by tests that forget owners on purpose; what it
 // returns puts the count of forgotten ones back.
 func ExpectForgotten() func() { return expectForgotten() }
+
+// FirstMember is what the bytes of a first member say of its set.
+func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
+	driver, info := driverInfo(bytes.NewReader(b))
+	if driver == "NCSAmult" {
+		multi, ok = parseMulti(info)
+	}
+	return driver, multi, ok
+}

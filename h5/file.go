@@ -2,25 +2,18 @@
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_is_hdf5
-#cgo nocallback goh5_is_hdf5
-#cgo noescape goh5_fcreate
-#cgo nocallback goh5_fcreate
-#cgo noescape goh5_fopen
-#cgo nocallback goh5_fopen
-#cgo noescape goh5_fflush
-#cgo nocallback goh5_fflush
-#cgo noescape goh5_fsize
-#cgo nocallback goh5_fsize
-*/
+// #include "shim.h"
 import "C"
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
 // Mode says what an opened file is for.
@@ -48,8 +41,10 @@ const (
 
 // CreateOptions says how a file is created. nil means DefaultCreateOptions().
 type CreateOptions struct {
-	Truncate  bool   // replace an existing file; else it is ErrExists
-	Low, High LibVer // formats that objects may use: the oldest that can is taken
+	Truncate  bool          // replace an existing file; else it is ErrExists
+	Low, High LibVer        // formats that objects may use: the oldest that can is taken
+	Access    *FileAccess   // how the file is reached; nil: DefaultFileAccess()
+	Creation  *FileCreation // how it is laid out; nil: DefaultFileCreation()
 }
 
 // DefaultCreateOptions is what the library does by itself, but for the existing
@@ -58,12 +53,68 @@ func DefaultCreateOptions() CreateOptions {
 	return CreateOptions{Low: Earliest, High: LatestFormat}
 }
 
-// Validate reports bounds that make no sense; each error wraps ErrParam.
+// Validate reports options that make no sense; each error wraps ErrParam.
 func (o CreateOptions) Validate() error {
-	if o.Low.number() > o.High.number() || o.Low < LatestFormat || o.High < LatestFormat || o.High == Earliest {
-		return fmt.Errorf("%w: formats from %d to %d", ErrParam, o.Low, o.High)
+	errs := []error{checkBounds(o.Low, o.High)}
+	if o.Access != nil {
+		errs = append(errs, o.Access.Validate())
+	}
+	if o.Creation != nil {
+		errs = append(errs, o.Creation.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+// OpenOptions says how a file is opened. nil means DefaultOpenOptions().
+type OpenOptions struct {
+	Mode Mode
+	// SWMR lets one process write what others read at the same time: ReadWrite is
+	// the writer, ReadOnly a reader. The file must have been created with Low V110
+	// or later, and the writer must ask for that again.
+	SWMR      bool
+	Low, High LibVer      // formats that new objects may use
+	Access    *FileAccess // how the file is reached; nil: DefaultFileAccess()
+}
+
+// DefaultOpenOptions is for reading, and any format.
+func DefaultOpenOptions() OpenOptions { return OpenOptions{Low: Earliest, High: LatestFormat} }
+
+// Validate reports options that make no sense; each error wraps ErrParam.
+func (o OpenOptions) Validate() error {
+	errs := []error{checkBounds(o.Low, o.High)}
+	if o.Mode != ReadOnly && o.Mode != ReadWrite {
+		errs = append(errs, fmt.Errorf("%w: mode %d", ErrParam, o.Mode))
+	}
+	if o.Access != nil {
+		errs = append(errs, o.Access.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+func checkBounds(low, high LibVer) error {
+	if low.number() > high.number() || low < LatestFormat || high < LatestFormat || high == Earliest || high.number() > C.H5F_LIBVER_LATEST {
+		return fmt.Errorf("%w: formats from %d to %d", ErrParam, low, high)
 	}
 	return nil
+}
+
+// checkPath finds a path that the driver cannot take.
+func checkPath(path string, a *FileAccess) error {
+	if a != nil {
+		if _, ok := a.Driver.(Family); ok {
+			return checkPattern(path, 'd', true)
+		}
+	}
+	return nil
+}
+
+// access is the list as the shim takes it.
+func access(a *FileAccess, low, high LibVer, image []byte) []byte {
+	if a == nil {
+		d := DefaultFileAccess()
+		a = &d
+	}
+	return a.append(nil, low, high, image)
 }
 
 func (v LibVer) number() C.int32_t {
@@ -78,6 +129,21 @@ type File struct {
 	h    *handle
 	path string
 	mode Mode
+
+	// What the library does not tell of an open file.
+	evict bool
+	log   *CacheLog
+
+	raw *os.File // Descriptor's; nil if nobody asked
+}
+
+// newFileLocked makes the owner of a file that was opened or created as a says.
+func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
+	f := &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: mode}
+	if a != nil {
+		f.evict, f.log = a.EvictOnClose, a.CacheLog
+	}
+	return f
 }
 
 // Create makes a new file and opens it for reading and writing (H5Fcreate).
@@ -90,9 +156,14 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	if o != nil {
 		opts = *o
 	}
-	if err := opts.Validate(); err != nil {
+	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
+	creation := DefaultFileCreation()
+	if opts.Creation != nil {
+		creation = *opts.Creation
+	}
+	spec := creation.append(access(opts.Access, opts.Low, opts.High, nil))
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return nil, err
@@ -103,47 +174,159 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	}
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return nil, lib.err
+	if err := readyLocked(op, path); err != nil {
+		return nil, err
 	}
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	if rc := C.goh5_fcreate(&cerr, cPath, truncate, opts.Low.number(), opts.High.number(), &id); rc < 0 {
+	if rc := C.goh5_fcreate(&cerr, cPath, truncate, cBytes(spec), C.size_t(len(spec)), &id); rc < 0 {
 		e := newError(op, path, rc, &cerr)
+		if e.Err != nil {
+			return nil, e
+		}
 		// Of a file that this process has open the library only says that it cannot.
 		if _, err := os.Lstat(path); err == nil && !opts.Truncate {
 			e.Err = ErrExists
 		}
 		return nil, e
 	}
-	return &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: ReadWrite}, nil
+	return newFileLocked(id, path, ReadWrite, opts.Access), nil
 }
 
 // Open opens an existing file (H5Fopen). Objects created in it take any format
-// that suits, the oldest first.
+// that suits, the oldest first. The first member of a family or of a multi set
+// opens the set.
 //
 // It returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another
 // process has the file open in a way that excludes this one.
 func Open(path string, mode Mode) (*File, error) {
-	const op = "open file"
-	if mode != ReadOnly && mode != ReadWrite {
-		return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: mode %d", ErrParam, mode)}
+	o := DefaultOpenOptions()
+	o.Mode = mode
+	f, err := OpenWith(path, &o)
+	if err == nil {
+		return f, nil
 	}
+	if set, driver, ok := memberSet(path, err); ok {
+		o.Access = new(FileAccess)
+		*o.Access = DefaultFileAccess()
+		o.Access.Driver = driver
+		return OpenWith(set, &o)
+	}
+	return nil, err
+}
+
+// OpenWith opens an existing file as o says (H5Fopen). A missing member of a
+// family or of a multi set is ErrNotFound with its name; the other errors are
+// those of Open.
+func OpenWith(path string, o *OpenOptions) (*File, error) {
+	const op = "open file"
+	opts := DefaultOpenOptions()
+	if o != nil {
+		opts = *o
+	}
+	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access)); err != nil {
+		return nil, &Error{Op: op, Path: path, Err: err}
+	}
+	f, err := open(op, path, opts, nil)
+	if err != nil && opts.Access != nil {
+		return nil, explainMembers(err, path, opts.Access.Driver)
+	}
+	return f, err
+}
+
+// images counts files in memory, which need a name each: of two with one name
+// the library thinks they are one.
+var images atomic.Uint64
+
+// OpenImage opens a file that is in memory (H5Pset_file_image). What is written
+// changes a copy of image, which Image returns.
+func OpenImage(image []byte, mode Mode) (*File, error) {
+	const op = "open image"
+	path := fmt.Sprintf("image-%d", images.Add(1))
+	if len(image) == 0 {
+		return nil, &Error{Op: op, Path: path, Err: ErrNotHDF5}
+	}
+	o := DefaultOpenOptions()
+	o.Mode = mode
+	if err := o.Validate(); err != nil {
+		return nil, &Error{Op: op, Path: path, Err: err}
+	}
+	a := DefaultFileAccess()
+	a.Driver = Core{Increment: 64 << 10}
+	o.Access = &a
+	return open(op, path, o, image)
+}
+
+// CreateImage makes a new file in memory, which Image returns.
+func CreateImage(o *CreateOptions) (*File, error) {
+	opts := DefaultCreateOptions()
+	if o != nil {
+		opts = *o
+	}
+	a := DefaultFileAccess()
+	if opts.Access != nil {
+		a = *opts.Access
+	}
+	a.Driver = Core{Increment: 64 << 10}
+	opts.Access = &a
+	return Create(fmt.Sprintf("image-%d", images.Add(1)), &opts)
+}
+
+// Image is the whole file as it would be on disk (H5Fget_file_image), after a
+// flush.
+func (f *File) Image() ([]byte, error) {
+	r, err := f.ask("copy file", askImage)
+	if err != nil {
+		return nil, err
+	}
+	image := r.bytes()
+	mendSuperblock(image)
+	return image, nil
+}
+
+// mendSuperblock computes the checksum of a superblock of version 2 or 3 anew (HDF5
+// File Format II.A): the library clears the flags of an open file, and leaves the
+// checksum.
+func mendSuperblock(image []byte) {
+	for base := 0; base+48 <= len(image); base = max(512, 2*base) {
+		b := image[base:]
+		if string(b[:8]) != hdf5.Signature {
+			continue
+		}
+		end := 12 + 4*int(b[9]) // four addresses, as long as the file says
+		if version := b[8]; (version == 2 || version == 3) && end+4 <= len(b) {
+			binary.LittleEndian.PutUint32(b[end:], hdf5.Lookup3(b[:end]))
+		}
+		return
+	}
+}
+
+func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return nil, err
 	}
+	spec := access(o.Access, o.Low, o.High, image)
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return nil, lib.err
+	if err := readyLocked(op, path); err != nil {
+		return nil, err
+	}
+	flags := C.uint32_t(C.H5F_ACC_RDONLY)
+	switch {
+	case o.Mode == ReadWrite && o.SWMR:
+		flags = C.H5F_ACC_RDWR | C.H5F_ACC_SWMR_WRITE
+	case o.Mode == ReadWrite:
+		flags = C.H5F_ACC_RDWR
+	case o.SWMR:
+		flags = C.H5F_ACC_RDONLY | C.H5F_ACC_SWMR_READ
 	}
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	if rc := C.goh5_fopen(&cerr, cPath, C.int32_t(mode), Earliest.number(), LatestFormat.number(), &id); rc < 0 {
+	if rc := C.goh5_fopen(&cerr, cPath, flags, cBytes(spec), C.size_t(len(spec)), &id); rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: mode}, nil
+	return newFileLocked(id, path, o.Mode, o.Access), nil
 }
 
 // IsHDF5 reports whether the file has HDF5's signature where it may stand
@@ -156,8 +339,8 @@ func IsHDF5(path string) (bool, error) {
 	}
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return false, lib.err
+	if err := readyLocked(op, path); err != nil {
+		return false, err
 	}
 	var cerr C.goh5_err_t
 	var is C.int32_t
@@ -195,29 +378,14 @@ func (f *File) Flush() error {
 	return nil
 }
 
-// Size is the number of bytes the file takes (H5Fget_filesize).
-func (f *File) Size() (int64, error) {
-	const op = "measure file"
-	lock()
-	defer unlock()
-	id, err := f.h.idLocked(op, f.path)
-	if err != nil {
-		return 0, err
-	}
-	var cerr C.goh5_err_t
-	var size C.uint64_t
-	rc := C.goh5_fsize(&cerr, id, &size)
-	runtime.KeepAlive(f)
-	if rc < 0 {
-		return 0, newError(op, f.path, rc, &cerr)
-	}
-	return int64(size), nil
-}
-
 // Close writes what is left and closes the file with all its groups and datasets
 // (H5Fclose). A second call is ErrClosed.
 func (f *File) Close() error {
 	lock()
 	defer unlock()
-	return f.h.closeLocked("close file", f.path)
+	err := f.h.closeLocked("close file", f.path)
+	if err == nil && f.raw != nil {
+		err = f.raw.Close()
+	}
+	return err
 }

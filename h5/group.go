@@ -1,57 +1,150 @@
-// Groups: find and create what is inside.
+// Groups: find, create, and say how they are stored.
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_gopen
-#cgo nocallback goh5_gopen
-#cgo noescape goh5_gcreate
-#cgo nocallback goh5_gcreate
-#cgo noescape goh5_object_info
-#cgo nocallback goh5_object_info
-#cgo noescape goh5_topen
-#cgo nocallback goh5_topen
-*/
+// #include "shim.h"
 import "C"
 
-import "runtime"
+import (
+	"fmt"
+	"math"
+	"runtime"
+)
 
 // Group is an open group. Names given to its methods may be paths ("a/b/c"), and
 // absolute ones start at the file's root.
 type Group struct{ object }
 
-// ObjectKind is what a link leads to (H5O_type_t).
-type ObjectKind int
+// CreationOrder says whether an object remembers in what order its links or
+// attributes were made (H5P_CRT_ORDER_…).
+type CreationOrder int
 
-// The kinds of object.
+// What a group or dataset does about creation order.
 const (
-	GroupObject ObjectKind = iota + 1
-	DatasetObject
-	DatatypeObject // a committed datatype
-	OtherObject    // of a kind this package does not know
+	NoCreationOrder      CreationOrder = iota
+	TrackCreationOrder                 // each link has its number; listing by it sorts
+	IndexedCreationOrder               // tracked, and an index by number is kept
 )
 
-func (k ObjectKind) String() string {
-	switch k {
-	case GroupObject:
-		return "group"
-	case DatasetObject:
-		return "dataset"
-	case DatatypeObject:
-		return "datatype"
+func (o CreationOrder) flags() C.uint64_t {
+	return [...]C.uint64_t{0, C.H5P_CRT_ORDER_TRACKED, C.H5P_CRT_ORDER_TRACKED | C.H5P_CRT_ORDER_INDEXED}[o]
+}
+
+func creationOrder(flags C.uint64_t) CreationOrder {
+	switch {
+	case flags&C.H5P_CRT_ORDER_INDEXED != 0:
+		return IndexedCreationOrder
+	case flags&C.H5P_CRT_ORDER_TRACKED != 0:
+		return TrackCreationOrder
 	default:
-		return "other"
+		return NoCreationOrder
 	}
 }
 
-// ObjectInfo says what an object is.
-type ObjectInfo struct {
-	Kind     ObjectKind
-	Address  uint64 // of the object header in its file: the same for every hard link to the object
-	FileNo   uint64 // differs between files, for objects reached by external links
-	Links    int    // hard links that lead to the object
-	NumAttrs int
+// PhaseChange says when a group moves its links, or an object its attributes, from
+// its header to an index of their own and back (H5Pset_link_phase_change).
+type PhaseChange struct {
+	MaxCompact int // the most that stay in the header; 0 to 65535, the library's default is 8
+	MinDense   int // the fewest that stay in the index; at most MaxCompact, the library's default is 6
+}
+
+func (p *PhaseChange) check(what string) error {
+	if p == nil || (p.MaxCompact >= 0 && p.MaxCompact <= math.MaxUint16 && p.MinDense >= 0 && p.MinDense <= math.MaxUint16 &&
+		p.MinDense <= p.MaxCompact) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s compact up to %d, dense from %d", ErrParam, what, p.MaxCompact, p.MinDense)
+}
+
+// GroupOptions says how a group is created. nil means GroupOptions{}, which is the
+// library's default without object times.
+//
+// All but Times and LocalHeap shape groups of the format of 1.8, which a group takes
+// in a file created with Low of V18 or more, or if its links have a creation order
+// or filters.
+type GroupOptions struct {
+	Order  CreationOrder // of links
+	Phase  *PhaseChange  // of links; nil: 8 and 6
+	Expect *LinkEstimate // what to make room for in the header; nil: 4 links of 8 bytes
+
+	LocalHeap int64 // bytes to make room for in the name heap of the old format; 0: the library decides
+
+	// Filters of the link storage of a dense group.
+	Deflate    *int // zlib's level, 0 to 9; nil: no compression
+	Fletcher32 bool
+
+	AttributeOrder CreationOrder
+	AttributePhase *PhaseChange // nil: 8 and 6
+	Times          bool         // keep when the group was accessed, modified and created
+}
+
+// LinkEstimate is how many links a group will have, and how long their names will
+// be in bytes (H5Pset_est_link_info).
+type LinkEstimate struct{ Links, NameLen int }
+
+// Validate reports every option that cannot be; each error wraps ErrParam.
+func (o GroupOptions) Validate() error {
+	for _, order := range []CreationOrder{o.Order, o.AttributeOrder} {
+		if order < NoCreationOrder || order > IndexedCreationOrder {
+			return fmt.Errorf("%w: creation order %d", ErrParam, order)
+		}
+	}
+	if err := o.Phase.check("links"); err != nil {
+		return err
+	}
+	if err := o.AttributePhase.check("attributes"); err != nil {
+		return err
+	}
+	if e := o.Expect; e != nil && (e.Links < 0 || e.Links > math.MaxUint16 || e.NameLen < 0 || e.NameLen > math.MaxUint16) {
+		return fmt.Errorf("%w: %d links with names of %d bytes expected, 65535 are the most", ErrParam, e.Links, e.NameLen)
+	}
+	if o.LocalHeap < 0 || o.LocalHeap > math.MaxUint32 {
+		return fmt.Errorf("%w: local heap of %d bytes", ErrParam, o.LocalHeap)
+	}
+	if o.Deflate != nil && (*o.Deflate < 0 || *o.Deflate > 9) {
+		return fmt.Errorf("%w: deflate level %d", ErrParam, *o.Deflate)
+	}
+	return nil
+}
+
+// words are the options as group_spec_t of shim_group.c.
+func (o *GroupOptions) words() [C.GOH5_GROUP_WORDS]C.uint64_t {
+	var w [C.GOH5_GROUP_WORDS]C.uint64_t
+	truth := func(b bool) C.uint64_t {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	w[0], w[8] = o.Order.flags(), o.AttributeOrder.flags()
+	if p := o.Phase; p != nil {
+		w[1], w[2], w[3] = 1, C.uint64_t(p.MaxCompact), C.uint64_t(p.MinDense)
+	}
+	if e := o.Expect; e != nil {
+		w[4], w[5], w[6] = 1, C.uint64_t(e.Links), C.uint64_t(e.NameLen)
+	}
+	w[7] = C.uint64_t(o.LocalHeap)
+	if p := o.AttributePhase; p != nil {
+		w[9], w[10], w[11] = 1, C.uint64_t(p.MaxCompact), C.uint64_t(p.MinDense)
+	}
+	w[12], w[14] = truth(o.Times), truth(o.Fletcher32)
+	if o.Deflate != nil {
+		w[13] = C.uint64_t(*o.Deflate) + 1
+	}
+	return w
+}
+
+func groupOptions(w [C.GOH5_GROUP_WORDS]C.uint64_t) GroupOptions {
+	o := GroupOptions{
+		Order: creationOrder(w[0]), Phase: &PhaseChange{int(w[2]), int(w[3])}, Expect: &LinkEstimate{int(w[5]), int(w[6])},
+		LocalHeap: int64(w[7]), AttributeOrder: creationOrder(w[8]), AttributePhase: &PhaseChange{int(w[10]), int(w[11])},
+		Times: w[12] != 0, Fletcher32: w[14] != 0,
+	}
+	if w[13] != 0 {
+		level := int(w[13]) - 1
+		o.Deflate = &level
+	}
+	return o
 }
 
 // OpenGroup opens the group called name (H5Gopen2). It returns ErrNotFound, or
@@ -63,104 +156,117 @@ func (g *Group) OpenGroup(name string) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
-	if err != nil {
-		return nil, err
-	}
-	var cerr C.goh5_err_t
-	var id C.int64_t
-	rc := C.goh5_gopen(&cerr, loc, cname, &id)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return nil, newError(op, path, rc, &cerr)
-	}
-	return &Group{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+	return g.group(op, path, func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int {
+		return C.goh5_gopen(cerr, loc, cname, id)
+	})
 }
 
 // CreateGroup makes a group, and those on the way to it that are missing
 // (H5Gcreate2). It returns ErrExists or ErrReadOnly.
-func (g *Group) CreateGroup(name string) (*Group, error) {
+func (g *Group) CreateGroup(name string) (*Group, error) { return g.CreateGroupWith(name, nil) }
+
+// CreateGroupWith is CreateGroup with options, which do not hold for the groups on
+// the way. It returns also ErrParam for options that cannot be.
+func (g *Group) CreateGroupWith(name string, o *GroupOptions) (*Group, error) {
 	const op = "create group"
 	path := g.join(name)
-	if err := g.writable(op, path); err != nil {
+	words, err := g.groupWords(op, path, o)
+	if err != nil {
 		return nil, err
 	}
 	cname, utf8, err := cName(op, path, name)
 	if err != nil {
 		return nil, err
 	}
+	return g.group(op, path, func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int {
+		return C.goh5_gcreate(cerr, loc, cname, utf8, &words[0], id)
+	})
+}
+
+// CreateAnonymousGroup makes a group without a link and so without a path
+// (H5Gcreate_anon). It is gone when it is closed, unless LinkObject gave it a name.
+func (g *Group) CreateAnonymousGroup(o *GroupOptions) (*Group, error) {
+	const op = "create group"
+	words, err := g.groupWords(op, g.path, o)
+	if err != nil {
+		return nil, err
+	}
+	return g.group(op, "", func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int {
+		return C.goh5_gcreate(cerr, loc, nil, 0, &words[0], id)
+	})
+}
+
+func (g *Group) groupWords(op, path string, o *GroupOptions) (words [C.GOH5_GROUP_WORDS]C.uint64_t, err error) {
+	if err := g.writable(op, path); err != nil {
+		return words, err
+	}
+	var opts GroupOptions
+	if o != nil {
+		opts = *o
+	}
+	if err := opts.Validate(); err != nil {
+		return words, &Error{Op: op, Path: path, Err: err}
+	}
+	return opts.words(), nil
+}
+
+// group is run for a call that opens a group, and makes its owner.
+func (o *object) group(op, path string, shim func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int) (*Group, error) {
 	lock()
 	defer unlock()
-	loc, err := g.h.idLocked(op, path)
+	loc, err := o.h.idLocked(op, path)
 	if err != nil {
 		return nil, err
 	}
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	rc := C.goh5_gcreate(&cerr, loc, cname, utf8, &id)
-	runtime.KeepAlive(g)
+	rc := shim(loc, &cerr, &id)
+	runtime.KeepAlive(o)
 	if rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return &Group{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
+	return &Group{object{h: newHandleLocked(o.h.ids, id), file: o.file, path: path}}, nil
 }
 
-// Kind says what name leads to, following soft and external links. It returns
-// ErrNotFound if it leads nowhere.
-func (g *Group) Kind(name string) (ObjectKind, error) {
-	info, err := g.ObjectInfo(name)
-	return info.Kind, err
+// GroupStorage says how a group keeps its links (H5G_storage_type_t).
+type GroupStorage int
+
+// The storages, with the library's numbers.
+const (
+	SymbolTable  GroupStorage = iota // the old format: a B-tree and a heap of names
+	CompactLinks                     // in the object header
+	DenseLinks                       // in a heap, with an index by name and perhaps one by creation order
+)
+
+func (s GroupStorage) String() string {
+	return pick(int(s), "symbol table", "compact", "dense")
 }
 
-// ObjectInfo describes what name leads to, "." being the group itself
-// (H5Oget_info_by_name3). It returns ErrNotFound if it leads nowhere.
-func (g *Group) ObjectInfo(name string) (ObjectInfo, error) {
-	const op = "look up"
-	path := g.join(name)
-	cname, _, err := cName(op, path, name)
+// GroupInfo describes a group.
+type GroupInfo struct {
+	Storage  GroupStorage
+	Links    int64
+	MaxOrder int64        // the number the next link gets, if creation order is tracked
+	Mounted  bool         // another file is mounted on it
+	Options  GroupOptions // as the group has them; those of the format of 1.8 are defaults for a symbol table
+}
+
+// Info describes how the group is stored (H5Gget_info, H5Gget_create_plist).
+func (g *Group) Info() (GroupInfo, error) {
+	const op = "describe group"
+	dot, err := cString(op, g.path, ".")
 	if err != nil {
-		return ObjectInfo{}, err
+		return GroupInfo{}, err
 	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
+	var out [4]C.uint64_t
+	var words [C.GOH5_GROUP_WORDS]C.uint64_t
+	err = g.run(op, g.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_ginfo(cerr, loc, dot, &out[0], &words[0])
+	})
 	if err != nil {
-		return ObjectInfo{}, err
+		return GroupInfo{}, err
 	}
-	var cerr C.goh5_err_t
-	var out [5]C.uint64_t
-	rc := C.goh5_object_info(&cerr, loc, cname, &out[0])
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return ObjectInfo{}, newError(op, path, rc, &cerr)
-	}
-	return ObjectInfo{
-		Kind: ObjectKind(out[0]), Address: uint64(out[1]), Links: int(out[2]), NumAttrs: int(out[3]), FileNo: uint64(out[4]),
+	return GroupInfo{
+		Storage: GroupStorage(out[0]), Links: int64(out[1]), MaxOrder: int64(out[2]), Mounted: out[3] != 0, Options: groupOptions(words),
 	}, nil
-}
-
-// CommittedDatatype describes the committed datatype called name (H5Topen2).
-func (g *Group) CommittedDatatype(name string) (Datatype, error) {
-	const op = "open datatype"
-	path := g.join(name)
-	cname, _, err := cName(op, path, name)
-	if err != nil {
-		return Datatype{}, err
-	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
-	if err != nil {
-		return Datatype{}, err
-	}
-	var cerr C.goh5_err_t
-	var blob C.goh5_blob_t
-	rc := C.goh5_topen(&cerr, loc, cname, &blob)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return Datatype{}, newError(op, path, rc, &cerr)
-	}
-	return takeBlob(&blob).datatype(), nil
 }

@@ -13,49 +13,58 @@ import "C"
 import (
 	"runtime"
 	"slices"
+	"sync/atomic"
 )
 
 // An idSet holds the open ids of one open file. The library's lock guards it.
+//
+// An owner knows its id by the number it had first. That changes only if the
+// library has to be made to forget a dataset (reopenLocked).
 type idSet struct {
-	file C.int64_t // closed last
-	open map[C.int64_t]struct{}
+	file C.int64_t               // closed last
+	open map[C.int64_t]C.int64_t // the number an id had first, and the one it has
+
+	reader uint64 // of OpenReaderAt, 0 if it is another file
 }
 
 func newIDSet(file C.int64_t) *idSet {
-	return &idSet{file: file, open: map[C.int64_t]struct{}{file: {}}}
+	return &idSet{file: file, open: map[C.int64_t]C.int64_t{file: file}}
 }
 
 // closeLocked closes id if it is open; the file's own id takes all others with it.
 func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
-	if _, ok := s.open[id]; !ok {
+	now, ok := s.open[id]
+	if !ok {
 		return nil
 	}
 	if id != s.file {
 		delete(s.open, id)
-		return closeIDsLocked(op, path, []C.int64_t{id})
+		return closeIDsLocked(op, path, []C.int64_t{now})
 	}
 	ids := make([]C.int64_t, 0, len(s.open))
-	for other := range s.open {
+	for _, other := range s.open {
 		if other != s.file {
 			ids = append(ids, other)
 		}
 	}
 	slices.Sort(ids)
 	clear(s.open)
-	return closeIDsLocked(op, path, append(ids, s.file))
+	err := closeIDsLocked(op, path, append(ids, s.file))
+	delete(readers, s.reader)
+	return err
 }
 
 // A handle owns one id.
 type handle struct {
 	ids     *idSet
 	id      C.int64_t
-	closed  bool // guarded by the library's lock, like ids
+	closed  atomic.Bool // set under the library's lock, like ids
 	cleanup runtime.Cleanup
 }
 
 // newHandleLocked makes the owner of a freshly opened id.
 func newHandleLocked(ids *idSet, id C.int64_t) *handle {
-	ids.open[id] = struct{}{}
+	ids.open[id] = id
 	h := &handle{ids: ids, id: id}
 	h.cleanup = runtime.AddCleanup(h, forgotten, left{orphan{ids, id}, whereOpened()})
 	return h
@@ -73,12 +82,16 @@ func forgotten(l left) {
 }
 
 // idLocked gives the id to call the library with, or ErrClosed if Close was
-// called on the handle or on its file.
+// called on the handle or on its file, or ErrReentrant.
 func (h *handle) idLocked(op, path string) (C.int64_t, error) {
-	if _, open := h.ids.open[h.id]; h.closed || !open {
+	if err := readyLocked(op, path); err != nil {
+		return 0, err
+	}
+	now, open := h.ids.open[h.id]
+	if h.closed.Load() || !open {
 		return 0, &Error{Op: op, Path: path, Err: ErrClosed}
 	}
-	return h.id, nil
+	return now, nil
 }
 
 // closeLocked closes the id; a second call is ErrClosed.
@@ -86,7 +99,7 @@ func (h *handle) closeLocked(op, path string) error {
 	if _, err := h.idLocked(op, path); err != nil {
 		return err
 	}
-	h.closed = true
+	h.closed.Store(true)
 	h.cleanup.Stop()
 	return h.ids.closeLocked(op, path, h.id)
 }

@@ -68,6 +68,9 @@ func TestFileClosedFirst(t *testing.T) {
 		"write attribute": d.WriteAttribute(h5.Attribute{
 			Name: "a", Datatype: h5.Int(1, 0), Space: h5.ScalarSpace(), Data: []byte{1},
 		}),
+		"user": g.LinkUser("a", 100, nil), "move": g.MoveLink("a", f.Root(), "b"), "copy link": g.CopyLink("a", g, "b"),
+		"copy object": g.CopyObject("a", g, "b", nil), "link object": g.LinkObject("a", d), "unlink at": g.UnlinkAt(h5.ByName, 0),
+		"comment": g.SetComment("a"), "keep": g.Keep(), "refresh": g.Refresh(), "flush group": g.Flush(), "hold": g.HoldMetadata(true),
 		"delete attribute": d.DeleteAttribute("a"), "close group": g.Close(), "close dataset": d.Close(),
 	} {
 		require.ErrorIs(t, err, h5.ErrClosed, name)

@@ -23,8 +23,8 @@ const (
 func Version() (string, error) {
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return "", lib.err
+	if err := readyLocked("look up version", ""); err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%d.%d.%d", lib.version[0], lib.version[1], lib.version[2]), nil
 }
@@ -43,8 +43,8 @@ func FilterAvailable(id int) (FilterAvailability, error) {
 	}
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return FilterAvailability{}, lib.err
+	if err := readyLocked(op, ""); err != nil {
+		return FilterAvailability{}, err
 	}
 	var cerr C.goh5_err_t
 	var avail C.int32_t
@@ -56,4 +56,39 @@ func FilterAvailable(id int) (FilterAvailability, error) {
 		Decode: avail != 0 && flags&C.H5Z_FILTER_CONFIG_DECODE_ENABLED != 0,
 		Encode: avail != 0 && flags&C.H5Z_FILTER_CONFIG_ENCODE_ENABLED != 0,
 	}, nil
+}
+
+// Memory is what the library keeps for later use, in bytes, of blocks of any kind.
+type Memory struct{ Regular, Array, Block, Factory int64 }
+
+// KeptMemory says what the library keeps for later use (H5get_free_list_sizes).
+func KeptMemory() (Memory, error) {
+	const op = "look at memory"
+	lock()
+	defer unlock()
+	if err := readyLocked(op, ""); err != nil {
+		return Memory{}, err
+	}
+	var cerr C.goh5_err_t
+	var out [4]C.uint64_t
+	if rc := C.goh5_memory(&cerr, &out[0]); rc < 0 {
+		return Memory{}, newError(op, "", rc, &cerr)
+	}
+	return Memory{int64(out[0]), int64(out[1]), int64(out[2]), int64(out[3])}, nil
+}
+
+// ReleaseMemory gives what the library keeps for later use back
+// (H5garbage_collect).
+func ReleaseMemory() error {
+	const op = "release memory"
+	lock()
+	defer unlock()
+	if err := readyLocked(op, ""); err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	if rc := C.goh5_collect(&cerr); rc < 0 {
+		return newError(op, "", rc, &cerr)
+	}
+	return nil
 }

@@ -37,3 +37,20 @@ func TestFilters(t *testing.T) {
 		require.ErrorIs(t, err, h5.ErrParam)
 	}
 }
+
+// What the library keeps can be given back.
+func TestMemory(t *testing.T) {
+	f, err := h5.CreateImage(nil)
+	require.NoError(t, err)
+	fillFile(t, f)
+	require.NoError(t, f.Close())
+	sum := func() int64 {
+		m, err := h5.KeptMemory()
+		require.NoError(t, err)
+		return m.Regular + m.Array + m.Block + m.Factory
+	}
+	before := sum()
+	require.Positive(t, before)
+	require.NoError(t, h5.ReleaseMemory())
+	require.Less(t, sum(), before)
+}

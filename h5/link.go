@@ -2,24 +2,16 @@
 
 package h5
 
-/*
-#include "shim.h"
-#cgo noescape goh5_links
-#cgo nocallback goh5_links
-#cgo noescape goh5_unlink
-#cgo nocallback goh5_unlink
-#cgo noescape goh5_link_soft
-#cgo nocallback goh5_link_soft
-#cgo noescape goh5_link_external
-#cgo nocallback goh5_link_external
-#cgo noescape goh5_link_hard
-#cgo nocallback goh5_link_hard
-*/
+// #include "shim.h"
 import "C"
 
 import (
+	"errors"
+	"fmt"
 	"iter"
-	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
 )
 
 // LinkKind is the kind of a link (H5L_type_t).
@@ -50,150 +42,315 @@ func (k LinkKind) String() string {
 type Link struct {
 	Name    string
 	Kind    LinkKind
-	Class   int    // the library's number for the kind; UserLink: 65 to 255
-	Address uint64 // HardLink: of the object's header, as in ObjectInfo
-	Target  string // SoftLink, ExternalLink: the path it leads to
-	File    string // ExternalLink: the file, as the link names it
+	Class   int     // the library's number for the kind; UserLink: 65 to 255
+	Order   int64   // in which it was made, from 0; -1 if the group does not keep that
+	CharSet CharSet // of the name
+	Address uint64  // HardLink: of the object's header, as in ObjectInfo
+	Target  string  // SoftLink, ExternalLink: the path it leads to
+	File    string  // ExternalLink: the file, as the link names it
+	Value   []byte  // UserLink: what only the program that defined the class understands
+}
+
+// ErrUserLink is what following a user-defined link ends in: see UserLinkError.
+var ErrUserLink = errors.New("user-defined link")
+
+// ErrNoOrder is what listing by creation order ends in if the group keeps none.
+var ErrNoOrder = errors.New("creation order is not kept")
+
+// UserLinkError says which link was not followed. It is ErrUserLink. Only the
+// program that defined the class knows where such a link leads: this package lists,
+// copies, moves and deletes it.
+type UserLinkError struct {
+	Class int
+	Name  string
+}
+
+func (e *UserLinkError) Error() string {
+	return fmt.Sprintf("%v: %q of class %d cannot be followed", ErrUserLink, e.Name, e.Class)
+}
+
+func (e *UserLinkError) Unwrap() error { return ErrUserLink }
+
+// userLink finds in a stack what follow_nowhere of shim_link.c left there.
+func userLink(stack []Frame) error {
+	for _, f := range stack {
+		if f.Func != "goh5_user_link" {
+			continue
+		}
+		class, name, _ := strings.Cut(f.Desc, " ")
+		n, err := strconv.Atoi(class)
+		if err != nil {
+			return nil
+		}
+		return &UserLinkError{Class: n, Name: name}
+	}
+	return nil
+}
+
+// ListOrder is an order of links or attributes.
+type ListOrder int
+
+// The orders.
+const (
+	ByName               ListOrder = iota // bytes compared
+	ByNameDescending                      //
+	ByCreation                            // needs CreationOrder of the group
+	ByCreationDescending                  //
+	AsStored                              // whatever costs least
+)
+
+type orderWords struct{ index, order C.int32_t }
+
+func (o ListOrder) words(op, path string) (orderWords, error) {
+	switch o {
+	case ByName:
+		return orderWords{C.H5_INDEX_NAME, C.H5_ITER_INC}, nil
+	case ByNameDescending:
+		return orderWords{C.H5_INDEX_NAME, C.H5_ITER_DEC}, nil
+	case ByCreation:
+		return orderWords{C.H5_INDEX_CRT_ORDER, C.H5_ITER_INC}, nil
+	case ByCreationDescending:
+		return orderWords{C.H5_INDEX_CRT_ORDER, C.H5_ITER_DEC}, nil
+	case AsStored:
+		return orderWords{C.H5_INDEX_NAME, C.H5_ITER_NATIVE}, nil
+	}
+	return orderWords{}, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: order %d", ErrParam, o)}
+}
+
+// link decodes what put_link of shim_link.c wrote.
+func (r *reader) link() Link {
+	l := Link{Name: r.text(), Kind: LinkKind(r.int()), Class: int(r.int()), Order: r.int(), CharSet: CharSet(r.int())}
+	r.word() // the length of the value
+	l.Address = r.word()
+	l.Target, l.File = r.text(), r.text()
+	if value := r.bytes(); l.Kind == UserLink {
+		l.Value = value
+	}
+	if l.Kind != HardLink {
+		l.Address = 0
+	}
+	return l
 }
 
 // Links yields the group's links in the order of their names (H5Literate2). They
 // are collected in one call before the first is yielded: the loop may open,
 // create and delete what it likes. An error is yielded once, alone.
-func (g *Group) Links() iter.Seq2[Link, error] {
+func (g *Group) Links() iter.Seq2[Link, error] { return g.LinksIn(ByName) }
+
+// LinksIn is Links in any order. ByCreation is ErrNoOrder for a group that does not
+// keep it.
+func (g *Group) LinksIn(o ListOrder) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
-		r, err := g.links()
+		r, err := g.list("list", ".", o, 0)
 		if err != nil {
 			yield(Link{}, err)
 			return
 		}
 		for range r.word() {
-			l := Link{
-				Name: r.text(), Kind: LinkKind(r.int()), Class: int(r.int()), Address: r.word(), Target: r.text(), File: r.text(),
-			}
-			if l.Kind != HardLink {
-				l.Address = 0
-			}
-			if !yield(l, nil) {
+			if !yield(r.link(), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (g *Group) links() (*reader, error) {
-	const op = "list"
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, g.path)
+// list collects the links of the group called name. With objects other than 0, what
+// a hard link leads to follows each: its kind and its number of hard links.
+func (g *Group) list(op, name string, o ListOrder, objects C.int32_t) (*reader, error) {
+	path := g.join(name)
+	by, err := o.words(op, path)
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return nil, err
+	}
 	var blob C.goh5_blob_t
-	rc := C.goh5_links(&cerr, loc, &blob)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return nil, newError(op, g.path, rc, &cerr)
+	err = g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_links(cerr, loc, cname, by.index, by.order, objects, &blob)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return takeBlob(&blob), nil
+}
+
+// Link describes the link called name without following it (H5Lget_info2,
+// H5Lget_val). It returns ErrNotFound.
+func (g *Group) Link(name string) (Link, error) {
+	const op = "look up link"
+	path := g.join(name)
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return Link{}, err
+	}
+	var blob C.goh5_blob_t
+	err = g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_link_info(cerr, loc, cname, &blob) })
+	if err != nil {
+		return Link{}, err
+	}
+	l := takeBlob(&blob).link()
+	l.Name = name[strings.LastIndexByte(name, '/')+1:]
+	return l, nil
+}
+
+// LinkAt describes link number i of the group in that order, counted from 0
+// (H5Lget_name_by_idx, H5Lget_info_by_idx2). It returns ErrRegion if the group has
+// fewer links, or ErrNoOrder.
+func (g *Group) LinkAt(o ListOrder, i int64) (Link, error) {
+	const op = "look up link"
+	by, err := o.words(op, g.path)
+	if err != nil {
+		return Link{}, err
+	}
+	var blob C.goh5_blob_t
+	err = g.run(op, g.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_at(cerr, loc, by.index, by.order, C.int64_t(i), &blob)
+	})
+	if err != nil {
+		return Link{}, err
+	}
+	return takeBlob(&blob).link(), nil
+}
+
+// HasLink reports whether there is a link called name; where it leads does not
+// matter (H5Lexists on each step of the path). A step that is missing, leads
+// nowhere or to no group makes it false.
+func (g *Group) HasLink(name string) (bool, error) { return g.exists(name, 0) }
+
+// Exists reports whether name leads to an object (H5Lexists, H5Oexists_by_name).
+func (g *Group) Exists(name string) (bool, error) { return g.exists(name, 1) }
+
+func (g *Group) exists(name string, object C.int32_t) (bool, error) {
+	const op = "look for"
+	path := g.join(name)
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return false, err
+	}
+	var exists C.int32_t
+	err = g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_exists(cerr, loc, cname, object, &exists)
+	})
+	var e *Error
+	if errors.As(err, &e) && len(e.Stack) > 0 && e.Stack[len(e.Stack)-1].Minor == "H5E_NLINKS" {
+		return false, nil // soft links that lead to each other
+	}
+	return exists != 0, err
 }
 
 // Unlink removes the link called name (H5Ldelete); the object goes with its last
 // hard link. It returns ErrNotFound or ErrReadOnly.
 func (g *Group) Unlink(name string) error {
+	return g.change("unlink", name, func(loc C.int64_t, cname *C.char, _ C.int32_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_unlink(cerr, loc, cname)
+	})
+}
+
+// UnlinkAt removes link number i of the group in that order (H5Ldelete_by_idx). It
+// returns the errors of LinkAt, or ErrReadOnly.
+func (g *Group) UnlinkAt(o ListOrder, i int64) error {
 	const op = "unlink"
+	if err := g.writable(op, g.path); err != nil {
+		return err
+	}
+	by, err := o.words(op, g.path)
+	if err != nil {
+		return err
+	}
+	return g.run(op, g.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_unlink_at(cerr, loc, by.index, by.order, C.int64_t(i))
+	})
+}
+
+// change is run for a call that changes the link called name.
+func (g *Group) change(op, name string, shim func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int) error {
 	path := g.join(name)
 	if err := g.writable(op, path); err != nil {
 		return err
 	}
-	cname, _, err := cName(op, path, name)
+	cname, utf8, err := cName(op, path, name)
 	if err != nil {
 		return err
 	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
-	if err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_unlink(&cerr, loc, cname)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return newError(op, path, rc, &cerr)
-	}
-	return nil
+	return g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int { return shim(loc, cname, utf8, cerr) })
 }
 
 // LinkSoft makes name a soft link to the path target, which need not exist
 // (H5Lcreate_soft). It returns ErrExists or ErrReadOnly.
 func (g *Group) LinkSoft(name, target string) error {
 	const op = "link"
-	path := g.join(name)
-	if err := g.writable(op, path); err != nil {
-		return err
-	}
-	cname, utf8, err := cName(op, path, name)
+	ctarget, _, err := cName(op, g.join(name), target)
 	if err != nil {
 		return err
 	}
-	ctarget, _, err := cName(op, path, target)
-	if err != nil {
-		return err
-	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
-	if err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_link_soft(&cerr, loc, cname, utf8, ctarget)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return newError(op, path, rc, &cerr)
-	}
-	return nil
+	return g.change(op, name, func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_soft(cerr, loc, cname, utf8, ctarget)
+	})
 }
 
 // LinkExternal makes name a link to the path target in another file, neither of
 // which need exist (H5Lcreate_external). It returns ErrExists or ErrReadOnly.
 func (g *Group) LinkExternal(name, file, target string) error {
 	const op = "link"
-	path := g.join(name)
-	if err := g.writable(op, path); err != nil {
-		return err
-	}
-	cname, utf8, err := cName(op, path, name)
+	cfile, _, err := cName(op, g.join(name), file)
 	if err != nil {
 		return err
 	}
-	cfile, _, err := cName(op, path, file)
+	ctarget, _, err := cName(op, g.join(name), target)
 	if err != nil {
 		return err
 	}
-	ctarget, _, err := cName(op, path, target)
-	if err != nil {
-		return err
+	return g.change(op, name, func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_external(cerr, loc, cname, utf8, cfile, ctarget)
+	})
+}
+
+// The classes that programs may give their links (H5L_TYPE_UD_MIN and up; 64 is the
+// external link).
+const (
+	MinUserClass = 65
+	MaxUserClass = 255
+)
+
+// maxLinkValue is what the format has room for: a length of two bytes.
+const maxLinkValue = 1<<16 - 1
+
+// LinkUser makes name a user-defined link of a class with a value of at most 65535
+// bytes (H5Lcreate_ud). This package follows no such link: see UserLinkError. It
+// returns ErrParam for another class, ErrSize for a longer value, ErrExists or
+// ErrReadOnly.
+func (g *Group) LinkUser(name string, class int, value []byte) error {
+	const op = "link"
+	if class < MinUserClass || class > MaxUserClass {
+		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link class %d, %d to %d can be", ErrParam, class, MinUserClass, MaxUserClass)}
 	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
-	if err != nil {
-		return err
+	if len(value) > maxLinkValue {
+		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link value of %d bytes, %d are the most", ErrSize, len(value), maxLinkValue)}
 	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_link_external(&cerr, loc, cname, utf8, cfile, ctarget)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return newError(op, path, rc, &cerr)
-	}
-	return nil
+	return g.change(op, name, func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_user(cerr, loc, cname, utf8, C.int32_t(class), (*C.uint8_t)(unsafe.SliceData(value)), C.size_t(len(value)))
+	})
 }
 
 // LinkHard makes name a further name of the object at the path target
 // (H5Lcreate_hard). It returns ErrExists, ErrNotFound or ErrReadOnly.
 func (g *Group) LinkHard(name, target string) error {
+	const op = "link"
+	ctarget, _, err := cName(op, g.join(name), target)
+	if err != nil {
+		return err
+	}
+	return g.change(op, name, func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_hard(cerr, loc, cname, utf8, ctarget)
+	})
+}
+
+// LinkObject makes name a name of an open object, which may have had none (H5Olink).
+// It returns ErrExists, ErrReadOnly, or an error of the library for an object of
+// another file.
+func (g *Group) LinkObject(name string, o Object) error {
 	const op = "link"
 	path := g.join(name)
 	if err := g.writable(op, path); err != nil {
@@ -203,21 +360,51 @@ func (g *Group) LinkHard(name, target string) error {
 	if err != nil {
 		return err
 	}
-	ctarget, _, err := cName(op, path, target)
+	return g.runBoth(op, path, o.base(), func(loc, id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_object(cerr, loc, cname, utf8, id)
+	})
+}
+
+// MoveLink gives the link called name another name, as, in the group to, which may
+// be g; groups on the way are made (H5Lmove). What it leads to stays where it is. It
+// returns ErrNotFound, ErrExists, ErrReadOnly, or an error of the library for a hard
+// link and a group of another file.
+func (g *Group) MoveLink(name string, to *Group, as string) error {
+	return g.place("move link", name, to, as, 0)
+}
+
+// CopyLink is MoveLink that leaves the old name too (H5Lcopy).
+func (g *Group) CopyLink(name string, to *Group, as string) error {
+	return g.place("copy link", name, to, as, 1)
+}
+
+func (g *Group) place(op, name string, to *Group, as string, keep C.int32_t) error {
+	path := g.join(name)
+	if keep == 0 {
+		if err := g.writable(op, path); err != nil {
+			return err
+		}
+	}
+	if err := to.writable(op, to.join(as)); err != nil {
+		return err
+	}
+	cname, _, err := cName(op, path, name)
 	if err != nil {
 		return err
 	}
-	lock()
-	defer unlock()
-	loc, err := g.h.idLocked(op, path)
+	cas, utf8, err := cName(op, to.join(as), as)
 	if err != nil {
 		return err
 	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_link_hard(&cerr, loc, cname, utf8, ctarget)
-	runtime.KeepAlive(g)
-	if rc < 0 {
-		return newError(op, path, rc, &cerr)
+	err = g.runBoth(op, path, &to.object, func(from, dst C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_link_move(cerr, from, cname, dst, cas, utf8, keep)
+	})
+	// Of a name that is taken the library says that it was not found.
+	var e *Error
+	if errors.As(err, &e) && e.Err == nil && len(e.Stack) > 0 {
+		if f := e.Stack[len(e.Stack)-1]; f.Func == "H5L__move_dest_cb" && f.Minor == "H5E_NOTFOUND" {
+			e.Err = ErrExists
+		}
 	}
-	return nil
+	return err
 }

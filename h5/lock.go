@@ -5,6 +5,12 @@
 // public operation, is not reentrant, and nothing else is acquired under it but
 // the mutex of the queue.
 //
+// Filters and drivers written in Go run under it (callback.go), on the thread of
+// the operation that needs them, and a call from there is ErrReentrant. Because
+// nearly every shim can come back to Go that way, and Go moves the stacks of
+// goroutines that run, no shim but the few that cannot is marked noescape: what
+// it is given must not lie on a stack.
+//
 // A cleanup of the garbage collector never calls the library and never waits for
 // the lock: it queues its id, and the next operation closes what is queued.
 
@@ -15,8 +21,8 @@ package h5
 #include "shim.h"
 #cgo noescape goh5_start
 #cgo nocallback goh5_start
-#cgo noescape goh5_close
-#cgo nocallback goh5_close
+#cgo noescape goh5_thread
+#cgo nocallback goh5_thread
 #cgo noescape goh5_obj_count
 #cgo nocallback goh5_obj_count
 */
@@ -34,6 +40,17 @@ var lib struct {
 	version [3]int // of the library and of its headers
 	err     error  // why the library cannot be used
 
+	filtered []byte // what a filter in Go made, on its way to C
+
+	inside atomic.Uint64 // the thread on which code of the caller's runs under the lock, 0 if none
+	cause  error         // how that code failed in the operation that runs
+
+	// What an operation on elements gives the shim, kept here so that it does not
+	// have to be allocated.
+	cerr  *C.goh5_err_t // in a block of its own: cgo looks at the whole of one
+	words [shortRegion]int64
+	typ   [shortType]byte
+
 	queued  atomic.Int64 // len(pending), to look without the mutex
 	pendMu  sync.Mutex
 	pending []orphan
@@ -47,25 +64,56 @@ type orphan struct {
 
 // lock takes the library's lock, starts the library if this is the first call,
 // and closes the ids that cleanups have queued.
+//
+// On the thread of a filter or driver in Go it does nothing: the operation
+// that called it has the lock, and readyLocked will say so.
 func lock() {
+	if reentrant() {
+		return
+	}
 	lib.mu.Lock()
 	if !lib.started {
 		lib.started = true
+		lib.cerr = new(C.goh5_err_t)
 		lib.err = startLocked()
 	}
 	if lib.queued.Load() > 0 {
 		drainLocked()
 	}
+	lib.cause = nil
 }
 
-func unlock() { lib.mu.Unlock() }
+func unlock() {
+	if !reentrant() {
+		lib.mu.Unlock()
+	}
+}
+
+// reentrant reports that this is a call from inside an operation. Its goroutine
+// is wired to its thread as long as it was called from C.
+func reentrant() bool {
+	inside := lib.inside.Load()
+	return inside != 0 && inside == uint64(C.goh5_thread())
+}
+
+// readyLocked is why the library must not be called now.
+func readyLocked(op, path string) error {
+	if lib.inside.Load() != 0 {
+		return &Error{Op: op, Path: path, Err: ErrReentrant}
+	}
+	return lib.err
+}
 
 // WithLock runs f while no operation of this package runs, for code that uses
 // libhdf5 by another way in the same process. f must not call this package: the
-// lock is not reentrant.
+// lock is not reentrant. WithLock itself panics with ErrReentrant when a filter or
+// driver calls it.
 func WithLock(f func()) {
 	lock()
 	defer unlock()
+	if lib.inside.Load() != 0 {
+		panic(ErrReentrant)
+	}
 	f()
 }
 
@@ -120,15 +168,16 @@ func closeIDsLocked(op, path string, ids []C.int64_t) error {
 // attributes that the library has open in this process, whoever opened them
 // (H5Fget_obj_count). A program that has closed everything finds 0.
 func OpenIDs() (int64, error) {
+	const op = "count ids"
 	lock()
 	defer unlock()
-	if lib.err != nil {
-		return 0, lib.err
+	if err := readyLocked(op, ""); err != nil {
+		return 0, err
 	}
 	var cerr C.goh5_err_t
 	var n C.int64_t
 	if rc := C.goh5_obj_count(&cerr, &n); rc < 0 {
-		return 0, newError("count ids", "", rc, &cerr)
+		return 0, newError(op, "", rc, &cerr)
 	}
 	return int64(n), nil
 }

@@ -1,24 +1,65 @@
-// What groups and datasets have in common: an owner, a place, a path.
+// What groups, datasets and committed datatypes have in common: an owner, a
+// place, a path.
 
 package h5
 
+// #include "shim.h"
+import "C"
+
 import (
 	"fmt"
+	"iter"
 	"path"
+	"runtime"
 )
 
-// An object is what Group and Dataset are made of.
+// Object is what a path can lead to: a *Group, a *Dataset or a *CommittedType.
+type Object interface {
+	Path() string
+	File() *File
+	Close() error
+	Root() (*Group, error)
+	Stat() (ObjectInfo, error)
+	Header() (ObjectHeader, error)
+	Attributes() iter.Seq2[AttributeInfo, error]
+	AttributesIn(o ListOrder) iter.Seq2[AttributeInfo, error]
+	AttributeInfo(name string) (AttributeInfo, error)
+	AttributeAt(o ListOrder, i int64) (AttributeInfo, error)
+	HasAttribute(name string) (bool, error)
+	ReadAttribute(name string) (Attribute, error)
+	WriteAttribute(a Attribute) error
+	RenameAttribute(from, to string) error
+	DeleteAttribute(name string) error
+	DeleteAttributeAt(o ListOrder, i int64) error
+	AttributeCommitted(name string) (addr uint64, is bool, err error)
+
+	base() *object
+}
+
+// An object is what the kinds of Object are made of.
 type object struct {
 	h    *handle
 	file *File // keeps the file open while a child is in use
 	path string
 }
 
-// Path is the absolute path the object was opened by.
+// CommittedType is an open committed datatype: a datatype with a name in a group,
+// or without one, that datasets and attributes share. It carries attributes like
+// any object.
+type CommittedType struct{ object }
+
+// Path is the absolute path the object was opened by; it can be "" if that was a
+// place in the file.
 func (o *object) Path() string { return o.path }
 
 // File is the file the object was opened through.
 func (o *object) File() *File { return o.file }
+
+func (o *object) base() *object { return o }
+
+// Closed reports whether Close was called on the object or on its file. It does not
+// wait for the library's lock.
+func (o *object) Closed() bool { return o.h.closed.Load() || o.file.h.closed.Load() }
 
 // Close ends the use of the object. What was opened through it stays open. A
 // second call is ErrClosed.
@@ -29,6 +70,19 @@ func (o *object) Close() error {
 	lock()
 	defer unlock()
 	return o.h.closeLocked("close", o.path)
+}
+
+// Root opens the root group of the file that the object lies in: that of File, or
+// of another file if an external link led to the object.
+func (o *object) Root() (*Group, error) {
+	const op = "open group"
+	slash, err := cString(op, "/", "/")
+	if err != nil {
+		return nil, err
+	}
+	return o.group(op, "/", func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int {
+		return C.goh5_gopen(cerr, loc, slash, id)
+	})
 }
 
 // join is the path of a name below the object.
@@ -45,4 +99,270 @@ func (o *object) writable(op, path string) error {
 		return &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %s", ErrReadOnly, o.file.path)}
 	}
 	return nil
+}
+
+// run makes one call of the shim with the open object, under the lock, and gives
+// a failure its place.
+func (o *object) run(op, path string, shim func(id C.int64_t, cerr *C.goh5_err_t) C.int) error {
+	lock()
+	defer unlock()
+	id, err := o.h.idLocked(op, path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := shim(id, &cerr)
+	runtime.KeepAlive(o)
+	if rc < 0 {
+		return newError(op, path, rc, &cerr)
+	}
+	return nil
+}
+
+// runBoth is run for a call that needs a second object, which may be of another
+// file.
+func (o *object) runBoth(op, path string, other *object, shim func(id, other C.int64_t, cerr *C.goh5_err_t) C.int) error {
+	lock()
+	defer unlock()
+	id, err := o.h.idLocked(op, path)
+	if err != nil {
+		return err
+	}
+	otherID, err := other.h.idLocked(op, other.path)
+	if err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := shim(id, otherID, &cerr)
+	runtime.KeepAlive(o)
+	runtime.KeepAlive(other)
+	if rc < 0 {
+		return newError(op, path, rc, &cerr)
+	}
+	return nil
+}
+
+// openObject is run for a call that opens an object, and makes its owner. fallback
+// is the path where the library knows none.
+func (o *object) openObject(op, path, fallback string, shim func(id C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int) (Object, error) {
+	lock()
+	defer unlock()
+	loc, err := o.h.idLocked(op, path)
+	if err != nil {
+		return nil, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	rc := shim(loc, &cerr, &blob)
+	runtime.KeepAlive(o)
+	if rc < 0 {
+		return nil, newError(op, path, rc, &cerr)
+	}
+	r := takeBlob(&blob)
+	h := newHandleLocked(o.h.ids, C.int64_t(r.int()))
+	kind, name := ObjectKind(r.int()), r.text()
+	if fallback != "" {
+		name = fallback
+	}
+	opened := object{h: h, file: o.file, path: name}
+	switch kind {
+	case GroupObject:
+		return &Group{opened}, nil
+	case DatasetObject:
+		return &Dataset{object: opened}, nil
+	case DatatypeObject:
+		return &CommittedType{opened}, nil
+	default:
+		_ = h.closeLocked(op, path)
+		return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %v", ErrKind, kind)}
+	}
+}
+
+// LinkAccess says how links are followed on the way to an object (H5P_LINK_ACCESS).
+// The zero value follows them as every other function does.
+type LinkAccess struct {
+	Prefix   string // put before the file names of external links; "": as they are, or next to the file
+	ReadOnly bool   // open the files of external links for reading, whatever this file was opened for
+	MaxLinks int    // soft, external and user-defined links on the way before it is an error; 0: 16
+}
+
+// OpenObject opens what name leads to, whatever it is (H5Oopen). It returns
+// ErrNotFound, or ErrKind for an object that is neither group, dataset nor
+// committed datatype.
+func (g *Group) OpenObject(name string) (Object, error) {
+	return g.OpenObjectBy(name, LinkAccess{})
+}
+
+// OpenObjectBy is OpenObject that follows links as a says.
+func (g *Group) OpenObjectBy(name string, a LinkAccess) (Object, error) {
+	const op = "open object"
+	path := g.join(name)
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return nil, err
+	}
+	if a.MaxLinks < 0 {
+		return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: at most %d links", ErrParam, a.MaxLinks)}
+	}
+	var prefix *C.char
+	if a.Prefix != "" {
+		if prefix, err = cString(op, path, a.Prefix); err != nil {
+			return nil, err
+		}
+	}
+	mode := C.int32_t(-1)
+	if a.ReadOnly {
+		mode = 0
+	}
+	return g.openObject(op, path, path, func(loc C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int {
+		return C.goh5_oopen(cerr, loc, cname, prefix, mode, C.uint64_t(a.MaxLinks), out)
+	})
+}
+
+// OpenObjectAt opens what link number i of the group in that order leads to
+// (H5Oopen_by_idx). It returns the errors of LinkAt and OpenObject.
+func (g *Group) OpenObjectAt(o ListOrder, i int64) (Object, error) {
+	const op = "open object"
+	by, err := o.words(op, g.path)
+	if err != nil {
+		return nil, err
+	}
+	return g.openObject(op, g.path, "", func(loc C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int {
+		return C.goh5_oopen_at(cerr, loc, by.index, by.order, C.int64_t(i), out)
+	})
+}
+
+// OpenToken opens the object of the file that a token names (H5Oopen_by_token). An
+// object opened this way has no path. The token must be one that the file gave:
+// of any other bytes the library reads an object header where they point, and
+// returns an error if it finds none.
+func (f *File) OpenToken(t Token) (Object, error) {
+	const op = "open object by token"
+	words := t.words()
+	return f.Root().openObject(op, f.path, "", func(loc C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int {
+		return C.goh5_oopen_token(cerr, loc, &words[0], out)
+	})
+}
+
+// OpenAddress opens the object of the file whose header lies at that address, in
+// bytes as in ObjectInfo (H5VLnative_addr_to_token, H5Oopen_by_token). The
+// path is as of OpenToken.
+func (f *File) OpenAddress(addr uint64) (Object, error) {
+	const op = "open object by address"
+	return f.Root().openObject(op, f.path, "", func(loc C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int {
+		return C.goh5_oopen_addr(cerr, loc, C.uint64_t(addr), out)
+	})
+}
+
+// CommittedDatatype describes the committed datatype called name (H5Topen2).
+func (g *Group) CommittedDatatype(name string) (Datatype, error) {
+	const op = "open datatype"
+	path := g.join(name)
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return Datatype{}, err
+	}
+	var blob C.goh5_blob_t
+	err = g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_topen(cerr, loc, cname, &blob) })
+	if err != nil {
+		return Datatype{}, err
+	}
+	return takeBlob(&blob).datatype(), nil
+}
+
+// Datatype describes the datatype.
+func (t *CommittedType) Datatype() (Datatype, error) {
+	var blob C.goh5_blob_t
+	err := t.run("describe datatype", t.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_tdescribe(cerr, id, &blob)
+	})
+	if err != nil {
+		return Datatype{}, err
+	}
+	return takeBlob(&blob).datatype(), nil
+}
+
+// Comment is the comment of the object, "" if it has none (H5Oget_comment).
+func (o *object) Comment() (string, error) {
+	const op = "read comment"
+	dot, err := cString(op, o.path, ".")
+	if err != nil {
+		return "", err
+	}
+	var blob C.goh5_blob_t
+	err = o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_comment(cerr, id, dot, &blob) })
+	if err != nil {
+		return "", err
+	}
+	return takeBlob(&blob).text(), nil
+}
+
+// SetComment makes text the comment of the object; "" removes it (H5Oset_comment).
+// It returns ErrReadOnly, or ErrParam for a text with a zero byte. Comments are of
+// the library's first days; an attribute does the same and more.
+func (o *object) SetComment(text string) error {
+	const op = "write comment"
+	if err := o.writable(op, o.path); err != nil {
+		return err
+	}
+	dot, _ := cString(op, o.path, ".")
+	ctext, err := cString(op, o.path, text)
+	if err != nil {
+		return err
+	}
+	if text == "" {
+		ctext = nil
+	}
+	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_set_comment(cerr, id, dot, ctext) })
+}
+
+// Keep counts one hard link more than there are, so that the object outlives its
+// last one; Release takes it back, and the object goes with the last count when it
+// is closed (H5Oincr_refcount, H5Odecr_refcount). A file whose counts are wrong
+// loses space or objects: LinkObject is the safe way to keep one.
+func (o *object) Keep() error {
+	const op = "count link"
+	if err := o.writable(op, o.path); err != nil {
+		return err
+	}
+	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oref(cerr, id, 1) })
+}
+
+// Release counts one hard link less: see Keep.
+func (o *object) Release() error {
+	const op = "discount link"
+	if err := o.writable(op, o.path); err != nil {
+		return err
+	}
+	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oref(cerr, id, 0) })
+}
+
+// Flush hands what was written to the object to the operating system (H5Oflush).
+func (o *object) Flush() error {
+	return o.run("flush", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oflush(cerr, id) })
+}
+
+// Refresh forgets what the library keeps in memory of the object's metadata and
+// reads it again (H5Orefresh): a reader sees by it what a writer of another process
+// has flushed.
+func (o *object) Refresh() error {
+	return o.run("refresh", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_orefresh(cerr, id) })
+}
+
+// HoldMetadata keeps the object's changed metadata in memory until it is called
+// with false or the object is closed (H5Odisable_mdc_flushes, H5Oenable_mdc_flushes).
+// It is an error of the library to hold or let go twice.
+func (o *object) HoldMetadata(hold bool) error {
+	cork := C.int32_t(0)
+	if hold {
+		cork = 1
+	}
+	return o.run("hold metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocork(cerr, id, cork) })
+}
+
+// MetadataHeld reports whether HoldMetadata is in force (H5Oare_mdc_flushes_disabled).
+func (o *object) MetadataHeld() (bool, error) {
+	var held C.int32_t
+	err := o.run("look at metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocorked(cerr, id, &held) })
+	return held != 0, err
 }

@@ -45,14 +45,19 @@ void goh5_put(goh5_buf_t *b, uint64_t word)
     }
 }
 
-void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n)
+void goh5_put_raw(goh5_buf_t *b, const void *p, size_t n)
 {
-    goh5_put(b, n);
     size_t padded = n <= SIZE_MAX - WORD ? (n + WORD - 1) / WORD * WORD : SIZE_MAX;
     uint8_t *at = room(b, padded);
     if (at != NULL && n > 0) {
         memcpy(at, p, n);
     }
+}
+
+void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n)
+{
+    goh5_put(b, n);
+    goh5_put_raw(b, p, n);
 }
 
 void goh5_put_string(goh5_buf_t *b, const void *p, size_t n)

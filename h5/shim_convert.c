@@ -59,12 +59,23 @@ static int holds(const range_t *dst, const range_t *src)
     return (dst->is_signed || !src->is_signed) && dst->precision - (size_t)dst->is_signed >= bits;
 }
 
+/* The short floats of machine learning, whose largest exponent holds ordinary numbers and not infinity, which the
+ * library does not know: number.go converts them. */
+static int is_finite_only(const range_t *r)
+{
+    size_t mant = r->mant_size - 1;
+    return r->class == H5T_FLOAT && ((r->exp_size == 4 && mant == 3 && r->exp_bias == 7 && r->precision == 8) ||
+                                     (r->exp_size == 3 && mant == 2 && r->exp_bias == 3 && r->precision == 6) ||
+                                     (r->exp_size == 2 && mant == 3 && r->exp_bias == 1 && r->precision == 6) ||
+                                     (r->exp_size == 2 && mant == 1 && r->exp_bias == 1 && r->precision == 4));
+}
+
 static int is_number(const range_t *r)
 {
     return r->class == H5T_INTEGER || r->class == H5T_FLOAT;
 }
 
-int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst)
+int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
 {
     int rc = 0;
     range_t s, d;
@@ -74,8 +85,16 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst)
     if (equal > 0) {
         return GOH5_EXACT;
     }
+    int narrow = goh5_type_narrow(src), narrow_too = goh5_type_narrow(dst);
+    TRY(narrow >= 0 && narrow_too >= 0);
+    if (narrow || narrow_too) {
+        RAISE(GOH5_ETYPE); /* number.go converts them */
+    }
     PASS(range_of(err, src, &s));
     PASS(range_of(err, dst, &d));
+    if (is_finite_only(&s) || is_finite_only(&d)) {
+        RAISE(GOH5_ETYPE);
+    }
     if ((is_number(&s) || s.class == H5T_ENUM) && is_number(&d)) {
         return holds(&d, &s) ? GOH5_EXACT : GOH5_CHECKED;
     }
@@ -83,17 +102,56 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst)
     if (s.class != d.class || !goh5_type_plain(src) || !goh5_type_plain(dst)) {
         RAISE(GOH5_ETYPE);
     }
-    PASS(goh5_type_form(err, src, GOH5_ORDERED, &ordered[0]));
-    PASS(goh5_type_form(err, dst, GOH5_ORDERED, &ordered[1]));
-    PASS(goh5_type_form(err, src, GOH5_NATIVE, &native));
+    hid_t stored = writing ? dst : src, mem = writing ? src : dst;
+    PASS(goh5_type_form(err, stored, GOH5_ORDERED, &ordered[0]));
+    PASS(goh5_type_form(err, mem, GOH5_ORDERED, &ordered[1]));
+    PASS(goh5_type_form(err, stored, GOH5_NATIVE, &native));
     htri_t same = H5Tequal(ordered[0], ordered[1]);
-    htri_t widened = H5Tequal(native, dst);
+    htri_t widened = H5Tequal(native, mem);
     TRY(same >= 0 && widened >= 0);
-    rc = same || widened ? GOH5_EXACT : GOH5_ETYPE;
+    /* What was widened in memory need not fit when it is written back, and here no value is compared. */
+    rc = same || (widened && !writing) ? GOH5_EXACT : GOH5_ETYPE;
 done:
     goh5_close_type(ordered[0]);
     goh5_close_type(ordered[1]);
     goh5_close_type(native);
+    return rc;
+}
+
+int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem)
+{
+    int rc = 0;
+    hid_t numbers = H5I_INVALID_HID;
+    htri_t has = H5Tdetect_class(*mem, H5T_ENUM);
+    TRY(has >= 0);
+    htri_t equal = has ? H5Tequal(stored, *mem) : 1;
+    TRY(equal >= 0);
+    if (!equal) {
+        PASS(goh5_type_form(err, *mem, GOH5_UNNAMED, &numbers));
+        goh5_close_type(*mem);
+        *mem = numbers;
+        rc = 1;
+    }
+done:
+    return rc;
+}
+
+int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n)
+{
+    int rc = 0;
+    size_t len = n * H5Tget_size(stored); /* that of unnamed: no form changes it */
+    hid_t numbers = H5I_INVALID_HID;
+    uint8_t *between = hyperslab_alloc(len); /* what stands between the members stays as it was */
+    if (between == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    PASS(goh5_type_form(err, stored, GOH5_UNNAMED, &numbers));
+    memcpy(dst, src, len);
+    memcpy(between, src, len);
+    TRY(H5Tconvert(unnamed, numbers, n, dst, between, H5P_DEFAULT) >= 0);
+done:
+    hyperslab_free(between);
+    goh5_close_type(numbers);
     return rc;
 }
 

@@ -1,4 +1,4 @@
-/* shim_data.c: the elements of datasets: numbers and other plain bytes, and strings. */
+/* shim_data.c: the elements of datasets: numbers and other plain bytes, strings, and values of any type. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -9,8 +9,10 @@ typedef struct transfer {
     hid_t type;       /* as stored */
     hid_t mem_type;   /* as in memory */
     hid_t file_space; /* with the selection */
-    hid_t mem_space;  /* of the selection's shape, all of it: the library is slow when shapes differ */
+    hid_t mem_space;  /* of the buffer */
     size_t n;         /* elements selected */
+    size_t room;      /* elements that the buffer has room for */
+    int window;       /* whether they lie in a part of it */
 } transfer_t;
 
 static void transfer_close(transfer_t *t)
@@ -21,51 +23,57 @@ static void transfer_close(transfer_t *t)
     goh5_close_space(t->mem_space);
 }
 
-static int outside(goh5_err_t *err, const hsize_t *dims, int rank)
-{
-    err->rank = rank;
-    for (int i = 0; i < rank; i++) {
-        err->dims[i] = dims[i];
-    }
-    return GOH5_EREGION;
-}
-
-/* Go has checked that nothing is negative, that strides reach over blocks and that no product overflows. */
-static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t rank)
+/* Selects in the dataset, and in the buffer if the selection says where. */
+static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t words, size_t rank)
 {
     int rc = 0;
-    hsize_t dims[H5S_MAX_RANK] = {0}, start[H5S_MAX_RANK], count[H5S_MAX_RANK], stride[H5S_MAX_RANK],
-            block[H5S_MAX_RANK], shape[H5S_MAX_RANK];
-    *t = (transfer_t){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, 1};
+    goh5_sel_t s = {sel, words, 0};
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    *t = (transfer_t){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, 0, 0, 0};
     TRY((t->type = H5Dget_type(id)) >= 0);
     TRY((t->file_space = H5Dget_space(id)) >= 0);
-    H5S_class_t class = H5Sget_simple_extent_type(t->file_space);
-    TRY(class >= 0);
-    int have = H5Sget_simple_extent_dims(t->file_space, dims, NULL);
-    TRY(have >= 0);
-    if (class == H5S_NULL) {
-        RAISE(outside(err, dims, -1));
-    }
-    if ((size_t)have != rank) {
-        RAISE(outside(err, dims, have));
-    }
-    for (size_t i = 0; i < rank; i++) {
-        start[i] = (hsize_t)sel[i];
-        count[i] = (hsize_t)sel[rank + i];
-        stride[i] = (hsize_t)sel[2 * rank + i];
-        block[i] = (hsize_t)sel[3 * rank + i];
-        shape[i] = count[i] * block[i];
-        t->n *= shape[i];
-        hsize_t reach = count[i] == 0 || block[i] == 0 ? 0 : (count[i] - 1) * stride[i] + block[i];
-        if (start[i] > dims[i] || reach > dims[i] - start[i]) {
-            RAISE(outside(err, dims, have));
+    PASS(goh5_select(err, &s, t->file_space, rank, &t->n));
+    t->room = t->n;
+    if (s.left > 0) {
+        size_t axes = (size_t)*s.p, in_buffer = 0;
+        if (axes > H5S_MAX_RANK || axes + 1 > s.left) {
+            RAISE(GOH5_ETYPE);
         }
-    }
-    if (rank == 0) {
-        TRY((t->mem_space = H5Screate(H5S_SCALAR)) >= 0);
+        t->room = 1;
+        for (size_t i = 0; i < axes; i++) {
+            dims[i] = (hsize_t)s.p[1 + i];
+            t->room *= dims[i];
+        }
+        s.p += axes + 1;
+        s.left -= axes + 1;
+        TRY((t->mem_space = axes == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple((int)axes, dims, NULL)) >= 0);
+        rc = goh5_select(err, &s, t->mem_space, GOH5_ANY_RANK, &in_buffer); /* Go has compared the ranks */
+        if (rc == GOH5_EREGION) {
+            rc = GOH5_EWINDOW;
+        }
+        PASS(rc);
+        if (in_buffer != t->n) {
+            err->have = (int64_t)in_buffer;
+            err->want = (int64_t)t->n;
+            RAISE(GOH5_ESIZE);
+        }
+        t->window = 1;
+    } else if (t->n > 0 && H5Sget_select_type(t->file_space) == H5S_SEL_ALL) {
+        TRY((t->mem_space = H5Scopy(t->file_space)) >= 0);
     } else if (t->n > 0) {
-        TRY(H5Sselect_hyperslab(t->file_space, H5S_SELECT_SET, start, stride, count, block) >= 0);
-        TRY((t->mem_space = H5Screate_simple((int)rank, shape, NULL)) >= 0);
+        /* The shape of the selection if it has one: the library is slow when shapes differ. */
+        hsize_t n = t->n, start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+        int axes = 1;
+        hsize_t *shape = &n;
+        if (H5Sget_select_type(t->file_space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(t->file_space) > 0) {
+            TRY(H5Sget_regular_hyperslab(t->file_space, start, stride, count, block) >= 0);
+            axes = H5Sget_simple_extent_ndims(t->file_space);
+            for (int i = 0; i < axes; i++) {
+                dims[i] = count[i] * block[i];
+            }
+            shape = dims;
+        }
+        TRY((t->mem_space = H5Screate_simple(axes, shape, NULL)) >= 0);
     }
 done:
     return rc;
@@ -100,32 +108,68 @@ static int check_plain(goh5_err_t *err, const transfer_t *t, size_t len)
         RAISE(GOH5_ETYPE);
     }
     size_t size = H5Tget_size(t->mem_type);
-    if (size == 0 || len / size != t->n || len % size != 0) {
+    if (size == 0 || len / size != t->room || len % size != 0) {
         err->have = (int64_t)len;
-        err->want = (int64_t)(t->n * size);
+        err->want = (int64_t)(t->room * size);
         RAISE(GOH5_ESIZE);
     }
 done:
     return rc;
 }
 
-int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t rank,
-               int32_t lossy, uint8_t *dst, size_t len)
+/* The elements of a part of a buffer, one after the other. */
+typedef struct part {
+    uint8_t *data;
+    size_t len;
+} part_t;
+
+static int pack(goh5_err_t *err, const transfer_t *t, part_t *p)
+{
+    (void)err;
+    p->len = t->n * H5Tget_size(t->mem_type); /* no more than the buffer has */
+    p->data = hyperslab_alloc(p->len);
+    return p->data == NULL ? GOH5_ENOMEM : 0;
+}
+
+static herr_t give(const void **src, size_t *len, void *data)
+{
+    const part_t *p = data;
+    *src = p->data;
+    *len = p->len;
+    return 0;
+}
+
+/* The space of the elements one after the other. */
+static int packed_space(goh5_err_t *err, const transfer_t *t, hid_t *space)
+{
+    int rc = 0;
+    hsize_t n = t->n;
+    TRY((*space = t->window ? H5Screate_simple(1, &n, NULL) : H5Scopy(t->mem_space)) >= 0);
+done:
+    return rc;
+}
+
+int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
+               size_t rank, int32_t lossy, uint8_t *dst, size_t len)
 {
     int rc = 0;
     transfer_t t;
     uint8_t *raw = NULL;
+    part_t part = {0};
+    hid_t packed = H5I_INVALID_HID;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     PASS(check_plain(err, &t, len));
-    int how = goh5_conversion(err, t.type, t.mem_type);
+    int how = goh5_conversion(err, t.type, t.mem_type, 0);
     PASS(how);
     rc = 0;
     if (t.n == 0) {
         goto done;
     }
     if (how == GOH5_EXACT || lossy) {
+        PASS(goh5_unnamed(err, t.type, &t.mem_type));
+        rc = 0;
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, dst) >= 0);
         goto done;
     }
@@ -133,32 +177,45 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
     if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
-    TRY(H5Dread(id, t.type, t.mem_space, t.file_space, H5P_DEFAULT, raw) >= 0);
-    PASS(goh5_convert(err, t.type, t.mem_type, raw, dst, t.n));
+    PASS(packed_space(err, &t, &packed));
+    TRY(H5Dread(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
+    if (!t.window) {
+        PASS(goh5_convert(err, t.type, t.mem_type, raw, dst, t.n));
+        goto done;
+    }
+    PASS(pack(err, &t, &part));
+    PASS(goh5_convert(err, t.type, t.mem_type, raw, part.data, t.n));
+    TRY(H5Dscatter(give, &part, t.mem_type, t.mem_space, dst) >= 0);
 done:
+    hyperslab_free(part.data);
+    goh5_close_space(packed);
     rc = missing_filter(err, id, rc);
     hyperslab_free(raw);
     transfer_close(&t);
     return rc;
 }
 
-int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t rank,
-                int32_t lossy, const uint8_t *src, size_t len)
+int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
+                size_t rank, int32_t lossy, const uint8_t *src, size_t len)
 {
     int rc = 0;
     transfer_t t;
     uint8_t *raw = NULL;
+    part_t part = {0};
+    hid_t packed = H5I_INVALID_HID;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     PASS(check_plain(err, &t, len));
-    int how = goh5_conversion(err, t.mem_type, t.type);
+    int how = goh5_conversion(err, t.mem_type, t.type, 1);
     PASS(how);
+    int unnamed = how == GOH5_EXACT ? goh5_unnamed(err, t.type, &t.mem_type) : 0;
+    PASS(unnamed);
     rc = 0;
     if (t.n == 0) {
         goto done;
     }
-    if (how == GOH5_EXACT || lossy) {
+    if (!unnamed && (how == GOH5_EXACT || lossy)) {
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
         goto done;
     }
@@ -167,9 +224,18 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
-    PASS(goh5_convert(err, t.mem_type, t.type, src, raw, t.n));
-    TRY(H5Dwrite(id, t.type, t.mem_space, t.file_space, H5P_DEFAULT, raw) >= 0);
+    PASS(packed_space(err, &t, &packed));
+    if (t.window) {
+        PASS(pack(err, &t, &part));
+        TRY(H5Dgather(t.mem_space, src, t.mem_type, part.len, part.data, NULL, NULL) >= 0);
+        src = part.data;
+    }
+    PASS(unnamed ? goh5_renumber(err, t.mem_type, t.type, src, raw, t.n)
+                 : goh5_convert(err, t.mem_type, t.type, src, raw, t.n));
+    TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
 done:
+    hyperslab_free(part.data);
+    goh5_close_space(packed);
     rc = missing_filter(err, id, rc);
     hyperslab_free(raw);
     transfer_close(&t);
@@ -291,22 +357,15 @@ done:
     return rc;
 }
 
-void goh5_strings_free(hid_t type, hid_t space, uint8_t *mem)
-{
-    if (mem != NULL && H5Tis_variable_str(type) > 0) {
-        H5Treclaim(type, space, H5P_DEFAULT, mem);
-    }
-    hyperslab_free(mem);
-}
-
-int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t rank, goh5_blob_t *out)
+int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, goh5_blob_t *out)
 {
     int rc = 0;
     transfer_t t;
     goh5_buf_t b = {0};
     uint8_t *mem = NULL;
+    int got = 0; /* after a failure the bytes may be the file's, and are no pointers */
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_string_type(err, t.type, &t.mem_type));
     size_t size = H5Tget_size(t.mem_type);
     if (t.n > 0) {
@@ -314,25 +373,29 @@ int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t r
             RAISE(GOH5_ENOMEM);
         }
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
+        got = 1;
     }
     PASS(goh5_strings_put(err, &b, t.mem_type, mem, t.n));
     PASS(goh5_buf_end(&b, out));
 done:
     rc = missing_filter(err, id, rc);
-    goh5_strings_free(t.mem_type, t.mem_space, mem);
+    if (got && H5Tis_variable_str(t.mem_type) > 0) {
+        H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
+    }
+    hyperslab_free(mem);
     goh5_buf_drop(&b);
     transfer_close(&t);
     return rc;
 }
 
-int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t rank, const uint8_t *bytes,
-                        const uint64_t *offsets, size_t n)
+int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
+                        const uint8_t *bytes, const uint64_t *offsets, size_t n)
 {
     int rc = 0;
     transfer_t t;
     uint8_t *mem = NULL;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_string_type(err, t.type, &t.mem_type));
     if (n != t.n) {
         err->have = (int64_t)n;
@@ -346,6 +409,86 @@ int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t 
 done:
     rc = missing_filter(err, id, rc);
     hyperslab_free(mem); /* the texts are the caller's */
+    transfer_close(&t);
+    return rc;
+}
+
+/* ---------- values ---------- */
+
+int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0;
+    goh5_buf_t b = {0};
+    goh5_enter();
+    hid_t type = H5Dget_type(id);
+    TRY(type >= 0);
+    PASS(goh5_type_put(err, &b, type, 0));
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    goh5_close_type(type);
+    return rc;
+}
+
+int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
+                      size_t words, size_t rank, uint64_t *n, goh5_blob_t *out)
+{
+    int rc = 0;
+    transfer_t t;
+    goh5_buf_t b = {0};
+    uint8_t *mem = NULL;
+    int got = 0;
+    goh5_enter();
+    PASS(transfer_open(err, &t, id, sel, words, rank));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
+    if (*n != UINT64_MAX && *n != t.n) {
+        err->have = (int64_t)*n;
+        err->want = (int64_t)t.n;
+        RAISE(GOH5_ESIZE);
+    }
+    size_t size = H5Tget_size(t.mem_type);
+    if (t.n > 0) {
+        if (t.n > SIZE_MAX / size || (mem = hyperslab_alloc(t.n * size)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
+        got = 1;
+    }
+    PASS(goh5_values_put(err, &b, id, t.mem_type, mem, t.n));
+    PASS(goh5_buf_end(&b, out));
+    *n = t.n;
+done:
+    rc = missing_filter(err, id, rc);
+    if (got && goh5_type_plain(t.mem_type) == 0) {
+        H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
+    }
+    hyperslab_free(mem);
+    goh5_buf_drop(&b);
+    transfer_close(&t);
+    return rc;
+}
+
+int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
+                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n)
+{
+    int rc = 0;
+    transfer_t t;
+    goh5_values_t v = {0};
+    goh5_enter();
+    PASS(transfer_open(err, &t, id, sel, words, rank));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
+    if (n != t.n) {
+        err->have = (int64_t)n;
+        err->want = (int64_t)t.n;
+        RAISE(GOH5_ESIZE);
+    }
+    if (n > 0) {
+        PASS(goh5_values_get(err, id, t.mem_type, data, len, n, &v));
+        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, v.block) >= 0);
+    }
+done:
+    rc = missing_filter(err, id, rc);
+    goh5_values_drop(&v);
     transfer_close(&t);
     return rc;
 }

@@ -57,8 +57,65 @@ hid_t goh5_space_get(goh5_in_t *in)
 }
 
 /* How a dataset is created, as dataset.go encodes it: the layout, then the filters in pipeline order, then the
- * fill value, then the dataspace and the datatype. */
+ * fill value, the dataspace, the rest of its storage (shim_storage.c) and the datatype. */
 enum { LAYOUT_COMPACT = 1, LAYOUT_CONTIGUOUS = 2, LAYOUT_CHUNKED = 3, LAYOUT_VIRTUAL = 4 };
+
+static void skip_filters(goh5_in_t *in)
+{
+    for (uint64_t n = goh5_get(in); n > 0 && !in->bad; n--) {
+        goh5_get(in);
+        goh5_get(in);
+        for (uint64_t count = goh5_get(in); count > 0 && !in->bad; count--) {
+            goh5_get(in);
+        }
+    }
+}
+
+/* set_filter appends a filter, the library's own by the functions that know their values. */
+static int set_filter(goh5_err_t *err, hid_t dcpl, H5Z_filter_t id, unsigned flags, size_t n, const unsigned *values)
+{
+    int rc = 0;
+    if (flags == H5Z_FLAG_OPTIONAL && id == H5Z_FILTER_SZIP && n == 2) {
+        TRY(H5Pset_szip(dcpl, values[0], values[1]) >= 0);
+    } else if (flags == H5Z_FLAG_OPTIONAL && id == H5Z_FILTER_SCALEOFFSET && n == 2) {
+        TRY(H5Pset_scaleoffset(dcpl, (H5Z_SO_scale_type_t)values[0], (int)values[1]) >= 0);
+    } else if (flags == H5Z_FLAG_OPTIONAL && id == H5Z_FILTER_NBIT && n == 0) {
+        TRY(H5Pset_nbit(dcpl) >= 0);
+    } else {
+        TRY(H5Pset_filter(dcpl, id, flags, n, values) >= 0);
+    }
+done:
+    return rc;
+}
+
+static int set_filters(goh5_err_t *err, goh5_in_t in, hid_t dcpl)
+{
+    int rc = 0;
+    unsigned *values = NULL;
+    for (uint64_t n = goh5_get(&in); n > 0; n--) {
+        H5Z_filter_t id = (H5Z_filter_t)goh5_get(&in);
+        unsigned flags = goh5_get(&in) != 0 ? H5Z_FLAG_OPTIONAL : H5Z_FLAG_MANDATORY;
+        size_t count = (size_t)goh5_get(&in);
+        if ((values = hyperslab_alloc((count + 1) * sizeof *values)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        for (size_t i = 0; i < count; i++) {
+            values[i] = (unsigned)goh5_get(&in);
+        }
+        htri_t have = H5Zfilter_avail(id);
+        TRY(have >= 0);
+        if (!have && flags == H5Z_FLAG_MANDATORY) {
+            err->filter = id;
+            RAISE(GOH5_ENOFILTER);
+        }
+        PASS(set_filter(err, dcpl, id, flags, count, values));
+        hyperslab_free(values);
+        values = NULL;
+    }
+done:
+    hyperslab_free(values);
+    return rc;
+}
 
 static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_t **fill, size_t *fill_len)
 {
@@ -74,6 +131,8 @@ static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_
     }
     uint64_t shuffle = goh5_get(in);
     int64_t deflate = (int64_t)goh5_get(in);
+    const goh5_in_t more = *in; /* filters, set after those above */
+    skip_filters(in);
     uint64_t fletcher = goh5_get(in);
     uint64_t has_fill = goh5_get(in);
     const uint8_t *value = goh5_get_bytes(in, fill_len);
@@ -95,10 +154,10 @@ static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_
     if (deflate >= 0) {
         TRY(H5Pset_deflate(dcpl, (unsigned)deflate) >= 0);
     }
+    PASS(set_filters(err, more, dcpl));
     if (fletcher) {
         TRY(H5Pset_fletcher32(dcpl) >= 0);
     }
-    TRY(H5Pset_obj_track_times(dcpl, 0) >= 0); /* the same input gives the same bytes */
 done:
     return rc;
 }
@@ -108,13 +167,17 @@ int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, c
 {
     int rc = 0;
     hid_t lcpl = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID, type = H5I_INVALID_HID;
+    hid_t dapl = H5I_INVALID_HID;
     goh5_in_t in = {spec, spec_len, 0};
     const uint8_t *fill = NULL;
     size_t fill_len = 0;
+    int no_fill = 0;
     goh5_enter();
     TRY((dcpl = H5Pcreate(H5P_DATASET_CREATE)) >= 0);
     PASS(get_creation(err, &in, dcpl, &fill, &fill_len));
     TRY((space = goh5_space_get(&in)) >= 0);
+    PASS(goh5_storage_get(err, &in, dcpl, space, &no_fill));
+    PASS(goh5_dapl_get(err, &in, &dapl));
     PASS(goh5_type_read(in.p, in.left, GOH5_STORED, &type));
     if (fill != NULL) {
         size_t size = H5Tget_size(type);
@@ -125,26 +188,35 @@ int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, c
         }
         TRY(H5Pset_fill_value(dcpl, type, fill) >= 0);
     }
+    if (no_fill) {
+        TRY(H5Pset_fill_value(dcpl, type, NULL) >= 0);
+    }
     PASS(goh5_link_plist(err, utf8, &lcpl));
-    hid_t dataset = H5Dcreate2(loc, name, type, space, lcpl, dcpl, H5P_DEFAULT);
+    hid_t dataset = name == NULL ? H5Dcreate_anon(loc, type, space, dcpl, dapl)
+                                 : H5Dcreate2(loc, name, type, space, lcpl, dcpl, dapl);
     TRY(dataset >= 0);
     *id = dataset;
 done:
     goh5_close_plist(lcpl);
     goh5_close_plist(dcpl);
+    goh5_close_plist(dapl);
     goh5_close_space(space);
     goh5_close_type(type);
     return rc;
 }
 
-int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, int64_t *id)
+int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, const uint8_t *spec, size_t spec_len, int64_t *id)
 {
     int rc = 0;
+    hid_t dapl = H5I_INVALID_HID;
+    goh5_in_t in = {spec, spec_len, 0};
     goh5_enter();
-    hid_t dataset = H5Dopen2(loc, name, H5P_DEFAULT);
+    PASS(goh5_dapl_get(err, &in, &dapl));
+    hid_t dataset = H5Dopen2(loc, name, dapl);
     TRY(dataset >= 0);
     *id = dataset;
 done:
+    goh5_close_plist(dapl);
     return rc;
 }
 
@@ -168,7 +240,6 @@ static int put_layout(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     }
     int external = H5Pget_external_count(dcpl);
     TRY(external >= 0);
-    goh5_put(b, (uint64_t)external);
     goh5_put(b, layout == H5D_CONTIGUOUS && external == 0 ? H5Dget_offset(id) : HADDR_UNDEF);
     goh5_put(b, H5Dget_storage_size(id));
 done:
@@ -244,6 +315,7 @@ int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out)
     PASS(put_layout(err, &b, id, dcpl));
     PASS(put_filters(err, &b, dcpl));
     PASS(put_fill(err, &b, dcpl, type));
+    PASS(goh5_storage_put(err, &b, id, dcpl));
     PASS(goh5_buf_end(&b, out));
 done:
     goh5_buf_drop(&b);
@@ -281,6 +353,15 @@ int goh5_dflush(goh5_err_t *err, int64_t id)
     int rc = 0;
     goh5_enter();
     TRY(H5Dflush(id) >= 0);
+done:
+    return rc;
+}
+
+int goh5_drefresh(goh5_err_t *err, int64_t id)
+{
+    int rc = 0;
+    goh5_enter();
+    TRY(H5Drefresh(id) >= 0);
 done:
     return rc;
 }

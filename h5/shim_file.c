@@ -1,7 +1,7 @@
-/* shim_file.c: the library itself, ids, files, groups, links and what objects are. */
+/* shim_file.c: the library itself, ids and files. */
 #include "shim_internal.h"
 
-#include <string.h>
+#include <pthread.h>
 
 void goh5_close_space(hid_t id)
 {
@@ -46,6 +46,7 @@ int goh5_start(goh5_err_t *err, uint32_t version[6])
     }
     TRY(H5open() >= 0);
     TRY(H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0);
+    PASS(goh5_link_classes(err));
     TRY(H5PLset_loading_state(0) >= 0); /* no library is loaded because a file names a filter */
 done:
     return rc;
@@ -60,6 +61,33 @@ int goh5_obj_count(goh5_err_t *err, int64_t *count)
     *count = n;
 done:
     return rc;
+}
+
+int goh5_memory(goh5_err_t *err, uint64_t out[4])
+{
+    int rc = 0;
+    size_t sizes[4] = {0};
+    goh5_enter();
+    TRY(H5get_free_list_sizes(&sizes[0], &sizes[1], &sizes[2], &sizes[3]) >= 0);
+    for (size_t i = 0; i < 4; i++) {
+        out[i] = sizes[i];
+    }
+done:
+    return rc;
+}
+
+int goh5_collect(goh5_err_t *err)
+{
+    int rc = 0;
+    goh5_enter();
+    TRY(H5garbage_collect() >= 0);
+done:
+    return rc;
+}
+
+uint64_t goh5_thread(void)
+{
+    return (uint64_t)(uintptr_t)pthread_self();
 }
 
 int goh5_filter_info(goh5_err_t *err, int32_t filter, int32_t *avail, uint32_t *flags)
@@ -119,30 +147,31 @@ done:
     return rc;
 }
 
-/* access_plist: H5F_CLOSE_SEMI makes H5Fclose fail while an id of the file is open. We close every id of a file
- * before the file, so that this failure means an id we forgot; the default (weak) would leave the file open
- * without a word, and strong would close ids behind our back whose numbers then mean something else. */
-static int access_plist(goh5_err_t *err, int32_t low, int32_t high, hid_t *fapl)
+int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id)
 {
     int rc = 0;
-    hid_t made = H5Pcreate(H5P_FILE_ACCESS);
-    TRY(made >= 0);
-    TRY(H5Pset_fclose_degree(made, H5F_CLOSE_SEMI) >= 0);
-    TRY(H5Pset_libver_bounds(made, (H5F_libver_t)low, (H5F_libver_t)high) >= 0);
-    *fapl = made;
-    return 0;
+    hid_t fapl = H5I_INVALID_HID, fcpl = H5I_INVALID_HID;
+    goh5_in_t in = {spec, spec_len, 0};
+    goh5_enter();
+    PASS(goh5_fapl_get(err, &in, &fapl));
+    PASS(goh5_fcpl_get(err, &in, &fcpl));
+    hid_t file = H5Fcreate(path, truncate ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
+    TRY(file >= 0);
+    *id = file;
 done:
-    goh5_close_plist(made);
+    goh5_close_plist(fapl);
+    goh5_close_plist(fcpl);
     return rc;
 }
 
-int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, int32_t low, int32_t high, int64_t *id)
+int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t *spec, size_t spec_len, int64_t *id)
 {
     int rc = 0;
     hid_t fapl = H5I_INVALID_HID;
+    goh5_in_t in = {spec, spec_len, 0};
     goh5_enter();
-    PASS(access_plist(err, low, high, &fapl));
-    hid_t file = H5Fcreate(path, truncate ? H5F_ACC_TRUNC : H5F_ACC_EXCL, H5P_DEFAULT, fapl);
+    PASS(goh5_fapl_get(err, &in, &fapl));
+    hid_t file = H5Fopen(path, flags, fapl);
     TRY(file >= 0);
     *id = file;
 done:
@@ -150,17 +179,27 @@ done:
     return rc;
 }
 
-int goh5_fopen(goh5_err_t *err, const char *path, int32_t write, int32_t low, int32_t high, int64_t *id)
+int goh5_fdelete(goh5_err_t *err, const char *path, const uint8_t *spec, size_t spec_len)
 {
     int rc = 0;
     hid_t fapl = H5I_INVALID_HID;
+    goh5_in_t in = {spec, spec_len, 0};
     goh5_enter();
-    PASS(access_plist(err, low, high, &fapl));
-    hid_t file = H5Fopen(path, write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, fapl);
-    TRY(file >= 0);
-    *id = file;
+    PASS(goh5_fapl_get(err, &in, &fapl));
+    TRY(H5Fdelete(path, fapl) >= 0);
 done:
     goh5_close_plist(fapl);
+    return rc;
+}
+
+int goh5_freopen(goh5_err_t *err, int64_t id, int64_t *again)
+{
+    int rc = 0;
+    goh5_enter();
+    hid_t file = H5Freopen(id);
+    TRY(file >= 0);
+    *again = file;
+done:
     return rc;
 }
 
@@ -173,224 +212,61 @@ done:
     return rc;
 }
 
-int goh5_fsize(goh5_err_t *err, int64_t id, uint64_t *bytes)
+/* What goh5_file_do can do, as filefacts.go has it. */
+enum { DO_SWMR, DO_BOUNDS, DO_CLEAR_LINKS, DO_GROW, DO_RESET_CACHE, DO_LOG, DO_RESET_PAGES, DO_MINIMIZE };
+
+int goh5_file_do(goh5_err_t *err, int64_t id, int32_t what, int64_t a, int64_t b)
 {
     int rc = 0;
-    hsize_t size = 0;
+    herr_t done = -1;
     goh5_enter();
-    TRY(H5Fget_filesize(id, &size) >= 0);
-    *bytes = size;
-done:
-    return rc;
-}
-
-/* ---------- groups and links ---------- */
-
-int goh5_link_plist(goh5_err_t *err, int32_t utf8, hid_t *lcpl)
-{
-    int rc = 0;
-    hid_t made = H5Pcreate(H5P_LINK_CREATE);
-    TRY(made >= 0);
-    TRY(H5Pset_create_intermediate_group(made, 1) >= 0);
-    TRY(H5Pset_char_encoding(made, utf8 ? H5T_CSET_UTF8 : H5T_CSET_ASCII) >= 0);
-    *lcpl = made;
-    return 0;
-done:
-    goh5_close_plist(made);
-    return rc;
-}
-
-int goh5_gopen(goh5_err_t *err, int64_t loc, const char *name, int64_t *id)
-{
-    int rc = 0;
-    goh5_enter();
-    hid_t group = H5Gopen2(loc, name, H5P_DEFAULT);
-    TRY(group >= 0);
-    *id = group;
-done:
-    return rc;
-}
-
-int goh5_gcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, int64_t *id)
-{
-    int rc = 0;
-    hid_t lcpl = H5I_INVALID_HID;
-    goh5_enter();
-    PASS(goh5_link_plist(err, utf8, &lcpl));
-    hid_t group = H5Gcreate2(loc, name, lcpl, H5P_DEFAULT, H5P_DEFAULT);
-    TRY(group >= 0);
-    *id = group;
-done:
-    goh5_close_plist(lcpl);
-    return rc;
-}
-
-/* Kinds of link as link.go has them. */
-enum { LINK_HARD = 1, LINK_SOFT = 2, LINK_EXTERNAL = 3, LINK_USER = 4 };
-
-typedef struct links {
-    goh5_err_t *err;
-    goh5_buf_t buf;
-    uint8_t *value; /* grows to the longest link value */
-    size_t cap;
-    uint64_t count;
-    int rc;
-} links_t;
-
-static int put_link(hid_t group, const char *name, const H5L_info2_t *info, links_t *l)
-{
-    int rc = 0;
-    goh5_err_t *err = l->err;
-    uint64_t kind = LINK_USER;
-    haddr_t addr = HADDR_UNDEF;
-    size_t n = 0;
-    if (info->type == H5L_TYPE_HARD) {
-        kind = LINK_HARD;
-        TRY(H5VLnative_token_to_addr(group, info->u.token, &addr) >= 0);
-    } else if (info->type == H5L_TYPE_SOFT || info->type == H5L_TYPE_EXTERNAL) {
-        kind = info->type == H5L_TYPE_SOFT ? LINK_SOFT : LINK_EXTERNAL;
-        n = info->u.val_size;
-        if (n > l->cap) {
-            hyperslab_free(l->value);
-            l->cap = 0;
-            l->value = hyperslab_alloc(n);
-            if (l->value == NULL) {
-                RAISE(GOH5_ENOMEM);
-            }
-            l->cap = n;
-        }
-        TRY(H5Lget_val(group, name, l->value, n, H5P_DEFAULT) >= 0);
-    }
-    goh5_put_text(&l->buf, name);
-    goh5_put(&l->buf, kind);
-    goh5_put(&l->buf, (uint64_t)(int64_t)info->type);
-    goh5_put(&l->buf, addr);
-    if (kind == LINK_EXTERNAL) {
-        unsigned flags;
-        const char *file = "", *target = "";
-        TRY(H5Lunpack_elink_val(l->value, n, &flags, &file, &target) >= 0);
-        goh5_put_text(&l->buf, target);
-        goh5_put_text(&l->buf, file);
-    } else if (kind == LINK_SOFT) {
-        const uint8_t *end = n == 0 ? NULL : memchr(l->value, 0, n);
-        goh5_put_string(&l->buf, l->value, end == NULL ? n : (size_t)(end - l->value));
-        goh5_put_text(&l->buf, NULL);
-    } else {
-        goh5_put_text(&l->buf, NULL);
-        goh5_put_text(&l->buf, NULL);
-    }
-    l->count++;
-done:
-    return rc;
-}
-
-static herr_t each_link(hid_t group, const char *name, const H5L_info2_t *info, void *data)
-{
-    links_t *l = data;
-    l->rc = put_link(group, name, info, l);
-    return l->rc < 0 ? -1 : 0;
-}
-
-int goh5_links(goh5_err_t *err, int64_t loc, goh5_blob_t *out)
-{
-    int rc = 0;
-    links_t l = {0};
-    l.err = err;
-    goh5_enter();
-    goh5_put(&l.buf, 0);
-    herr_t done = H5Literate2(loc, H5_INDEX_NAME, H5_ITER_INC, NULL, each_link, &l);
-    if (l.rc < 0) {
-        RAISE(l.rc);
+    switch (what) {
+    case DO_SWMR:
+        done = H5Fstart_swmr_write(id);
+        break;
+    case DO_BOUNDS:
+        done = H5Fset_libver_bounds(id, (H5F_libver_t)a, (H5F_libver_t)b);
+        break;
+    case DO_CLEAR_LINKS:
+        done = H5Fclear_elink_file_cache(id);
+        break;
+    case DO_GROW:
+        done = H5Fincrement_filesize(id, (hsize_t)a);
+        break;
+    case DO_RESET_CACHE:
+        done = H5Freset_mdc_hit_rate_stats(id);
+        break;
+    case DO_LOG:
+        done = a ? H5Fstart_mdc_logging(id) : H5Fstop_mdc_logging(id);
+        break;
+    case DO_RESET_PAGES:
+        done = H5Freset_page_buffering_stats(id);
+        break;
+    case DO_MINIMIZE:
+        done = H5Fset_dset_no_attrs_hint(id, a != 0);
+        break;
+    default:
+        break;
     }
     TRY(done >= 0);
-    goh5_set(&l.buf, 0, l.count);
-    PASS(goh5_buf_end(&l.buf, out));
-done:
-    hyperslab_free(l.value);
-    goh5_buf_drop(&l.buf);
-    return rc;
-}
-
-int goh5_unlink(goh5_err_t *err, int64_t loc, const char *name)
-{
-    int rc = 0;
-    goh5_enter();
-    TRY(H5Ldelete(loc, name, H5P_DEFAULT) >= 0);
 done:
     return rc;
 }
 
-int goh5_link_soft(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const char *target)
+int goh5_fmount(goh5_err_t *err, int64_t loc, const char *name, int64_t child)
 {
     int rc = 0;
-    hid_t lcpl = H5I_INVALID_HID;
     goh5_enter();
-    PASS(goh5_link_plist(err, utf8, &lcpl));
-    TRY(H5Lcreate_soft(target, loc, name, lcpl, H5P_DEFAULT) >= 0);
-done:
-    goh5_close_plist(lcpl);
-    return rc;
-}
-
-int goh5_link_external(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const char *file,
-                       const char *target)
-{
-    int rc = 0;
-    hid_t lcpl = H5I_INVALID_HID;
-    goh5_enter();
-    PASS(goh5_link_plist(err, utf8, &lcpl));
-    TRY(H5Lcreate_external(file, target, loc, name, lcpl, H5P_DEFAULT) >= 0);
-done:
-    goh5_close_plist(lcpl);
-    return rc;
-}
-
-int goh5_link_hard(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const char *target)
-{
-    int rc = 0;
-    hid_t lcpl = H5I_INVALID_HID;
-    goh5_enter();
-    PASS(goh5_link_plist(err, utf8, &lcpl));
-    TRY(H5Lcreate_hard(loc, target, loc, name, lcpl, H5P_DEFAULT) >= 0);
-done:
-    goh5_close_plist(lcpl);
-    return rc;
-}
-
-/* Kinds of object as group.go has them. */
-enum { KIND_GROUP = 1, KIND_DATASET = 2, KIND_TYPE = 3, KIND_OTHER = 4 };
-
-int goh5_object_info(goh5_err_t *err, int64_t loc, const char *name, uint64_t out[5])
-{
-    int rc = 0;
-    H5O_info2_t info;
-    haddr_t addr = HADDR_UNDEF;
-    goh5_enter();
-    TRY(H5Oget_info_by_name3(loc, name, &info, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS, H5P_DEFAULT) >= 0);
-    TRY(H5VLnative_token_to_addr(loc, info.token, &addr) >= 0);
-    out[0] = info.type == H5O_TYPE_GROUP            ? KIND_GROUP
-             : info.type == H5O_TYPE_DATASET        ? KIND_DATASET
-             : info.type == H5O_TYPE_NAMED_DATATYPE ? KIND_TYPE
-                                                    : KIND_OTHER;
-    out[1] = addr;
-    out[2] = info.rc;
-    out[3] = info.num_attrs;
-    out[4] = info.fileno;
+    TRY(H5Fmount(loc, name, child, H5P_DEFAULT) >= 0);
 done:
     return rc;
 }
 
-int goh5_topen(goh5_err_t *err, int64_t loc, const char *name, goh5_blob_t *out)
+int goh5_funmount(goh5_err_t *err, int64_t loc, const char *name)
 {
     int rc = 0;
-    goh5_buf_t b = {0};
     goh5_enter();
-    hid_t t = H5Topen2(loc, name, H5P_DEFAULT);
-    TRY(t >= 0);
-    PASS(goh5_type_put(err, &b, t, 0));
-    PASS(goh5_buf_end(&b, out));
+    TRY(H5Funmount(loc, name) >= 0);
 done:
-    goh5_buf_drop(&b);
-    goh5_close_type(t);
     return rc;
 }

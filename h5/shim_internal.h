@@ -47,6 +47,7 @@ typedef struct goh5_buf {
 } goh5_buf_t;
 
 void goh5_put(goh5_buf_t *b, uint64_t word);
+void goh5_put_raw(goh5_buf_t *b, const void *p, size_t n);    /* bytes, padding */
 void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n);  /* length, bytes, padding */
 void goh5_put_text(goh5_buf_t *b, const char *s);             /* NULL is the empty text */
 void goh5_put_string(goh5_buf_t *b, const void *p, size_t n); /* a text of n bytes */
@@ -65,43 +66,116 @@ uint64_t goh5_get(goh5_in_t *in);
 const uint8_t *goh5_get_bytes(goh5_in_t *in, size_t *n);
 const char *goh5_get_text(goh5_in_t *in);
 
-/* Datatypes. goh5_type_put describes t; goh5_type_get makes an id that the caller closes, in one of three forms:
- * as described; with numbers in the machine's order; or as Go reads it, numbers whole and in the machine's order.
- * No form changes the bytes an element takes. */
-enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2 };
+/* Datatypes. goh5_type_put describes t; goh5_type_get makes an id that the caller closes, in one of four forms:
+ * as described; with numbers in the machine's order; as Go reads it, numbers whole and in the machine's order; or as
+ * described, but with plain numbers for enumerations. No form changes the bytes an element takes. */
+enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2, GOH5_UNNAMED = 3 };
 int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth);
 hid_t goh5_type_get(goh5_in_t *in, int depth, int form);
 int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t);
 int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made);
 int goh5_type_plain(hid_t t); /* 1: no pointers inside, 0: some, < 0: failed */
 
+/* Whether an integer inside has unused bits and the other order of bytes: to reorder such, the library takes a way that
+ * leaves the unused bits what they are, so that a negative number reads as a positive one. 1, 0, < 0: failed. */
+int goh5_type_narrow(hid_t t);
+
+/* Property lists of files. goh5_*_get makes a list that the caller closes, goh5_*_put describes one. The driver
+ * is part of the access list. */
+int goh5_fapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fapl);
+int goh5_fcpl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fcpl);
+int goh5_driver_get(goh5_err_t *err, goh5_in_t *in, hid_t fapl);
+int goh5_driver_put(goh5_err_t *err, goh5_buf_t *b, hid_t fapl);
+int goh5_mdc_put(goh5_err_t *err, goh5_buf_t *b, hid_t file);
+
+/* Storage of a dataset, and how it is reached. */
+int goh5_storage_get(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, hid_t space, int *no_fill);
+int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl);
+int goh5_dapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *dapl);
+
+/* What Go does for C (callback.go). 0, or -1 with the reason kept on the other side. */
+int32_t goh5_go_read_at(uint64_t id, uint64_t at, uint8_t *dst, uint64_t len);
+int32_t goh5_go_filter_id(uint32_t slot);
+int32_t goh5_go_filter_prepare(uint32_t slot, uint8_t *spec, uint64_t spec_len, uint32_t *values, uint64_t most,
+                               uint64_t *n);
+int32_t goh5_go_filter(uint32_t slot, int32_t decode, uint32_t *values, uint64_t n, uint8_t *src, uint64_t len,
+                       uint64_t *got);
+void goh5_go_filtered(uint8_t *dst, uint64_t len); /* what goh5_go_filter has got */
+
 /* Dataspaces: kind, rank, dims, maxdims. */
 int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space);
 hid_t goh5_space_get(goh5_in_t *in);
 
-/* How src becomes dst: the library alone loses nothing, or the values must be checked; GOH5_ETYPE if there is no
- * way that keeps the meaning. */
+/* Selections: what is left of one that Go encoded. goh5_select selects in space, whose rank Go believes to be
+ * `rank`, and counts the elements; goh5_select_endless takes one that goh5_select_put found
+ * to have no end; goh5_outside fails with the extent; goh5_select_put describes what is selected. */
+typedef struct goh5_sel {
+    const int64_t *p;
+    size_t left;
+    int bad;
+} goh5_sel_t;
+
+int goh5_select(goh5_err_t *err, goh5_sel_t *s, hid_t space, size_t rank, size_t *n);
+int goh5_select_endless(goh5_err_t *err, const goh5_sel_t *s, hid_t space, size_t rank);
+int goh5_outside(goh5_err_t *err, const hsize_t *dims, int rank);
+int goh5_select_put(goh5_err_t *err, goh5_buf_t *b, hid_t space);
+
+/* Elements with pointers. goh5_values_put makes from n elements of type in mem a block without pointers, the form
+ * that crosses to Go (values.go); goh5_values_get makes from such a block what the library writes, which
+ * goh5_values_drop frees. loc is where references are at home. */
+typedef struct goh5_values {
+    uint8_t *block; /* begins with the elements */
+    size_t len;
+    hid_t loc;
+    H5R_ref_t *refs; /* those made for the elements */
+    size_t n_refs, cap_refs;
+} goh5_values_t;
+
+int goh5_values_put(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t type, const uint8_t *mem, size_t n);
+int goh5_values_get(goh5_err_t *err, hid_t loc, hid_t type, const uint8_t *data, size_t len, size_t n,
+                    goh5_values_t *v);
+void goh5_values_drop(goh5_values_t *v);
+
+/* References of the kind since 1.12 hold the library's memory. goh5_ref_put says what one refers to, and returns 0
+ * for the null reference and 1 for another; goh5_ref_get makes one from that, for H5Rdestroy. */
+int goh5_ref_put(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const H5R_ref_t *ref);
+int goh5_ref_get(goh5_err_t *err, goh5_in_t *in, hid_t loc, H5R_ref_t *ref);
+
+/* How src becomes dst, the stored type being dst if writing and else src: the library alone loses nothing, or the
+ * values must be checked; GOH5_ETYPE if there is no way that keeps the meaning. */
 enum { GOH5_EXACT = 0, GOH5_CHECKED = 1 };
-int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst);
+int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing);
+
+/* Between two enumerations that differ the library looks up names, and makes of a number without one all bits set
+ * and no error. goh5_unnamed puts plain numbers in the place of enumerations in *mem if it differs from what is
+ * stored and has any, and returns 1, else 0: reading into numbers keeps them all. Numbers cannot be written to an
+ * enumeration, so that goh5_renumber makes stored elements of such ones first. */
+int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
+int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
 
 /* goh5_convert turns n numbers of src into dst and says GOH5_EOVERFLOW or GOH5_EPRECISION if any changed. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
 /* Strings. goh5_string_type makes the type in memory of a stored string; goh5_strings_put describes n strings
- * that the library read into mem, which goh5_strings_free then frees with what the library allocated;
- * goh5_strings_get makes from a blob of texts what the library writes, which hyperslab_free frees. */
+ * that the library read into mem; goh5_strings_get makes from a blob of texts what the library writes, which
+ * hyperslab_free frees. */
 int goh5_string_type(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_strings_put(goh5_err_t *err, goh5_buf_t *b, hid_t type, const uint8_t *mem, size_t n);
-void goh5_strings_free(hid_t type, hid_t space, uint8_t *mem);
 int goh5_strings_get(goh5_err_t *err, hid_t type, const uint8_t *bytes, const uint64_t *offsets, size_t n,
                      uint8_t **mem);
 
-/* A link creation list: groups on the way are made too, and names that are not ASCII are marked UTF-8. */
+/* Links. A creation list makes groups on the way too, and marks names that are not ASCII as UTF-8. The classes of
+ * user-defined links are told to the library once. goh5_check_index fails with GOH5_EINDEX for a place that the group
+ * does not have, and with GOH5_EORDER where it has no such order. */
 int goh5_link_plist(goh5_err_t *err, int32_t utf8, hid_t *lcpl);
+int goh5_link_classes(goh5_err_t *err);
+int goh5_check_index(goh5_err_t *err, hid_t loc, int32_t index, int64_t n);
+uint64_t goh5_object_kind(H5O_type_t type);
 
 /* Closes that keep quiet: an id that is H5I_INVALID_HID was never opened. */
 void goh5_close_space(hid_t id);
 void goh5_close_type(hid_t id);
 void goh5_close_plist(hid_t id);
+void goh5_close_group(hid_t id);
 
 #endif

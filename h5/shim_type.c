@@ -30,6 +30,7 @@ typedef struct node {
     uint64_t str_pad;
     uint64_t cset;
     uint64_t ref;
+    uint64_t committed; /* where the datatype is an object of its file: to Go its address, from Go an open id; else 0 */
     uint64_t children;
 } node_t;
 
@@ -125,7 +126,41 @@ done:
     return rc;
 }
 
+static int committed_at(goh5_err_t *err, hid_t t, uint64_t *address)
+{
+    int rc = 0;
+    H5O_info2_t info;
+    haddr_t addr = 0;
+    htri_t is = H5Tcommitted(t);
+    TRY(is >= 0);
+    if (is > 0) {
+        TRY(H5Oget_info3(t, &info, H5O_INFO_BASIC) >= 0);
+        TRY(H5VLnative_token_to_addr(t, info.token, &addr) >= 0);
+    }
+    *address = addr;
+done:
+    return rc;
+}
+
+static int put_node(goh5_err_t *err, goh5_buf_t *b, hid_t t, uint64_t committed, int depth);
+
 int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth)
+{
+    int rc = 0;
+    uint64_t committed = 0;
+    hid_t copy = H5I_INVALID_HID;
+    PASS(committed_at(err, t, &committed));
+    if (committed != 0) {
+        /* One just opened is laid out as in the file, where what points elsewhere has other sizes. */
+        TRY((copy = H5Tcopy(t)) >= 0);
+    }
+    PASS(put_node(err, b, copy >= 0 ? copy : t, committed, depth));
+done:
+    goh5_close_type(copy);
+    return rc;
+}
+
+static int put_node(goh5_err_t *err, goh5_buf_t *b, hid_t t, uint64_t committed, int depth)
 {
     int rc = 0;
     node_t d = {0};
@@ -141,6 +176,7 @@ int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth)
     d.class = (uint64_t) class;
     d.size = H5Tget_size(t);
     TRY(d.size > 0);
+    d.committed = committed;
     switch (class) {
     case H5T_INTEGER:
         PASS(read_bits(err, t, &d));
@@ -204,6 +240,9 @@ int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth)
         PASS(goh5_type_put(err, b, base, depth + 1));
         break;
     case H5T_VLEN:
+#if H5_VERSION_GE(2, 0, 0)
+    case H5T_COMPLEX:
+#endif
         TRY((base = H5Tget_super(t)) >= 0);
         PASS(goh5_type_put(err, b, base, depth + 1));
         break;
@@ -268,16 +307,17 @@ static hid_t get_float(const node_t *d)
     if (is_ieee(d, 8, 11, 52)) {
         return H5Tcopy(big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE);
     }
-    /* A float may only shrink around its fields and its fields may only move inside it, so: as wide as it gets,
-     * then the fields, then down to size. */
+    /* A float may only shrink around its fields and its fields may only move inside it, so: wider than it gets, then
+     * the fields, then down to size. Fields count from the lowest bit of all, but H5Tset_fields compares them with
+     * the precision alone: hence twice the size. */
     hid_t t = H5Tcopy(H5T_IEEE_F64LE);
-    size_t wide = d->size > 8 ? d->size : 8;
-    if (t < 0 || H5Tset_size(t, wide) < 0 || H5Tset_precision(t, 8 * wide) < 0 ||
+    size_t wide = 2 * d->size + 8;
+    if (t < 0 || d->offset > 8 * d->size || H5Tset_size(t, wide) < 0 || H5Tset_precision(t, 8 * wide - d->offset) < 0 ||
+        H5Tset_offset(t, d->offset) < 0 ||
         H5Tset_fields(t, d->sign_pos, d->exp_pos, d->exp_size, d->mant_pos, d->mant_size) < 0 ||
-        H5Tset_precision(t, d->precision) < 0 || H5Tset_offset(t, d->offset) < 0 || H5Tset_size(t, d->size) < 0 ||
-        H5Tset_ebias(t, d->exp_bias) < 0 || H5Tset_norm(t, (H5T_norm_t)d->norm) < 0 ||
-        H5Tset_inpad(t, (H5T_pad_t)d->in_pad) < 0 || H5Tset_order(t, (H5T_order_t)d->order) < 0 ||
-        H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
+        H5Tset_precision(t, d->precision) < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_ebias(t, d->exp_bias) < 0 ||
+        H5Tset_norm(t, (H5T_norm_t)d->norm) < 0 || H5Tset_inpad(t, (H5T_pad_t)d->in_pad) < 0 ||
+        H5Tset_order(t, (H5T_order_t)d->order) < 0 || H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
         return H5I_INVALID_HID;
     }
     return t;
@@ -289,6 +329,16 @@ static hid_t get_bitfield(const node_t *d)
     if (t < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_order(t, (H5T_order_t)d->order) < 0 ||
         H5Tset_precision(t, d->precision) < 0 || H5Tset_offset(t, d->offset) < 0 ||
         H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
+        return H5I_INVALID_HID;
+    }
+    return t;
+}
+
+static hid_t get_time(const node_t *d)
+{
+    hid_t t = H5Tcopy(d->order == H5T_ORDER_BE ? H5T_UNIX_D32BE : H5T_UNIX_D32LE);
+    if (t < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_precision(t, d->precision) < 0 ||
+        H5Tset_offset(t, d->offset) < 0 || H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
         return H5I_INVALID_HID;
     }
     return t;
@@ -317,6 +367,10 @@ static hid_t get_enum(goh5_in_t *in, const node_t *d, int depth, int form)
             in->bad = 1;
             break;
         }
+    }
+    if (t >= 0 && form == GOH5_UNNAMED) {
+        goh5_close_type(t);
+        return base;
     }
     goh5_close_type(base);
     return t;
@@ -372,6 +426,19 @@ static void make_form(node_t *d, int form)
     d->order = machine;
 }
 
+/* The open committed datatype itself, if it is as described: what is created with it shares it. */
+static hid_t share(hid_t made, uint64_t committed)
+{
+    hid_t id = (hid_t)committed, copy = H5I_INVALID_HID;
+    if (made >= 0 && H5Iis_valid(id) > 0 && H5Iget_type(id) == H5I_DATATYPE && H5Tcommitted(id) > 0) {
+        copy = H5Tcopy(id);
+    }
+    int same = copy >= 0 && H5Tequal(made, copy) > 0 && H5Iinc_ref(id) >= 0;
+    goh5_close_type(made);
+    goh5_close_type(copy);
+    return same ? id : H5I_INVALID_HID;
+}
+
 hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
 {
     node_t d = {0};
@@ -384,7 +451,7 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
         in->bad = 1;
         return H5I_INVALID_HID;
     }
-    if (form != GOH5_STORED) {
+    if (form == GOH5_ORDERED || form == GOH5_NATIVE) {
         make_form(&d, form);
     }
     hid_t t = H5I_INVALID_HID;
@@ -433,8 +500,17 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
         t = base < 0 ? H5I_INVALID_HID : H5Tarray_create2(base, (unsigned)d.children, dims);
         break;
     }
+    case H5T_TIME:
+        t = get_time(&d);
+        break;
+#if H5_VERSION_GE(2, 0, 0)
+    case H5T_COMPLEX:
+        base = goh5_type_get(in, depth + 1, form);
+        t = base < 0 ? H5I_INVALID_HID : H5Tcomplex_create(base);
+        break;
+#endif
     default:
-        break; /* H5T_TIME cannot be made with all its properties, a class of a later library not at all */
+        break; /* a class of a later library */
     }
     goh5_close_type(base);
     /* The size is what buffers are measured by: a description that contradicts itself is refused here. */
@@ -443,7 +519,7 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
         goh5_close_type(t);
         return H5I_INVALID_HID;
     }
-    return t;
+    return d.committed != 0 && form == GOH5_STORED ? share(t, d.committed) : t;
 }
 
 int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t)
@@ -465,9 +541,13 @@ int goh5_type_plain(hid_t t)
     switch (class) {
     case H5T_INTEGER:
     case H5T_FLOAT:
+    case H5T_TIME:
     case H5T_BITFIELD:
     case H5T_OPAQUE:
     case H5T_ENUM:
+#if H5_VERSION_GE(2, 0, 0)
+    case H5T_COMPLEX:
+#endif
         return 1;
     case H5T_STRING: {
         htri_t variable = H5Tis_variable_str(t);
@@ -493,16 +573,42 @@ int goh5_type_plain(hid_t t)
     }
 }
 
+int goh5_type_narrow(hid_t t)
+{
+    H5T_class_t class = H5Tget_class(t);
+    int narrow = 0;
+    if (class == H5T_INTEGER || class == H5T_BITFIELD) {
+        return H5Tget_precision(t) < 8 * H5Tget_size(t) && H5Tget_offset(t) == 0 &&
+               H5Tget_order(t) != H5Tget_order(H5T_NATIVE_INT);
+    }
+    if (class == H5T_ENUM || class == H5T_ARRAY) {
+        hid_t base = H5Tget_super(t);
+        narrow = base < 0 ? -1 : goh5_type_narrow(base);
+        goh5_close_type(base);
+    } else if (class == H5T_COMPOUND) {
+        int n = H5Tget_nmembers(t);
+        for (int i = 0; narrow == 0 && i < n; i++) {
+            hid_t member = H5Tget_member_type(t, (unsigned)i);
+            narrow = member < 0 ? -1 : goh5_type_narrow(member);
+            goh5_close_type(member);
+        }
+    }
+    return narrow;
+}
+
 int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made)
 {
     int rc = 0;
     goh5_buf_t buf = {0};
-    PASS(goh5_type_put(err, &buf, t, 0));
+    hid_t copy = H5Tcopy(t); /* which is no object of a file */
+    TRY(copy >= 0);
+    PASS(goh5_type_put(err, &buf, copy, 0));
     if (buf.failed) {
         RAISE(GOH5_ENOMEM);
     }
     PASS(goh5_type_read(buf.data, buf.len, form, made));
 done:
+    goh5_close_type(copy);
     goh5_buf_drop(&buf);
     return rc;
 }
@@ -518,6 +624,27 @@ int goh5_type_round(goh5_err_t *err, const uint8_t *type, size_t type_len, goh5_
     PASS(goh5_buf_end(&b, out));
 done:
     goh5_buf_drop(&b);
+    goh5_close_type(t);
+    return rc;
+}
+
+int goh5_tcommit(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *type, size_t type_len,
+                 int64_t *id)
+{
+    int rc = 0;
+    hid_t t = H5I_INVALID_HID, lcpl = H5I_INVALID_HID;
+    goh5_enter();
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t));
+    if (name == NULL) {
+        TRY(H5Tcommit_anon(loc, t, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    } else {
+        PASS(goh5_link_plist(err, utf8, &lcpl));
+        TRY(H5Tcommit2(loc, name, t, lcpl, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    }
+    *id = t;
+    t = H5I_INVALID_HID;
+done:
+    goh5_close_plist(lcpl);
     goh5_close_type(t);
     return rc;
 }

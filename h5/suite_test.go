@@ -3,6 +3,7 @@ package h5_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"os/exec"
@@ -152,9 +153,14 @@ func littleEndian(t h5.Datatype) h5.Datatype {
 func TestLibrarysOwnFiles(t *testing.T) {
 	h5dump := tool(t, "h5dump")
 	files := findFiles(t, filepath.Join(folder(t, "HYPERSLAB_HDF5_SRC"), "tools", "test"), ".h5")
-	var opened, refused, datasets, compared, numbers, attrs int
+	var opened, refused, datasets, compared, numbers, attrs, values int
 	for _, file := range files {
-		dump, dumpErr := exec.Command(h5dump, "-H", file).Output()
+		dumped := map[string]bool{}
+		var dump []byte
+		var dumpErr error
+		if filepath.Base(file) != "h5stat_newgrat.h5" { // 35,000 groups, for which h5dump takes half a minute
+			dump, dumpErr = exec.Command(h5dump, "-H", file).Output()
+		}
 		headers := parseHeaders(string(dump))
 		v := visit{
 			failure: func(p string, err error) {
@@ -163,12 +169,20 @@ func TestLibrarysOwnFiles(t *testing.T) {
 			},
 			attribute: func(p string, a h5.AttributeInfo, value h5.Attribute, err error) {
 				attrs++
+				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
+				require.True(t, value.Space.Equal(a.Space))
 				if a.Datatype.Plain() || a.Datatype.Class == h5.String {
-					require.NoError(t, err, "%s %s@%s", file, p, a.Name)
-					require.True(t, value.Space.Equal(a.Space))
 					return
 				}
-				require.ErrorIs(t, err, h5.ErrType, "%s %s@%s", file, p, a.Name)
+				natural, err := h5.DecodeValues[any](value.Values)
+				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
+				require.Len(t, natural, int(a.Space.NumElems()))
+				again, err := h5.EncodeValues(a.Datatype, natural)
+				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
+				back, err := h5.DecodeValues[any](again)
+				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
+				require.Equal(t, natural, back)
+				values++
 			},
 			dataset: func(p string, d *h5.Dataset, info h5.DatasetInfo) {
 				datasets++
@@ -177,7 +191,7 @@ func TestLibrarysOwnFiles(t *testing.T) {
 					require.Equal(t, want.datatype, info.Datatype.String(), "%s %s", file, p)
 					require.Equal(t, want.space, info.Space.String(), "%s %s", file, p)
 				}
-				numbers += compareData(t, h5dump, file, p, d, info)
+				numbers += compareData(t, h5dump, file, p, d, info, dumped)
 			},
 		}
 		if err := v.file(file); err != nil {
@@ -189,15 +203,16 @@ func TestLibrarysOwnFiles(t *testing.T) {
 		}
 		opened++
 	}
-	t.Logf("%d files: %d opened, %d refused by h5dump too; %d datasets, %d compared with h5dump's types and shapes, %d with its numbers; %d attributes",
-		len(files), opened, refused, datasets, compared, numbers, attrs)
+	t.Logf("%d files: %d opened, %d refused by h5dump too; %d datasets, %d compared with h5dump's types and shapes, %d with its numbers; %d attributes, %d of them more than bytes or strings",
+		len(files), opened, refused, datasets, compared, numbers, attrs, values)
 	require.Greater(t, compared, 500)
 	require.Greater(t, numbers, 300)
 }
 
 // compareData reads a dataset as far as it can be and compares numbers with what
-// h5dump writes; it returns how many datasets it compared.
-func compareData(t *testing.T, h5dump, file, p string, d *h5.Dataset, info h5.DatasetInfo) int {
+// h5dump writes, for one dataset of each type, layout and filters in a file: a
+// process each takes time. It returns how many datasets it compared.
+func compareData(t *testing.T, h5dump, file, p string, d *h5.Dataset, info h5.DatasetInfo, dumped map[string]bool) int {
 	t.Helper()
 	n := info.Space.NumElems()
 	if n <= 0 || n > 1<<20 {
@@ -227,6 +242,11 @@ func compareData(t *testing.T, h5dump, file, p string, d *h5.Dataset, info h5.Da
 	if !number || info.Datatype.Order == h5.VAX || strings.ContainsAny(p, ` "`) {
 		return 0
 	}
+	kind := fmt.Sprint(info.Datatype, info.Layout, info.Index, info.Filters, len(info.Space.Dims))
+	if dumped[kind] {
+		return 0
+	}
+	dumped[kind] = true
 	out := filepath.Join(t.TempDir(), "out")
 	if err := exec.Command(h5dump, "-y", "-d", p, "-b", "LE", "-o", out, file).Run(); err != nil {
 		return 0

@@ -1,111 +1,219 @@
-// The account: every exported function of a library, its header, who binds it.
+// The account: every function of a library, its header, who binds it and which test
+// shows it, or why there is no such thing.
 
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// function is one exported function of a library.
+// function is one function of a library.
 type function struct {
 	name, header string
-	bound        bool
-	by           []string // Go functions that lead to it, sorted
+	how          string   // "bound", "subsumed", "out", "newer", or "" without a row
+	by           []string // exported Go functions that lead to it, sorted
+	test         string   // of the first of them
+	text         string   // of the row
 }
 
-// account lists the exported functions in the order of their headers and names.
-func account(build string, lib library) ([]function, error) {
+// complaint says what is wrong with the row of a function, or "".
+func (f *function) complaint() string {
+	switch {
+	case f.how == "":
+		return "no row"
+	case f.how == "bound" && len(f.by) == 0:
+		return "called by a shim that no Go function leads to"
+	case f.how != "out" && f.test == "":
+		return fmt.Sprintf("no test calls %s", strings.Join(f.by, ", "))
+	}
+	return ""
+}
+
+// account lists the functions in the order of their headers and names, and says
+// what is wrong with the rows.
+func account(build string, lib library) ([]function, *rows, error) {
 	exported, err := nm("T", filepath.Join(build, "lib", lib.archive), "-g", "--defined-only")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	calls, err := undefined(build, lib.dir)
+	called, err := undefined(build, lib.dir)
 	if err != nil {
-		return nil, err
-	}
-	by, err := callers(build, lib.dir)
-	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	headers, err := headersOf(build, lib.headers, exported)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	by, shims, g, err := boundBy(build, lib.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := readRows(lib.rows)
+	if err != nil {
+		return nil, nil, err
 	}
 	var out []function
+	var errs []error
 	for name := range exported {
 		if headers[name] == "" {
 			continue // visible because a comment of a header names it, but declared by none
 		}
-		f := function{name: name, header: headers[name], bound: calls[name], by: by[name]}
-		if len(f.by) == 0 { // a macro of the header may stand for the newest form: H5Dopen for H5Dopen2
-			f.by = by[version.ReplaceAllString(name, "")]
+		f := function{name: name, header: headers[name]}
+		lead := by[name]
+		if len(lead) == 0 { // a macro of the header may stand for the newest form: H5Dopen for H5Dopen2
+			lead = by[version.ReplaceAllString(name, "")]
 		}
-		if !f.bound && len(f.by) > 0 && slices.Contains(by[name], f.by[0]) {
-			f.bound = true // called from Go, without a shim between
-		}
-		if f.bound && len(f.by) == 0 {
-			return nil, fmt.Errorf("%s is called by a shim that no Go function leads to", name)
-		}
-		if !f.bound {
-			f.by = nil
+		row := rows.find(name)
+		switch {
+		case called[name] || len(by[name]) > 0: // by a shim, or from Go without one between
+			f.how, f.by = "bound", lead
+			if row != nil && row.name == name {
+				errs = append(errs, fmt.Errorf("%s:%d: %s is bound by %s: take the row out", rows.file, row.line, name, some(lead)))
+				row.used = true
+			}
+		case row != nil:
+			row.used = true
+			f.how, f.text = row.kind, row.text
+			if row.kind == "subsumed" {
+				f.by = []string{row.function}
+			}
 		}
 		out = append(out, f)
+	}
+	for _, row := range rows.list {
+		if row.kind == "newer" {
+			row.used = true
+			if exported[row.name] || !shims.mentioned(row.name) {
+				errs = append(errs, fmt.Errorf("%s:%d: %s is not newer than the linked library, or no shim mentions it", rows.file, row.line, row.name))
+			}
+			out = append(out, function{name: row.name, header: "", how: "newer", by: []string{row.function}, text: row.version})
+		}
+		if !row.used {
+			errs = append(errs, fmt.Errorf("%s:%d: %s stands for no function that is not bound: take the row out", rows.file, row.line, row.name))
+		}
+	}
+	for i := range out {
+		f := &out[i]
+		for _, fn := range f.by {
+			if f.test = g.test(fn); f.test != "" {
+				// The row begins with the function that its test calls.
+				f.by = append([]string{fn}, slices.DeleteFunc(slices.Clone(f.by), func(s string) bool { return s == fn })...)
+				break
+			}
+			if fn == "init" {
+				f.test = "every test"
+			}
+		}
 	}
 	slices.SortFunc(out, func(a, b function) int {
 		return strings.Compare(a.header+" "+a.name, b.header+" "+b.name)
 	})
-	return out, nil
+	return out, rows, errors.Join(errs...)
 }
 
 var version = regexp.MustCompile(`[0-9]$`)
 
+// boundBy finds, for each C name, the exported Go functions that lead to it through
+// the shims.
+func boundBy(build, dir string) (map[string][]string, mentions, *calls, error) {
+	shims, err := cFunctions(build, dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	g, err := loadCalls(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	by := make(map[string][]string)
+	for fn := range g.usedBy {
+		c := fn
+		for _, prefix := range []string{"._Cfunc_", "._C2func_", "._Cmacro_"} {
+			c = strings.TrimPrefix(c, g.path+prefix)
+		}
+		if c == fn {
+			continue
+		}
+		reached := map[string]bool{c: true}
+		shims.closure(c, reached)
+		public := g.callers(c)
+		for name := range reached {
+			by[name] = append(by[name], public...)
+		}
+	}
+	for name := range by {
+		slices.Sort(by[name])
+		by[name] = slices.Compact(by[name])
+	}
+	return by, shims, g, nil
+}
+
 func write(w io.Writer, lib library, functions []function) {
-	bound := make(map[string]int)
-	total := make(map[string]int)
-	all := 0
+	count := make(map[string]int)
+	total, bound := make(map[string]int), make(map[string]int)
+	var order []string
 	for _, f := range functions {
-		total[f.header]++
-		if f.bound {
+		count[f.how]++
+		if f.how == "newer" {
+			continue
+		}
+		if total[f.header]++; total[f.header] == 1 {
+			order = append(order, f.header)
+		}
+		if f.how == "bound" {
 			bound[f.header]++
-			all++
 		}
 	}
 	fmt.Fprintf(w, `# The functions of %s
 
-Generated by `+"`make api`"+` from the archive, the headers and the sources of this package; CI fails if it is out of date. A function is bound if
-an object of the package calls it; the second column names the Go functions that lead there (`+"`init`"+` where the package itself needs it).
+Generated by `+"`make api`"+` from the archive, the headers, the sources of this package and `+"`%s`"+`; CI fails if it is out of date. A function is
+bound if an object of the package calls it. The second column names the Go functions that lead there, or that do what it does, and the third
+a test that calls the first of them (`+"`init`"+` is what the package does by itself).
 
-Bound: %d of %d.
-
-`, lib.name, all, len(functions))
-	for _, header := range slices.Sorted(maps.Keys(total)) {
-		fmt.Fprintf(w, "## %s: %d of %d\n\n", header, bound[header], total[header])
-		if bound[header] > 0 {
-			fmt.Fprint(w, "| function | bound by |\n|---|---|\n")
-		}
+Of %d functions %d are bound, %d subsumed, %d left out`, lib.name, lib.rows, len(functions)-count["newer"], count["bound"], count["subsumed"], count["out"])
+	if n := count[""]; n > 0 {
+		fmt.Fprintf(w, ", %d not accounted for yet", n)
+	}
+	if n := count["newer"]; n > 0 {
+		fmt.Fprintf(w, "; %d more of newer releases are behind a guard", n)
+	}
+	fmt.Fprint(w, ".\n")
+	for _, header := range order {
+		fmt.Fprintf(w, "\n## %s: %d of %d\n", header, bound[header], total[header])
+		section(w, functions, header, "\n| function | bound by | test |\n|---|---|---|\n", "bound", func(f function) string {
+			return fmt.Sprintf("| %s | %s | %s |\n", f.name, some(f.by), f.test)
+		})
+		section(w, functions, header, "\n| not bound | instead, or why not | test |\n|---|---|---|\n", "subsumed out", func(f function) string {
+			return fmt.Sprintf("| %s | %s | %s |\n", f.name, strings.TrimSpace(strings.Join(f.by, "")+" "+f.text), f.test)
+		})
 		var rest []string
 		for _, f := range functions {
-			switch {
-			case f.header != header:
-			case f.bound:
-				fmt.Fprintf(w, "| %s | %s |\n", f.name, some(f.by))
-			default:
+			if f.header == header && f.how == "" {
 				rest = append(rest, f.name)
 			}
 		}
 		if len(rest) > 0 {
-			if bound[header] > 0 {
-				fmt.Fprintln(w)
-			}
-			fmt.Fprintf(w, "Not bound: %s.\n", strings.Join(rest, ", "))
+			fmt.Fprintf(w, "\nNot accounted for: %s.\n", strings.Join(rest, ", "))
 		}
-		fmt.Fprintln(w)
+	}
+	section(w, functions, "", "\n## Newer than the linked library\n\n| function | since | bound by | test |\n|---|---|---|---|\n", "newer", func(f function) string {
+		return fmt.Sprintf("| %s | %s | %s | %s |\n", f.name, f.text, some(f.by), f.test)
+	})
+}
+
+// section writes a table of the functions of a header that stand in one of these
+// ways, if there are any.
+func section(w io.Writer, functions []function, header, head, hows string, line func(function) string) {
+	for _, f := range functions {
+		if f.how != "" && f.header == header && slices.Contains(strings.Fields(hows), f.how) {
+			fmt.Fprint(w, head, line(f))
+			head = ""
+		}
 	}
 }
 

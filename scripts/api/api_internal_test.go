@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,45 +24,123 @@ func find(t *testing.T, functions []function, name string) function {
 
 func TestAccountOfTheRealLibraries(t *testing.T) {
 	t.Chdir("../..")
-	blosc, err := account(build, libraries[0])
+	blosc, _, err := account(build, libraries[0])
 	require.NoError(t, err)
-	require.Equal(t, function{"b2nd_get_slice_cbuffer", "b2nd.h", true, []string{"Array.ReadRegion"}}, find(t, blosc, "b2nd_get_slice_cbuffer"))
-	require.Equal(t, function{"b2nd_append", "b2nd.h", false, nil}, find(t, blosc, "b2nd_append"), "it loses data: see defects.go")
+	read := find(t, blosc, "b2nd_get_slice_cbuffer")
+	require.Equal(t, "bound", read.how)
+	require.Equal(t, "b2nd.h", read.header)
+	require.Contains(t, read.by, "Array.ReadRegion")
+	require.NotEmpty(t, read.test)
 	require.Contains(t, find(t, blosc, "blosc2_get_version_string").by, "Version", "called without a shim between")
+	require.Contains(t, find(t, blosc, "blosc2_init").by, "init")
 
-	hdf5, err := account(build, libraries[1])
+	hdf5, _, err := account(build, libraries[1])
 	require.NoError(t, err)
 	require.Contains(t, find(t, hdf5, "H5Dread").by, "Dataset.ReadRegion", "behind two helpers in C and one in Go")
-	require.False(t, find(t, hdf5, "H5Pset_type_conv_cb").bound)
+	require.Contains(t, find(t, hdf5, "H5Awrite").by, "Group.WriteAttribute", "a method of a hidden type that Group embeds")
+	require.Contains(t, find(t, hdf5, "H5Pget_driver_info").by, "OpenReaderAt", "by a table of functions")
 	for _, f := range append(blosc, hdf5...) {
-		require.NotEmpty(t, f.header, f.name)
-		require.Equal(t, f.bound, len(f.by) > 0, f.name)
+		require.NotEmpty(t, f.header+f.text, f.name)
 	}
+}
+
+// A test that reaches a function through helpers is found, and the one named after
+// the function is taken.
+func TestTestsAreFound(t *testing.T) {
+	t.Chdir("../..")
+	g, err := loadCalls("cblosc")
+	require.NoError(t, err)
+	require.Equal(t, "TestCopySChunk", g.test("SChunk.Copy"))
+	require.NotEmpty(t, g.test("SChunk.Close"), "called by a deferred function and a helper")
+	require.Empty(t, g.test("SChunk.Missing"))
+	require.NotContains(t, g.tests, "TestMain")
 }
 
 func TestCheckFindsAnOldFile(t *testing.T) {
 	t.Chdir("../..")
 	root, err := os.Getwd()
 	require.NoError(t, err)
-	require.NoError(t, run(build, true), "run make api")
+	lib := libraries[0]
+	require.NoError(t, run(build, lib, true), "run make api")
 
 	// The same tree, but for an API.md that nobody generated again.
 	old := t.TempDir()
-	require.NoError(t, os.CopyFS(old+"/cblosc", os.DirFS("cblosc")))
-	require.NoError(t, os.CopyFS(old+"/internal/cmem", os.DirFS("internal/cmem")))
-	require.NoError(t, os.WriteFile(old+"/cblosc/API.md", []byte("# The functions of C-Blosc2\n"), 0o600))
+	for _, dir := range []string{"cblosc", "internal", "format", "scripts/api"} {
+		require.NoError(t, os.CopyFS(filepath.Join(old, dir), os.DirFS(dir)))
+	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(old, file), b, 0o600))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(old, "third_party"), 0o700))
+	require.NoError(t, os.Symlink(filepath.Join(root, build), filepath.Join(old, build)))
+	require.NoError(t, os.WriteFile(filepath.Join(old, "cblosc/API.md"), []byte("# The functions of C-Blosc2\n"), 0o600))
 	t.Chdir(old)
-	require.ErrorContains(t, run(root+"/"+build, true), "cblosc/API.md is out of date: run make api")
+	require.ErrorContains(t, run(build, lib, true), "cblosc/API.md is out of date: run make api")
+
+	// A row for a function that is bound, and one for none.
+	rows, err := os.ReadFile(lib.rows)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(lib.rows, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"...), 0o600))
+	err = run(build, lib, true)
+	require.ErrorContains(t, run(build, lib, false), "b2nd_zeros is bound by")
+	require.Error(t, err)
+	err = run(build, lib, true)
+	require.ErrorContains(t, err, "b2nd_nonesuch stands for no function that is not bound")
+	require.ErrorContains(t, err, "b2nd_nonesuch2 is not newer than the linked library, or no shim mentions it")
 }
 
-func TestWriteNamesTheFirstFew(t *testing.T) {
+func TestReadRows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.rows")
+	read := func(text string) (*rows, error) {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		return readRows(file)
+	}
+	r, err := read("# comment\n\nx_a out it is not needed\nx_* subsumed Type.Method by  a loop\nx_y* out family\nx_n newer 3.2 Func\nmissing 7\n")
+	require.NoError(t, err)
+	require.Equal(t, 7, r.missing)
+	require.Equal(t, "it is not needed", r.find("x_a").text)
+	require.Equal(t, "Type.Method", r.find("x_b").function)
+	require.Equal(t, "by a loop", r.find("x_b").text)
+	require.Equal(t, "family", r.find("x_yes").text, "the longer family")
+	require.Equal(t, "x_*", r.find("x_n").name, "a newer function is no other's row")
+	require.Nil(t, r.find("z"))
+	for _, text := range []string{"x", "x out", "x subsumed", "x maybe why", "x newer 3.2", "x* newer 3.2 F", "missing", "missing 0", "missing many", "x out why\nx out why"} {
+		_, err := read(text)
+		require.Error(t, err, text)
+	}
+	_, err = read("a out b\nx maybe why")
+	require.ErrorContains(t, err, "x.rows:2: ")
+}
+
+func TestWrite(t *testing.T) {
 	var out strings.Builder
-	write(&out, library{name: "X"}, []function{
-		{"x_a", "x.h", true, []string{"A", "B", "C", "D", "E", "F", "G", "H"}},
-		{"x_b", "x.h", false, nil},
-		{"y_c", "y.h", false, nil},
+	write(&out, library{name: "X", rows: "x.rows"}, []function{
+		{"x_a", "x.h", "bound", []string{"A", "B", "C", "D", "E", "F", "G", "H"}, "TestA", ""},
+		{"x_b", "x.h", "", nil, "", ""},
+		{"x_c", "x.h", "out", nil, "", "not for Go"},
+		{"x_d", "x.h", "subsumed", []string{"A"}, "TestA", "in one call"},
+		{"y_c", "y.h", "", nil, "", ""},
+		{"z", "", "newer", []string{"Z"}, "TestZ", "3.2"},
 	})
-	require.Contains(t, out.String(), "Bound: 1 of 3.\n")
-	require.Contains(t, out.String(), "| x_a | A, B, C, D, E, F and 2 more |\n\nNot bound: x_b.\n")
-	require.Contains(t, out.String(), "## y.h: 0 of 1\n\nNot bound: y_c.\n")
+	for _, want := range []string{
+		"Of 5 functions 1 are bound, 1 subsumed, 1 left out, 2 not accounted for yet; 1 more of newer releases are behind a guard.\n",
+		"| x_a | A, B, C, D, E, F and 2 more | TestA |\n\n| not bound | instead, or why not | test |\n|---|---|---|\n| x_c | not for Go |  |\n| x_d | A in one call | TestA |\n",
+		"\nNot accounted for: x_b.\n\n## y.h: 0 of 1\n\nNot accounted for: y_c.\n",
+		"| z | 3.2 | Z | TestZ |\n",
+	} {
+		require.Contains(t, out.String(), want)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	functions := []function{{"x_a", "x.h", "bound", []string{"A"}, "", ""}, {"x_b", "x.h", "", nil, "", ""}, {"x_c", "x.h", "out", nil, "", "why"}, {"x_d", "x.h", "bound", nil, "", ""}}
+	err := verdict(library{dir: "x"}, functions, &rows{file: "x.rows", missing: 1}, true)
+	require.ErrorContains(t, err, "3 functions without a row or a test, x.rows lets 1 pass")
+	require.ErrorContains(t, err, "x_a: no test calls A")
+	require.ErrorContains(t, err, "x_b: no row")
+	require.ErrorContains(t, err, "x_d: called by a shim that no Go function leads to")
+	require.NoError(t, verdict(library{dir: "x"}, functions, &rows{missing: 3}, true))
+	require.NoError(t, verdict(library{dir: "x"}, functions, &rows{}, false))
 }

@@ -1,62 +1,89 @@
 // Command api accounts for every public function of the linked C libraries: it
-// writes cblosc/API.md and h5/API.md, which say by what Go function each is bound,
-// or that it is not. `make api` runs it; with -check it writes nothing and fails
-// if a file is not what it would write.
+// writes cblosc/API.md and h5/API.md, which say by what Go function each is bound
+// and which test calls that, what stands for it, or why it is left out. `make api`
+// runs it; with -check it writes nothing and fails if a file is not what it would
+// write, or a function has no row. Arguments name the packages to do: cblosc, h5.
 //
 // The list of functions is what the archives export. Bound is what the objects of
-// the shims leave undefined, as nm tells; who calls it is found in the sources.
+// the shims leave undefined, as nm tells; who calls it is found in the sources. For
+// the rest there are the files *.rows beside this one; rows.go says how.
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // library is one C library and the package that binds it.
 type library struct {
 	dir, name, archive string
 	headers            []string // patterns below include/, in the order of the sections
+	rows               string
 }
 
 var libraries = []library{
-	{"cblosc", "C-Blosc2", "libgoblosc2.a", []string{"blosc2.h", "b2nd.h", "blosc2/*.h"}},
-	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}},
+	{"cblosc", "C-Blosc2", "libgoblosc2.a", []string{"blosc2.h", "b2nd.h", "blosc2/*.h"}, "scripts/api/cblosc.rows"},
+	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}, "scripts/api/h5.rows"},
 }
 
 func main() {
-	check := flag.Bool("check", false, "write nothing; fail if a file is out of date")
+	check := flag.Bool("check", false, "write nothing; fail if a file is out of date or a row is missing")
 	build := flag.String("build", "third_party/build", "what make deps built")
 	flag.Parse()
-	if err := run(*build, *check); err != nil {
+	var failed []error
+	for _, lib := range libraries {
+		if flag.NArg() == 0 || slices.Contains(flag.Args(), lib.dir) {
+			failed = append(failed, run(*build, lib, *check))
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
 		fmt.Fprintf(os.Stderr, "api: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(build string, check bool) error {
-	for _, lib := range libraries {
-		functions, err := account(build, lib)
-		if err != nil {
-			return fmt.Errorf("%s: %w", lib.dir, err)
+func run(build string, lib library, check bool) error {
+	functions, rows, err := account(build, lib)
+	if functions == nil {
+		return fmt.Errorf("%s: %w", lib.dir, err)
+	}
+	var text bytes.Buffer
+	write(&text, lib, functions)
+	file := filepath.Join(lib.dir, "API.md")
+	if !check {
+		if werr := os.WriteFile(file, text.Bytes(), 0o644); werr != nil {
+			return werr
 		}
-		var text bytes.Buffer
-		write(&text, lib, functions)
-		file := filepath.Join(lib.dir, "API.md")
-		if check {
-			have, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(have, text.Bytes()) {
-				return fmt.Errorf("%s is out of date: run make api", file)
-			}
-			continue
+	} else if have, rerr := os.ReadFile(file); rerr != nil {
+		return rerr
+	} else if !bytes.Equal(have, text.Bytes()) {
+		return fmt.Errorf("%s is out of date: run make api", file)
+	}
+	return errors.Join(err, verdict(lib, functions, rows, check))
+}
+
+// verdict fails with -check if more functions are without a row, or without a test,
+// than the rows file lets pass.
+func verdict(lib library, functions []function, rows *rows, check bool) error {
+	var bad []string
+	for _, f := range functions {
+		if c := f.complaint(); c != "" {
+			bad = append(bad, fmt.Sprintf("%s: %s", f.name, c))
 		}
-		if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
-			return err
+	}
+	switch {
+	case check && len(bad) > rows.missing:
+		return fmt.Errorf("%s: %d functions without a row or a test, %s lets %d pass:\n\t%s", lib.dir, len(bad), rows.file, rows.missing, strings.Join(bad, "\n\t"))
+	case !check:
+		fmt.Printf("%s: %d functions without a row or a test\n", lib.dir, len(bad))
+		for _, b := range bad {
+			fmt.Println("\t" + b)
 		}
 	}
 	return nil

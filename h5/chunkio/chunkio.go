@@ -1,0 +1,213 @@
+// What a caller says and gets: options, statistics, errors.
+
+package chunkio
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Options says how a region is read or written. nil means the zero value.
+type Options struct {
+	Workers  int                     // goroutines; 0: GOMAXPROCS
+	Memory   int64                   // bytes of scratch of all workers together; 0: 256 MiB
+	Library  bool                    // let the library do it
+	Lossy    bool                    // as h5.ReadRegionLossy and WriteRegionLossy
+	Exact    bool                    // Write: deflate as zlib does, byte for byte
+	Progress func(done, total int64) // bytes of elements; called by one goroutine at a time, in no order of chunks
+}
+
+// defaultMemory holds 16 workers with chunks of 4 MiB.
+const defaultMemory = 256 << 20
+
+// Stats says what was done.
+type Stats struct {
+	Fallback string // why the library did it; "" if it did not
+	Workers  int    // goroutines
+	Chunks   int64  // touched
+	Missing  int64  // of those, not stored: read as the fill value, or written anew
+	Direct   int64  // read from the file without the lock
+	Partial  int64  // of which only some blocks were decoded
+	Merged   int64  // written in part: read, changed and stored again
+	Stored   int64  // bytes read or written as they are stored
+}
+
+func (s *Stats) add(o *Stats) {
+	s.Chunks += o.Chunks
+	s.Missing += o.Missing
+	s.Direct += o.Direct
+	s.Partial += o.Partial
+	s.Merged += o.Merged
+	s.Stored += o.Stored
+}
+
+// Error reports what was wrong with a chunk.
+type Error struct {
+	Op    string  // "read", "write"
+	Path  string  // of the dataset
+	Chunk []int64 // its first element
+	Err   error
+}
+
+// Error gives the dataset, the chunk and what was wrong.
+func (e *Error) Error() string {
+	return fmt.Sprintf("chunkio: %s %s, chunk %d: %v", e.Op, e.Path, e.Chunk, e.Err)
+}
+
+// Unwrap gives what was wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Read fills dst with the elements of r as mem, in row-major order, as
+// h5.Dataset.ReadRegion does, with its lengths, types and errors.
+//
+// It stops between two chunks when ctx is done. dst then holds nothing of use, nor
+// does it after an error.
+func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
+	c := newCall("read", d, mem, r, o)
+	if err := ctx.Err(); err != nil {
+		return Stats{}, err
+	}
+	why, err := c.prepare(len(dst))
+	if err != nil {
+		return Stats{}, err
+	}
+	if why == "" && c.set.info.StorageBytes == 0 && c.set.info.FillKind == h5.FillUndefined {
+		why = "nothing is stored and there is no fill value, which the library refuses"
+	}
+	if why != "" {
+		return Stats{Fallback: why}, c.readByLibrary(ctx, dst)
+	}
+	return c.read(ctx, dst)
+}
+
+// Write replaces the elements of r with src, which holds them as mem in row-major
+// order, as h5.Dataset.WriteRegion does, with its lengths, types and errors.
+//
+// It stops between two chunks when ctx is done; some of the chunks are stored then.
+func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
+	c := newCall("write", d, mem, r, o)
+	if err := ctx.Err(); err != nil {
+		return Stats{}, err
+	}
+	why, err := c.prepare(len(src))
+	if err != nil {
+		return Stats{}, err
+	}
+	if why == "" && c.set.pipeline.Len() == 0 {
+		why = "no filters: the library only copies"
+	}
+	if why != "" {
+		return Stats{Fallback: why}, c.writeByLibrary(src)
+	}
+	return c.write(ctx, src)
+}
+
+// Fallback says why Read and Write leave regions of a dataset to the library, whatever
+// the region; "" if they do not. Its errors are those of h5.Dataset.Info.
+func Fallback(d *h5.Dataset) (string, error) {
+	set, err := lookUp(d, false)
+	if err != nil {
+		return "", err
+	}
+	return set.why, nil
+}
+
+// A call is one Read or Write.
+type call struct {
+	op   string
+	d    *h5.Dataset
+	mem  h5.Datatype
+	r    h5.Region
+	o    Options
+	set  *dataset
+	plan *plan
+	swap *swap
+
+	progress struct {
+		sync.Mutex
+		done, total int64
+	}
+}
+
+func newCall(op string, d *h5.Dataset, mem h5.Datatype, r h5.Region, o *Options) *call {
+	c := &call{op: op, d: d, mem: mem, r: r}
+	if o != nil {
+		c.o = *o
+	}
+	if c.o.Workers <= 0 {
+		c.o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.o.Memory <= 0 {
+		c.o.Memory = defaultMemory
+	}
+	return c
+}
+
+// prepare finds out how the region lies in the chunks, or why the library has to
+// do it. What is wrong with the call it leaves to the library as well, which has
+// the words for it.
+func (c *call) prepare(length int) (why string, err error) {
+	if c.o.Library {
+		return "asked for", nil
+	}
+	if c.set, err = lookUp(c.d, c.o.Exact); err != nil {
+		return "", err
+	}
+	set := c.set
+	switch {
+	case set.why != "":
+		return set.why, nil
+	case c.r.Stride != nil || c.r.Block != nil:
+		return "a region with steps", nil
+	case !c.inside(length):
+		return "a call that is refused, or of no elements", nil
+	}
+	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
+		return fmt.Sprintf("a conversion between %v and %v", set.info.Datatype, c.mem), nil
+	}
+	c.plan = newPlan(set, c.r)
+	need := 3*int64(set.chunkBytes) + int64(set.bound)
+	if need > c.o.Memory {
+		return fmt.Sprintf("a chunk needs %d bytes of memory, %d are allowed", need, c.o.Memory), nil
+	}
+	c.o.Workers = int(min(int64(c.o.Workers), c.o.Memory/need, c.plan.chunks))
+	c.progress.total = int64(length)
+	return "", nil
+}
+
+// inside reports a region inside the dataset, and a buffer of its length.
+func (c *call) inside(length int) bool {
+	dims := c.set.info.Space.Dims
+	if len(c.r.Start) != len(dims) || len(c.r.Count) != len(dims) {
+		return false
+	}
+	n := int64(c.mem.Size)
+	for i, d := range dims {
+		if c.r.Start[i] < 0 || c.r.Count[i] < 1 || c.r.Start[i] > d || c.r.Count[i] > d-c.r.Start[i] {
+			return false
+		}
+		if n *= c.r.Count[i]; n > int64(length) {
+			return false
+		}
+	}
+	return n == int64(length)
+}
+
+func (c *call) advance(n int64) {
+	if c.o.Progress == nil {
+		return
+	}
+	c.progress.Lock()
+	defer c.progress.Unlock()
+	c.progress.done += n
+	c.o.Progress(c.progress.done, c.progress.total)
+}
+
+// fail names the chunk that an error is about.
+func (c *call) fail(chunk []int64, err error) error {
+	return &Error{Op: c.op, Path: c.d.Path(), Chunk: append([]int64(nil), chunk...), Err: err}
+}

@@ -1,0 +1,563 @@
+package chunkio_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+func tool(t testing.TB, name string) string {
+	t.Helper()
+	p, err := filepath.Abs(filepath.Join("..", "..", "third_party", "build", "bin", name))
+	require.NoError(t, err)
+	if _, err := os.Stat(p); err != nil {
+		if p, err = exec.LookPath(name); err != nil {
+			missing(t, name+" is not built (make deps)")
+		}
+	}
+	return p
+}
+
+func create(t testing.TB, path string) *h5.File {
+	t.Helper()
+	o := h5.DefaultCreateOptions()
+	o.Truncate = true
+	f, err := h5.Create(path, &o)
+	require.NoError(t, err)
+	return f
+}
+
+func open(t testing.TB, path string, mode h5.Mode, name string) (*h5.File, *h5.Dataset) {
+	t.Helper()
+	f, err := h5.Open(path, mode)
+	require.NoError(t, err)
+	d, err := f.Root().OpenDataset(name)
+	require.NoError(t, err)
+	return f, d
+}
+
+func all(shape ...int64) h5.Region {
+	return h5.Region{Start: make([]int64, len(shape)), Count: shape}
+}
+
+// bytesLike makes n bytes that compress a little, with a few runs of the same.
+func bytesLike(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 3))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.IntN(4))
+		if i%16 == 7 {
+			b[i] = byte(r.Uint32())
+		}
+	}
+	return b
+}
+
+// types are stored types that only the order of bytes tells from one in memory.
+var types = []h5.Datatype{
+	h5.Int(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Uint(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian),
+	h5.IEEEFloat(8, h5.LittleEndian), h5.Int(8, h5.BigEndian), h5.FixedString(5, h5.NullPad, h5.ASCII),
+	{Class: h5.Array, Size: 12, Dims: []int64{3}, Base: new(h5.Int(4, h5.BigEndian))},
+	{Class: h5.Compound, Size: 6, Members: []h5.Member{{Name: "a", Type: new(h5.Int(2, h5.LittleEndian))}, {Name: "b", Offset: 2, Type: new(h5.IEEEFloat(4, h5.LittleEndian))}}},
+}
+
+// pipelines are filters as a user gives them.
+func pipelines(size int) map[string][]h5.Filter {
+	p := map[string][]h5.Filter{
+		"none":              nil,
+		"deflate":           {h5.Deflate(6)},
+		"shuffle deflate":   {h5.Shuffle(), h5.Deflate(1)},
+		"all three":         {h5.Shuffle(), h5.Deflate(4), h5.Fletcher32()},
+		"checksum first":    {h5.Fletcher32(), h5.Shuffle(), h5.Deflate(1)},
+		"lzf":               {h5.Shuffle(), {ID: filter.LZF, Optional: true}},
+		"lz4":               {{ID: filter.LZ4}},
+		"bitshuffle lz4":    {{ID: filter.BitShuffle, Values: []uint32{0, 2}}},
+		"zstd":              {h5.Shuffle(), {ID: filter.Zstd}, h5.Fletcher32()},
+		"bzip2":             {{ID: filter.BZip2, Values: []uint32{1}}},
+		"blosc":             {{ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
+		"blosc2":            {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
+		"blosc2 zstd small": {{ID: filter.Blosc2, Values: []uint32{0, 64, 0, 0, 1, 2, 5}}},
+		"blosc2 checksum":   {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}, h5.Fletcher32()},
+		"library's own":     {h5.Nbit()},
+	}
+	if size != 1 && size != 2 && size != 4 && size != 8 {
+		delete(p, "library's own")
+	}
+	return p
+}
+
+// A case is a dataset and how it came about.
+type drawn struct {
+	dt      h5.Datatype
+	shape   []int64
+	chunks  []int64
+	filters []h5.Filter
+	options h5.DatasetOptions
+}
+
+func draw(r *rapid.T) drawn {
+	var c drawn
+	c.dt = rapid.SampledFrom(types).Draw(r, "type")
+	rank := rapid.IntRange(1, 4).Draw(r, "rank")
+	for range rank {
+		n := rapid.Int64Range(1, []int64{200, 30, 12, 7}[rank-1]).Draw(r, "extent")
+		c.shape = append(c.shape, n)
+		c.chunks = append(c.chunks, rapid.Int64Range(1, n).Draw(r, "chunk"))
+	}
+	ways := pipelines(c.dt.Size)
+	names := make([]string, 0, len(ways))
+	for _, n := range []string{"none", "deflate", "shuffle deflate", "all three", "checksum first", "lzf", "lz4", "bitshuffle lz4", "zstd", "bzip2",
+		"blosc", "blosc2", "blosc2 zstd small", "blosc2 checksum", "library's own"} {
+		if _, ok := ways[n]; ok {
+			names = append(names, n)
+		}
+	}
+	c.filters = ways[rapid.SampledFrom(names).Draw(r, "filters")]
+	c.options = h5.DatasetOptions{Chunks: c.chunks, Filters: c.filters, PlainEdges: rapid.IntRange(0, 3).Draw(r, "edges") == 0}
+	if c.dt.Class != h5.Compound {
+		switch rapid.IntRange(0, 3).Draw(r, "fill") {
+		case 1:
+			c.options.Fill = bytesLike(c.dt.Size, 9)
+		case 2:
+			c.options.NoFill = true
+		}
+	}
+	c.options.FillTime = rapid.SampledFrom([]h5.FillTime{h5.FillIfSet, h5.FillIfSet, h5.FillOnAlloc, h5.FillNever}).Draw(r, "fill time")
+	if c.options.NoFill && c.options.FillTime == h5.FillOnAlloc {
+		c.options.FillTime = h5.FillIfSet
+	}
+	return c
+}
+
+func (c *drawn) region(r *rapid.T) h5.Region {
+	reg := h5.Region{}
+	for _, n := range c.shape {
+		from := rapid.Int64Range(0, n-1).Draw(r, "from")
+		to := rapid.Int64Range(from+1, n).Draw(r, "to")
+		if rapid.IntRange(0, 2).Draw(r, "all") == 0 {
+			from, to = 0, n
+		}
+		reg.Start, reg.Count = append(reg.Start, from), append(reg.Count, to-from)
+	}
+	return reg
+}
+
+func (c *drawn) mem(r *rapid.T) h5.Datatype {
+	if c.dt.Class != h5.Compound && c.dt.Class != h5.String && rapid.Bool().Draw(r, "native") {
+		return c.dt.Native()
+	}
+	return c.dt
+}
+
+func (c *drawn) opts(r *rapid.T) *chunkio.Options {
+	return &chunkio.Options{
+		Workers: rapid.IntRange(1, 4).Draw(r, "workers"),
+		Memory:  rapid.SampledFrom([]int64{0, 0, 0, 1 << 15}).Draw(r, "memory"),
+		Exact:   rapid.Bool().Draw(r, "exact"),
+	}
+}
+
+// What is read is what the library reads, bit for bit, whatever the dataset, and
+// what is written is what the library would have written, for every reader.
+func TestAgainstLibrary(t *testing.T) {
+	dir := t.TempDir()
+	ctx := context.Background()
+	fast := 0
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		c := draw(r)
+		path := filepath.Join(dir, fmt.Sprintf("%d.h5", n%8))
+		f := create(t, path)
+		defer func() { _ = f.Close() }()
+		ours, err := f.Root().CreateDataset("ours", c.dt, h5.SimpleSpace(c.shape...), &c.options)
+		require.NoError(t, err)
+		theirs, err := f.Root().CreateDataset("theirs", c.dt, h5.SimpleSpace(c.shape...), &c.options)
+		require.NoError(t, err)
+		whole := all(c.shape...)
+		size := whole.NumElems() * int64(c.dt.Size)
+		compare := func(o *chunkio.Options) {
+			t.Helper()
+			reg, mem := c.region(r), c.mem(r)
+			// What is not written and has no fill value stays as it was.
+			want := bytesLike(int(reg.NumElems())*c.dt.Size, 5)
+			for _, d := range []*h5.Dataset{ours, theirs} {
+				got := bytesLike(len(want), 5)
+				refused := theirs.ReadRegion(want, mem, reg)
+				s, err := chunkio.Read(ctx, d, got, mem, reg, o)
+				if refused != nil { // nothing stored, no fill value
+					require.Error(t, err)
+					require.NotEmpty(t, s.Fallback)
+					continue
+				}
+				require.NoError(t, err)
+				if s.Fallback == "" {
+					fast++
+				}
+				require.Equal(t, want, got, "%+v", s)
+			}
+		}
+		for i := range rapid.IntRange(0, 4).Draw(r, "writes") {
+			reg, mem := c.region(r), c.mem(r)
+			src := bytesLike(int(reg.NumElems())*c.dt.Size, uint64(i))
+			if c.options.FillTime == h5.FillNever || c.options.NoFill {
+				reg, src = whole, bytesLike(int(size), uint64(i)) // what is around a region in its chunk would be anything
+			}
+			_, err := chunkio.Write(ctx, ours, src, mem, reg, c.opts(r))
+			require.NoError(t, err)
+			require.NoError(t, theirs.WriteRegion(src, mem, reg))
+			if rapid.Bool().Draw(r, "look") {
+				compare(c.opts(r))
+			}
+		}
+		compare(c.opts(r))
+		require.NoError(t, f.Close())
+		f, ours = open(t, path, h5.ReadOnly, "ours")
+		theirs, err = f.Root().OpenDataset("theirs")
+		require.NoError(t, err)
+		for range 3 {
+			compare(c.opts(r))
+		}
+	})
+	require.Positive(t, fast)
+}
+
+// h5dump and h5diff agree on what was written.
+func TestToolsAgree(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i4 := h5.Int(4, h5.BigEndian)
+	src := bytesLike(4*300*200, 1)
+	o := &h5.DatasetOptions{Chunks: []int64{64, 64}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6), h5.Fletcher32()}}
+	for _, name := range []string{"ours", "theirs"} {
+		d, err := f.Root().CreateDataset(name, i4, h5.SimpleSpace(300, 200), o)
+		require.NoError(t, err)
+		if name == "theirs" {
+			require.NoError(t, d.WriteRegion(src, i4, all(300, 200)))
+			continue
+		}
+		s, err := chunkio.Write(context.Background(), d, src, i4, all(300, 200), nil)
+		require.NoError(t, err)
+		require.Empty(t, s.Fallback)
+		require.EqualValues(t, 20, s.Chunks)
+	}
+	require.NoError(t, f.Close())
+	out, err := exec.Command(tool(t, "h5diff"), "-v", path, path, "/ours", "/theirs").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "0 differences found")
+	dump := func(name string) string {
+		out, err := exec.Command(tool(t, "h5dump"), "-y", "-w", "200", "-d", "/"+name, path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		_, data, found := strings.Cut(string(out), "DATASPACE")
+		require.True(t, found)
+		return data
+	}
+	require.True(t, dump("theirs") == dump("ours"))
+}
+
+// The same bytes, whatever the number of workers.
+func TestSameFileWithAnyWorkers(t *testing.T) {
+	var want []byte
+	src := bytesLike(8*5000, 2)
+	f8 := h5.IEEEFloat(8, h5.LittleEndian)
+	for workers := 1; workers <= 5; workers++ {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		f := create(t, path)
+		d, err := f.Root().CreateDataset("d", f8, h5.SimpleSpace(5000), &h5.DatasetOptions{Chunks: []int64{77}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(3)}})
+		require.NoError(t, err)
+		_, err = chunkio.Write(context.Background(), d, src, f8, all(5000), &chunkio.Options{Workers: workers})
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, want, got, "%d workers", workers)
+	}
+}
+
+func TestWhyNot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	defer f.Close()
+	i4 := h5.Int(4, h5.LittleEndian)
+	deflate := &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}}
+	dataset := func(name string, dt h5.Datatype, o *h5.DatasetOptions) *h5.Dataset {
+		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(100), o)
+		require.NoError(t, err)
+		return d
+	}
+	chunked := dataset("chunked", i4, deflate)
+	src := bytesLike(400, 1)
+	ctx := context.Background()
+	for _, tt := range []struct {
+		name string
+		d    *h5.Dataset
+		mem  h5.Datatype
+		r    h5.Region
+		o    *chunkio.Options
+		n    int
+		why  string
+	}{
+		{"fast", chunked, i4, all(100), nil, 400, ""},
+		{"asked", chunked, i4, all(100), &chunkio.Options{Library: true}, 400, "asked for"},
+		{"contiguous", dataset("contiguous", i4, nil), i4, all(100), nil, 400, "the dataset is contiguous"},
+		{"steps", chunked, i4, h5.Region{Start: []int64{0}, Count: []int64{50}, Stride: []int64{2}}, nil, 200, "a region with steps"},
+		{"conversion", chunked, h5.IEEEFloat(8, h5.LittleEndian), all(100), nil, 800, "a conversion between"},
+		{"memory", chunked, i4, all(100), &chunkio.Options{Memory: 100}, 400, "of memory, 100 are allowed"},
+		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
+		{"no elements", chunked, i4, all(0), nil, 0, "no elements"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			values := src[:min(tt.n, len(src))]
+			if tt.n == 800 {
+				values = make([]byte, 800)
+			}
+			s, err := chunkio.Write(ctx, tt.d, values, tt.mem, tt.r, tt.o)
+			require.NoError(t, err)
+			require.Contains(t, s.Fallback, tt.why)
+			require.Equal(t, tt.why == "", s.Fallback == "")
+			got := make([]byte, tt.n)
+			s, err = chunkio.Read(ctx, tt.d, got, tt.mem, tt.r, tt.o)
+			require.NoError(t, err)
+			require.Contains(t, s.Fallback, tt.why)
+			require.Equal(t, values, got)
+		})
+	}
+	s, err := chunkio.Write(ctx, dataset("plain", i4, &h5.DatasetOptions{Chunks: []int64{10}}), src, i4, all(100), nil)
+	require.NoError(t, err)
+	require.Contains(t, s.Fallback, "no filters")
+}
+
+// What is wrong with a call is said as package h5 says it.
+func TestRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	defer f.Close()
+	i4 := h5.Int(4, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}})
+	require.NoError(t, err)
+	ctx := context.Background()
+	for _, tt := range []struct {
+		name string
+		mem  h5.Datatype
+		r    h5.Region
+		n    int
+		want error
+	}{
+		{"short", i4, all(100), 399, h5.ErrSize},
+		{"long", i4, all(100), 401, h5.ErrSize},
+		{"outside", i4, all(101), 404, h5.ErrRegion},
+		{"negative", i4, h5.Region{Start: []int64{-1}, Count: []int64{1}}, 4, h5.ErrRegion},
+		{"rank", i4, all(10, 10), 400, h5.ErrRegion},
+		{"type", h5.FixedString(4, h5.NullPad, h5.ASCII), all(100), 400, h5.ErrType},
+	} {
+		_, err := chunkio.Read(ctx, d, make([]byte, tt.n), tt.mem, tt.r, nil)
+		require.ErrorIs(t, err, tt.want, tt.name)
+		_, err = chunkio.Write(ctx, d, make([]byte, tt.n), tt.mem, tt.r, nil)
+		require.ErrorIs(t, err, tt.want, tt.name)
+	}
+	stopped, stop := context.WithCancel(ctx)
+	stop()
+	_, err = chunkio.Read(stopped, d, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = chunkio.Write(stopped, d, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, d.Close())
+	_, err = chunkio.Read(ctx, d, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, h5.ErrClosed)
+	require.NoError(t, f.Close())
+
+	f, d = open(t, path, h5.ReadOnly, "d")
+	defer f.Close()
+	_, err = chunkio.Write(ctx, d, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, h5.ErrReadOnly)
+	_, err = chunkio.Read(ctx, d, make([]byte, 400), i4, all(100), nil)
+	require.NoError(t, err)
+	other, err := f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	_, err = chunkio.Read(ctx, other, make([]byte, 400), i4, all(100), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	_, err = chunkio.Read(ctx, d, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, h5.ErrClosed)
+	require.NoError(t, f.Close())
+	_, err = chunkio.Read(ctx, other, make([]byte, 400), i4, all(100), nil)
+	require.ErrorIs(t, err, h5.ErrClosed)
+}
+
+// Stopped in the middle, by the caller and by a chunk that cannot be read.
+func TestStops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i4 := h5.Int(4, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6), h5.Fletcher32()}})
+	require.NoError(t, err)
+	src := bytesLike(4000, 1)
+	for workers := 1; workers <= 3; workers++ {
+		ctx, stop := context.WithCancel(context.Background())
+		var seen int64
+		o := &chunkio.Options{Workers: workers, Progress: func(done, total int64) {
+			require.Greater(t, done, seen)
+			require.EqualValues(t, 4000, total)
+			if seen = done; done >= 400 {
+				stop()
+			}
+		}}
+		_, err = chunkio.Write(ctx, d, src, i4, all(1000), o)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Less(t, seen, int64(4000))
+		_, err = chunkio.Write(context.Background(), d, src, i4, all(1000), &chunkio.Options{Workers: workers})
+		require.NoError(t, err)
+		ctx, stop = context.WithCancel(context.Background())
+		o.Progress = func(done, _ int64) {
+			if seen = done; done >= 400 {
+				stop()
+			}
+		}
+		_, err = chunkio.Read(ctx, d, make([]byte, 4000), i4, all(1000), o)
+		require.ErrorIs(t, err, context.Canceled)
+		stop()
+	}
+	var raw [100]byte
+	n, _, err := d.ReadChunk(raw[:], 500)
+	require.NoError(t, err)
+	raw[n-1] ^= 0x40
+	require.NoError(t, d.WriteChunk(raw[:n], 0, 500))
+	require.NoError(t, f.Close())
+	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} {
+		f, d := open(t, path, mode, "d")
+		s, err := chunkio.Read(context.Background(), d, make([]byte, 4000), i4, all(1000), nil)
+		require.ErrorIs(t, err, filter.ErrChecksum)
+		require.ErrorIs(t, err, h5.ErrCorrupt)
+		require.Contains(t, err.Error(), "chunkio: read /d, chunk [500]: ")
+		require.Equal(t, mode == h5.ReadOnly, s.Direct > 0)
+		require.Error(t, d.ReadRegion(make([]byte, 4000), i4, all(1000)))
+		if mode == h5.ReadWrite {
+			_, err = chunkio.Write(context.Background(), d, make([]byte, 4), i4, h5.Region{Start: []int64{505}, Count: []int64{1}}, nil)
+			require.ErrorIs(t, err, filter.ErrChecksum)
+			require.Contains(t, err.Error(), "chunkio: write /d, chunk [500]: ")
+		}
+		require.NoError(t, f.Close())
+	}
+	// A file that ends before its chunk does.
+	require.NoError(t, os.Truncate(path, 3000))
+	if f, err := h5.Open(path, h5.ReadOnly); err == nil {
+		defer f.Close()
+		d, err := f.Root().OpenDataset("d")
+		if err == nil {
+			_, err = chunkio.Read(context.Background(), d, make([]byte, 4000), i4, all(1000), nil)
+		}
+		require.Error(t, err)
+	}
+}
+
+// A slice of a Blosc2 chunk costs some of its blocks.
+func TestPartsOfChunks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	f4 := h5.IEEEFloat(4, h5.LittleEndian)
+	shape := []int64{60, 64, 128}
+	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{
+		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
+	})
+	require.NoError(t, err)
+	src := bytesLike(4*60*64*128, 1)
+	s, err := chunkio.Write(context.Background(), d, src, f4, all(shape...), nil)
+	require.NoError(t, err)
+	require.Empty(t, s.Fallback)
+	require.NoError(t, f.Close())
+	f, d = open(t, path, h5.ReadOnly, "d")
+	defer f.Close()
+	for _, r := range []h5.Region{
+		{Start: []int64{7, 0, 0}, Count: []int64{1, 64, 128}}, {Start: []int64{0, 7, 0}, Count: []int64{60, 1, 128}},
+		{Start: []int64{0, 0, 99}, Count: []int64{60, 64, 1}}, {Start: []int64{29, 63, 127}, Count: []int64{2, 1, 1}},
+	} {
+		want := make([]byte, r.NumElems()*4)
+		require.NoError(t, d.ReadRegion(want, f4, r))
+		got := make([]byte, len(want))
+		s, err := chunkio.Read(context.Background(), d, got, f4, r, nil)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Equal(t, s.Chunks, s.Partial)
+		require.Equal(t, s.Chunks, s.Direct)
+	}
+}
+
+// 64 goroutines on one handle, some on another, some through the library.
+func TestManyGoroutines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i8 := h5.Int(8, h5.BigEndian)
+	src := bytesLike(8*64*64, 4)
+	for i, filters := range [][]h5.Filter{{h5.Shuffle(), h5.Deflate(2)}, {{ID: filter.Blosc2, Values: []uint32{0, 512, 0, 0, 5, 1, 1}}}} {
+		d, err := f.Root().CreateDataset(fmt.Sprint(i), i8, h5.SimpleSpace(64, 64), &h5.DatasetOptions{Chunks: []int64{16, 16}, Filters: filters})
+		require.NoError(t, err)
+		// Writers of different chunks.
+		var g sync.WaitGroup
+		for k := range int64(16) {
+			g.Go(func() {
+				r := h5.Region{Start: []int64{k / 4 * 16, k % 4 * 16}, Count: []int64{16, 16}}
+				b := make([]byte, 16*16*8)
+				for row := range int64(16) {
+					copy(b[row*128:][:128], src[((r.Start[0]+row)*64+r.Start[1])*8:])
+				}
+				if _, err := chunkio.Write(context.Background(), d, b, i8, r, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		g.Wait()
+	}
+	require.NoError(t, f.Close())
+	f, d := open(t, path, h5.ReadOnly, "0")
+	defer f.Close()
+	d1, err := f.Root().OpenDataset("1")
+	require.NoError(t, err)
+	var g sync.WaitGroup
+	for k := range 64 {
+		g.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(k), 1))
+			for range 8 {
+				from := []int64{r.Int64N(64), r.Int64N(64)}
+				reg := h5.Region{Start: from, Count: []int64{1 + r.Int64N(64-from[0]), 1 + r.Int64N(64-from[1])}}
+				got := make([]byte, reg.NumElems()*8)
+				_, err := chunkio.Read(context.Background(), []*h5.Dataset{d, d1}[k%2], got, i8, reg, &chunkio.Options{Library: k%8 == 0})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for row := range reg.Count[0] {
+					n := reg.Count[1] * 8
+					if string(got[row*n:][:n]) != string(src[((from[0]+row)*64+from[1])*8:][:n]) {
+						t.Errorf("other values in row %d of %v", row, reg)
+						return
+					}
+				}
+			}
+		})
+	}
+	g.Wait()
+}

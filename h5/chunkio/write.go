@@ -1,0 +1,171 @@
+// Writing: workers apply the filters, and the caller's goroutine stores the chunks
+// in their order, so that the file is the same whatever the number of workers.
+
+package chunkio
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hyperslab/hyperslab/internal/boxes"
+)
+
+// A writer is what one worker keeps.
+type writer struct {
+	c *call
+	q *piece
+	*scratch
+	stats Stats
+}
+
+// An encoded chunk waits until those before it are stored.
+type encoded struct {
+	offset   []int64
+	b        []byte
+	mask     uint32
+	elements int64
+}
+
+func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
+	workers := c.o.Workers
+	// As many chunks may be ahead of the one that is stored as memory allows: two for
+	// each worker, so that none waits for the storing of its last one.
+	ahead := int(min(int64(2*workers), max(c.o.Memory/int64(c.set.chunkBytes+c.set.bound), 1), c.plan.chunks))
+	done := make([]chan encoded, ahead)
+	for i := range done {
+		done[i] = make(chan encoded, 1)
+	}
+	places := make(chan []byte, ahead) // what may be ahead: the buffers for it
+	for range ahead {
+		places <- nil
+	}
+	stats = Stats{Workers: workers, Chunks: c.plan.chunks}
+	writers := make([]*writer, workers)
+	g, inner := errgroup.WithContext(ctx)
+	// Numbers are given out in order, and a place is taken for each before: so those
+	// that are ahead are neighbours, and each has a channel of its own in done.
+	type ticket struct {
+		k     int64
+		place []byte
+	}
+	tickets := make(chan ticket)
+	g.Go(func() error {
+		defer close(tickets)
+		for k := range c.plan.chunks {
+			select {
+			case place := <-places:
+				select {
+				case tickets <- ticket{k, place}:
+				case <-inner.Done():
+					return inner.Err()
+				}
+			case <-inner.Done():
+				return inner.Err()
+			}
+		}
+		return nil
+	})
+	for i := range writers {
+		w := &writer{c: c, q: c.plan.newPiece(), scratch: buffers.Get().(*scratch)}
+		writers[i] = w
+		g.Go(func() error {
+			for t := range tickets {
+				c.plan.at(t.k, w.q)
+				e, err := w.encode(t.place, src)
+				if err != nil {
+					return c.fail(w.q.offset, err)
+				}
+				done[t.k%int64(ahead)] <- e
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		for k := range c.plan.chunks {
+			select {
+			case e := <-done[k%int64(ahead)]:
+				if err := c.d.WriteChunk(e.b, e.mask, e.offset...); err != nil {
+					return c.fail(e.offset, err)
+				}
+				stats.Stored += int64(len(e.b))
+				c.advance(e.elements * int64(c.set.item))
+				places <- e.b[:0]
+			case <-inner.Done():
+				return inner.Err()
+			}
+		}
+		return nil
+	})
+	err = g.Wait()
+	for _, w := range writers {
+		stats.add(&w.stats)
+		buffers.Put(w.scratch)
+	}
+	return stats, err
+}
+
+// encode makes the current piece, and what is around it in its chunk, ready to be
+// stored.
+func (w *writer) encode(place, src []byte) (encoded, error) {
+	c, q := w.c, w.q
+	data, err := w.chunk(src)
+	if err != nil {
+		return encoded{}, err
+	}
+	e := encoded{offset: append([]int64(nil), q.offset...), elements: q.elements}
+	if c.set.unfiltered(q) {
+		e.b = append(place[:0], data...)
+		return e, nil
+	}
+	e.b, e.mask, err = c.set.pipeline.Encode(place, data)
+	return e, err
+}
+
+// chunk returns the whole chunk in the order of the file.
+func (w *writer) chunk(src []byte) ([]byte, error) {
+	c, q := w.c, w.q
+	src = src[q.inBuffer:]
+	box := c.plan.toChunk(q)
+	if q.chunk && box.Dense() && !c.swap.needed() {
+		return src[:c.set.chunkBytes], nil
+	}
+	data := grown(&w.data, c.set.chunkBytes)
+	stored := false
+	if !q.data {
+		w.stats.Merged++
+		raw, mask, err := readRaw(c.d, &w.raw, c.set, q.offset)
+		if err != nil {
+			return nil, err
+		}
+		if raw != nil {
+			if c.set.unfiltered(q) {
+				mask = ^uint32(0)
+			}
+			if err := c.set.pipeline.Decode(data, raw, mask); err != nil {
+				return nil, err
+			}
+			stored = true
+		} else {
+			w.stats.Missing++
+		}
+	}
+	if !stored && !q.chunk {
+		clear(data)
+		if len(c.set.info.Fill) > 0 {
+			boxes.Repeat(data, c.set.info.Fill)
+		}
+	}
+	if !c.swap.needed() {
+		box.Copy(data[q.inChunk:], src)
+		return data, nil
+	}
+	if !q.chunk {
+		// What is stored is in the order of the file already: turn it round, too, so
+		// that all of it can be turned back.
+		c.swap.bytes(data)
+	}
+	box.Copy(data[q.inChunk:], src)
+	c.swap.bytes(data)
+	return data, nil
+}

@@ -1,0 +1,85 @@
+package h5_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// A committed datatype is one object, however many datasets and attributes use it.
+func TestCommittedDatatypesAreShared(t *testing.T) {
+	f := newFile(t)
+	r := f.Root()
+	want, err := h5.DatatypeFor[station]()
+	require.NoError(t, err)
+	c, err := r.CommitDatatype("types/station", want)
+	require.NoError(t, err)
+	shared, err := c.Shared()
+	require.NoError(t, err)
+	require.True(t, shared.Equal(want), "%v", shared)
+	require.NotZero(t, shared.Committed)
+	info, err := r.ObjectInfo("types/station")
+	require.NoError(t, err)
+	require.Equal(t, info.Address, shared.Committed)
+
+	d := writtenAs(t, f, "d", shared, someStations())
+	got, err := d.Datatype()
+	require.NoError(t, err)
+	require.Equal(t, shared.Committed, got.Committed)
+	require.True(t, got.Equal(want))
+	values, err := h5.EncodeValues(want, someStations()[:1])
+	require.NoError(t, err)
+	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: shared, Space: h5.ScalarSpace(), Values: values}))
+	a, err := d.AttributeInfo("a")
+	require.NoError(t, err)
+	require.Equal(t, shared.Committed, a.Datatype.Committed)
+	info, err = r.ObjectInfo("types/station")
+	require.NoError(t, err)
+	require.Equal(t, 3, info.Links, "its name, the dataset and the attribute")
+	stations, err := h5.ReadAll[station](d)
+	require.NoError(t, err)
+	require.Equal(t, someStations(), stations)
+
+	plain, err := d.Datatype()
+	require.NoError(t, err)
+	e, err := r.CreateDataset("e", plain, h5.ScalarSpace(), nil)
+	require.NoError(t, err)
+	plain, err = e.Datatype()
+	require.NoError(t, err)
+	require.Zero(t, plain.Committed, "a description shares nothing")
+
+	require.NoError(t, h5.WriteAttr(c, "by", []string{"us"}))
+	require.NoError(t, c.Close())
+	_, err = r.CreateDataset("late", shared, h5.ScalarSpace(), nil)
+	require.ErrorIs(t, err, h5.ErrType)
+	c, err = r.OpenDatatype("types/station")
+	require.NoError(t, err)
+	by, err := h5.ReadAttr[string](c, "by")
+	require.NoError(t, err)
+	require.Equal(t, []string{"us"}, by)
+	changed, err := c.Shared()
+	require.NoError(t, err)
+	changed.Members = changed.Members[:1]
+	_, err = r.CreateDataset("changed", changed, h5.ScalarSpace(), nil)
+	require.ErrorIs(t, err, h5.ErrType)
+
+	_, err = r.CommitDatatype("types/station", want)
+	require.ErrorIs(t, err, h5.ErrExists)
+	_, err = r.CommitDatatype("bad", h5.Datatype{})
+	require.ErrorIs(t, err, h5.ErrType)
+	_, err = r.OpenDatatype("d")
+	require.ErrorIs(t, err, h5.ErrKind)
+	_, err = r.OpenDatatype("no")
+	require.ErrorIs(t, err, h5.ErrNotFound)
+
+	anonymous, err := r.CommitAnonymous(h5.Bool())
+	require.NoError(t, err)
+	require.NoError(t, r.LinkObject("bool", anonymous))
+	c, err = r.OpenDatatype("bool")
+	require.NoError(t, err)
+	dt, err := c.Datatype()
+	require.NoError(t, err)
+	require.True(t, dt.IsBool())
+}

@@ -1,0 +1,162 @@
+// What a file is made of: everything that is fixed when it is created and stored
+// in its superblock and root group.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+)
+
+// FileCreation says how a file is laid out (H5P_FILE_CREATE). A nil *FileCreation
+// means DefaultFileCreation(); a non-nil one is taken literally, zero fields
+// included.
+type FileCreation struct {
+	UserBlock   int64 // bytes before the file proper that are the caller's: 0, or a power of two from 512
+	OffsetSize  int   // bytes of an address: 2, 4, 8 or 16; 8
+	LengthSize  int   // bytes of a length: the same; 8
+	GroupLeafK  int   // half the entries of a node of an old group's links; 4
+	GroupTreeK  int   // half the entries of a node of an old group's tree; 16
+	ChunkTreeK  int   // half the entries of a node of an old chunk tree; 32
+	Space       FileSpace
+	Shared      []SharedMessages // at most 8 indexes of messages that are stored once; nil: none
+	SharedPhase PhaseChange      // when the list of shared messages becomes a tree; 50 and 40
+
+	// Of the root group.
+	LinkPhase PhaseChange // when links move from the header to dense storage; 8 and 6
+	LinkOrder CreationOrder
+	AttrPhase PhaseChange   // when attributes move from the header to dense storage; 8 and 6
+	AttrOrder CreationOrder // at least TrackCreationOrder where attributes are shared
+	Times     bool          // store when it was created and changed; the library's own default, and never the same bytes twice
+}
+
+// FileSpace says what the library does with the space of deleted objects
+// (H5Pset_file_space_strategy, H5Pset_file_space_page_size).
+type FileSpace struct {
+	Strategy  SpaceStrategy
+	Persist   bool  // remember free space in the file when it is closed
+	Threshold int64 // bytes: smaller free pieces are forgotten; 1
+	PageSize  int64 // bytes of a page of Paged: 512 or more; 4096
+}
+
+// SpaceStrategy is how file space is given out (H5F_fspace_strategy_t).
+type SpaceStrategy int
+
+// The strategies.
+const (
+	FreeListAggregate SpaceStrategy = iota // free lists and blocks for small pieces
+	Paged                                  // free lists within pages
+	Aggregate                              // blocks for small pieces only
+	NoReuse                                // at the end of the file
+)
+
+// SharedMessages is an index of header messages that are stored once for all
+// objects (H5Pset_shared_mesg_index).
+type SharedMessages struct {
+	Types    SharedTypes
+	MinBytes int // smaller messages are not shared
+}
+
+// SharedTypes are kinds of message (H5O_SHMESG_…_FLAG).
+type SharedTypes uint
+
+// The kinds that can be shared.
+const (
+	SharedDataspaces SharedTypes = 0x2
+	SharedDatatypes  SharedTypes = 0x8
+	SharedFills      SharedTypes = 0x20
+	SharedFilters    SharedTypes = 0x800
+	SharedAttributes SharedTypes = 0x1000
+	SharedAll                    = SharedDataspaces | SharedDatatypes | SharedFills | SharedFilters | SharedAttributes
+)
+
+// DefaultFileCreation is what the library does by itself, but for times, which
+// this package does not store so that equal input makes equal files.
+func DefaultFileCreation() FileCreation {
+	return FileCreation{
+		OffsetSize: 8, LengthSize: 8, GroupLeafK: 4, GroupTreeK: 16, ChunkTreeK: 32,
+		Space:       FileSpace{Threshold: 1, PageSize: 4096},
+		SharedPhase: PhaseChange{50, 40}, LinkPhase: PhaseChange{8, 6}, AttrPhase: PhaseChange{8, 6},
+	}
+}
+
+// Validate reports every field that cannot be; each error wraps ErrParam.
+func (c FileCreation) Validate() error {
+	var errs []error
+	check := func(ok bool, field string, v any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("%w: %s = %+v", ErrParam, field, v))
+		}
+	}
+	size := func(n int) bool { return n == 2 || n == 4 || n == 8 || n == 16 }
+	k := func(n int) bool { return n >= 1 && n < 1<<15 }
+	check(c.UserBlock == 0 || c.UserBlock >= 512 && c.UserBlock&(c.UserBlock-1) == 0, "UserBlock", c.UserBlock)
+	check(size(c.OffsetSize), "OffsetSize", c.OffsetSize)
+	check(size(c.LengthSize), "LengthSize", c.LengthSize)
+	check(k(c.GroupLeafK), "GroupLeafK", c.GroupLeafK)
+	check(k(c.GroupTreeK), "GroupTreeK", c.GroupTreeK)
+	check(k(c.ChunkTreeK), "ChunkTreeK", c.ChunkTreeK)
+	check(c.Space.Strategy >= FreeListAggregate && c.Space.Strategy <= NoReuse, "Space.Strategy", c.Space.Strategy)
+	check(c.Space.Threshold >= 1, "Space.Threshold", c.Space.Threshold)
+	check(c.Space.PageSize >= 512 && c.Space.PageSize <= 1<<30, "Space.PageSize", c.Space.PageSize)
+	check(len(c.Shared) <= 8, "Shared", c.Shared)
+	var seen SharedTypes
+	for _, s := range c.Shared {
+		check(s.Types != 0 && s.Types&^SharedAll == 0 && s.Types&seen == 0 && s.MinBytes >= 0, "Shared", s)
+		seen |= s.Types
+	}
+	order := func(o CreationOrder) bool { return o >= NoCreationOrder && o <= IndexedCreationOrder }
+	check(order(c.LinkOrder), "LinkOrder", c.LinkOrder)
+	check(order(c.AttrOrder), "AttrOrder", c.AttrOrder)
+	return errors.Join(append(errs, c.SharedPhase.check("shared messages"), c.LinkPhase.check("links"), c.AttrPhase.check("attributes"))...)
+}
+
+func (p PhaseChange) append(b []byte) []byte {
+	return appendInt(appendInt(b, int64(p.MaxCompact)), int64(p.MinDense))
+}
+
+func (r *reader) phaseChange() PhaseChange { return PhaseChange{int(r.int()), int(r.int())} }
+
+func (r *reader) creationOrder() CreationOrder { return creationOrder(C.uint64_t(r.word())) }
+
+func (c FileCreation) append(b []byte) []byte {
+	b = appendInt(b, c.UserBlock)
+	for _, n := range []int{c.OffsetSize, c.LengthSize, c.GroupLeafK, c.GroupTreeK, c.ChunkTreeK} {
+		b = appendInt(b, int64(n))
+	}
+	b = appendBool(appendInt(b, int64(c.Space.Strategy)), c.Space.Persist)
+	b = appendInt(appendInt(b, c.Space.Threshold), c.Space.PageSize)
+	b = appendInt(b, int64(len(c.Shared)))
+	for _, s := range c.Shared {
+		b = appendInt(appendInt(b, int64(s.Types)), int64(s.MinBytes))
+	}
+	b = c.SharedPhase.append(b)
+	b = appendInt(c.LinkPhase.append(b), int64(c.LinkOrder.flags()))
+	b = appendInt(c.AttrPhase.append(b), int64(c.AttrOrder.flags()))
+	return appendBool(b, c.Times)
+}
+
+// Creation says how the file is laid out (H5Fget_create_plist and the H5Pget_… of
+// a file creation list; H5Gget_create_plist of the root group).
+func (f *File) Creation() (FileCreation, error) {
+	r, err := f.ask("describe file", askCreation)
+	if err != nil {
+		return FileCreation{}, err
+	}
+	c := FileCreation{
+		UserBlock: r.int(), OffsetSize: int(r.int()), LengthSize: int(r.int()),
+		GroupLeafK: int(r.int()), GroupTreeK: int(r.int()), ChunkTreeK: int(r.int()),
+		Space: FileSpace{Strategy: SpaceStrategy(r.int()), Persist: r.bool(), Threshold: r.int(), PageSize: r.int()},
+	}
+	for range r.word() {
+		c.Shared = append(c.Shared, SharedMessages{Types: SharedTypes(r.word()), MinBytes: int(r.int())})
+	}
+	c.SharedPhase = r.phaseChange()
+	c.LinkPhase, c.LinkOrder = r.phaseChange(), r.creationOrder()
+	c.AttrPhase, c.AttrOrder = r.phaseChange(), r.creationOrder()
+	c.Times = r.bool()
+	return c, nil
+}

@@ -1,0 +1,330 @@
+// The structure of a file: groups, datasets, committed datatypes, links, attributes.
+
+package ddl
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Options says what is written. nil means Options{}: everything.
+type Options struct {
+	Name          string // of the file in the first line; "": the path it was opened by
+	WithoutValues bool   // of datasets and attributes only what they are (h5dump -H)
+}
+
+// Write writes a file as h5dump does without options. The error is the first of
+// those met on the way, all of which wrap *h5.Error, or the writer's.
+func Write(w io.Writer, f *h5.File, o *Options) error {
+	p := &printer{w: bufio.NewWriterSize(w, 64<<10), file: f}
+	if o != nil {
+		p.o = *o
+	}
+	name := p.o.Name
+	if name == "" {
+		name = f.Path()
+	}
+	p.learn(f.Root())
+	p.others = map[uint64]*known{}
+	p.line(`HDF5 "%s" {`, name)
+	p.indent = 0 // as h5dump has it
+	p.group(f.Root(), "/", false)
+	p.line("}")
+	for _, k := range p.others {
+		_ = k.root.Close()
+	}
+	if err := p.w.Flush(); err != nil {
+		return err
+	}
+	return p.err
+}
+
+type printer struct {
+	o      Options
+	w      *bufio.Writer
+	file   *h5.File
+	indent int
+	err    error
+
+	*known                   // of the file that is being written
+	others map[uint64]*known // of files that external links lead to, by their number
+}
+
+// known is what a file holds and how much of it was written.
+type known struct {
+	paths   map[uint64]string // of objects that can be reached, by address
+	unnamed []uint64          // committed datatypes without a name that datasets use, as they were met
+	shown   map[uint64]bool
+	root    h5.Object // of another file, which this keeps open: its number would change
+}
+
+// failed keeps the first error.
+func (p *printer) failed(err error) bool {
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return err != nil
+}
+
+// line writes one line at the indent of the moment.
+func (p *printer) line(format string, a ...any) {
+	text := fmt.Sprintf(format, a...)
+	if strings.HasPrefix(text, "}") {
+		p.indent--
+	}
+	_, _ = p.w.WriteString(strings.Repeat("   ", max(p.indent, 0)))
+	_, _ = p.w.WriteString(text)
+	_ = p.w.WriteByte('\n')
+	if strings.HasSuffix(text, "{") {
+		p.indent++
+	}
+}
+
+// learn finds out what everything is called, as hard links say it.
+func (p *printer) learn(root *h5.Group) {
+	p.known = &known{paths: map[uint64]string{}, shown: map[uint64]bool{}}
+	var datasets []string
+	for v, err := range root.Visit() {
+		if p.failed(err) {
+			continue
+		}
+		at := "/" + v.Path
+		if v.Path == "." {
+			at = "/"
+		}
+		if _, met := p.paths[v.Address]; met {
+			continue
+		}
+		p.paths[v.Address] = at
+		if v.Kind == h5.DatasetObject {
+			datasets = append(datasets, at)
+		}
+	}
+	for _, at := range datasets {
+		d, err := root.OpenDataset(at)
+		if err != nil {
+			continue // told when it is written
+		}
+		addr, committed, err := d.Committed()
+		_ = d.Close()
+		if err != nil || !committed {
+			continue
+		}
+		if _, named := p.paths[addr]; named {
+			continue
+		}
+		if !slices.Contains(p.unnamed, addr) {
+			p.unnamed = append(p.unnamed, addr)
+		}
+	}
+}
+
+// before reports whether an object was written already, and writes then where.
+func (p *printer) before(addr uint64) bool {
+	if p.shown[addr] {
+		p.line(`HARDLINK "%s"`, p.paths[addr])
+		return true
+	}
+	p.shown[addr] = true
+	return false
+}
+
+func (p *printer) group(g *h5.Group, name string, outside bool) {
+	p.line(`GROUP "%s" {`, name)
+	defer p.line("}")
+	info, err := g.Stat()
+	if p.failed(err) {
+		return
+	}
+	if name == "/" {
+		p.unnamedTypes(g)
+	}
+	p.comment(g)
+	if p.before(info.Address) {
+		return
+	}
+	p.attributes(g)
+	for l, err := range g.Links() {
+		if !p.failed(err) {
+			p.link(g, l, outside)
+		}
+	}
+}
+
+func (p *printer) comment(o interface{ Comment() (string, error) }) {
+	if text, err := o.Comment(); err == nil && text != "" {
+		p.line(`COMMENT "%s"`, text)
+	}
+}
+
+// unnamedTypes writes the committed datatypes that no path leads to and datasets
+// use, with their addresses for names.
+func (p *printer) unnamedTypes(root *h5.Group) {
+	for _, addr := range p.unnamed {
+		o, err := p.file.OpenAddress(addr)
+		if p.failed(err) {
+			continue
+		}
+		if t, ok := o.(*h5.CommittedType); ok {
+			p.committed(t, fmt.Sprintf("#%d", addr))
+		}
+		_ = o.Close()
+	}
+}
+
+func (p *printer) link(g *h5.Group, l h5.Link, outside bool) {
+	switch l.Kind {
+	case h5.SoftLink:
+		p.line(`SOFTLINK "%s" {`, l.Name)
+		p.line(`LINKTARGET "%s"`, l.Target)
+		p.line("}")
+	case h5.ExternalLink:
+		p.line(`EXTERNAL_LINK "%s" {`, l.Name)
+		p.line(`TARGETFILE "%s"`, l.File)
+		p.line(`TARGETPATH "%s"`, l.Target)
+		p.external(g, l)
+		p.line("}")
+	case h5.UserLink:
+		p.line(`USERDEFINED_LINK "%s" {`, l.Name)
+		p.line("LINKCLASS %d", l.Class)
+		p.line("}")
+	default:
+		o, err := g.OpenObject(l.Name)
+		if p.failed(err) {
+			return
+		}
+		defer o.Close()
+		p.object(o, l.Name, outside)
+	}
+}
+
+func (p *printer) object(o h5.Object, name string, outside bool) {
+	switch o := o.(type) {
+	case *h5.Group:
+		p.group(o, name, outside)
+	case *h5.Dataset:
+		p.dataset(o, name, outside)
+	case *h5.CommittedType:
+		p.committed(o, name)
+	}
+}
+
+// external writes what an external link leads to, unless that is in this file
+// again. Of each file what was written is known, so that links in a circle end.
+func (p *printer) external(g *h5.Group, l h5.Link) {
+	o, err := g.OpenObject(l.Name)
+	if err != nil {
+		return // it need not lead anywhere
+	}
+	defer o.Close()
+	there, err := o.Stat()
+	here, err2 := p.file.Root().Stat()
+	if p.failed(errors.Join(err, err2)) || there.FileNo == here.FileNo {
+		return
+	}
+	outer := p.known
+	defer func() { p.known = outer }()
+	inner, met := p.others[there.FileNo]
+	if !met {
+		root, err := o.Root()
+		if p.failed(err) {
+			return
+		}
+		p.learn(root)
+		inner = p.known
+		inner.root = root
+		p.others[there.FileNo] = inner
+	}
+	p.known = inner
+	p.object(o, l.Target, true)
+}
+
+func (p *printer) dataset(d *h5.Dataset, name string, outside bool) {
+	p.line(`DATASET "%s" {`, name)
+	defer p.line("}")
+	stat, err := d.Stat()
+	if p.failed(err) {
+		return
+	}
+	if (stat.Links > 1 || outside) && p.before(stat.Address) {
+		return
+	}
+	p.comment(d)
+	info, err := d.Info()
+	if p.failed(err) {
+		return
+	}
+	addr, committed, err := d.Committed()
+	p.failed(err)
+	p.datatype(info.Datatype, addr, committed)
+	p.line("DATASPACE  %v", info.Space)
+	if !p.o.WithoutValues {
+		p.datasetValues(d, info)
+	}
+	p.attributes(d)
+}
+
+// datatype writes a DATATYPE line or block.
+func (p *printer) datatype(t h5.Datatype, addr uint64, committed bool) {
+	if committed {
+		name, ok := p.paths[addr]
+		if !ok {
+			name = fmt.Sprintf("/#%d", addr)
+		}
+		p.line(`DATATYPE  "%s"`, name)
+		return
+	}
+	p.typeLines("DATATYPE  ", t, "")
+}
+
+func (p *printer) committed(t *h5.CommittedType, name string) {
+	stat, err := t.Stat()
+	if p.failed(err) {
+		return
+	}
+	dt, err := t.Datatype()
+	if p.failed(err) {
+		return
+	}
+	if stat.Links > 1 && p.shown[stat.Address] {
+		p.line(`DATATYPE "%s" HARDLINK "%s"`, name, p.paths[stat.Address])
+		return
+	}
+	p.shown[stat.Address] = true
+	end := ";"
+	if dt.Class == h5.Compound {
+		end = ""
+	}
+	p.typeLines(fmt.Sprintf(`DATATYPE "%s" `, name), dt, end)
+	p.attributes(t)
+}
+
+func (p *printer) attributes(o h5.Object) {
+	for a, err := range o.Attributes() {
+		if p.failed(err) {
+			return
+		}
+		p.attribute(o, a)
+	}
+}
+
+func (p *printer) attribute(o h5.Object, a h5.AttributeInfo) {
+	p.line(`ATTRIBUTE "%s" {`, a.Name)
+	defer p.line("}")
+	addr, committed, err := o.AttributeCommitted(a.Name)
+	p.failed(err)
+	p.datatype(a.Datatype, addr, committed)
+	p.line("DATASPACE  %v", a.Space)
+	if p.o.WithoutValues {
+		return
+	}
+	p.line("DATA {")
+	p.attributeValues(o, a)
+	p.line("}")
+}

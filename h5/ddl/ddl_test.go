@@ -1,0 +1,176 @@
+package ddl_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/leak"
+)
+
+func TestMain(m *testing.M) {
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+// h5dump is the oracle, built with the library.
+func h5dump(t testing.TB) string {
+	t.Helper()
+	tool, err := filepath.Abs(filepath.Join("..", "..", "third_party", "build", "bin", "h5dump"))
+	require.NoError(t, err)
+	if _, err := os.Stat(tool); err != nil {
+		if tool, err = exec.LookPath("h5dump"); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal("h5dump is not built (make deps)")
+			}
+			t.Skip("h5dump is not built (make deps)")
+		}
+	}
+	return tool
+}
+
+func write(t testing.TB, f *h5.File, o *ddl.Options) string {
+	t.Helper()
+	var b strings.Builder
+	require.NoError(t, ddl.Write(&b, f, o))
+	return b.String()
+}
+
+var place = regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
+
+func words(dump string) []string { return strings.Fields(place.ReplaceAllString(dump, "")) }
+
+type inner struct {
+	S string   `h5:"s"`
+	V []int16  `h5:"v"`
+	A [2]uint8 `h5:"a"`
+}
+
+// everything makes a file with a bit of all there is.
+func everything(t testing.TB) *h5.File {
+	t.Helper()
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	r := f.Root()
+	make := func(name string, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions) *h5.Dataset {
+		d, err := r.CreateDataset(name, dt, space, o)
+		require.NoError(t, err)
+		return d
+	}
+	numbers := make("g/numbers", h5.Int(2, h5.BigEndian), h5.SimpleSpace(3, 30), nil)
+	values := []int16{}
+	for i := range 90 {
+		values = append(values, int16(i*i*7))
+	}
+	require.NoError(t, h5.Write(numbers, values, h5.All))
+	floats := make("floats", h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(9), nil)
+	require.NoError(t, h5.Write(floats, []float64{0, -0.5, 1e6, 123456789, 1e-5, 0.0001, 1e300, 1.0 / 3, 999999.5}, h5.All))
+	make("grows", h5.Uint(1, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}}, &h5.DatasetOptions{Chunks: []int64{2}})
+	make("null", h5.Int(4, 0), h5.NullSpace(), nil)
+	make("one", h5.Bool(), h5.ScalarSpace(), nil)
+	texts := make("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
+	require.NoError(t, texts.WriteStrings([]string{"", "two words", `a "quote" and \`}, h5.SimpleSpace(3).All()))
+	fixed := make("fixed", h5.FixedString(5, h5.SpacePad, h5.ASCII), h5.SimpleSpace(2), nil)
+	require.NoError(t, fixed.WriteStrings([]string{"ab", "abcde"}, h5.SimpleSpace(2).All()))
+	dt, err := h5.DatatypeFor[inner]()
+	require.NoError(t, err)
+	records := make("records", dt, h5.SimpleSpace(2), nil)
+	require.NoError(t, h5.Write(records, []inner{{"x", []int16{1, -2}, [2]uint8{3, 4}}, {"", nil, [2]uint8{}}}, h5.All))
+	require.NoError(t, numbers.WriteAttribute(h5.Attribute{Name: "unit", Datatype: h5.FixedString(2, h5.NullTerm, h5.ASCII), Space: h5.ScalarSpace(), Strings: []string{"m"}}))
+	require.NoError(t, numbers.SetComment("of no meaning"))
+	require.NoError(t, r.LinkHard("same", "g/numbers"))
+	require.NoError(t, r.LinkHard("g/up", "/"))
+	require.NoError(t, r.LinkSoft("soft", "/nowhere"))
+	require.NoError(t, r.LinkExternal("out", "nowhere.h5", "/x"))
+	require.NoError(t, r.LinkUser("user", 200, []byte("v")))
+	require.NoError(t, f.Flush())
+	return f
+}
+
+// A bit of everything, word for word as h5dump has it.
+func TestWriteAsH5dump(t *testing.T) {
+	tool := h5dump(t)
+	f := everything(t)
+	for _, o := range []*ddl.Options{nil, {WithoutValues: true}} {
+		args := []string{f.Path()}
+		if o != nil {
+			args = []string{"-H", f.Path()}
+		}
+		got := write(t, f, o)
+		require.NoError(t, f.Flush())
+		cmd := exec.Command(tool, args...)
+		cmd.Env = append(os.Environ(), "HDF5_USE_FILE_LOCKING=FALSE")
+		want, err := cmd.Output()
+		require.NoError(t, err)
+		require.Equal(t, words(string(want)), words(got))
+	}
+}
+
+func TestRowsSayWhereTheyAre(t *testing.T) {
+	f := everything(t)
+	got := write(t, f, &ddl.Options{Name: "x"})
+	require.True(t, strings.HasPrefix(got, "HDF5 \"x\" {\nGROUP \"/\" {\n"), got)
+	require.Contains(t, got, "\n         (0,0): 0, 7, 28,")
+	require.Contains(t, got, "\n         (1,0): 6300,")
+	for line := range strings.Lines(got) {
+		require.LessOrEqual(t, len(line), 90)
+	}
+	require.True(t, strings.HasSuffix(got, "\n}\n}\n"))
+}
+
+// A shape of any rank is read in pieces that leave nothing out.
+func TestLargeDatasetInPieces(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	const n = 3 * 70_001 * 2
+	values := make([]uint8, n)
+	for i := range values {
+		values[i] = uint8(i * 7 >> 3)
+	}
+	d, err := f.Root().CreateDataset("d", h5.Uint(1, 0), h5.SimpleSpace(3, 70_001, 2), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, values, h5.All))
+	got := words(write(t, f, nil))
+	from := 0
+	for i, w := range got {
+		if w == "DATA" {
+			from = i + 2
+		}
+	}
+	for i, v := range values {
+		require.Equal(t, string(appendInt(nil, int(v))), strings.TrimSuffix(got[from+i], ","), i)
+	}
+	require.Equal(t, "}", got[from+n])
+}
+
+func appendInt(b []byte, v int) []byte {
+	if v >= 10 {
+		b = appendInt(b, v/10)
+	}
+	return append(b, byte('0'+v%10))
+}
+
+// What fails is told, and the rest is written.
+func TestErrors(t *testing.T) {
+	f := everything(t)
+	broken := errors.New("broken")
+	require.ErrorIs(t, ddl.Write(failing{broken}, f, nil), broken)
+	closed := everything(t)
+	require.NoError(t, closed.Close())
+	var b bytes.Buffer
+	require.ErrorIs(t, ddl.Write(&b, closed, nil), h5.ErrClosed)
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -1,0 +1,313 @@
+// Values: rows of elements, each element in h5dump's words.
+
+package ddl
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// width is how long a line of values becomes before it is broken.
+const width = 80
+
+// A row collects elements into lines that begin with the place of their first
+// element: "(3,0): 1, 2, 3,".
+type row struct {
+	p    *printer
+	dims []int64
+	next int64 // number of the element that comes
+	line strings.Builder
+}
+
+func (r *row) add(text string, last bool) {
+	rank := len(r.dims)
+	begin := r.line.Len() == 0
+	if rank > 0 && r.next%max(r.dims[rank-1], 1) == 0 {
+		begin = true
+	}
+	if begin || r.line.Len()+len(text)+3*r.p.indent+2 > width || strings.Contains(text, "\n") {
+		r.flush()
+		r.line.WriteString(r.place())
+	} else {
+		r.line.WriteByte(' ')
+	}
+	r.line.WriteString(text)
+	if !last {
+		r.line.WriteByte(',')
+	}
+	r.next++
+}
+
+// place is the prefix of a line.
+func (r *row) place() string {
+	if len(r.dims) == 0 {
+		return fmt.Sprintf("(%d): ", r.next)
+	}
+	at := make([]string, len(r.dims))
+	n := r.next
+	for i := len(r.dims) - 1; i >= 0; i-- {
+		at[i] = strconv.FormatInt(n%max(r.dims[i], 1), 10)
+		n /= max(r.dims[i], 1)
+	}
+	return "(" + strings.Join(at, ",") + "): "
+}
+
+func (r *row) flush() {
+	if r.line.Len() == 0 {
+		return
+	}
+	pad := strings.Repeat("   ", max(r.p.indent-1, 0))
+	for text := range strings.SplitSeq(r.line.String(), "\n") {
+		_, _ = r.p.w.WriteString(pad)
+		_, _ = r.p.w.WriteString(text)
+		_ = r.p.w.WriteByte('\n')
+	}
+	r.line.Reset()
+}
+
+// hex is bytes as h5dump writes what it has no better words for.
+func hex(b []byte) string {
+	if len(b) == 1 {
+		return fmt.Sprintf("0x%02x", b[0])
+	}
+	parts := make([]string, len(b))
+	for i, c := range b {
+		parts[i] = fmt.Sprintf("%02x", c)
+	}
+	return strings.Join(parts, ":")
+}
+
+// quoted is a string in quotes, as h5dump writes it without -e: what can be printed
+// and what moves the cursor as it is, a line break with an indent after it, all else
+// in octal digits.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '\b', '\f', '\t':
+			b.WriteByte(c)
+		case '\n', '\r':
+			b.WriteByte(c)
+			b.WriteString("           ")
+		default:
+			if c < 0x20 || c > 0x7e {
+				fmt.Fprintf(&b, `\%03o`, c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// float is C's %g: six digits, no zeros at the end, an exponent of at least two
+// digits.
+func float(f float64, exact *big.Float) string {
+	switch {
+	case math.IsNaN(f):
+		if math.Signbit(f) {
+			return "-nan"
+		}
+		return "nan"
+	case math.IsInf(f, 0) && exact == nil:
+		return strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(f, 'g', 6, 64), "+"))
+	case exact != nil:
+		return exponent(exact.Text('g', 6))
+	}
+	return exponent(strconv.FormatFloat(f, 'g', 6, 64))
+}
+
+// exponent drops zeros at the end of the digits. Go chooses the exponent as C does
+// when the precision is given, but for numbers from 1e+06 up to 1e+21.
+func exponent(s string) string {
+	mantissa, exp, has := strings.Cut(s, "e")
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	if !has {
+		return mantissa
+	}
+	return mantissa + "e" + exp
+}
+
+// piece is how many elements are read at a time.
+const piece = 1 << 16
+
+// pieces calls f with regions that cover a shape in row-major order, each a run of
+// at most piece elements, and stops at the first error.
+func pieces(dims []int64, f func(h5.Region) error) error {
+	axis, inner := len(dims), int64(1)
+	for axis > 0 && inner*dims[axis-1] <= piece {
+		axis--
+		inner *= dims[axis]
+	}
+	r := h5.Region{Start: make([]int64, len(dims)), Count: append([]int64(nil), dims...)}
+	if axis == 0 {
+		return f(r)
+	}
+	step := max(piece/max(inner, 1), 1)
+	for i := range axis {
+		r.Count[i] = 1
+	}
+	for {
+		r.Count[axis-1] = min(step, dims[axis-1]-r.Start[axis-1])
+		if err := f(r); err != nil {
+			return err
+		}
+		at := axis - 1
+		for r.Start[at] += r.Count[at]; r.Start[at] >= dims[at]; r.Start[at]++ {
+			r.Start[at] = 0
+			if at--; at < 0 {
+				return nil
+			}
+		}
+	}
+}
+
+func (p *printer) datasetValues(d *h5.Dataset, info h5.DatasetInfo) {
+	if info.Datatype.Class == h5.Time {
+		p.line("DATA{ not yet implemented.}")
+		return
+	}
+	p.line("DATA {")
+	p.failed(p.elements(d, info))
+	p.line("}")
+}
+
+func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
+	n := info.Space.NumElems()
+	if n <= 0 {
+		return nil
+	}
+	r := &row{p: p, dims: info.Space.Dims}
+	defer r.flush()
+	return pieces(info.Space.Dims, func(at h5.Region) error {
+		v, err := d.ReadValues(at)
+		if err != nil {
+			return err
+		}
+		for i := range v.Len() {
+			p.element(r, v.View(i), r.next == n-1)
+		}
+		return nil
+	})
+}
+
+func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {
+	value, err := o.ReadAttribute(a.Name)
+	if p.failed(err) {
+		return
+	}
+	v, err := value.Elements()
+	if p.failed(err) {
+		return
+	}
+	r := &row{p: p, dims: a.Space.Dims}
+	defer r.flush()
+	for i := range v.Len() {
+		p.element(r, v.View(i), i == v.Len()-1)
+	}
+}
+
+// element writes one element of a dataset or attribute: references with what they
+// lead to, all others in rows.
+func (p *printer) element(r *row, e h5.View, last bool) {
+	if e.Class() == h5.Reference {
+		p.reference(e.Ref())
+		return
+	}
+	r.add(p.text(e), last)
+}
+
+// text is an element in h5dump's words.
+func (p *printer) text(e h5.View) string {
+	switch e.Class() {
+	case h5.Integer:
+		whole, _ := e.Whole()
+		return whole
+	case h5.Float:
+		f, exact, ok := e.Float()
+		if !ok {
+			return hex(e.Bytes())
+		}
+		return float(f, exact)
+	case h5.String:
+		return stringText(e)
+	case h5.Enum:
+		if name, ok := e.Name(); ok {
+			return escaped(name)
+		}
+		return hex(native(e))
+	case h5.Bitfield, h5.Time:
+		return hex(native(e))
+	case h5.Opaque:
+		return hex(e.Bytes())
+	case h5.Compound:
+		return "{\n" + p.list(e, ",\n") + "\n}"
+	case h5.Array:
+		return "[ " + p.list(e, ", ") + " ]"
+	case h5.Sequence:
+		return "(" + p.list(e, ", ") + ")"
+	case h5.Reference:
+		return p.referenceText(e.Ref())
+	}
+	return "invalid datatype"
+}
+
+func (p *printer) list(e h5.View, between string) string {
+	parts := make([]string, e.Len())
+	for i := range parts {
+		parts[i] = p.text(e.At(i))
+	}
+	return strings.Join(parts, between)
+}
+
+// stringText is a string as it is stored: the bytes that pad one of fixed length
+// are written too, unless the first zero byte ends it.
+func stringText(e h5.View) string {
+	t := e.Datatype()
+	if t.Variable || t.Pad == h5.NullTerm {
+		s, ok := e.Text()
+		if !ok {
+			return "NULL"
+		}
+		return quoted(s)
+	}
+	return quoted(string(e.Bytes()))
+}
+
+var escapes = strings.NewReplacer(`'`, `\'`, `"`, `\"`, `\`, `\\`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// escaped is the name of an enumeration's member, which has no quotes.
+func escaped(s string) string { return escapes.Replace(s) }
+
+// native is a whole number as this machine would keep it, in the smallest of 1, 2, 4
+// and 8 bytes that hold it.
+func native(e h5.View) []byte {
+	t := e.Datatype()
+	if t.Class == h5.Enum {
+		t = *t.Base
+	}
+	whole, ok := e.Whole()
+	if !ok {
+		return e.Bytes()
+	}
+	v, err := strconv.ParseUint(whole, 10, 64)
+	if err != nil {
+		signed, _ := strconv.ParseInt(whole, 10, 64)
+		v = uint64(signed)
+	}
+	size := 1
+	for size < t.Size && size < 8 {
+		size *= 2
+	}
+	return binary.NativeEndian.AppendUint64(nil, v)[:size]
+}

@@ -1,0 +1,63 @@
+// Blosc2 chunks in and out of the frames that the filter stores, without decoding
+// them.
+
+package filter
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Blosc2Chunk returns the Blosc2 chunk that the filter stored as src, a part of src or
+// a chunk made of what its index says, and the blocks, in elements along each axis, in
+// which its elements lie; nil if they lie one after the other. The errors are those of
+// Decode.
+func Blosc2Chunk(src []byte) (chunk []byte, blocks []int32, err error) {
+	w := take()
+	defer put(w)
+	p, err := w.open(src)
+	if err != nil {
+		return nil, nil, &Error{Op: "decode", Filter: Blosc2, Err: err}
+	}
+	if p.array != nil {
+		blocks = append([]int32{}, p.array.Blocks...)
+	}
+	return p.chunk[:p.info.CBytes], blocks, nil
+}
+
+// Blosc2Frame appends to dst what the filter with those parameters would store for a
+// chunk of n bytes that is already compressed, as Blosc2Chunk returns it: its elements
+// lie in those blocks.
+//
+// It returns h5.ErrParam for parameters without the chunk's shape and for blocks that
+// do not fit it, and h5.ErrSize for a chunk of other elements.
+func Blosc2Frame(dst []byte, values []uint32, chunk []byte, blocks []int32, n int) ([]byte, error) {
+	frame, err := blosc2Frame(dst, values, chunk, blocks, n)
+	if err != nil {
+		return nil, &Error{Op: "encode", Filter: Blosc2, Err: err}
+	}
+	return frame, nil
+}
+
+func blosc2Frame(dst []byte, values []uint32, chunk []byte, blocks []int32, n int) ([]byte, error) {
+	m, err := moldOf(values, n, blocks)
+	if err != nil {
+		return nil, err
+	}
+	info, err := cblosc.Info(chunk)
+	switch {
+	case err != nil:
+		return nil, blame(err)
+	case info.NBytes != m.padded || info.CBytes > len(chunk):
+		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d with what pads blocks, and %d stored of %d; the parameters say %d",
+			h5.ErrSize, n, info.NBytes, len(chunk), info.CBytes, m.padded)
+	}
+	start := len(dst)
+	dst = append(append(append(dst, m.header...), chunk[:info.CBytes]...), m.tail...)
+	binary.BigEndian.PutUint64(dst[start+frameSizeAt:], uint64(len(dst)-start))
+	binary.BigEndian.PutUint64(dst[start+cbytesAt:], uint64(info.CBytes))
+	return dst, nil
+}

@@ -1,0 +1,10 @@
+// The system's own libraries, found by pkg-config and by name.
+
+//go:build system_libs
+
+package filter
+
+// #cgo CFLAGS: -DHYPERSLAB_SYSTEM_LIBS
+// #cgo pkg-config: hdf5 libdeflate liblz4 zlib
+// #cgo LDFLAGS: -lbz2 -lsz
+import "C"

@@ -1,0 +1,187 @@
+// One filter: its number, its errors, and its two directions.
+
+package filter
+
+// #cgo CFLAGS: -I${SRCDIR}/../../internal/cmem
+// #include "shim.h"
+// #cgo noescape goh5z_decode
+// #cgo nocallback goh5z_decode
+// #cgo noescape goh5z_encode
+// #cgo nocallback goh5z_encode
+// #cgo noescape goh5z_bound
+// #cgo nocallback goh5z_bound
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	_ "github.com/DataDog/zstd" // links Zstandard, which the shim calls
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/cmem"
+)
+
+// The registered numbers of the filters.
+const (
+	Deflate    = C.GOH5Z_DEFLATE
+	Shuffle    = C.GOH5Z_SHUFFLE
+	Fletcher32 = C.GOH5Z_FLETCHER32
+	Szip       = C.GOH5Z_SZIP
+	BZip2      = C.GOH5Z_BZIP2
+	LZF        = C.GOH5Z_LZF
+	Blosc      = C.GOH5Z_BLOSC
+	LZ4        = C.GOH5Z_LZ4
+	BitShuffle = C.GOH5Z_BITSHUFFLE
+	Zstd       = C.GOH5Z_ZSTD
+	Blosc2     = C.GOH5Z_BLOSC2
+)
+
+// Numbers returns the filters that this package has, in order.
+func Numbers() []int {
+	var ids []int
+	for _, id := range []int{Deflate, Shuffle, Fletcher32, Szip, BZip2, LZF, Blosc, LZ4, BitShuffle, Zstd, Blosc2} {
+		if Known(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Known reports whether this package has the filter.
+func Known(id int) bool { return inGo(id) || C.goh5z_known(C.int32_t(id)) != 0 }
+
+// inGo reports the filters that are done by way of package cblosc.
+func inGo(id int) bool { return id == Blosc || id == Blosc2 }
+
+// ErrChecksum is data whose checksum is not the one stored with them. It is
+// h5.ErrCorrupt.
+var ErrChecksum = fmt.Errorf("%w: the checksum differs", h5.ErrCorrupt)
+
+// ErrGrows is data that a filter does not make shorter, and so refuses. A
+// Pipeline leaves an optional filter out then.
+var ErrGrows = errors.New("does not get shorter")
+
+// Error reports a failure of a filter.
+type Error struct {
+	Op     string // "decode", "encode", "make pipeline"
+	Filter int    // its number, 0 if it was none
+	Step   int    // its place in the pipeline, 0 the first of writing
+	Err    error
+}
+
+// Error gives the filter and what was wrong.
+func (e *Error) Error() string {
+	if e.Filter == 0 {
+		return fmt.Sprintf("filter: %s: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("filter: %s, filter %d: %v", e.Op, e.Filter, e.Err)
+}
+
+// Unwrap gives what was wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Decode undoes one filter: src becomes what it was made from, in dst, and the
+// bytes of that are returned. values are the filter's parameters as they are
+// stored in a file.
+//
+// It returns ErrSize if that is more than len(dst), and the errors of the package.
+func Decode(id int, values []uint32, dst, src []byte) (int, error) {
+	w := take()
+	defer put(w)
+	n, err := w.decode(id, values, dst, src)
+	if err != nil {
+		return 0, &Error{Op: "decode", Filter: id, Err: err}
+	}
+	return n, nil
+}
+
+// Encode applies one filter to src. A dst of Bound bytes always suffices.
+//
+// It returns ErrSize if the result is more than len(dst), ErrGrows from filters
+// that refuse such data, and the errors of the package.
+func Encode(id int, values []uint32, dst, src []byte) (int, error) {
+	w := take()
+	defer put(w)
+	n, err := w.encode(id, values, Options{}, dst, src)
+	if err != nil {
+		return 0, &Error{Op: "encode", Filter: id, Err: err}
+	}
+	return n, nil
+}
+
+// Bound is the most bytes that n bytes become behind the filter.
+func Bound(id int, values []uint32, n int) int {
+	switch id {
+	case Blosc:
+		return bloscBound(n)
+	case Blosc2:
+		return blosc2Bound(values, n)
+	}
+	return int(C.goh5z_bound(C.int32_t(id), cValues(values), C.size_t(len(values)), C.size_t(n)))
+}
+
+func cBytes(b []byte) *C.uint8_t     { return (*C.uint8_t)(unsafe.SliceData(b)) }
+func cValues(v []uint32) *C.uint32_t { return (*C.uint32_t)(unsafe.SliceData(v)) }
+
+func (w *worker) decode(id int, values []uint32, dst, src []byte) (int, error) {
+	switch id {
+	case Blosc:
+		return w.decodeBlosc(dst, src)
+	case Blosc2:
+		return w.decodeBlosc2(dst, src)
+	}
+	if w.c == nil {
+		return 0, cmem.ErrOutOfMemory
+	}
+	var out C.size_t
+	rc := C.goh5z_decode(w.c, C.int32_t(id), cValues(values), C.size_t(len(values)), cBytes(src), C.size_t(len(src)),
+		cBytes(dst), C.size_t(len(dst)), &out)
+	if rc < 0 {
+		return 0, failure(rc, id, values, len(dst), int(out))
+	}
+	return int(out), nil
+}
+
+func (w *worker) encode(id int, values []uint32, o Options, dst, src []byte) (int, error) {
+	switch id {
+	case Blosc:
+		return w.encodeBlosc(values, dst, src)
+	case Blosc2:
+		return w.encodeBlosc2(values, dst, src)
+	}
+	if w.c == nil {
+		return 0, cmem.ErrOutOfMemory
+	}
+	var out C.size_t
+	rc := C.goh5z_encode(w.c, C.int32_t(id), cValues(values), C.size_t(len(values)), o.exact(), cBytes(src), C.size_t(len(src)),
+		cBytes(dst), C.size_t(len(dst)), &out)
+	if rc < 0 {
+		return 0, failure(rc, id, values, len(dst), int(out))
+	}
+	return int(out), nil
+}
+
+// failure is what the shim's code means. want is the bytes a result would have,
+// 0 if nobody knows.
+func failure(rc C.int, id int, values []uint32, have, want int) error {
+	switch rc {
+	case C.GOH5Z_ENOMEM:
+		return cmem.ErrOutOfMemory
+	case C.GOH5Z_EROOM:
+		if want == 0 {
+			return fmt.Errorf("%w: buffer of %d bytes, the result is longer", h5.ErrSize, have)
+		}
+		return fmt.Errorf("%w: buffer of %d bytes, the result has %d", h5.ErrSize, have, want)
+	case C.GOH5Z_EPARAM:
+		return fmt.Errorf("%w: filter parameters %d", h5.ErrParam, values)
+	case C.GOH5Z_ECHECKSUM:
+		return ErrChecksum
+	case C.GOH5Z_EFILTER:
+		return &h5.FilterError{ID: id}
+	case C.GOH5Z_EGROWS:
+		return ErrGrows
+	}
+	return fmt.Errorf("%w: no stream of this filter, or a damaged one", h5.ErrCorrupt)
+}

@@ -1,0 +1,272 @@
+package filter_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+// Every filter gives back what it was given: elements of every size, ragged ends,
+// data that compress and data that do not.
+func TestRoundTrip(t *testing.T) {
+	for _, s := range settings() {
+		t.Run(s.name, func(t *testing.T) {
+			for _, element := range []int{1, 2, 3, 4, 8, 16, 24} {
+				for _, n := range []int{1, 7, 8, 16, 17, 250, 1000, 5000} {
+					for kind, src := range [][]byte{data(n*element, 1), noise(n*element, 1), make([]byte, n*element)} {
+						values := s.stored(element, n)
+						dst := make([]byte, filter.Bound(s.id, values, len(src)))
+						size, err := filter.Encode(s.id, values, dst, src)
+						if errors.Is(err, filter.ErrGrows) && s.id == filter.LZF {
+							continue
+						}
+						require.NoError(t, err, "%d elements of %d bytes, kind %d", n, element, kind)
+						back := make([]byte, len(src))
+						got, err := filter.Decode(s.id, values, back, dst[:size])
+						require.NoError(t, err, "%d elements of %d bytes, kind %d", n, element, kind)
+						require.Equal(t, src, back[:got])
+						_, err = filter.Decode(s.id, values, back[:len(src)-1], dst[:size])
+						require.Error(t, err, "a buffer that is too short")
+					}
+				}
+			}
+		})
+	}
+}
+
+// Nothing that is cut short is taken for whole, and nothing that is changed makes
+// more than a wrong result.
+func TestDamagedStreams(t *testing.T) {
+	src := data(4000, 3)
+	for _, s := range settings() {
+		if s.id == filter.Shuffle {
+			continue // any bytes are shuffled bytes
+		}
+		values := s.stored(4, 10, 100)
+		enc := make([]byte, filter.Bound(s.id, values, len(src)))
+		n, err := filter.Encode(s.id, values, enc, src)
+		require.NoError(t, err, s.name)
+		enc = enc[:n]
+		dst := make([]byte, len(src))
+		_, err = filter.Decode(s.id, values, dst, nil)
+		if s.id != filter.LZF && s.id != filter.Zstd && !(s.id == filter.BitShuffle && len(values) < 5) {
+			require.Error(t, err, s.name)
+		}
+		rapid.Check(t, func(r *rapid.T) {
+			b := bytes.Clone(enc)
+			for range rapid.IntRange(1, 4).Draw(r, "changes") {
+				at := rapid.IntRange(0, len(b)-1).Draw(r, "at")
+				b[at] ^= byte(rapid.IntRange(1, 255).Draw(r, "bits"))
+			}
+			b = b[:rapid.IntRange(0, len(b)).Draw(r, "length")]
+			if got, err := filter.Decode(s.id, values, dst, b); err != nil {
+				var fe *filter.Error
+				require.ErrorAs(t, err, &fe)
+				require.Equal(t, s.id, fe.Filter)
+			} else {
+				require.LessOrEqual(t, got, len(dst))
+			}
+		})
+	}
+}
+
+func TestParameters(t *testing.T) {
+	b := make([]byte, 64)
+	for _, tt := range []struct {
+		id     int
+		values []uint32
+	}{
+		{filter.Deflate, nil}, {filter.Deflate, []uint32{10}}, {filter.Deflate, []uint32{1, 1}},
+		{filter.Shuffle, nil}, {filter.Shuffle, []uint32{0}},
+		{filter.Szip, nil}, {filter.Szip, []uint32{4, 3, 8, 8}}, {filter.Szip, []uint32{4, 8, 33, 8}}, {filter.Szip, []uint32{4, 8, 8, 5000}},
+		{filter.BZip2, []uint32{0}}, {filter.BZip2, []uint32{10}},
+		{filter.BitShuffle, nil}, {filter.BitShuffle, []uint32{0, 4, 0}}, {filter.BitShuffle, []uint32{0, 4, 4, 12}},
+		{filter.Blosc, []uint32{2, 2, 4, 64, 10, 1, 1}}, {filter.Blosc, []uint32{2, 2, 4, 64, 5, 9, 1}}, {filter.Blosc, []uint32{2, 2, 4, 64, 5, 1, 3}},
+		{filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 9}}, {filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4}}, {filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4, 5}},
+	} {
+		if !filter.Known(tt.id) {
+			continue
+		}
+		_, err := filter.Encode(tt.id, tt.values, make([]byte, 1000), b)
+		require.ErrorIs(t, err, h5.ErrParam, "filter %d, %d", tt.id, tt.values)
+	}
+	_, err := filter.Encode(5, nil, make([]byte, 1000), b)
+	require.ErrorIs(t, err, h5.ErrNoFilter)
+	require.Equal(t, "filter: encode, filter 5: filter not available: filter 5", err.Error())
+	_, err = filter.Decode(filter.Deflate, []uint32{6}, b, b)
+	require.ErrorIs(t, err, h5.ErrCorrupt)
+	_, err = filter.Encode(filter.Fletcher32, nil, b, b)
+	require.ErrorIs(t, err, h5.ErrSize)
+	require.Contains(t, err.Error(), "buffer of 64 bytes, the result has 68")
+}
+
+// LZF, whose decoder is written here from the format's description.
+func TestLZFFormat(t *testing.T) {
+	for _, tt := range []struct {
+		in   []byte
+		want string
+		err  error
+	}{
+		{[]byte{2, 'a', 'b', 'c'}, "abc", nil},
+		{[]byte{0, 'a', 0xE0, 2, 0}, "aaaaaaaaaaaa", nil}, // 7 + 2 + 2 bytes from 1 back
+		{[]byte{2, 'a', 'b', 'c', 0x20, 2}, "abcabc", nil},
+		{[]byte{2, 'a', 'b'}, "", h5.ErrCorrupt},
+		{[]byte{0, 'a', 0x20}, "", h5.ErrCorrupt},
+		{[]byte{0, 'a', 0xE0, 1}, "", h5.ErrCorrupt},
+		{[]byte{0, 'a', 0x20, 1}, "", h5.ErrCorrupt}, // from before the beginning
+	} {
+		dst := make([]byte, 12)
+		n, err := filter.Decode(filter.LZF, nil, dst, tt.in)
+		require.ErrorIs(t, err, tt.err, "%v", tt.in)
+		require.Equal(t, tt.want, string(dst[:n]), "%v", tt.in)
+	}
+	_, err := filter.Decode(filter.LZF, nil, make([]byte, 11), []byte{0, 'a', 0xE0, 2, 0})
+	require.ErrorIs(t, err, h5.ErrSize)
+}
+
+func TestPipeline(t *testing.T) {
+	src := data(40000, 5)
+	filters := []h5.Filter{
+		{ID: filter.Shuffle, Values: []uint32{4}},
+		{ID: filter.Deflate, Optional: true, Values: []uint32{4}},
+		{ID: filter.Blosc, Values: []uint32{2, 2, 1, 0, 5, 1, 1}},
+		{ID: filter.Fletcher32},
+	}
+	p, err := filter.New(filters, filter.Options{})
+	require.NoError(t, err)
+	enc, mask, err := p.Encode(nil, src)
+	require.NoError(t, err)
+	require.Zero(t, mask)
+	dst := make([]byte, len(src))
+	require.NoError(t, p.Decode(dst, enc, 0))
+	require.Equal(t, src, dst)
+
+	// Every subset, as other programs may store it.
+	for mask := range uint32(16) {
+		var rest []h5.Filter
+		for i, f := range filters {
+			if mask>>i&1 == 0 {
+				rest = append(rest, f)
+			}
+		}
+		part, err := filter.New(rest, filter.Options{})
+		require.NoError(t, err)
+		enc, _, err := part.Encode(nil, src)
+		require.NoError(t, err)
+		clear(dst)
+		require.NoError(t, p.Decode(dst, enc, mask), "mask %b", mask)
+		require.Equal(t, src, dst)
+	}
+
+	// A wrong length, a wrong checksum, and where it was.
+	require.ErrorIs(t, p.Decode(dst[:len(dst)-1], enc, 0), h5.ErrCorrupt)
+	require.ErrorIs(t, p.Decode(make([]byte, len(dst)+1), enc, 0), h5.ErrCorrupt)
+	enc[len(enc)-1] ^= 1
+	err = p.Decode(dst, enc, 0)
+	require.ErrorIs(t, err, filter.ErrChecksum)
+	require.ErrorIs(t, err, h5.ErrCorrupt)
+	var fe *filter.Error
+	require.ErrorAs(t, err, &fe)
+	require.Equal(t, 3, fe.Step)
+	blind, err := filter.New(filters, filter.Options{SkipChecksum: true})
+	require.NoError(t, err)
+	require.NoError(t, blind.Decode(dst, enc, 0))
+
+	_, err = filter.New([]h5.Filter{{ID: 6, Name: "scaleoffset"}}, filter.Options{})
+	var missing *h5.FilterError
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, 6, missing.ID)
+	_, err = filter.New(make([]h5.Filter, 33), filter.Options{})
+	require.ErrorIs(t, err, h5.ErrParam)
+}
+
+// What an optional filter refuses is stored without it; what another refuses is
+// not stored.
+func TestOptional(t *testing.T) {
+	src := noise(4000, 7)
+	for _, last := range [][]h5.Filter{nil, {{ID: filter.Fletcher32}}, {{ID: filter.Blosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
+		filters := append([]h5.Filter{{ID: filter.Shuffle, Values: []uint32{4}}, {ID: filter.LZF, Optional: true}}, last...)
+		p, err := filter.New(filters, filter.Options{})
+		require.NoError(t, err)
+		enc, mask, err := p.Encode(nil, src)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, mask)
+		dst := make([]byte, len(src))
+		require.NoError(t, p.Decode(dst, enc, mask))
+		require.Equal(t, src, dst)
+		filters[1].Optional = false
+		p, err = filter.New(filters, filter.Options{})
+		require.NoError(t, err)
+		_, _, err = p.Encode(nil, src)
+		require.ErrorIs(t, err, filter.ErrGrows)
+	}
+	p, err := filter.New([]h5.Filter{{ID: filter.LZF, Optional: true}}, filter.Options{})
+	require.NoError(t, err)
+	enc, mask, err := p.Encode(nil, src)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, mask)
+	require.Equal(t, src, enc)
+	p, err = filter.New(nil, filter.Options{})
+	require.NoError(t, err)
+	enc, mask, err = p.Encode(nil, src)
+	require.NoError(t, err)
+	require.Zero(t, mask)
+	require.Equal(t, src, enc)
+	dst := make([]byte, len(src))
+	require.NoError(t, p.Decode(dst, enc, 0))
+	require.Equal(t, src, dst)
+}
+
+func TestManyGoroutines(t *testing.T) {
+	errs := make(chan error)
+	for g := range 64 {
+		go func() {
+			src := data(4096, uint64(g))
+			for _, s := range settings() {
+				values := s.stored(4, 32, 32)
+				enc := make([]byte, filter.Bound(s.id, values, len(src)))
+				n, err := filter.Encode(s.id, values, enc, src)
+				if err != nil {
+					errs <- fmt.Errorf("%s: %w", s.name, err)
+					return
+				}
+				dst := make([]byte, len(src))
+				if _, err := filter.Decode(s.id, values, dst, enc[:n]); err != nil || !bytes.Equal(dst, src) {
+					errs <- fmt.Errorf("%s: %w", s.name, errors.Join(err, errors.New("other values")))
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 64 {
+		require.NoError(t, <-errs)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	src := data(400, 9)
+	for i, s := range settings() {
+		values := s.stored(4, 10, 10)
+		enc := make([]byte, filter.Bound(s.id, values, len(src)))
+		n, err := filter.Encode(s.id, values, enc, src)
+		require.NoError(f, err)
+		f.Add(i, enc[:n])
+	}
+	all := settings()
+	f.Fuzz(func(t *testing.T, i int, b []byte) {
+		s := all[uint(i)%uint(len(all))]
+		dst := make([]byte, 400)
+		n, err := filter.Decode(s.id, s.stored(4, 10, 10), dst, b)
+		if err == nil && n > len(dst) {
+			t.Fatalf("%s: %d bytes in %d", s.name, n, len(dst))
+		}
+	})
+}

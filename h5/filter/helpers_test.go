@@ -1,0 +1,137 @@
+package filter_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+// data makes n bytes of elements that compress as measurements do.
+func data(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 1))
+	b := make([]byte, 0, n+8)
+	for i := 0; len(b) < n; i++ {
+		v := float32(math.Round(math.Sin(float64(i)/50)*20)) + float32(r.IntN(2))/2
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b[:n]
+}
+
+func noise(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// A setting is a filter with its parameters as a file stores them, and as a user
+// gives them to libhdf5.
+type setting struct {
+	name   string
+	id     int
+	given  []uint32 // to H5Pset_filter
+	stored func(element int, dims ...int) []uint32
+}
+
+func same(v ...uint32) func(int, ...int) []uint32 {
+	return func(int, ...int) []uint32 { return v }
+}
+
+func total(element int, dims []int) uint32 {
+	n := element
+	for _, d := range dims {
+		n *= d
+	}
+	return uint32(n)
+}
+
+// settings are those of every filter with a choice of parameters.
+func settings() []setting {
+	all := []setting{
+		{"shuffle", filter.Shuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
+		{"fletcher32", filter.Fletcher32, nil, same()},
+		{"lzf", filter.LZF, nil, func(e int, d ...int) []uint32 { return []uint32{4, 0x105, total(e, d)} }},
+		{"lz4", filter.LZ4, nil, same()},
+		{"lz4/1000", filter.LZ4, []uint32{1000}, same(1000)},
+		{"zstd", filter.Zstd, nil, same()},
+		{"zstd/9", filter.Zstd, []uint32{9}, same(9)},
+	}
+	for _, level := range []uint32{0, 1, 6, 9} {
+		all = append(all, setting{fmt.Sprint("deflate/", level), filter.Deflate, []uint32{level}, same(level)})
+	}
+	for _, block := range []uint32{1, 9} {
+		all = append(all, setting{fmt.Sprint("bzip2/", block), filter.BZip2, []uint32{block}, same(block)})
+	}
+	for _, how := range [][]uint32{{}, {64}, {0, 2}, {128, 2}, {0, 3, 5}, {1024, 3, 1}} {
+		all = append(all, setting{fmt.Sprint("bitshuffle", how), filter.BitShuffle, how, func(e int, _ ...int) []uint32 {
+			return append([]uint32{0, 4, uint32(e)}, how...)
+		}})
+	}
+	for codec := range uint32(6) {
+		if codec == 3 {
+			continue // Snappy, or nothing
+		}
+		for shuffle := range uint32(3) {
+			given := []uint32{0, 0, 0, 0, 5, shuffle, codec}
+			all = append(all,
+				setting{fmt.Sprintf("blosc/%d/%d", codec, shuffle), filter.Blosc, given, func(e int, d ...int) []uint32 {
+					return []uint32{2, 2, uint32(e), total(e, d), 5, shuffle, codec}
+				}},
+				setting{fmt.Sprintf("blosc2/%d/%d", codec, shuffle), filter.Blosc2, given, func(e int, d ...int) []uint32 {
+					v := []uint32{1, 0, uint32(e), total(e, d), 5, shuffle, codec}
+					if len(d) > 1 {
+						v = append(v, uint32(len(d)))
+						for _, n := range d {
+							v = append(v, uint32(n))
+						}
+					}
+					return v
+				}})
+		}
+	}
+	return all
+}
+
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// python runs a script with the plug-ins of hdf5plugin in its reach.
+func python(t testing.TB, script string, args ...string) string {
+	t.Helper()
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		missing(t, "HYPERSLAB_PYTHON is not set (make peers)")
+	}
+	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+func newFile(t testing.TB) (*h5.File, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	return f, path
+}
+
+func region(shape ...int64) h5.Region {
+	return h5.Region{Start: make([]int64, len(shape)), Count: shape}
+}

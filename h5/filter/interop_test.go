@@ -1,0 +1,353 @@
+package filter_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+// chunksOf decodes every stored chunk of a dataset with its own pipeline, and
+// compares it with what the library reads there.
+func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
+	t.Helper()
+	info, err := d.Info()
+	require.NoError(t, err)
+	p, err := filter.New(info.Filters, o)
+	require.NoError(t, err)
+	size := info.Datatype.Size
+	for _, c := range info.Chunks {
+		size *= int(c)
+	}
+	seen := 0
+	for c, err := range d.Chunks() {
+		require.NoError(t, err)
+		seen++
+		raw := make([]byte, c.Bytes)
+		_, _, err := d.ReadChunk(raw, c.Offset...)
+		require.NoError(t, err)
+		got := make([]byte, size)
+		require.NoError(t, p.Decode(got, raw, c.FilterMask), "chunk %v", c.Offset)
+		count := make([]int64, len(c.Offset))
+		whole := true
+		for i := range count {
+			count[i] = min(info.Chunks[i], info.Space.Dims[i]-c.Offset[i])
+			whole = whole && count[i] == info.Chunks[i]
+		}
+		if !whole {
+			continue // chunkio's tests cut
+		}
+		want := make([]byte, size)
+		require.NoError(t, d.ReadRegion(want, info.Datatype, h5.Region{Start: c.Offset, Count: count}))
+		require.Equal(t, want, got, "chunk %v", c.Offset)
+	}
+	return seen
+}
+
+// Every filter through the library: it writes with ours, its own readers give the
+// values back, and each raw chunk decodes outside it.
+func TestRegistered(t *testing.T) {
+	f, _ := newFile(t)
+	defer f.Close()
+	src := data(4*50*40, 1)
+	kind := h5.IEEEFloat(4, h5.LittleEndian)
+	names := map[string]bool{}
+	for i, s := range settings() {
+		for rank, shape := range [][]int64{{2000}, {50, 40}, {10, 20, 10}} {
+			chunks := [][]int64{{300}, {16, 15}, {4, 7, 10}}[rank]
+			name := fmt.Sprintf("%d_%d", i, rank)
+			d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
+				Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: s.id == filter.LZF, Values: s.given}},
+			})
+			require.NoError(t, err, s.name)
+			require.NoError(t, d.WriteRegion(src, kind, region(shape...)), s.name)
+			require.NoError(t, f.Flush())
+			require.Positive(t, chunksOf(t, d, filter.Options{}), s.name)
+			info, err := d.Info()
+			require.NoError(t, err)
+			names[info.Filters[0].Name] = true
+			require.NoError(t, d.Close())
+			d, err = f.Root().OpenDataset(name) // nothing is cached
+			require.NoError(t, err)
+			got := make([]byte, len(src))
+			require.NoError(t, d.ReadRegion(got, kind, region(shape...)), s.name)
+			require.Equal(t, src, got, s.name)
+		}
+	}
+	require.Len(t, names, 10, "%v", names)
+	require.NoError(t, f.Close())
+}
+
+// Chunks that this package encodes are those that the library's own filters read.
+func TestLibraryReads(t *testing.T) {
+	f, _ := newFile(t)
+	defer f.Close()
+	kind := h5.IEEEFloat(4, h5.LittleEndian)
+	for i, s := range settings() {
+		shape, chunks := []int64{50, 40}, []int64{25, 10}
+		name := fmt.Sprint(i)
+		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
+			Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
+		})
+		require.NoError(t, err, s.name)
+		info, err := d.Info()
+		require.NoError(t, err)
+		require.True(t, slices.Equal(s.stored(4, 25, 10), info.Filters[0].Values), s.name)
+		p, err := filter.New(info.Filters, filter.Options{})
+		require.NoError(t, err)
+		for at := range 8 {
+			src := data(1000, uint64(at))
+			enc, mask, err := p.Encode(nil, src)
+			require.NoError(t, err)
+			start := []int64{int64(at) / 4 * 25, int64(at) % 4 * 10}
+			require.NoError(t, d.WriteChunk(enc, mask, start...))
+			got := make([]byte, len(src))
+			require.NoError(t, d.ReadRegion(got, kind, h5.Region{Start: start, Count: chunks}), s.name)
+			require.Equal(t, src, got, s.name)
+		}
+		require.NoError(t, d.Close())
+	}
+}
+
+// Exact deflate is zlib's, which the library itself calls.
+func TestExactDeflate(t *testing.T) {
+	f, _ := newFile(t)
+	defer f.Close()
+	kind := h5.IEEEFloat(4, h5.LittleEndian)
+	src := data(4000, 1)
+	for level := range 10 {
+		d, err := f.Root().CreateDataset(fmt.Sprint(level), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{1000}, Shuffle: true, Deflate: &level, Fletcher32: true})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(src, kind, region(1000)))
+		want := make([]byte, 10000)
+		n, mask, err := d.ReadChunk(want, 0)
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		p, err := filter.New(info.Filters, filter.Options{Exact: true})
+		require.NoError(t, err)
+		got, gotMask, err := p.Encode(nil, src)
+		require.NoError(t, err)
+		require.Equal(t, mask, gotMask)
+		require.Equal(t, want[:n], got, "level %d", level)
+		// Ours is read all the same, and no longer.
+		p, err = filter.New(info.Filters, filter.Options{})
+		require.NoError(t, err)
+		ours, _, err := p.Encode(nil, src)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(ours), n+n/20+20, "level %d", level)
+		require.NoError(t, d.WriteChunk(ours, 0, 0))
+		got = make([]byte, len(src))
+		require.NoError(t, d.ReadRegion(got, kind, region(1000)))
+		require.Equal(t, src, got)
+	}
+}
+
+// Szip is the library's; here its chunks are decoded outside, and ours read by it.
+func TestSzip(t *testing.T) {
+	if !filter.Known(filter.Szip) {
+		missing(t, "built without szip")
+	}
+	f, _ := newFile(t)
+	defer f.Close()
+	for i, kind := range []h5.Datatype{h5.Uint(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Int(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)} {
+		for mask, pixels := range map[uint32]uint32{4: 16, 32: 8} { // entropy coding, nearest neighbour
+			d, err := f.Root().CreateDataset(fmt.Sprintf("%d_%d", i, mask), kind, h5.SimpleSpace(60, 64), &h5.DatasetOptions{
+				Chunks: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.Szip, Optional: true, Values: []uint32{mask, pixels}}},
+			})
+			require.NoError(t, err)
+			src := make([]byte, 60*64*kind.Size)
+			for at := range src {
+				if at%kind.Size == kind.Size-1 {
+					src[at] = byte(at / 64 % 7)
+				}
+			}
+			require.NoError(t, d.WriteRegion(src, kind, region(60, 64)))
+			require.Equal(t, 2, chunksOf(t, d, filter.Options{}))
+			info, err := d.Info()
+			require.NoError(t, err)
+			p, err := filter.New(info.Filters, filter.Options{})
+			require.NoError(t, err)
+			want := make([]byte, len(src))
+			n, left, err := d.ReadChunk(want, 0, 0)
+			require.NoError(t, err)
+			got, gotLeft, err := p.Encode(nil, src[:len(src)/2])
+			require.NoError(t, err)
+			require.Equal(t, left, gotLeft)
+			require.Equal(t, want[:n], got)
+		}
+	}
+}
+
+// The plug-ins of hdf5plugin and h5py's LZF write, this package reads.
+func TestOthersWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "theirs.h5")
+	python(t, `
+import sys, h5py, hdf5plugin, numpy as np
+rng = np.random.default_rng(1)
+with h5py.File(sys.argv[1], "w") as f:
+    for dt in ["<i2", ">f4", "<f8", "u1", "<c16"]:
+        a = np.round(np.sin(np.arange(50 * 44).reshape(50, 44) / 50) * 20).astype(dt)
+        b = np.round(np.sin(np.arange(3000) / 50) * 20).astype(dt)
+        c = np.round(np.sin(np.arange(12 * 13 * 14).reshape(12, 13, 14) / 50) * 20).astype(dt)
+        noise = rng.integers(0, 256, a.nbytes, dtype="u1").view(dt).reshape(a.shape)
+        i = 0
+        for o in [dict(compression="lzf"), dict(compression="gzip", shuffle=True, fletcher32=True), dict(compression="lzf", shuffle=True),
+                  hdf5plugin.LZ4(), hdf5plugin.LZ4(nbytes=512), hdf5plugin.BZip2(), hdf5plugin.BZip2(1), hdf5plugin.Zstd(), hdf5plugin.Zstd(15),
+                  hdf5plugin.Bitshuffle(cname="none"), hdf5plugin.Bitshuffle(cname="lz4"), hdf5plugin.Bitshuffle(cname="zstd"), hdf5plugin.Bitshuffle(nelems=64, cname="lz4"),
+                  *[hdf5plugin.Blosc(cname=c, shuffle=s) for c in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] for s in range(3)],
+                  *[hdf5plugin.Blosc2(cname=c, filters=s) for c in ["blosclz", "lz4", "lz4hc", "zlib", "zstd"] for s in range(4)]]:
+            for k, (v, chunks) in enumerate([(a, (16, 22)), (b, (400,)), (c, (5, 6, 7)), (noise, (16, 22)), (a * 0, (50, 44))]):
+                f.create_dataset(f"{dt[-2:]}_{i}_{k}", data=v, chunks=chunks, **o)
+            i += 1
+`, path)
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	datasets, chunks := 0, 0
+	for l, err := range f.Root().Links() {
+		require.NoError(t, err)
+		d, err := f.Root().OpenDataset(l.Name)
+		require.NoError(t, err)
+		func() {
+			defer func() {
+				if t.Failed() {
+					t.Log(l.Name)
+				}
+			}()
+			chunks += chunksOf(t, d, filter.Options{})
+		}()
+		datasets++
+	}
+	require.Equal(t, 5*48*5, datasets)
+	require.Greater(t, chunks, datasets)
+	// The library agrees with Python on the values: a digest of each.
+	sums := python(t, `
+import sys, json, h5py, hdf5plugin, numpy as np, zlib
+with h5py.File(sys.argv[1]) as f:
+    print(json.dumps({k: zlib.crc32(f[k][()].tobytes()) for k in f}))
+`, path)
+	compareSums(t, f, sums)
+}
+
+// This package writes, by the library and raw, hdf5plugin reads.
+func TestOthersRead(t *testing.T) {
+	f, path := newFile(t)
+	defer f.Close()
+	for i, s := range settings() {
+		for j, kind := range []h5.Datatype{h5.Int(2, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian), h5.Uint(1, h5.LittleEndian)} {
+			for k, shape := range [][]int64{{1000}, {30, 44}, {9, 10, 11}} {
+				chunks := [][]int64{{256}, {10, 44}, {4, 5, 6}}[k]
+				d, err := f.Root().CreateDataset(fmt.Sprintf("d%d_%d_%d", i, j, k), kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
+					Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
+				})
+				require.NoError(t, err, s.name)
+				n := int(region(shape...).NumElems()) * kind.Size
+				src := data(n, uint64(i))
+				switch j {
+				case 1:
+					src = noise(n, uint64(i))
+				case 2:
+					src = make([]byte, n)
+				}
+				require.NoError(t, d.WriteRegion(src, kind, region(shape...)), s.name)
+			}
+		}
+	}
+	require.NoError(t, f.Close())
+	sums := python(t, `
+import sys, json, h5py, hdf5plugin, zlib
+with h5py.File(sys.argv[1]) as f:
+    sums, bad = {}, []
+    for k in f:
+        try: sums[k] = zlib.crc32(f[k][()].tobytes())
+        except OSError as e: bad.append((k, dict(f[k]._filters)))
+    assert not bad, bad
+    print(json.dumps(sums))
+`, path)
+	f, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	require.Equal(t, len(settings())*9, compareSums(t, f, sums))
+}
+
+// compareSums compares the values of every dataset, as stored, with NumPy's.
+func compareSums(t *testing.T, f *h5.File, sums string) int {
+	t.Helper()
+	want := map[string]uint32{}
+	require.NoError(t, json.Unmarshal([]byte(sums), &want))
+	for name, sum := range want {
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		b := make([]byte, info.Space.NumElems()*int64(info.Datatype.Size))
+		require.NoError(t, d.ReadRegion(b, info.Datatype, info.Space.All()), name)
+		require.Equal(t, sum, crc32.ChecksumIEEE(b), name)
+	}
+	return len(want)
+}
+
+// Files of other programs, from the corpus.
+func TestCorpus(t *testing.T) {
+	dir := os.Getenv("HYPERSLAB_CORPUS")
+	if _, err := os.Stat(dir); dir == "" || err != nil {
+		t.Skipf("HYPERSLAB_CORPUS = %q: no such folder, see README", dir)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "hdf5-filters", "*.h5"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".h5"), func(t *testing.T) {
+			f, err := h5.Open(path, h5.ReadOnly)
+			require.NoError(t, err)
+			defer f.Close()
+			chunks := 0
+			var walk func(g *h5.Group)
+			walk = func(g *h5.Group) {
+				for l, err := range g.Links() {
+					require.NoError(t, err)
+					kind, err := g.Kind(l.Name)
+					require.NoError(t, err)
+					if kind == h5.GroupObject {
+						sub, err := g.OpenGroup(l.Name)
+						require.NoError(t, err)
+						walk(sub)
+						continue
+					}
+					d, err := g.OpenDataset(l.Name)
+					require.NoError(t, err)
+					info, err := d.Info()
+					require.NoError(t, err)
+					if info.Layout == h5.Chunked && info.Datatype.Plain() {
+						chunks += chunksOf(t, d, filter.Options{})
+					}
+				}
+			}
+			walk(f.Root())
+			require.Positive(t, chunks)
+		})
+	}
+}
+
+// A chunk that says it is damaged is told as such by a plain read.
+func TestDamagedChunk(t *testing.T) {
+	f, _ := newFile(t)
+	defer f.Close()
+	for _, id := range []int{filter.Blosc, filter.Blosc2, filter.LZF, filter.Zstd, filter.LZ4, filter.BZip2} {
+		d, err := f.Root().CreateDataset(fmt.Sprint(id), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{{ID: id}}})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk([]byte("this is no chunk of any kind"), 0, 0))
+		err = d.ReadRegion(make([]byte, 400), h5.Int(4, h5.LittleEndian), region(100))
+		require.ErrorIs(t, err, h5.ErrCorrupt, "filter %d", id)
+	}
+}

@@ -1,0 +1,64 @@
+// The filters as libhdf5 sees them: registered when the package is imported.
+
+package filter
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+func init() {
+	if _, err := h5.Version(); err != nil {
+		return // the library cannot be used, which every call of h5 says
+	}
+	h5.WithLock(func() {
+		if id := C.goh5z_register(); id != 0 {
+			panic(fmt.Sprintf("filter: libhdf5 refuses filter %d", id))
+		}
+	})
+}
+
+// goh5z_go_filter is called by libhdf5, under its lock, with a buffer of its own
+// that is replaced by another.
+//
+//export goh5z_go_filter
+func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, n C.size_t, size *C.size_t, buf **C.uint8_t) (out C.size_t) {
+	src := unsafe.Slice((*byte)(*buf), int(n))
+	v := unsafe.Slice((*uint32)(values), int(count))
+	w := take()
+	defer put(w)
+	reverse := flags&C.GOH5Z_REVERSE != 0
+	var room int
+	if !reverse {
+		room = Bound(int(id), v, len(src))
+	} else if room = w.decodedSize(int(id), src); room <= 0 {
+		return 0
+	}
+	to := C.goh5z_take(C.size_t(room))
+	if to == nil {
+		return 0
+	}
+	dst := unsafe.Slice((*byte)(to), room)
+	var done int
+	var err error
+	if !reverse {
+		done, err = w.encode(int(id), v, Options{}, dst, src)
+	} else {
+		done, err = w.decode(int(id), v, dst, src)
+	}
+	// Of what is exactly as long as before, see declined in shim_register.c.
+	declined := !reverse && flags&C.GOH5Z_OPTIONAL != 0 && done == len(src)
+	if err != nil || done == 0 || declined {
+		C.goh5z_give(to)
+		return 0
+	}
+	C.goh5z_give(*buf)
+	*buf = to
+	*size = C.size_t(room)
+	return C.size_t(done)
+}

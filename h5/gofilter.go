@@ -1,0 +1,166 @@
+// Filters written in Go, and plugins.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/cmem"
+)
+
+// GoFilter is a filter written in Go. Its functions run while an operation runs,
+// one call at a time, and must not use this package: that is ErrReentrant. What
+// they fail or panic with is the error of the operation.
+type GoFilter struct {
+	ID   int    // 256 to 65535; the HDF Group registers those below 32768
+	Name string // stored in the files
+
+	// Decode undoes what Encode did to a chunk, Encode is nil if the filter only
+	// reads. values are those of the dataset. src is valid during the call only;
+	// it may be changed and returned. The result must not be empty.
+	Decode, Encode func(src []byte, values []uint32) ([]byte, error)
+
+	// Prepare, if not nil, is called when a dataset is created: with its datatype,
+	// its chunk shape in elements and the values asked for it returns those that
+	// are stored, or why the filter cannot serve the dataset.
+	Prepare func(dt Datatype, chunk []int64, values []uint32) ([]uint32, error)
+}
+
+// firstGoFilter is H5Z_FILTER_RESERVED.
+const firstGoFilter = 256
+
+// A filterSlot is a place that the shim has functions for.
+type filterSlot struct {
+	filter *GoFilter      // nil: free
+	name   unsafe.Pointer // which the library does not copy
+}
+
+// goFilters are the registered filters; the library's lock guards them.
+var goFilters [C.GOH5_FILTER_SLOTS]filterSlot
+
+// RegisterFilter makes the filter known to the library, in all files of the
+// process (H5Zregister). It returns ErrExists if a filter of that number is there,
+// ErrParam, or ErrSize if 32 filters are registered already.
+func RegisterFilter(f GoFilter) error {
+	const op = "register filter"
+	fail := func(err error) error { return &Error{Op: op, Path: f.Name, Err: err} }
+	if f.ID < firstGoFilter || f.ID > maxFilter || f.Decode == nil || f.Name == "" || hasNUL(f.Name) {
+		return fail(fmt.Errorf("%w: filter %d %q", ErrParam, f.ID, f.Name))
+	}
+	name, err := cmem.String(f.Name)
+	if err != nil {
+		return fail(err)
+	}
+	if err := register(op, &f, name); err != nil {
+		cmem.Free(name)
+		return err
+	}
+	return nil
+}
+
+func register(op string, f *GoFilter, name unsafe.Pointer) error {
+	lock()
+	defer unlock()
+	if err := readyLocked(op, f.Name); err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	var avail C.int32_t
+	var flags C.uint32_t
+	if rc := C.goh5_filter_info(&cerr, C.int32_t(f.ID), &avail, &flags); rc < 0 {
+		return newError(op, f.Name, rc, &cerr)
+	}
+	if avail != 0 {
+		return &Error{Op: op, Path: f.Name, Err: fmt.Errorf("%w: filter %d", ErrExists, f.ID)}
+	}
+	for slot := range goFilters {
+		place := &goFilters[slot]
+		if place.filter != nil {
+			continue
+		}
+		truth := map[bool]C.int32_t{true: 1}
+		rc := C.goh5_filter_register(&cerr, C.uint32_t(slot), C.int32_t(f.ID), (*C.char)(name), truth[f.Encode != nil], truth[f.Prepare != nil])
+		if rc < 0 {
+			return newError(op, f.Name, rc, &cerr)
+		}
+		place.filter, place.name = f, name
+		return nil
+	}
+	return &Error{Op: op, Path: f.Name, Err: fmt.Errorf("%w: %d filters are registered", ErrSize, len(goFilters))}
+}
+
+// UnregisterFilter takes a filter of RegisterFilter away (H5Zunregister). It
+// returns ErrNotFound if there is none, or an error of the library while a dataset
+// that uses it is open. It flushes every open file.
+func UnregisterFilter(id int) error {
+	const op = "unregister filter"
+	lock()
+	defer unlock()
+	if err := readyLocked(op, ""); err != nil {
+		return err
+	}
+	slot := slices.IndexFunc(goFilters[:], func(p filterSlot) bool { return p.filter != nil && p.filter.ID == id })
+	if slot < 0 {
+		return &Error{Op: op, Err: fmt.Errorf("%w: filter %d written in Go", ErrNotFound, id)}
+	}
+	var cerr C.goh5_err_t
+	if rc := C.goh5_filter_unregister(&cerr, C.int32_t(id)); rc < 0 {
+		return newError(op, goFilters[slot].filter.Name, rc, &cerr)
+	}
+	cmem.Free(goFilters[slot].name)
+	goFilters[slot] = filterSlot{}
+	return nil
+}
+
+// AllowPlugins lets the library load filters that files name from the shared
+// objects in these folders and nowhere else; without folders it loads none, as
+// when the program starts (H5PLset_loading_state, H5PLappend, H5PLremove). Code in
+// them runs in this process.
+func AllowPlugins(folders ...string) error {
+	const op = "allow plugins"
+	spec := appendInt(nil, int64(len(folders)))
+	for _, folder := range folders {
+		info, err := os.Stat(folder)
+		if err == nil && !info.IsDir() || hasNUL(folder) {
+			err = fmt.Errorf("%w: no folder", ErrParam)
+		}
+		if err != nil {
+			return &Error{Op: op, Path: folder, Err: err}
+		}
+		spec = appendText(spec, folder)
+	}
+	lock()
+	defer unlock()
+	if err := readyLocked(op, ""); err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	if rc := C.goh5_plugins_set(&cerr, cBytes(spec), C.size_t(len(spec))); rc < 0 {
+		return newError(op, "", rc, &cerr)
+	}
+	pluginsAllowed = pluginsAllowed || len(folders) > 0
+	return nil
+}
+
+// PluginFolders are the folders that plugins are loaded from, none if they are off
+// (H5PLget_loading_state, H5PLsize, H5PLget).
+func PluginFolders() ([]string, error) {
+	const op = "list plugin folders"
+	lock()
+	defer unlock()
+	if err := readyLocked(op, ""); err != nil {
+		return nil, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	if rc := C.goh5_plugins(&cerr, &blob); rc < 0 {
+		return nil, newError(op, "", rc, &cerr)
+	}
+	return takeBlob(&blob).texts(), nil
+}

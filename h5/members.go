@@ -1,0 +1,300 @@
+// Files in several members: which set a first member belongs to, and which member
+// is missing.
+//
+// A family or multi set says in its first member what it is: in the driver
+// information block (HDF5 File Format II.B) or, with a newer superblock, in the
+// driver information message of the superblock's extension (IV.A.2.u). That extension of a multi set
+// lies in the member of object headers: such a set needs to be told its names.
+
+package h5
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// memberSet finds the set that the file at path is the first member of, if that
+// is why it could not be opened.
+func memberSet(path string, why error) (set string, d Driver, ok bool) {
+	var e *Error
+	if !errors.As(why, &e) || len(e.Stack) == 0 {
+		return "", nil, false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", nil, false
+	}
+	defer file.Close()
+	id, info := driverInfo(file)
+	switch id {
+	case "NCSAfami":
+		set, ok = familyPattern(path)
+		return set, Family{}, ok
+	case "NCSAmult":
+		m, known := parseMulti(info)
+		if !known {
+			return "", nil, false
+		}
+		before, after, _ := strings.Cut(m.Names[m.member(int(Superblock)-1)], "%s")
+		set, ok = strings.CutSuffix(path, after)
+		return set, m, ok && before == "" && set != ""
+	}
+	return "", nil, false
+}
+
+// familyPattern replaces the last zero number of a path by its verb.
+func familyPattern(path string) (string, bool) {
+	end := len(path)
+	for end > 0 {
+		for end > 0 && (path[end-1] < '0' || path[end-1] > '9') {
+			end--
+		}
+		start := end
+		for start > 0 && path[start-1] >= '0' && path[start-1] <= '9' {
+			start--
+		}
+		if start < end && strings.Trim(path[start:end], "0") == "" && end-start < 100 {
+			verb := "%d"
+			if end-start > 1 {
+				verb = fmt.Sprintf("%%0%dd", end-start)
+			}
+			escape := func(s string) string { return strings.ReplaceAll(s, "%", "%%") }
+			return escape(path[:start]) + verb + escape(path[end:]), true
+		}
+		end = start
+	}
+	return "", false
+}
+
+// maxDriverInfo is more than any driver writes.
+const maxDriverInfo = 4096
+
+// driverInfo reads the driver's name and its information, "" if there is none or
+// the file is not what it should be.
+func driverInfo(r io.ReaderAt) (string, []byte) {
+	at := func(off uint64, n int) []byte {
+		b := make([]byte, n)
+		if off > 1<<62 {
+			return nil
+		}
+		if got, _ := r.ReadAt(b, int64(off)); got < n {
+			return nil
+		}
+		return b
+	}
+	var base uint64
+	for ; base <= 1<<20; base = max(512, 2*base) {
+		if bytes.Equal(at(base, 8), []byte("\x89HDF\r\n\x1a\n")) {
+			break
+		}
+	}
+	head := at(base, 16)
+	if head == nil || base > 1<<20 {
+		return "", nil
+	}
+	number := func(off uint64, size int) (uint64, bool) {
+		b := at(off, size)
+		if b == nil || size < 1 || size > 8 {
+			return 0, false
+		}
+		return binary.LittleEndian.Uint64(append(bytes.Clone(b), make([]byte, 8)...)[:8]), true
+	}
+	switch version := head[8]; version {
+	case 0, 1:
+		size := int(head[13])
+		addr, ok := number(base+24+4*uint64(version)+3*uint64(size), size)
+		block := at(base+addr, 16)
+		if !ok || block == nil || block[0] != 0 {
+			return "", nil
+		}
+		n := binary.LittleEndian.Uint32(block[4:])
+		if n > maxDriverInfo {
+			return "", nil
+		}
+		return string(block[8:16]), at(base+addr+16, int(n))
+	case 2, 3:
+		size := int(head[9])
+		addr, ok := number(base+12+uint64(size), size)
+		if !ok {
+			return "", nil
+		}
+		return driverMessage(func(off uint64, n int) []byte { return at(base+addr+off, n) })
+	}
+	return "", nil
+}
+
+// driverMessage finds the message in the first chunk of the extension's header
+// (IV.A.1.b).
+func driverMessage(at func(uint64, int) []byte) (string, []byte) {
+	head := at(0, 6)
+	if head == nil || string(head[:4]) != "OHDR" {
+		return "", nil
+	}
+	flags, pos := head[5], uint64(6)
+	if flags&0x20 != 0 {
+		pos += 16
+	}
+	if flags&0x10 != 0 {
+		pos += 4
+	}
+	width := 1 << (flags & 3)
+	b := at(pos, width)
+	if b == nil {
+		return "", nil
+	}
+	left := binary.LittleEndian.Uint64(append(b, make([]byte, 8)...)[:8])
+	pos += uint64(width)
+	header := uint64(4)
+	if flags&4 != 0 {
+		header = 6
+	}
+	for left >= header && left < 1<<20 {
+		m := at(pos, 4)
+		if m == nil {
+			break
+		}
+		n := uint64(binary.LittleEndian.Uint16(m[1:]))
+		if m[0] == 0x14 {
+			if info := at(pos+header, int(n)); n >= 11 && info != nil && info[0] == 0 {
+				return string(info[1:9]), info[11:]
+			}
+			break
+		}
+		if header+n > left {
+			break
+		}
+		pos, left = pos+header+n, left-header-n
+	}
+	return "", nil
+}
+
+// parseMulti reads what the multi driver wrote about its members.
+func parseMulti(b []byte) (Multi, bool) {
+	m := DefaultMulti()
+	m.Relax = false // or a missing member would be empty data
+	if len(b) < 8 {
+		return m, false
+	}
+	for i := range m.Map {
+		if m.Map[i] = MemberType(b[i]); m.Map[i] > ObjectHeaders {
+			return m, false
+		}
+	}
+	b = b[8:]
+	var members []int
+	seen := map[int]bool{}
+	for i := range m.Map {
+		if member := m.member(i); !seen[member] {
+			seen[member] = true
+			members = append(members, member)
+		}
+	}
+	if len(b) < 16*len(members) {
+		return m, false
+	}
+	for i, member := range members {
+		m.Addrs[member] = binary.LittleEndian.Uint64(b[16*i:])
+	}
+	b = b[16*len(members):]
+	for _, member := range members {
+		n := bytes.IndexByte(b, 0)
+		if n < 0 {
+			return m, false
+		}
+		m.Names[member] = string(b[:n])
+		b = b[min(len(b), (n+8)/8*8):]
+	}
+	return m, m.validate() == nil
+}
+
+// explainMembers names what is missing of a set that could not be opened.
+func explainMembers(err error, path string, d Driver) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Err != nil {
+		return err
+	}
+	var missing string
+	switch d := d.(type) {
+	case Family:
+		missing = missingOfFamily(path, errors.Is(err, ErrTruncated))
+	case Multi:
+		for i := range d.Map {
+			missing = missingFile(missing, strings.Replace(d.Names[d.member(i)], "%s", path, 1))
+		}
+	case Split:
+		for _, m := range []struct{ name, usual string }{{d.Meta, ".meta"}, {d.Raw, ".raw"}} {
+			name := m.name
+			if name == "" {
+				name = m.usual
+			}
+			if !strings.Contains(name, "%s") {
+				name = "%s" + name
+			}
+			missing = missingFile(missing, strings.Replace(name, "%s", path, 1))
+		}
+	}
+	if missing != "" {
+		e.Err = fmt.Errorf("%w: member %s", ErrNotFound, missing)
+	}
+	return err
+}
+
+// missingFile is before, or name if that does not exist.
+func missingFile(before, name string) string {
+	if before != "" {
+		return before
+	}
+	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+		return name
+	}
+	return ""
+}
+
+// missingOfFamily is the first member that does not exist, if it must: because it
+// is the first of all, or there is one behind it, or the set ends too early.
+func missingOfFamily(pattern string, short bool) string {
+	const look = 64
+	exists := func(i int) bool { return missingFile("", memberName(pattern, i)) == "" }
+	first := 0
+	for exists(first) {
+		first++
+	}
+	behind := false
+	for i := 1; i <= look && !behind; i++ {
+		behind = exists(first + i)
+	}
+	if first == 0 || behind || short {
+		return memberName(pattern, first)
+	}
+	return ""
+}
+
+// memberName is what the library's family driver makes of a checked pattern.
+func memberName(pattern string, i int) string {
+	var b strings.Builder
+	for at := 0; at < len(pattern); at++ {
+		if pattern[at] != '%' {
+			b.WriteByte(pattern[at])
+			continue
+		}
+		if at++; pattern[at] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		end := at + strings.IndexByte(pattern[at:], 'd')
+		width, _ := strconv.Atoi(strings.TrimLeft(pattern[at:end], "0"))
+		if strings.HasPrefix(pattern[at:end], "0") {
+			fmt.Fprintf(&b, "%0*d", width, i)
+		} else {
+			fmt.Fprintf(&b, "%*d", width, i)
+		}
+		at = end
+	}
+	return b.String()
+}

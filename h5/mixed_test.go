@@ -1,0 +1,134 @@
+package h5_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Operations of every kind from 32 goroutines on one file, while handles are
+// forgotten and the collector runs: every answer is right, and no id is left. With
+// HYPERSLAB_MIXED=100000 it is as many operations as that.
+func TestMixedOperations(t *testing.T) {
+	total := 6400
+	if n, err := strconv.Atoi(os.Getenv("HYPERSLAB_MIXED")); err == nil {
+		total = n
+	}
+	const workers = 32
+	before := openIDs(t)
+	f := newFile(t)
+	var wg sync.WaitGroup
+	failed := make(chan error, workers)
+	for w := range workers {
+		wg.Go(func() {
+			if err := mixed(f, w, total/workers); err != nil {
+				failed <- fmt.Errorf("worker %d: %w", w, err)
+			}
+		})
+	}
+	wg.Wait()
+	close(failed)
+	for err := range failed {
+		t.Error(err)
+	}
+	require.NoError(t, f.Close())
+	runtime.GC()
+	require.Equal(t, before, openIDs(t))
+}
+
+// mixed does n operations in a group of its own, and on the one that all share.
+func mixed(f *h5.File, w, n int) error {
+	rng := rand.New(rand.NewPCG(uint64(w), 1))
+	r := f.Root()
+	g, err := r.CreateGroup(fmt.Sprintf("g%02d", w))
+	if err != nil {
+		return err
+	}
+	values := map[string]int64{}
+	for i := range n {
+		name := fmt.Sprintf("d%d", rng.IntN(8))
+		want, there := values[name]
+		switch rng.IntN(9) {
+		case 0, 1:
+			if there {
+				continue
+			}
+			d, err := g.CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(4), nil)
+			if err != nil {
+				return err
+			}
+			v := rng.Int64()
+			if err := h5.Write(d, []int64{v, v, v, v}, h5.All); err != nil {
+				return err
+			}
+			values[name] = v
+			if rng.IntN(3) > 0 { // else it is forgotten
+				if err := d.Close(); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if !there {
+				continue
+			}
+			d, err := g.OpenDataset(name)
+			if err != nil {
+				return err
+			}
+			got, err := h5.ReadAll[int64](d)
+			if err != nil || len(got) != 4 || got[3] != want {
+				return fmt.Errorf("%s: %v, %w", name, got, err)
+			}
+		case 3:
+			if has, err := g.HasLink(name); err != nil || has != there {
+				return fmt.Errorf("%s: link %v, %w", name, has, err)
+			}
+		case 4:
+			links := 0
+			for _, err := range g.Links() {
+				if err != nil {
+					return err
+				}
+				links++
+			}
+			if links != len(values) {
+				return fmt.Errorf("%d links, want %d", links, len(values))
+			}
+		case 5:
+			if !there {
+				continue
+			}
+			if err := g.Unlink(name); err != nil {
+				return err
+			}
+			delete(values, name)
+		case 6:
+			if err := r.LinkSoft(fmt.Sprintf("s%02d.%d", w, i), g.Path()); err != nil {
+				return err
+			}
+		case 7:
+			if err := h5.WriteAttr(g, "a", []int32{int32(i)}); err != nil {
+				return err
+			}
+			if got, err := h5.ReadAttr[int32](g, "a"); err != nil || got[0] != int32(i) {
+				return fmt.Errorf("attribute %v, %w", got, err)
+			}
+		default:
+			if w == 0 && i%50 == 0 {
+				runtime.GC()
+			}
+			if _, err := g.Stat(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package h5_test
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// drawFloat is a float type of any layout that fits in 64 bits and that float64
+// holds, with its fields anywhere.
+func drawFloat(t *rapid.T) h5.Datatype {
+	exp := rapid.IntRange(5, 11).Draw(t, "exponent") // shorter ones may be without infinity
+	mant := rapid.IntRange(2, 52).Draw(t, "mantissa")
+	bits := 1 + exp + mant
+	size := rapid.IntRange((bits+7)/8, max((bits+7)/8, min(8, (bits-1)/4))).Draw(t, "size")
+	offset := rapid.IntRange(0, 8*size-bits).Draw(t, "offset")
+	f := h5.Datatype{Class: h5.Float, Size: size, Precision: bits, Offset: offset, Order: h5.Order(rapid.IntRange(0, 1).Draw(t, "order"))}
+	f.Layout = h5.FloatLayout{MantPos: offset, MantSize: mant, ExpPos: offset + mant, ExpSize: exp, SignPos: offset + mant + exp, ExpBias: 1<<(exp-1) - 1}
+	if size == 1 {
+		f.Order = h5.LittleEndian
+	}
+	return f
+}
+
+func drawInt(t *rapid.T) h5.Datatype {
+	size := rapid.IntRange(1, 15).Draw(t, "size")
+	dt := h5.Int(size, h5.Order(rapid.IntRange(0, 1).Draw(t, "order")))
+	dt.Signed = rapid.Bool().Draw(t, "signed")
+	// The library makes no dataset of a type whose bits are unused by half or more.
+	dt.Precision = rapid.IntRange(4*size+1, min(64, 8*size)).Draw(t, "precision")
+	dt.Offset = rapid.IntRange(0, 8*size-dt.Precision).Draw(t, "offset")
+	dt.LowPad, dt.HighPad = h5.Padding(rapid.IntRange(0, 1).Draw(t, "low")), h5.Padding(rapid.IntRange(0, 1).Draw(t, "high"))
+	if size == 1 {
+		dt.Order = h5.LittleEndian
+	}
+	return dt
+}
+
+// inside is a compound of one member, which puts our conversions in the place of
+// the library's.
+type inside[T any] struct {
+	V T `h5:"v"`
+}
+
+// Bytes of any integer or float type are the same numbers by our conversions and
+// by the library's, and what we make of the numbers are the same bytes, except for
+// the library's own inexact ends.
+func TestNumbersAgreeWithTheLibrary(t *testing.T) {
+	f := newFile(t)
+	rapid.Check(t, func(t *rapid.T) {
+		dt := drawInt(t)
+		if rapid.Bool().Draw(t, "float") {
+			dt = drawFloat(t)
+		}
+		raw := rapid.SliceOfN(rapid.Byte(), 8*dt.Size, 8*dt.Size).Draw(t, "bytes")
+		lib, err := f.Root().CreateDataset("lib", dt, h5.SimpleSpace(8), nil)
+		require.NoError(t, err, "%v", dt)
+		c := h5.CompoundOf(h5.Member{Name: "v", Type: &dt})
+		ours, err := f.Root().CreateDataset("ours", c, h5.SimpleSpace(8), nil)
+		require.NoError(t, err)
+		defer func() {
+			for _, d := range []*h5.Dataset{lib, ours} {
+				require.NoError(t, d.Close())
+			}
+			require.NoError(t, f.Root().Unlink("lib"))
+			require.NoError(t, f.Root().Unlink("ours"))
+		}()
+		all := region([]int64{0}, []int64{8})
+		require.NoError(t, lib.WriteRegion(raw, dt, all))
+		require.NoError(t, ours.WriteRegion(raw, c, all))
+		switch {
+		case dt.Class == h5.Float:
+			want, err := h5.ReadAll[float64](lib)
+			require.NoError(t, err)
+			got, err := h5.ReadAll[inside[float64]](ours)
+			require.NoError(t, err)
+			for i := range want {
+				if want[i] != want[i] {
+					require.True(t, got[i].V != got[i].V, "%v element %d: %v", dt, i, got[i].V)
+					continue
+				}
+				require.Equal(t, math.Float64bits(want[i]), math.Float64bits(got[i].V), "%v element %d: %v and %v", dt, i, want[i], got[i].V)
+			}
+			require.NoError(t, h5.Write(ours, got, h5.All))
+			require.NoError(t, h5.Write(lib, want, h5.All), "%v %v", dt, want)
+			again, err := h5.ReadAll[inside[float64]](ours)
+			require.NoError(t, err)
+			for i := range got {
+				require.True(t, got[i].V == again[i].V || got[i].V != got[i].V && again[i].V != again[i].V)
+			}
+		case dt.Signed:
+			want, err := h5.ReadAll[int64](lib)
+			require.NoError(t, err)
+			got, err := h5.ReadAll[inside[int64]](ours)
+			require.NoError(t, err)
+			for i := range want {
+				require.Equal(t, want[i], got[i].V, "%v element %d", dt, i)
+			}
+			require.NoError(t, h5.Write(lib, want, h5.All))
+			require.NoError(t, h5.Write(ours, got, h5.All))
+		default:
+			want, err := h5.ReadAll[uint64](lib)
+			require.NoError(t, err)
+			got, err := h5.ReadAll[inside[uint64]](ours)
+			require.NoError(t, err)
+			for i := range want {
+				require.Equal(t, want[i], got[i].V, "%v element %d", dt, i)
+			}
+			require.NoError(t, h5.Write(lib, want, h5.All))
+			require.NoError(t, h5.Write(ours, got, h5.All))
+		}
+		if dt.Class == h5.Integer {
+			a, b := make([]byte, len(raw)), make([]byte, len(raw))
+			require.NoError(t, lib.ReadRegion(a, dt, all))
+			require.NoError(t, ours.ReadRegion(b, c, all))
+			require.Equal(t, a, b, "%v: the padding too", dt)
+		}
+	})
+}
+
+// Any number of Go's into any float or integer, against exact arithmetic.
+func TestNumbersAgainstExactArithmetic(t *testing.T) {
+	number := rapid.OneOf(
+		rapid.Float64(),
+		rapid.Map(rapid.Float32(), func(f float32) float64 { return float64(f) }),
+		rapid.Map(rapid.Int64Range(-1<<20, 1<<20), func(i int64) float64 { return float64(i) / 8 }),
+		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, math.MaxFloat64, 65504, 65520}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		v := number.Draw(t, "v")
+		f := drawFloat(t)
+		checkStored(t, f, v, holdsFloat(f.Layout, v))
+		i := drawInt(t)
+		checkStored(t, i, v, holdsInt(i, v))
+	})
+}
+
+func checkStored(t *rapid.T, dt h5.Datatype, v float64, fits bool) {
+	values, err := h5.EncodeValues(dt, []float64{v})
+	if !fits {
+		if err == nil {
+			t.Fatalf("%v holds %v?", dt, v)
+		}
+		if !errors.Is(err, h5.ErrOverflow) && !errors.Is(err, h5.ErrPrecision) {
+			t.Fatalf("%v of %v: %v", dt, v, err)
+		}
+		return
+	}
+	require.NoError(t, err, "%v %v %+v", dt, v, dt.Layout)
+	got, err := h5.DecodeValues[float64](values)
+	require.NoError(t, err)
+	if dt.Class == h5.Integer {
+		v += 0 // a whole number has no sign of zero
+		require.Equal(t, v, got[0])
+		return
+	}
+	require.Equal(t, math.Float64bits(v), math.Float64bits(got[0]), "%v: %v becomes %v", dt, v, got[0])
+}
+
+// holdsFloat says by exact arithmetic whether v is a value of the layout: m·2^e
+// with few enough bits and an exponent in range.
+func holdsFloat(l h5.FloatLayout, v float64) bool {
+	if v == 0 || math.IsInf(v, 0) {
+		return true
+	}
+	whole, exp := new(big.Float).SetFloat64(math.Abs(v)), 0
+	exp = whole.MantExp(nil) - 1 // of the leading one
+	least := 1 - int(l.ExpBias)
+	if exp > 1<<l.ExpSize-2-int(l.ExpBias) {
+		return false
+	}
+	last := exp - int(whole.MinPrec()) + 1 // of the last one
+	return last >= max(exp, least)-l.MantSize
+}
+
+func holdsInt(dt h5.Datatype, v float64) bool {
+	if v != math.Trunc(v) || math.IsInf(v, 0) {
+		return false
+	}
+	whole, _ := new(big.Float).SetFloat64(v).Int(nil)
+	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(dt.Precision))
+	if dt.Signed {
+		high.Rsh(high, 1)
+		low.Neg(high)
+	}
+	return whole.Cmp(low) >= 0 && whole.Cmp(high) < 0
+}
+
+// The floats that are longer than float64: 80 bits of x87 with their leading one
+// stored, and the quad of IEEE 754.
+func TestLongFloats(t *testing.T) {
+	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.BigEndian,
+		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
+	x87 := h5.Datatype{Class: h5.Float, Size: 16, Precision: 80, Order: h5.LittleEndian,
+		Layout: h5.FloatLayout{SignPos: 79, ExpPos: 64, ExpSize: 15, MantSize: 64, ExpBias: 16383, Norm: h5.NormNone}}
+	third := new(big.Float).SetPrec(60).Quo(big.NewFloat(1), big.NewFloat(3))
+	huge := new(big.Float).SetMantExp(big.NewFloat(1.25), 5000)
+	for name, dt := range map[string]h5.Datatype{"quad": quad, "x87": x87} {
+		require.NoError(t, dt.Validate(), name)
+		want := []*big.Float{big.NewFloat(1.5), third, huge, big.NewFloat(math.Inf(-1)), new(big.Float).Neg(third), big.NewFloat(0)}
+		f := newFile(t)
+		d := writtenAs(t, f, "d", dt, want)
+		got, err := h5.ReadAll[*big.Float](d)
+		require.NoError(t, err)
+		for i := range want {
+			require.Zero(t, want[i].Cmp(got[i]), "%s: %v and %v", name, want[i], got[i])
+		}
+		natural, err := dt.NaturalType()
+		require.NoError(t, err)
+		require.Equal(t, "*big.Float", natural.String())
+		_, err = h5.ReadAll[float64](d)
+		require.Error(t, err)
+		c := h5.CompoundOf(h5.Member{Name: "v", Type: &dt})
+		in := writtenAs(t, f, "in", c, []inside[*big.Float]{{third}})
+		_, err = h5.ReadAll[inside[float64]](in)
+		require.ErrorIs(t, err, h5.ErrPrecision)
+		lossy := make([]inside[float64], 1)
+		require.NoError(t, h5.ReadLossy(in, lossy, h5.All))
+		require.Equal(t, 1.0/3, lossy[0].V)
+		require.NoError(t, h5.Write(in, []inside[*big.Float]{{huge}}, h5.All))
+		_, err = h5.ReadAll[inside[float64]](in)
+		require.ErrorIs(t, err, h5.ErrOverflow)
+		require.NoError(t, h5.Write(in, []inside[float64]{{math.NaN()}}, h5.All))
+		nan, err := h5.ReadAll[inside[*big.Float]](in)
+		require.NoError(t, err)
+		require.Nil(t, nan[0].V, "a big.Float is always a number")
+		require.ErrorIs(t, h5.Write(in, nan, h5.All), h5.ErrParam)
+	}
+	// The library reads them as we do.
+	d := writtenAs(t, newFile(t), "d", x87, []float64{1.5, -1.0 / 3, math.Inf(1)})
+	got, err := h5.ReadAll[float64](d)
+	require.NoError(t, err)
+	require.Equal(t, []float64{1.5, -1.0 / 3, math.Inf(1)}, got)
+}
+
+// The eight-bit floats and shorter ones of machine learning have no infinity:
+// tables from the specifications.
+func TestShortFloats(t *testing.T) {
+	layout := func(bits, exp, mant int, bias uint64) h5.Datatype {
+		return h5.Datatype{Class: h5.Float, Size: 1, Precision: bits,
+			Layout: h5.FloatLayout{SignPos: bits - 1, ExpPos: mant, ExpSize: exp, MantSize: mant, ExpBias: bias}}
+	}
+	for name, tt := range map[string]struct {
+		dt     h5.Datatype
+		values map[byte]float64
+		over   float64
+	}{
+		"E4M3": {layout(8, 4, 3, 7), map[byte]float64{0x01: math.Ldexp(1, -9), 0x07: 0.875 * math.Ldexp(1, -6), 0x08: math.Ldexp(1, -6), 0x78: 256, 0x7e: 448, 0xfe: -448, 0x7f: math.NaN()}, 480},
+		"E5M2": {layout(8, 5, 2, 15), map[byte]float64{0x01: math.Ldexp(1, -16), 0x7b: 57344, 0x7c: math.Inf(1), 0xfc: math.Inf(-1), 0x7e: math.NaN()}, 65536},
+		"E2M3": {layout(6, 2, 3, 1), map[byte]float64{0x01: 0.125, 0x07: 0.875, 0x1f: 7.5, 0x3f: -7.5}, 8},
+		"E3M2": {layout(6, 3, 2, 3), map[byte]float64{0x01: 0.0625, 0x1f: 28, 0x3f: -28}, 32},
+		"E2M1": {layout(4, 2, 1, 1), map[byte]float64{0x01: 0.5, 0x03: 1.5, 0x07: 6, 0x0f: -6}, 8},
+		"bfloat16's exponent": {h5.Datatype{Class: h5.Float, Size: 2, Precision: 16, Order: h5.BigEndian,
+			Layout: h5.FloatLayout{SignPos: 15, ExpPos: 7, ExpSize: 8, MantSize: 7, ExpBias: 127}}, nil, math.MaxFloat64},
+	} {
+		c := h5.CompoundOf(h5.Member{Name: "v", Type: &tt.dt})
+		d, err := newFile(t).Root().CreateDataset("d", c, h5.SimpleSpace(1), nil)
+		require.NoError(t, err, name)
+		bare, err := newFile(t).Root().CreateDataset("d", tt.dt, h5.SimpleSpace(1), nil)
+		require.NoError(t, err, name)
+		for code, want := range tt.values {
+			require.NoError(t, bare.WriteRegion([]byte{code}, tt.dt, region([]int64{0}, []int64{1})))
+			alone, err := h5.ReadAll[float64](bare)
+			require.NoError(t, err)
+			require.True(t, alone[0] == want || want != want && alone[0] != alone[0], "%s %#x: %v", name, code, alone[0])
+			require.NoError(t, d.WriteRegion([]byte{code}, c, region([]int64{0}, []int64{1})))
+			got, err := h5.ReadAll[inside[float64]](d)
+			require.NoError(t, err)
+			if want != want {
+				require.True(t, got[0].V != got[0].V, "%s %#x: %v", name, code, got[0].V)
+			} else {
+				require.Equal(t, want, got[0].V, "%s %#x", name, code)
+			}
+			require.NoError(t, h5.Write(d, got, h5.All))
+			raw := make([]byte, 1)
+			require.NoError(t, d.ReadRegion(raw, c, region([]int64{0}, []int64{1})))
+			if want == want {
+				require.Equal(t, code, raw[0], name)
+			}
+		}
+		require.ErrorIs(t, h5.Write(d, []inside[float64]{{tt.over}}, h5.All), h5.ErrOverflow, name)
+		if name == "E2M1" {
+			require.ErrorIs(t, h5.Write(d, []inside[float64]{{math.NaN()}}, h5.All), h5.ErrOverflow)
+			require.ErrorIs(t, h5.Write(d, []inside[float64]{{math.Inf(1)}}, h5.All), h5.ErrOverflow)
+		}
+	}
+}
+
+// The library reorders the bytes of such integers and leaves it at that.
+func TestUnusedBitsInTheOtherOrder(t *testing.T) {
+	for _, order := range []h5.Order{h5.LittleEndian, h5.BigEndian} {
+		i17 := h5.Int(4, order)
+		i17.Precision = 17
+		f := newFile(t)
+		d := writtenAs(t, f, "d", i17, []int32{-1, 5, -65536})
+		raw := make([]byte, 12)
+		require.NoError(t, d.ReadRegion(raw, i17, region([]int64{0}, []int64{3})))
+		if order == h5.BigEndian {
+			require.Equal(t, []byte{0, 1, 255, 255}, raw[:4], "unused bits are zero, as the type says")
+		}
+		got, err := h5.ReadAll[int64](d)
+		require.NoError(t, err)
+		require.Equal(t, []int64{-1, 5, -65536}, got)
+		require.ErrorIs(t, h5.Write(d, []int32{65536, 0, 0}, h5.All), h5.ErrOverflow)
+		require.NoError(t, h5.WriteLossy(d, []int32{65536, 0, 0}, h5.All))
+		lossy := make([]int8, 3)
+		require.NoError(t, h5.ReadLossy(d, lossy, h5.All))
+		require.Equal(t, []int8{127, 0, 0}, lossy)
+		v, err := h5.EncodeValues(i17, []int{-1})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: i17, Space: h5.ScalarSpace(), Values: v}))
+		a, err := h5.ReadAttr[int](d, "a")
+		require.NoError(t, err)
+		require.Equal(t, []int{-1}, a)
+	}
+}

@@ -1,0 +1,650 @@
+// How a Go type and a stored datatype meet: for each field, element and number the
+// function that moves it. Plans are made once for a pair of types and kept.
+//
+// What meets what:
+//
+//	integer, bit field, time    any Go integer or float; bit fields as unsigned
+//	float                       any Go integer or float, *big.Float
+//	enumeration                 any Go number (a member's to write), string (a member's name), EnumValue;
+//	                            bool for FALSE and TRUE
+//	string, fixed or variable   string
+//	opaque                      []byte, [N]byte
+//	compound                    struct (fields by name), Record; complex64 and complex128 for {r, i}
+//	complex (HDF5 2)            complex64, complex128
+//	array                       [N]T, or a slice of that many, per dimension
+//	sequence                    []T; string if the elements are bytes or characters
+//	reference                   Ref
+//
+// and any of them with the empty interface, which takes or gives the natural Go
+// type: see NaturalType.
+
+package h5
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// A transfer is one call's state: the block that is read, or grows.
+type transfer struct {
+	v     Values
+	lossy bool
+}
+
+type (
+	decoder func(x *transfer, src []byte, p unsafe.Pointer) error
+	// An encoder gets the element by where it begins in the block, which may move
+	// while the block grows.
+	encoder func(x *transfer, at int, p unsafe.Pointer) error
+)
+
+// A plan moves elements of one datatype to one Go type and back.
+type plan struct {
+	mem    Datatype // what is read: of a compound, the members that the struct has
+	decode decoder
+	encode encoder
+}
+
+type planKey struct {
+	goType reflect.Type
+	stored string
+}
+
+// maxPlans bounds what files with many types can make us keep.
+const maxPlans = 1024
+
+var plans struct {
+	sync.Mutex
+	made map[planKey]*plan
+}
+
+// planFor finds or makes the plan. It returns ErrType and says which part of the
+// types do not meet.
+func planFor(goType reflect.Type, stored *Datatype) (*plan, error) {
+	key := planKey{goType, string(stored.append(nil))}
+	plans.Lock()
+	p := plans.made[key]
+	plans.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := makePlan(goType, stored, 0)
+	if err != nil {
+		return nil, err
+	}
+	plans.Lock()
+	defer plans.Unlock()
+	if len(plans.made) >= maxPlans || plans.made == nil {
+		plans.made = make(map[planKey]*plan)
+	}
+	plans.made[key] = p
+	return p, nil
+}
+
+var (
+	recordType    = reflect.TypeFor[Record]()
+	referenceType = reflect.TypeFor[Ref]()
+	enumType      = reflect.TypeFor[EnumValue]()
+	bigFloatType  = reflect.TypeFor[*big.Float]()
+	anyType       = reflect.TypeFor[any]()
+)
+
+// maxTypeDepth is how deep types may be nested, as the shim has it.
+const maxTypeDepth = 64
+
+func mismatch(goType reflect.Type, stored *Datatype) error {
+	return fmt.Errorf("%w: %v and Go's %v", ErrType, stored, goType)
+}
+
+func makePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+	if depth > maxTypeDepth {
+		return nil, fmt.Errorf("%w: nested deeper than %d", ErrType, maxTypeDepth)
+	}
+	switch {
+	case goType == anyType:
+		return anyPlan(t, depth)
+	case t.IsBool() && goType.Kind() == reflect.Bool:
+		return boolPlan(t), nil
+	}
+	switch t.Class {
+	case Integer, Float, Bitfield, Time:
+		return numberPlan(goType, t)
+	case Enum:
+		return enumPlan(goType, t)
+	case String:
+		if goType.Kind() == reflect.String {
+			return stringPlan(t), nil
+		}
+	case Opaque:
+		return bytesPlan(goType, t)
+	case Compound:
+		return compoundPlan(goType, t, depth)
+	case Complex:
+		if k := goType.Kind(); k == reflect.Complex64 || k == reflect.Complex128 {
+			return complexPlan(goType, t, t.Base, 0, t.Base.Size)
+		}
+	case Array:
+		return arrayPlan(goType, t, t.Dims, depth)
+	case Sequence:
+		return sequencePlan(goType, t, depth)
+	case Reference:
+		if goType == referenceType {
+			return referencePlan(t), nil
+		}
+	}
+	return nil, mismatch(goType, t)
+}
+
+// NaturalType is the Go type whose values hold every element of t, and what Read
+// gives where the empty interface is asked for: integers of the stored sign and
+// the next width (bit fields unsigned), float32 or float64 whichever holds all,
+// *big.Float for longer ones (nil for no number), bool, EnumValue, string, []byte
+// for opaque and for integers over 64 bits, complex64 or complex128, Record,
+// Ref, and slices of these for sequences and arrays.
+func (t Datatype) NaturalType() (reflect.Type, error) { return t.natural(0) }
+
+func (t *Datatype) natural(depth int) (reflect.Type, error) {
+	switch {
+	case depth > maxTypeDepth:
+		return nil, fmt.Errorf("%w: nested deeper than %d", ErrType, maxTypeDepth)
+	case t.IsBool():
+		return reflect.TypeFor[bool](), nil
+	}
+	switch t.Class {
+	case Integer, Bitfield, Time:
+		return t.naturalInt(), nil
+	case Float:
+		switch {
+		case fits(&t.Layout, &ieee32):
+			return reflect.TypeFor[float32](), nil
+		case fits(&t.Layout, &ieee64):
+			return reflect.TypeFor[float64](), nil
+		}
+		return bigFloatType, nil
+	case Enum:
+		return enumType, nil
+	case String:
+		return reflect.TypeFor[string](), nil
+	case Opaque:
+		return reflect.TypeFor[[]byte](), nil
+	case Compound:
+		if part := t.complexPart(); part != nil {
+			return complexOf(part), nil
+		}
+		return recordType, nil
+	case Complex:
+		return complexOf(t.Base), nil
+	case Reference:
+		return referenceType, nil
+	case Sequence:
+		base, err := t.Base.natural(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		return reflect.SliceOf(base), nil
+	case Array:
+		base, err := t.Base.natural(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		for range t.Dims {
+			base = reflect.SliceOf(base)
+		}
+		return base, nil
+	}
+	return nil, fmt.Errorf("%w: %v has no natural Go type", ErrType, t)
+}
+
+// fits reports whether every float of layout l is one of layout big.
+func fits(l, big *FloatLayout) bool {
+	if _, noNaN := l.special(); noNaN {
+		return true
+	}
+	least := func(l *FloatLayout) int64 { return 1 - int64(l.ExpBias) - int64(l.fraction()) }
+	most := func(l *FloatLayout) int64 { return int64(1)<<l.ExpSize - 2 - int64(l.ExpBias) }
+	return l.ExpSize < 32 && l.fraction() <= big.fraction() && least(l) >= least(big) && most(l) <= most(big)
+}
+
+func (t *Datatype) naturalInt() reflect.Type {
+	size := (t.Precision + 7) / 8
+	if t.Precision > 64 {
+		return reflect.TypeFor[[]byte]()
+	}
+	kinds := []reflect.Type{reflect.TypeFor[uint8](), reflect.TypeFor[uint16](), reflect.TypeFor[uint32](), reflect.TypeFor[uint64]()}
+	if t.Signed {
+		kinds = []reflect.Type{reflect.TypeFor[int8](), reflect.TypeFor[int16](), reflect.TypeFor[int32](), reflect.TypeFor[int64]()}
+	}
+	if t.Size <= 8 {
+		size = t.Size // as wide as it is stored
+	}
+	switch {
+	case size <= 1:
+		return kinds[0]
+	case size <= 2:
+		return kinds[1]
+	case size <= 4:
+		return kinds[2]
+	default:
+		return kinds[3]
+	}
+}
+
+func complexOf(part *Datatype) reflect.Type {
+	if fits(&part.Layout, &ieee32) {
+		return reflect.TypeFor[complex64]()
+	}
+	return reflect.TypeFor[complex128]()
+}
+
+// complexPart is the type of both parts if t is how h5py writes complex numbers: a
+// compound of the floats r and i.
+func (t *Datatype) complexPart() *Datatype {
+	if t.Class != Compound || len(t.Members) != 2 {
+		return nil
+	}
+	r, i := &t.Members[0], &t.Members[1]
+	if r.Name != "r" || i.Name != "i" || r.Type.Class != Float || !r.Type.Equal(*i.Type) || !fits(&r.Type.Layout, &ieee64) {
+		return nil
+	}
+	return r.Type
+}
+
+// ---- the leaves ----
+
+func numberPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+	if t.Class != Float && t.Precision > 64 {
+		return bytesPlan(goType, t)
+	}
+	if t.Size > maxNumberSize {
+		return nil, fmt.Errorf("%w: number of %d bytes", ErrType, t.Size)
+	}
+	load, store := t.loadInt, t.storeInt
+	if t.Class == Float {
+		if t.Layout.ExpSize > 31 {
+			return nil, mismatch(goType, t)
+		}
+		load, store = t.loadFloat, t.storeFloat
+	}
+	set, get := numberAccess(goType)
+	if set == nil {
+		return nil, mismatch(goType, t)
+	}
+	size := t.Size
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			return set(p, load(src), x.lossy)
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			n, err := get(p)
+			if err != nil {
+				return err
+			}
+			return store(x.v.block[at:at+size], n, x.lossy)
+		},
+	}, nil
+}
+
+type (
+	setNumber func(p unsafe.Pointer, n number, lossy bool) error
+	getNumber func(p unsafe.Pointer) (number, error)
+)
+
+func setInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer, n number, lossy bool) error {
+	n, err := n.whole(lossy)
+	if err != nil {
+		return err
+	}
+	top := uint64(1)<<(8*unsafe.Sizeof(T(0))-1) - 1
+	if n.neg {
+		top++
+	}
+	if n.mag > top {
+		if !lossy {
+			return fmt.Errorf("%w: %v in %d bytes", ErrOverflow, n, unsafe.Sizeof(T(0)))
+		}
+		n.mag = top
+	}
+	v := n.mag
+	if n.neg {
+		v = -v
+	}
+	*(*T)(p) = T(v)
+	return nil
+}
+
+func setUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer, n number, lossy bool) error {
+	n, err := n.whole(lossy)
+	if err != nil {
+		return err
+	}
+	top := ^uint64(0) >> (64 - 8*unsafe.Sizeof(T(0)))
+	switch {
+	case n.neg && !lossy, n.mag > top && !lossy:
+		return fmt.Errorf("%w: %v in %d unsigned bytes", ErrOverflow, n, unsafe.Sizeof(T(0)))
+	case n.neg:
+		n.mag = 0
+	case n.mag > top:
+		n.mag = top
+	}
+	*(*T)(p) = T(n.mag)
+	return nil
+}
+
+func getInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer) (number, error) {
+	return intNumber(int64(*(*T)(p))), nil
+}
+
+func getUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer) (number, error) {
+	return number{mag: uint64(*(*T)(p))}, nil
+}
+
+// numberAccess is how a Go number is set and read; nil for what is none.
+func numberAccess(goType reflect.Type) (setNumber, getNumber) {
+	switch goType.Kind() {
+	case reflect.Int8:
+		return setInt[int8], getInt[int8]
+	case reflect.Int16:
+		return setInt[int16], getInt[int16]
+	case reflect.Int32:
+		return setInt[int32], getInt[int32]
+	case reflect.Int64:
+		return setInt[int64], getInt[int64]
+	case reflect.Int:
+		return setInt[int], getInt[int]
+	case reflect.Uint8:
+		return setUint[uint8], getUint[uint8]
+	case reflect.Uint16:
+		return setUint[uint16], getUint[uint16]
+	case reflect.Uint32:
+		return setUint[uint32], getUint[uint32]
+	case reflect.Uint64:
+		return setUint[uint64], getUint[uint64]
+	case reflect.Uint:
+		return setUint[uint], getUint[uint]
+	case reflect.Float32:
+		return func(p unsafe.Pointer, n number, lossy bool) error {
+				f, err := n.float32(lossy)
+				*(*float32)(p) = f
+				return err
+			}, func(p unsafe.Pointer) (number, error) {
+				return number{kind: isFloat, f: float64(*(*float32)(p))}, nil
+			}
+	case reflect.Float64:
+		return func(p unsafe.Pointer, n number, lossy bool) error {
+				f, err := n.float64(lossy)
+				*(*float64)(p) = f
+				return err
+			}, func(p unsafe.Pointer) (number, error) {
+				return number{kind: isFloat, f: *(*float64)(p)}, nil
+			}
+	}
+	if goType == bigFloatType {
+		return setBig, getBig
+	}
+	return nil, nil
+}
+
+func setBig(p unsafe.Pointer, n number, _ bool) error {
+	if n.kind == isFloat && n.f != n.f {
+		*(**big.Float)(p) = nil // a big.Float is always a number
+		return nil
+	}
+	*(**big.Float)(p) = n.bigFloat()
+	return nil
+}
+
+func getBig(p unsafe.Pointer) (number, error) {
+	v := *(**big.Float)(p)
+	if v == nil {
+		return number{}, fmt.Errorf("%w: nil *big.Float", ErrParam)
+	}
+	if f, acc := v.Float64(); acc == big.Exact {
+		return number{kind: isFloat, f: f}, nil
+	}
+	return number{kind: isBig, big: v}, nil
+}
+
+func boolPlan(t *Datatype) *plan {
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			if src[0] > 1 {
+				return fmt.Errorf("%w: %d is neither FALSE nor TRUE", ErrOverflow, src[0])
+			}
+			*(*bool)(p) = src[0] == 1
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			x.v.block[at] = 0
+			if *(*bool)(p) {
+				x.v.block[at] = 1
+			}
+			return nil
+		},
+	}
+}
+
+// EnumValue is an element of an enumeration. Name is "" for a value that is no
+// member's; on writing it decides if it is not "".
+type EnumValue struct {
+	Name  string
+	Value int64 // the bits of a uint64 if the base is unsigned
+}
+
+func (v EnumValue) String() string {
+	if v.Name == "" {
+		return fmt.Sprint(v.Value)
+	}
+	return v.Name
+}
+
+// number is the value of an enumeration's member.
+func (m *Member) number(base *Datatype) number {
+	if base.Signed {
+		return intNumber(m.Value)
+	}
+	return number{mag: uint64(m.Value)}
+}
+
+func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+	base, whole := t.Base, reflect.TypeFor[int64]()
+	if !base.Signed {
+		whole = reflect.TypeFor[uint64]()
+	}
+	numbers, err := numberPlan(whole, base)
+	if err != nil {
+		return nil, mismatch(goType, t)
+	}
+	if set, _ := numberAccess(goType); set != nil {
+		if numbers, err = numberPlan(goType, base); err != nil {
+			return nil, err
+		}
+		return &plan{mem: *t, decode: numbers.decode, encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			if err := numbers.encode(x, at, p); err != nil {
+				return err
+			}
+			if n := base.loadInt(x.v.block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m Member) bool { return n == m.number(base) }) {
+				return fmt.Errorf("%w: %v is no member of %v", ErrOverflow, n, t)
+			}
+			return nil
+		}}, nil
+	}
+	names, values := make(map[int64]string), make(map[string]int64)
+	for _, m := range t.Members {
+		if _, ok := names[m.Value]; !ok {
+			names[m.Value] = m.Name
+		}
+		values[m.Name] = m.Value
+	}
+	encodeName := func(x *transfer, at int, name string) error {
+		v, ok := values[name]
+		if !ok {
+			return fmt.Errorf("%w: %q is no member of %v", ErrParam, name, t)
+		}
+		return numbers.encode(x, at, unsafe.Pointer(&v))
+	}
+	switch {
+	case goType == enumType:
+		return &plan{
+			mem: *t,
+			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+				e := (*EnumValue)(p)
+				if err := numbers.decode(x, src, unsafe.Pointer(&e.Value)); err != nil {
+					return err
+				}
+				e.Name = names[e.Value]
+				return nil
+			},
+			encode: func(x *transfer, at int, p unsafe.Pointer) error {
+				e := (*EnumValue)(p)
+				if e.Name != "" {
+					return encodeName(x, at, e.Name)
+				}
+				return numbers.encode(x, at, unsafe.Pointer(&e.Value))
+			},
+		}, nil
+	case goType.Kind() == reflect.String:
+		return &plan{
+			mem: *t,
+			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+				var v int64
+				if err := numbers.decode(x, src, unsafe.Pointer(&v)); err != nil {
+					return err
+				}
+				name, ok := names[v]
+				if !ok {
+					return fmt.Errorf("%w: %d is no member of %v", ErrOverflow, v, t)
+				}
+				*(*string)(p) = name
+				return nil
+			},
+			encode: func(x *transfer, at int, p unsafe.Pointer) error {
+				return encodeName(x, at, *(*string)(p))
+			},
+		}, nil
+	}
+	return nil, mismatch(goType, t)
+}
+
+// bytesPlan moves what is nothing but bytes: to a slice, or to an array of as many.
+func bytesPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+	size := t.Size
+	bytesOf := goType.Kind() == reflect.Slice || goType.Kind() == reflect.Array && goType.Len() == size
+	if !bytesOf || goType.Elem().Kind() != reflect.Uint8 {
+		if t.Class != Opaque {
+			return nil, fmt.Errorf("%w: integers of %d bits come as bytes only: %v and Go's %v", ErrType, t.Precision, t, goType)
+		}
+		return nil, mismatch(goType, t)
+	}
+	if goType.Kind() == reflect.Array {
+		return &plan{
+			mem: *t,
+			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+				copy(unsafe.Slice((*byte)(p), size), src)
+				return nil
+			},
+			encode: func(x *transfer, at int, p unsafe.Pointer) error {
+				copy(x.v.block[at:at+size], unsafe.Slice((*byte)(p), size))
+				return nil
+			},
+		}, nil
+	}
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			*(*[]byte)(p) = slices.Clone(src)
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			b := *(*[]byte)(p)
+			if len(b) != size {
+				return fmt.Errorf("%w: %d bytes, %v has %d", ErrSize, len(b), t, size)
+			}
+			copy(x.v.block[at:at+size], b)
+			return nil
+		},
+	}, nil
+}
+
+func stringPlan(t *Datatype) *plan {
+	if t.Variable {
+		return &plan{
+			mem: *t,
+			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+				if place := wordOf(src); place != 0 {
+					*(*string)(p) = x.v.at(place).text()
+				} else {
+					*(*string)(p) = ""
+				}
+				return nil
+			},
+			encode: func(x *transfer, at int, p unsafe.Pointer) error {
+				s := *(*string)(p)
+				if i := strings.IndexByte(s, 0); i >= 0 {
+					return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, i)
+				}
+				place := len(x.v.block)
+				x.v.block = appendText(x.v.block, s)
+				putWord(x.v.block[at:], uint64(place))
+				return nil
+			},
+		}
+	}
+	size, pad := t.Size, t.Pad
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			*(*string)(p) = trimPadding(src, pad)
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			return padString(x.v.block[at:at+size], *(*string)(p), pad)
+		},
+	}
+}
+
+func trimPadding(b []byte, pad StringPad) string {
+	switch pad {
+	case NullTerm:
+		if i := slices.Index(b, 0); i >= 0 {
+			b = b[:i]
+		}
+		return string(b)
+	case NullPad:
+		return strings.TrimRight(string(b), "\x00")
+	default:
+		return strings.TrimRight(string(b), " ")
+	}
+}
+
+// padString fills dst with s as a string of fixed length, which must come back as
+// it was.
+func padString(dst []byte, s string, pad StringPad) error {
+	room := len(dst)
+	if pad == NullTerm {
+		room--
+	}
+	switch {
+	case len(s) > room:
+		return fmt.Errorf("%w: string of %d bytes, its type holds %d", ErrSize, len(s), room)
+	case hasNUL(s):
+		return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, strings.IndexByte(s, 0))
+	case pad == SpacePad && strings.HasSuffix(s, " "):
+		return fmt.Errorf("%w: string ends in the spaces its type pads with, and would come back shorter", ErrParam)
+	}
+	n := copy(dst, s)
+	fill := byte(0)
+	if pad == SpacePad {
+		fill = ' '
+	}
+	for i := range dst[n:] {
+		dst[n+i] = fill
+	}
+	return nil
+}

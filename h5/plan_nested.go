@@ -1,0 +1,437 @@
+// Plans for what is made of other elements: compounds, arrays, sequences, complex
+// numbers, and for the empty interface.
+
+package h5
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// Record is a compound without a Go struct: its members in the order of the file,
+// each with a value of its natural type.
+type Record []Field
+
+// Field is a member of a Record.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Get is the value of the member called name.
+func (r Record) Get(name string) (any, bool) {
+	for _, f := range r {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return nil, false
+}
+
+// structField is what a field's tag says.
+type structField struct {
+	name     string
+	optional bool          // may be missing in the file; on writing it is left out then
+	size     int           // bytes of a fixed string; 0: variable
+	ref      ReferenceKind // what a Ref is stored as; 0: object
+	field    reflect.StructField
+}
+
+// structFields reads the tags `h5:"name,option,…"`. A field without a name in its
+// tag has its own, "-" leaves it out, as does being unexported. Options are
+// "optional", "size=N" and "ref=object", "ref=region" or "ref=standard".
+func structFields(goType reflect.Type) ([]structField, error) {
+	var out []structField
+	seen := make(map[string]bool)
+	for i := range goType.NumField() {
+		f := goType.Field(i)
+		tag, tagged := f.Tag.Lookup("h5")
+		if tag == "-" || !f.IsExported() {
+			if tagged && tag != "-" {
+				return nil, fmt.Errorf("%w: field %s of %v has a tag and is not exported", ErrType, f.Name, goType)
+			}
+			continue
+		}
+		name, options, _ := strings.Cut(tag, ",")
+		s := structField{name: name, field: f}
+		if name == "" {
+			s.name = f.Name
+		}
+		for option := range strings.SplitSeq(options, ",") {
+			if err := s.option(option); err != nil {
+				return nil, fmt.Errorf("%w: field %s of %v: option %q", ErrType, f.Name, goType, option)
+			}
+		}
+		if seen[s.name] {
+			return nil, fmt.Errorf("%w: two fields of %v are called %q", ErrType, goType, s.name)
+		}
+		seen[s.name] = true
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: %v has no exported field", ErrType, goType)
+	}
+	return out, nil
+}
+
+func (s *structField) option(option string) error {
+	key, value, _ := strings.Cut(option, "=")
+	switch key {
+	case "":
+		return nil
+	case "optional":
+		s.optional = true
+		return nil
+	case "size":
+		n, err := strconv.Atoi(value)
+		if err == nil && n < 1 {
+			err = ErrParam
+		}
+		s.size = n
+		return err
+	case "ref":
+		s.ref = ReferenceKind(slices.Index([]string{"", "object", "region", "standard"}, value))
+		if s.ref < ObjectReference {
+			return ErrParam
+		}
+		return nil
+	}
+	return ErrParam
+}
+
+func compoundPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+	switch k := goType.Kind(); {
+	case goType == recordType:
+		return recordPlan(t, depth)
+	case k == reflect.Struct:
+		return structPlan(goType, t, depth)
+	case k == reflect.Complex64 || k == reflect.Complex128:
+		if len(t.Members) == 2 && t.Members[0].Name == "r" && t.Members[1].Name == "i" &&
+			t.Members[0].Type.Class == Float && t.Members[0].Type.Equal(*t.Members[1].Type) {
+			return complexPlan(goType, t, t.Members[0].Type, t.Members[0].Offset, t.Members[1].Offset)
+		}
+	}
+	return nil, mismatch(goType, t)
+}
+
+// A part is one member on its way.
+type part struct {
+	name   string
+	plan   *plan
+	offset int     // in the element
+	field  uintptr // in the Go struct
+}
+
+func inMember(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("member %q: %w", name, err)
+}
+
+func structPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+	fields, err := structFields(goType)
+	if err != nil {
+		return nil, err
+	}
+	mem := Datatype{Class: Compound}
+	var parts []part
+	for _, f := range fields {
+		m := t.member(f.name)
+		if m == nil {
+			if f.optional {
+				continue
+			}
+			return nil, fmt.Errorf("%w: %v has no member %q for Go's %v", ErrType, t, f.name, goType)
+		}
+		p, err := makePlan(f.field.Type, m.Type, depth+1)
+		if err != nil {
+			return nil, inMember(f.name, err)
+		}
+		parts = append(parts, part{f.name, p, mem.Size, f.field.Offset})
+		mem.Members = append(mem.Members, Member{Name: f.name, Offset: mem.Size, Type: &p.mem})
+		mem.Size += p.mem.memSize()
+	}
+	if len(parts) == 0 {
+		return nil, mismatch(goType, t)
+	}
+	return &plan{
+		mem: mem,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			for i := range parts {
+				f := &parts[i]
+				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.memSize()], unsafe.Add(p, f.field)); err != nil {
+					return inMember(f.name, err)
+				}
+			}
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			for i := range parts {
+				f := &parts[i]
+				if err := f.plan.encode(x, at+f.offset, unsafe.Add(p, f.field)); err != nil {
+					return inMember(f.name, err)
+				}
+			}
+			return nil
+		},
+	}, nil
+}
+
+func recordPlan(t *Datatype, depth int) (*plan, error) {
+	parts := make([]part, 0, len(t.Members))
+	for i := range t.Members {
+		m := &t.Members[i]
+		p, err := anyPlan(m.Type, depth+1)
+		if err != nil {
+			return nil, inMember(m.Name, err)
+		}
+		parts = append(parts, part{name: m.Name, plan: p, offset: m.Offset})
+	}
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			r := make(Record, len(parts))
+			for i := range parts {
+				f := &parts[i]
+				r[i].Name = f.name
+				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.memSize()], unsafe.Pointer(&r[i].Value)); err != nil {
+					return inMember(f.name, err)
+				}
+			}
+			*(*Record)(p) = r
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			r := *(*Record)(p)
+			if len(r) != len(parts) {
+				return fmt.Errorf("%w: record of %d members, %v has %d", ErrSize, len(r), t, len(parts))
+			}
+			for i := range parts {
+				f := &parts[i]
+				v, ok := r.Get(f.name)
+				if !ok {
+					return fmt.Errorf("%w: the record has no member %q", ErrType, f.name)
+				}
+				if err := f.plan.encode(x, at+f.offset, unsafe.Pointer(&v)); err != nil {
+					return inMember(f.name, err)
+				}
+			}
+			return nil
+		},
+	}, nil
+}
+
+// complexPlan moves two floats of type base at two offsets of an element of t.
+func complexPlan(goType reflect.Type, t, base *Datatype, re, im int) (*plan, error) {
+	float := reflect.TypeFor[float64]()
+	step := uintptr(8)
+	if goType.Kind() == reflect.Complex64 {
+		float, step = reflect.TypeFor[float32](), 4
+	}
+	p, err := numberPlan(float, base)
+	if err != nil {
+		return nil, mismatch(goType, t)
+	}
+	size := base.Size
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, z unsafe.Pointer) error {
+			if err := p.decode(x, src[re:re+size], z); err != nil {
+				return err
+			}
+			return p.decode(x, src[im:im+size], unsafe.Add(z, step))
+		},
+		encode: func(x *transfer, at int, z unsafe.Pointer) error {
+			if err := p.encode(x, at+re, z); err != nil {
+				return err
+			}
+			return p.encode(x, at+im, unsafe.Add(z, step))
+		},
+	}, nil
+}
+
+// arrayPlan takes one dimension after the other off an array.
+func arrayPlan(goType reflect.Type, t *Datatype, dims []int64, depth int) (*plan, error) {
+	var inner *plan
+	var err error
+	k := goType.Kind()
+	if k != reflect.Slice && (k != reflect.Array || int64(goType.Len()) != dims[0]) {
+		return nil, mismatch(goType, t)
+	}
+	if len(dims) > 1 {
+		inner, err = arrayPlan(goType.Elem(), t, dims[1:], depth)
+	} else {
+		inner, err = makePlan(goType.Elem(), t.Base, depth+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, size := int(dims[0]), inner.mem.memSize()
+	mem := Datatype{Class: Array, Size: n * size, Dims: dims, Base: &inner.mem}
+	if len(dims) > 1 { // as one array of all dimensions
+		mem.Base = inner.mem.Base
+	}
+	step := goType.Elem().Size()
+	decode := func(x *transfer, src []byte, p unsafe.Pointer) error {
+		for i := range n {
+			if err := inner.decode(x, src[i*size:(i+1)*size], unsafe.Add(p, uintptr(i)*step)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	encode := func(x *transfer, at int, p unsafe.Pointer) error {
+		for i := range n {
+			if err := inner.encode(x, at+i*size, unsafe.Add(p, uintptr(i)*step)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if k == reflect.Array {
+		return &plan{mem: mem, decode: decode, encode: encode}, nil
+	}
+	return &plan{
+		mem: mem,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			s := reflect.MakeSlice(goType, n, n)
+			reflect.NewAt(goType, p).Elem().Set(s)
+			return decode(x, src, s.UnsafePointer())
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			s := reflect.NewAt(goType, p).Elem()
+			if s.Len() != n {
+				return fmt.Errorf("%w: slice of %d elements, %v has %d", ErrSize, s.Len(), t, n)
+			}
+			return encode(x, at, s.UnsafePointer())
+		},
+	}, nil
+}
+
+func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+	if goType.Kind() == reflect.String {
+		return charactersPlan(goType, t)
+	}
+	if goType.Kind() != reflect.Slice {
+		return nil, mismatch(goType, t)
+	}
+	inner, err := makePlan(goType.Elem(), t.Base, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	size, step := inner.mem.memSize(), goType.Elem().Size()
+	mem := Datatype{Class: Sequence, Size: t.Size, Base: &inner.mem}
+	return &plan{
+		mem: mem,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			n, place := int(wordOf(src)), int(wordOf(src[wordSize:]))
+			s := reflect.MakeSlice(goType, n, n)
+			reflect.NewAt(goType, p).Elem().Set(s)
+			base := s.UnsafePointer()
+			for i := range n {
+				at := place + i*size
+				if err := inner.decode(x, x.v.block[at:at+size], unsafe.Add(base, uintptr(i)*step)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			s := reflect.NewAt(goType, p).Elem()
+			n := s.Len()
+			place := x.grow(n, size)
+			putWord(x.v.block[at:], uint64(n))
+			putWord(x.v.block[at+wordSize:], uint64(place))
+			base := s.UnsafePointer()
+			for i := range n {
+				if err := inner.encode(x, place+i*size, unsafe.Add(base, uintptr(i)*step)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}, nil
+}
+
+// grow makes room for n elements more and says where it is.
+func (x *transfer) grow(n, size int) int {
+	place := len(x.v.block)
+	room := (n*size + wordSize - 1) / wordSize * wordSize
+	x.v.block = slices.Grow(x.v.block, room)[:place+room]
+	clear(x.v.block[place:])
+	return place
+}
+
+// charactersPlan is for sequences of bytes or of characters, which some programs
+// write for text.
+func charactersPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+	if b := t.Base; b.Size != 1 || b.Class != Integer && b.Class != String {
+		return nil, mismatch(goType, t)
+	}
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			n, place := wordOf(src), wordOf(src[wordSize:])
+			*(*string)(p) = trimPadding(x.v.block[place:place+n], NullPad)
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			s := *(*string)(p)
+			if hasNUL(s) {
+				return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, strings.IndexByte(s, 0))
+			}
+			place := x.grow(len(s), 1)
+			copy(x.v.block[place:], s)
+			putWord(x.v.block[at:], uint64(len(s)))
+			putWord(x.v.block[at+wordSize:], uint64(place))
+			return nil
+		},
+	}, nil
+}
+
+// anyPlan reads the natural type, and writes any type that goes with t.
+func anyPlan(t *Datatype, depth int) (*plan, error) {
+	natural, err := t.natural(depth)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := makePlan(natural, t, depth)
+	if err != nil {
+		return nil, err
+	}
+	return &plan{
+		mem: inner.mem,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			v := reflect.New(natural)
+			if err := inner.decode(x, src, v.UnsafePointer()); err != nil {
+				return err
+			}
+			*(*any)(p) = v.Elem().Interface()
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			v := reflect.ValueOf(*(*any)(p))
+			if !v.IsValid() {
+				return fmt.Errorf("%w: nil for %v", ErrType, t)
+			}
+			given := inner
+			if v.Type() != natural {
+				var err error
+				if given, err = planFor(v.Type(), t); err != nil {
+					return err
+				}
+				if !given.mem.Equal(inner.mem) {
+					return fmt.Errorf("%w: Go's %v has not all members of %v in their order", ErrType, v.Type(), t)
+				}
+			}
+			held := reflect.New(v.Type()) // a value in an interface has no address
+			held.Elem().Set(v)
+			return given.encode(x, at, held.UnsafePointer())
+		},
+	}, nil
+}

@@ -1,0 +1,462 @@
+package h5_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// plainChunk is a chunk of 4 little-endian int32 from first on, before filters.
+func plainChunk(first int32) []byte {
+	var b []byte
+	for i := range int32(4) {
+		b = binary.LittleEndian.AppendUint32(b, uint32(first+i))
+	}
+	return b
+}
+
+// deflated is the chunk behind the filter deflate.
+func deflated(t testing.TB, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zlib.NewWriter(&out)
+	_, err := w.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+func inflated(t testing.TB, b []byte) []byte {
+	t.Helper()
+	r, err := zlib.NewReader(bytes.NewReader(b))
+	require.NoError(t, err)
+	out, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return out
+}
+
+// newChunked makes a dataset of n int32 in chunks of 4, deflated.
+func newChunked(t testing.TB, g *h5.Group, name string, n int64) *h5.Dataset {
+	t.Helper()
+	level := 6
+	d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{4}, Deflate: &level})
+	require.NoError(t, err)
+	return d
+}
+
+func allChunks(t testing.TB, d *h5.Dataset) []h5.Chunk {
+	t.Helper()
+	var all []h5.Chunk
+	for c, err := range d.Chunks() {
+		require.NoError(t, err)
+		all = append(all, c)
+	}
+	return all
+}
+
+func TestReadChunk(t *testing.T) {
+	d := newChunked(t, newFile(t).Root(), "d", 10)
+	n, err := d.NumChunks()
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, allChunks(t, d))
+	_, _, err = d.ReadChunk(make([]byte, 100), 4)
+	require.ErrorIs(t, err, h5.ErrNotFound)
+	require.Equal(t, "h5: read chunk /d: does not exist: the chunk at [4] is not stored", err.Error())
+
+	// What was written by H5Dwrite and may still be in the cache is what is read.
+	want := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	require.NoError(t, h5.Write(d, want, region([]int64{0}, []int64{10})))
+	dst := make([]byte, 100)
+	length, mask, err := d.ReadChunk(dst, 4)
+	require.NoError(t, err)
+	require.Zero(t, mask)
+	require.Equal(t, plainChunk(5), inflated(t, dst[:length]))
+	size, err := d.ChunkBytes(4)
+	require.NoError(t, err)
+	require.EqualValues(t, length, size)
+	// The last chunk is stored whole.
+	length, _, err = d.ReadChunk(dst, 8)
+	require.NoError(t, err)
+	require.Len(t, inflated(t, dst[:length]), 16)
+
+	_, _, err = d.ReadChunk(dst[:3], 4)
+	require.ErrorIs(t, err, h5.ErrSize)
+	require.Contains(t, err.Error(), "have 3, want ")
+
+	n, err = d.NumChunks()
+	require.NoError(t, err)
+	require.EqualValues(t, 3, n)
+	for i, c := range allChunks(t, d) {
+		require.Equal(t, []int64{4 * int64(i)}, c.Offset)
+		byIndex, err := d.ChunkByIndex(int64(i))
+		require.NoError(t, err)
+		require.Equal(t, c, byIndex)
+		at, err := d.ChunkAt(c.Offset...)
+		require.NoError(t, err)
+		require.Equal(t, c, at)
+	}
+	_, err = d.ChunkByIndex(3)
+	require.ErrorIs(t, err, h5.ErrNotFound)
+	require.Contains(t, err.Error(), "chunk 3 of 3 stored ones")
+	_, err = d.ChunkByIndex(-1)
+	require.ErrorIs(t, err, h5.ErrNotFound)
+}
+
+// Chunks are where they are said to be, whichever dimensions grow: each holds its
+// own number, which the bytes at its address show.
+func TestChunkPlaces(t *testing.T) {
+	o := h5.DefaultCreateOptions()
+	o.Low = h5.V110
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, &o)
+	require.NoError(t, err)
+	u := int64(h5.Unlimited)
+	for i, tt := range []struct {
+		most, chunk []int64
+		index       h5.ChunkIndex
+	}{
+		{[]int64{u, 7, 5}, []int64{2, 3, 2}, h5.ExtensibleArray},
+		{[]int64{7, u, 5}, []int64{2, 3, 2}, h5.ExtensibleArray},
+		{[]int64{7, 9, u}, []int64{2, 3, 2}, h5.ExtensibleArray},
+		{[]int64{4, u}, []int64{1, 1}, h5.ExtensibleArray},
+		{[]int64{1, u}, []int64{1, 2}, h5.ExtensibleArray},
+		{[]int64{7, 9, 8}, []int64{2, 3, 2}, h5.FixedArray},
+		{[]int64{u, 7, u}, []int64{2, 3, 2}, h5.BTree2},
+	} {
+		for _, filters := range [][]h5.Filter{nil, {h5.Shuffle(), h5.Fletcher32()}} {
+			rank := len(tt.most)
+			dims := []int64{4, 7, 5}[:rank]
+			if rank == 2 {
+				dims = []int64{tt.most[0], 7}
+			}
+			space := h5.SimpleSpace(dims...)
+			space.MaxDims = tt.most
+			d, err := f.Root().CreateDataset(fmt.Sprint("d", i, len(filters)), h5.Uint(1, h5.LittleEndian), space,
+				&h5.DatasetOptions{Chunks: tt.chunk, Filters: filters})
+			require.NoError(t, err)
+			info, err := d.Info()
+			require.NoError(t, err)
+			require.Equal(t, tt.index, info.Index)
+			want := map[string]byte{}
+			at := make([]int64, rank)
+			bytes := int64(1)
+			for _, c := range tt.chunk {
+				bytes *= c
+			}
+			for n := byte(1); at[0] < dims[0]; {
+				if n%3 != 0 { // every third is not stored
+					require.NoError(t, d.WriteChunk(slices.Repeat([]byte{n}, int(bytes)), uint32(1<<len(filters)-1), at...))
+					want[fmt.Sprint(at)] = n
+				}
+				n++
+				for k := rank - 1; k >= 0; k-- {
+					if at[k] += tt.chunk[k]; at[k] < dims[k] || k == 0 {
+						break
+					}
+					at[k] = 0
+				}
+			}
+			require.NoError(t, f.Flush())
+			stored, err := os.ReadFile(path)
+			require.NoError(t, err)
+			got := map[string]byte{}
+			for n, c := range allChunks(t, d) {
+				got[fmt.Sprint(c.Offset)] = stored[c.Address]
+				byIndex, err := d.ChunkByIndex(int64(n))
+				require.NoError(t, err)
+				require.Equal(t, c, byIndex)
+				byPlace, err := d.ChunkAt(c.Offset...)
+				require.NoError(t, err)
+				require.Equal(t, c, byPlace)
+				require.Equal(t, bytes, c.Bytes)
+			}
+			require.Equal(t, want, got, "%d", tt.most)
+			_, err = d.ChunkAt(make([]int64, rank)...)
+			require.NoError(t, err)
+			missing := append(make([]int64, rank-1), 2*tt.chunk[rank-1]) // the third
+			_, err = d.ChunkAt(missing...)
+			require.ErrorIs(t, err, h5.ErrNotFound)
+		}
+	}
+	require.NoError(t, f.Close())
+}
+
+// The loop may stop, and call the package.
+func TestChunksLoop(t *testing.T) {
+	d := newChunked(t, newFile(t).Root(), "d", 40)
+	require.NoError(t, h5.Write(d, make([]int32, 40), region([]int64{0}, []int64{40})))
+	seen := 0
+	for c, err := range d.Chunks() {
+		require.NoError(t, err)
+		_, err = d.ChunkBytes(c.Offset...)
+		require.NoError(t, err)
+		if seen++; seen == 3 {
+			break
+		}
+	}
+	require.Equal(t, 3, seen)
+}
+
+func TestWriteChunk(t *testing.T) {
+	d := newChunked(t, newFile(t).Root(), "d", 10)
+	require.NoError(t, h5.Write(d, []int32{9, 9, 9, 9}, region([]int64{0}, []int64{4})))
+	for first := int64(0); first < 10; first += 4 {
+		require.NoError(t, d.WriteChunk(deflated(t, plainChunk(int32(first))), 0, first))
+	}
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got, "what was in the library's cache is gone")
+}
+
+// A mask other than that of the chunk before, in a dataset of one chunk and of
+// several, through every handle on the dataset.
+func TestWriteChunkMask(t *testing.T) {
+	for _, n := range []int64{4, 12} {
+		f := newFile(t)
+		d := newChunked(t, f.Root(), "d", n)
+		other, err := f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		unrelated := newChunked(t, f.Root(), "e", n)
+		check := func(mask uint32, want []byte) {
+			t.Helper()
+			for _, h := range []*h5.Dataset{d, other} {
+				_, got, err := h.ReadChunk(make([]byte, 100), 0)
+				require.NoError(t, err)
+				require.Equal(t, mask, got)
+				values := make([]byte, 16)
+				require.NoError(t, h.ReadRegion(values, h5.Int(4, h5.LittleEndian), region([]int64{0}, []int64{4})))
+				require.Equal(t, want, values)
+			}
+		}
+		require.NoError(t, d.WriteChunk(plainChunk(1), 1, 0))
+		check(1, plainChunk(1))
+		require.NoError(t, d.WriteChunk(deflated(t, plainChunk(2)), 0, 0))
+		check(0, plainChunk(2))
+		require.NoError(t, other.WriteChunk(plainChunk(3), 1, 0))
+		check(1, plainChunk(3))
+		require.NoError(t, other.Close())
+		_, err = other.NumChunks()
+		require.ErrorIs(t, err, h5.ErrClosed)
+		require.NoError(t, unrelated.Close())
+		require.NoError(t, d.Close())
+		reread, err := f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		_, mask, err := reread.ReadChunk(make([]byte, 16), 0)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, mask)
+	}
+}
+
+func TestWriteChunkMaskSameSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Shuffle: true})
+	require.NoError(t, err)
+	shuffled := []byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	require.NoError(t, d.WriteChunk(shuffled, 0, 0))
+	require.NoError(t, d.WriteChunk(plainChunk(7), 1, 0))
+	require.NoError(t, d.WriteChunk(plainChunk(7), 1, 4))
+	require.NoError(t, d.WriteChunk(shuffled, 0, 4))
+	require.NoError(t, f.Close())
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err = f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{7, 8, 9, 10, 1, 2, 3, 4}, got)
+}
+
+// The access list of a dataset that was opened again, and its place in the file,
+// do not depend on its links.
+func TestWriteChunkAfterUnlink(t *testing.T) {
+	f := newFile(t)
+	d := newChunked(t, f.Root(), "d", 4)
+	require.NoError(t, f.Root().LinkHard("e", "d"))
+	require.NoError(t, f.Root().Unlink("d"))
+	require.NoError(t, d.WriteChunk(plainChunk(5), 1, 0))
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{5, 6, 7, 8}, got)
+	require.NoError(t, f.Root().Unlink("e")) // nothing holds it now but its handle
+	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(6)), 0, 0))
+	got, err = h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{6, 7, 8, 9}, got)
+}
+
+func TestWriteChunkErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	defer f.Close()
+	d := newChunked(t, f.Root(), "d", 10)
+	plain, err := f.Root().CreateDataset("plain", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{4}})
+	require.NoError(t, err)
+	whole, err := f.Root().CreateDataset("whole", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), nil)
+	require.NoError(t, err)
+	b := make([]byte, 16)
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"inside a chunk", d.WriteChunk(b, 0, 2), h5.ErrRegion},
+		{"outside", d.WriteChunk(b, 0, 12), h5.ErrRegion},
+		{"negative", d.WriteChunk(b, 0, -4), h5.ErrRegion},
+		{"rank", d.WriteChunk(b, 0, 0, 0), h5.ErrRegion},
+		{"no rank", d.WriteChunk(b, 0), h5.ErrRegion},
+		{"empty", d.WriteChunk(nil, 0, 0), h5.ErrSize},
+		{"mask", d.WriteChunk(b, 2, 0), h5.ErrParam},
+		{"mask without filters", plain.WriteChunk(b, 1, 0), h5.ErrParam},
+		{"short without filters", plain.WriteChunk(b[:15], 0, 0), h5.ErrSize},
+		{"long without filters", plain.WriteChunk(make([]byte, 17), 0, 0), h5.ErrSize},
+		{"not chunked", whole.WriteChunk(b, 0, 0), h5.ErrParam},
+		{"fits", plain.WriteChunk(b, 0, 8), nil},
+	} {
+		require.ErrorIs(t, tt.err, tt.want, tt.name)
+	}
+	_, err = whole.NumChunks()
+	require.ErrorIs(t, err, h5.ErrParam)
+	for _, err := range whole.Chunks() {
+		require.ErrorIs(t, err, h5.ErrParam)
+	}
+	_, err = d.ChunkAt(1)
+	require.ErrorIs(t, err, h5.ErrRegion)
+	_, err = d.ChunkBytes(12)
+	require.ErrorIs(t, err, h5.ErrRegion)
+	require.Contains(t, err.Error(), "no chunk begins at [12], the dataset has the shape [10]")
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, d.WriteChunk(b, 0, 0), h5.ErrClosed)
+	_, _, err = d.ReadChunk(b, 0)
+	require.ErrorIs(t, err, h5.ErrClosed)
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err = f.Root().OpenDataset("plain")
+	require.NoError(t, err)
+	require.ErrorIs(t, d.WriteChunk(b, 0, 0), h5.ErrReadOnly)
+}
+
+// Addresses count from the beginning of the file, also behind a user block.
+func TestChunkAddresses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	d := newChunked(t, f.Root(), "d", 1000)
+	require.NoError(t, h5.Write(d, make([]int32, 500), region([]int64{100}, []int64{500})))
+	_, err = f.Descriptor()
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.Contains(t, err.Error(), "may change")
+	require.NoError(t, f.Close())
+	block := filepath.Join(t.TempDir(), "block")
+	require.NoError(t, os.WriteFile(block, bytes.Repeat([]byte{'u'}, 512), 0o644))
+	jammed := filepath.Join(t.TempDir(), "jammed.h5")
+	out, err := exec.Command(tool(t, "h5jam"), "-i", path, "-u", block, "-o", jammed).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, p := range []string{path, jammed} {
+		f, err := h5.Open(p, h5.ReadOnly)
+		require.NoError(t, err)
+		d, err := f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		file, err := f.Descriptor()
+		require.NoError(t, err)
+		chunks := allChunks(t, d)
+		require.Len(t, chunks, 125)
+		for _, c := range chunks {
+			dst := make([]byte, c.Bytes)
+			n, _, err := d.ReadChunk(dst, c.Offset...)
+			require.NoError(t, err)
+			raw := make([]byte, c.Bytes)
+			_, err = file.ReadAt(raw, int64(c.Address))
+			require.NoError(t, err)
+			require.Equal(t, dst[:n], raw)
+		}
+		again, err := f.Descriptor()
+		require.NoError(t, err)
+		require.Same(t, file, again)
+		require.NoError(t, f.Close())
+		_, err = file.ReadAt(make([]byte, 1), 0)
+		require.ErrorIs(t, err, os.ErrClosed)
+		w, err := h5.Open(p, h5.ReadWrite) // nothing holds the lock
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+	}
+}
+
+// Random writes of both kinds leave what a map of chunks holds.
+func TestRawChunksAsAModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := newFile(t)
+		defer f.Close()
+		n := rapid.Int64Range(4, 30).Draw(r, "elements")
+		d := newChunked(t, f.Root(), "d", n)
+		model := make([]int32, n)
+		for range rapid.IntRange(1, 20).Draw(r, "writes") {
+			at := 4 * rapid.Int64Range(0, (n-1)/4).Draw(r, "chunk")
+			first := rapid.Int32Range(0, 1000).Draw(r, "value")
+			kind := rapid.IntRange(0, 2).Draw(r, "kind")
+			switch kind {
+			case 0:
+				require.NoError(t, d.WriteChunk(deflated(t, plainChunk(first)), 0, at))
+			case 1:
+				require.NoError(t, d.WriteChunk(plainChunk(first), 1, at))
+			}
+			for i := range min(4, n-at) {
+				model[at+i] = first + int32(i)
+			}
+			if kind == 2 {
+				require.NoError(t, h5.Write(d, slices.Clone(model[at:min(at+4, n)]), region([]int64{at}, []int64{min(4, n-at)})))
+			}
+			if rapid.Bool().Draw(r, "read") {
+				got, err := h5.ReadAll[int32](d)
+				require.NoError(t, err)
+				require.Equal(t, model, got)
+			}
+		}
+		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, err)
+		require.Equal(t, model, got)
+	})
+}
+
+// Any filter can be a step, by number and parameters.
+func TestFiltersByNumber(t *testing.T) {
+	g := newFile(t).Root()
+	create := func(name string, filters ...h5.Filter) (*h5.Dataset, error) {
+		return g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Filters: filters})
+	}
+	d, err := create("d", h5.Filter{ID: 2}, h5.Filter{ID: 1, Optional: true, Values: []uint32{3}})
+	require.NoError(t, err)
+	info, err := d.Info()
+	require.NoError(t, err)
+	require.Equal(t, []h5.Filter{
+		{ID: 2, Name: "shuffle", Values: []uint32{4}},
+		{ID: 1, Name: "deflate", Optional: true, Values: []uint32{3}},
+	}, info.Filters)
+	_, err = create("e", h5.Filter{ID: 32099})
+	require.ErrorIs(t, err, h5.ErrNoFilter)
+	require.Contains(t, err.Error(), "filter 32099")
+	_, err = create("f", h5.Filter{ID: 70000})
+	require.ErrorIs(t, err, h5.ErrParam)
+	_, err = create("g", h5.Filter{ID: 32099, Optional: true})
+	require.NoError(t, err)
+}

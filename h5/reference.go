@@ -1,0 +1,248 @@
+// References: values that name an object, a region of a dataset or an attribute.
+// The C side is shim_ref.c.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Ref is the value of a reference. It stays valid after its file is closed, but
+// means something in that file only. Two Refs are equal if they are the same
+// value; the zero Ref, and any whose IsNull says so, refers to nothing.
+type Ref struct {
+	Kind ReferenceKind
+	data string // what crosses to the shim: the bytes of the old kinds, shim_ref.c's words of the new one
+}
+
+// IsNull reports whether the reference refers to nothing.
+func (r Ref) IsNull() bool { return r.data == "" }
+
+// String is the kind and, of an object, its address.
+func (r Ref) String() string {
+	name := pick(int(r.Kind), "reference", "object reference", "region reference", "standard reference")
+	switch {
+	case r.IsNull():
+		return name + " to nothing"
+	case r.Kind == ObjectReference:
+		return fmt.Sprintf("%s to %#x", name, binary.NativeEndian.Uint64([]byte(r.data)))
+	}
+	return name
+}
+
+// Sizes of references in memory, in bytes: hobj_ref_t, hdset_reg_ref_t, H5R_ref_t.
+var referenceSizes = map[ReferenceKind]int{ObjectReference: 8, RegionReference: 12, StandardReference: 64}
+
+// ReferenceType is the datatype of references of one kind.
+func ReferenceType(kind ReferenceKind) Datatype {
+	return Datatype{Class: Reference, Size: referenceSizes[kind], Ref: kind}
+}
+
+func referencePlan(t *Datatype) *plan {
+	kind, size := t.Ref, t.Size
+	return &plan{
+		mem: *t,
+		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
+			r := Ref{Kind: kind}
+			switch {
+			case kind == StandardReference:
+				if place := wordOf(src); place != 0 {
+					r.data = string(x.v.at(place).bytes())
+				}
+			case !zero(src):
+				r.data = string(src)
+			}
+			*(*Ref)(p) = r
+			return nil
+		},
+		encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			r := (*Ref)(p)
+			switch {
+			case r.IsNull():
+				clear(x.v.block[at : at+size])
+			case r.Kind != kind:
+				return fmt.Errorf("%w: %v for %v", ErrType, *r, t)
+			case kind == StandardReference:
+				place := len(x.v.block)
+				x.v.block = appendBytes(x.v.block, []byte(r.data))
+				putWord(x.v.block[at:], uint64(place))
+			default:
+				copy(x.v.block[at:at+size], r.data)
+			}
+			return nil
+		},
+	}
+}
+
+func zero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Reference makes a reference to the object called name (H5Rcreate,
+// H5Rcreate_object). Kind is ObjectReference, which every program reads, or
+// StandardReference.
+func (g *Group) Reference(name string, kind ReferenceKind) (Ref, error) {
+	if kind == RegionReference {
+		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: a region needs a selection: ReferenceRegion", ErrParam)}
+	}
+	return g.reference(name, kind, "", nil)
+}
+
+// ReferenceRegion makes a reference to the elements s of a dataset (H5Rcreate,
+// H5Rcreate_region). Kind is RegionReference or StandardReference.
+func (g *Group) ReferenceRegion(name string, kind ReferenceKind, s Selection) (Ref, error) {
+	if kind == ObjectReference || s == nil {
+		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: a region needs a selection and a kind for regions", ErrParam)}
+	}
+	return g.reference(name, kind, "", s)
+}
+
+// ReferenceAttribute makes a standard reference to an attribute of the object
+// called name (H5Rcreate_attr).
+func (g *Group) ReferenceAttribute(name, attribute string) (Ref, error) {
+	if attribute == "" {
+		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: empty name", ErrParam)}
+	}
+	return g.reference(name, StandardReference, attribute, nil)
+}
+
+func (g *Group) reference(name string, kind ReferenceKind, attribute string, s Selection) (Ref, error) {
+	const op = "refer"
+	path := g.join(name)
+	if kind < ObjectReference || kind > StandardReference {
+		return Ref{}, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: reference kind %d", ErrParam, kind)}
+	}
+	if kind == RegionReference { // what it refers to is put into the file at once
+		if err := g.writable(op, path); err != nil {
+			return Ref{}, err
+		}
+	}
+	cname, _, err := cName(op, path, name)
+	if err != nil {
+		return Ref{}, err
+	}
+	cattr, err := cString(op, path, attribute)
+	if err != nil {
+		return Ref{}, err
+	}
+	var e encoded
+	if s != nil {
+		if e, err = encodeSelection(s); err != nil {
+			return Ref{}, &Error{Op: op, Path: path, Err: err}
+		}
+	}
+	lock()
+	defer unlock()
+	loc, err := g.h.idLocked(op, path)
+	if err != nil {
+		return Ref{}, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	rc := C.goh5_ref_create(&cerr, loc, cname, C.int32_t(kind), cattr, cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), &blob)
+	runtime.KeepAlive(g)
+	if rc < 0 {
+		return Ref{}, transferError(op, path, s, rc, &cerr)
+	}
+	return Ref{Kind: kind, data: string(takeBlob(&blob).bytes())}, nil
+}
+
+// Referent is what a reference refers to.
+type Referent struct {
+	Kind      ObjectKind
+	Token     Token  // names the object in its file
+	Path      string // one of the object's, "" if the library knows none
+	Attribute string // of a reference to one
+	Region    bool   // whether it is to a region, which is then:
+	Space     Dataspace
+	Selection SelectionInfo
+}
+
+// Resolve says what a reference refers to (H5Rdereference2, H5Rget_region;
+// H5Ropen_object, H5Ropen_region, H5Rget_attr_name; H5Iget_name).
+//
+// It returns ErrNotFound if r is null, if what it referred to was gone when it was
+// read, or if it is to another file, which this package does not open behind its
+// caller's back. A file does not keep track of references: one to an object that
+// was deleted may lead to what lies in its place, or to an error of the library.
+func (f *File) Resolve(r Ref) (Referent, error) {
+	const op = "resolve reference"
+	attribute, err := r.check()
+	if err != nil {
+		return Referent{}, &Error{Op: op, Path: f.path, Err: err}
+	}
+	data := []byte(r.data)
+	var blob C.goh5_blob_t
+	err = f.Root().run(op, f.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_ref_resolve(cerr, loc, C.int32_t(r.Kind), cBytes(data), C.size_t(len(data)), &blob)
+	})
+	if err != nil {
+		return Referent{}, err
+	}
+	in := takeBlob(&blob)
+	ref := Referent{Kind: referentKind(in.word()), Attribute: attribute}
+	copy(ref.Token[:], in.bytes())
+	ref.Path = in.text()
+	if ref.Region = in.bool(); ref.Region {
+		ref.Space = in.dataspace()
+		ref.Selection = in.selection(len(ref.Space.Dims))
+	}
+	return ref, nil
+}
+
+func referentKind(t uint64) ObjectKind {
+	switch t {
+	case C.H5O_TYPE_GROUP:
+		return GroupObject
+	case C.H5O_TYPE_DATASET:
+		return DatasetObject
+	case C.H5O_TYPE_NAMED_DATATYPE:
+		return DatatypeObject
+	default:
+		return OtherObject
+	}
+}
+
+// Dereference opens the object that a reference refers to; of a reference to a
+// region or an attribute, the object it is of. The rest is as in Resolve and
+// OpenToken.
+func (f *File) Dereference(r Ref) (Object, error) {
+	to, err := f.Resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	return f.OpenToken(to.Token)
+}
+
+// check finds a reference that leads nowhere, and the attribute that a standard
+// one is to.
+func (r Ref) check() (attribute string, err error) {
+	if r.IsNull() {
+		return "", fmt.Errorf("%w: %v", ErrNotFound, r)
+	}
+	if r.Kind != StandardReference {
+		return "", nil
+	}
+	in := &reader{[]byte(r.data)}
+	kind, file := in.word(), in.text()
+	switch {
+	case file != "":
+		return "", fmt.Errorf("%w: %v into the file %q", ErrNotFound, r, file)
+	case len(in.bytes()) == 0:
+		return "", fmt.Errorf("%w: what the %v was to is gone", ErrNotFound, r)
+	case kind == C.H5R_ATTR:
+		attribute = in.text()
+	}
+	return attribute, nil
+}

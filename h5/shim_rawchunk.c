@@ -1,0 +1,670 @@
+/* shim_rawchunk.c: chunks as they are stored, with no filter run: where they lie, read them, write them. */
+#include "shim_internal.h"
+
+#include <string.h>
+
+/* The words of one chunk in a blob: its offset, then mask, address and size. */
+static void put_chunk(goh5_buf_t *b, const hsize_t *offset, int rank, unsigned mask, haddr_t address, hsize_t size)
+{
+    for (int i = 0; i < rank; i++) {
+        goh5_put(b, offset[i]);
+    }
+    goh5_put(b, mask);
+    goh5_put(b, address);
+    goh5_put(b, size);
+}
+
+/* What the raw calls must know of a dataset. */
+typedef struct grid {
+    int rank;
+    int filters;
+    int edge_unfiltered; /* chunks that reach over the extent are stored without the filters */
+    hsize_t dims[H5S_MAX_RANK];
+    hsize_t chunk[H5S_MAX_RANK];
+    hsize_t bytes; /* of a whole chunk, decoded */
+    int grows;     /* the dimension whose chunks the library tells in other places, 0 if it tells the right ones */
+    hsize_t most[H5S_MAX_RANK]; /* chunks along each dimension, if it grows to its maximum */
+} grid_t;
+
+static int probed(const hsize_t *offset, unsigned mask, haddr_t address, hsize_t size, void *data)
+{
+    (void)mask;
+    (void)address;
+    (void)size;
+    memcpy(data, offset, 2 * sizeof *offset);
+    return H5_ITER_STOP;
+}
+
+/* An extensible array numbers chunks with the dimension that grows as the slowest, and those that go through it
+ * (H5Dchunk_iter, H5Dget_chunk_info, H5Dget_chunk_info_by_coord) take the number apart as if the order were that of
+ * the dimensions: places of other chunks, or of none. Whether this library does, one chunk whose place is known
+ * says. 1 or 0, or < 0. */
+static int places_are_wrong(goh5_err_t *err)
+{
+    static int known = -1; /* under the library's lock */
+    int rc = 0;
+    const hsize_t dims[2] = {2, 1}, most[2] = {2, H5S_UNLIMITED}, chunk[2] = {1, 1}, at[2] = {1, 0};
+    hsize_t told[2] = {0, 0};
+    const uint8_t one = 1;
+    hid_t fapl = H5I_INVALID_HID, file = H5I_INVALID_HID, space = H5I_INVALID_HID, dcpl = H5I_INVALID_HID,
+          set = H5I_INVALID_HID;
+    if (known >= 0) {
+        return known;
+    }
+    TRY((fapl = H5Pcreate(H5P_FILE_ACCESS)) >= 0);
+    TRY(H5Pset_fapl_core(fapl, 4096, 0) >= 0);
+    TRY(H5Pset_libver_bounds(fapl, H5F_LIBVER_V110, H5F_LIBVER_LATEST) >= 0);
+    TRY((file = H5Fcreate("hyperslab: places of chunks", H5F_ACC_TRUNC, H5P_DEFAULT, fapl)) >= 0);
+    TRY((space = H5Screate_simple(2, dims, most)) >= 0);
+    TRY((dcpl = H5Pcreate(H5P_DATASET_CREATE)) >= 0);
+    TRY(H5Pset_chunk(dcpl, 2, chunk) >= 0);
+    TRY((set = H5Dcreate2(file, "d", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT)) >= 0);
+    TRY(H5Dwrite_chunk(set, H5P_DEFAULT, 0, at, sizeof one, &one) >= 0);
+    TRY(H5Dchunk_iter(set, H5P_DEFAULT, probed, told) >= 0);
+    known = told[0] != at[0] || told[1] != at[1];
+    rc = known;
+done:
+    if (set >= 0) {
+        H5Dclose(set);
+    }
+    goh5_close_plist(dcpl);
+    goh5_close_space(space);
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    goh5_close_plist(fapl);
+    return rc;
+}
+
+static int grid_order(goh5_err_t *err, hid_t id, grid_t *g, const hsize_t *maxdims)
+{
+    int rc = 0;
+    H5D_chunk_index_t index;
+    g->grows = 0;
+    TRY(H5Dget_chunk_index_type(id, &index) >= 0);
+    if (index != H5D_CHUNK_IDX_EARRAY || maxdims[0] == H5S_UNLIMITED) {
+        goto done;
+    }
+    PASS(places_are_wrong(err));
+    if (rc == 0) {
+        goto done;
+    }
+    rc = 0;
+    for (int i = 0; i < g->rank; i++) {
+        if (maxdims[i] == H5S_UNLIMITED) {
+            g->grows = i;
+        } else {
+            g->most[i] = (maxdims[i] + g->chunk[i] - 1) / g->chunk[i];
+        }
+    }
+done:
+    return rc;
+}
+
+/* Turns the offset that the library tells of a chunk into where the chunk is. */
+static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
+{
+    const int grows = g->grows;
+    memcpy(at, told, sizeof *at * (size_t)g->rank);
+    if (grows == 0) {
+        return;
+    }
+    hsize_t number = told[grows] / g->chunk[grows]; /* what stands before is 0 */
+    for (int i = grows + 1; i < g->rank; i++) {
+        number = number * g->most[i] + told[i] / g->chunk[i];
+    }
+    for (int i = g->rank - 1; i >= 0; i--) {
+        if (i != grows) {
+            at[i] = number % g->most[i] * g->chunk[i];
+            number /= g->most[i];
+        }
+    }
+    at[grows] = number * g->chunk[grows];
+}
+
+/* The inverse: what the library wants to hear of a place. */
+static void told_of(const grid_t *g, const hsize_t *at, hsize_t *told)
+{
+    const int grows = g->grows;
+    memcpy(told, at, sizeof *told * (size_t)g->rank);
+    if (grows == 0) {
+        return;
+    }
+    hsize_t number = at[grows] / g->chunk[grows];
+    for (int i = 0; i < g->rank; i++) {
+        if (i != grows) {
+            number = number * g->most[i] + at[i] / g->chunk[i];
+        }
+    }
+    for (int i = g->rank - 1; i > grows; i--) {
+        told[i] = number % g->most[i] * g->chunk[i];
+        number /= g->most[i];
+    }
+    told[grows] = number * g->chunk[grows];
+    memset(told, 0, sizeof *told * (size_t)grows);
+}
+
+static int grid_open(goh5_err_t *err, hid_t id, grid_t *g)
+{
+    int rc = 0;
+    hsize_t maxdims[H5S_MAX_RANK];
+    unsigned opts = 0;
+    hid_t dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID, type = H5I_INVALID_HID;
+    TRY((dcpl = H5Dget_create_plist(id)) >= 0);
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    TRY(layout >= 0);
+    if (layout != H5D_CHUNKED) {
+        RAISE(GOH5_ELAYOUT);
+    }
+    TRY((g->rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, g->chunk)) >= 0);
+    TRY((g->filters = H5Pget_nfilters(dcpl)) >= 0);
+    TRY(H5Pget_chunk_opts(dcpl, &opts) >= 0);
+    g->edge_unfiltered = (opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+    TRY((space = H5Dget_space(id)) >= 0);
+    TRY(H5Sget_simple_extent_dims(space, g->dims, maxdims) >= 0);
+    TRY((type = H5Dget_type(id)) >= 0);
+    g->bytes = H5Tget_size(type);
+    for (int i = 0; i < g->rank; i++) {
+        g->bytes *= g->chunk[i]; /* below 4 GiB, which the library has checked */
+    }
+    PASS(grid_order(err, id, g, maxdims));
+done:
+    goh5_close_type(type);
+    goh5_close_space(space);
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
+/* The library divides what it is given by the shape of a chunk and takes the quotient: an offset inside a chunk
+ * would quietly mean that chunk. */
+static int grid_at(goh5_err_t *err, const grid_t *g, const int64_t *offset, size_t rank, hsize_t *at)
+{
+    int inside = (size_t)g->rank == rank;
+    for (int i = 0; inside && i < g->rank; i++) {
+        at[i] = (hsize_t)offset[i];
+        inside = at[i] < g->dims[i] && at[i] % g->chunk[i] == 0;
+    }
+    if (!inside) {
+        err->rank = g->rank;
+        memcpy(err->dims, g->dims, sizeof(hsize_t) * (size_t)g->rank);
+        return GOH5_EREGION;
+    }
+    return 0;
+}
+
+/* 1 if filters run on the chunk at `at`. */
+static int grid_filtered(const grid_t *g, const hsize_t *at)
+{
+    for (int i = 0; g->edge_unfiltered && i < g->rank; i++) {
+        if (g->chunk[i] > g->dims[i] - at[i]) {
+            return 0;
+        }
+    }
+    return g->filters > 0;
+}
+
+/* How many bytes the chunk takes, 0 if it is not stored. The library calls that an error, and says so on its
+ * stack only. */
+static hsize_t stored_size(hid_t id, const hsize_t *at)
+{
+    hsize_t size = 0;
+    if (H5Dget_chunk_storage_size(id, at, &size) < 0) {
+        H5Eclear2(H5E_DEFAULT);
+        return 0;
+    }
+    return size;
+}
+
+static herr_t read_chunk(hid_t id, const hsize_t *at, uint32_t *mask, void *dst, size_t len)
+{
+#if H5_VERSION_GE(2, 0, 0)
+    return H5Dread_chunk2(id, H5P_DEFAULT, at, mask, dst, &len);
+#else
+    (void)len; /* compared with the stored size before */
+    return H5Dread_chunk(id, H5P_DEFAULT, at, mask, dst);
+#endif
+}
+
+int goh5_dchunk_count(goh5_err_t *err, int64_t id, uint64_t *n)
+{
+    int rc = 0;
+    hsize_t count = 0;
+    grid_t g = {0};
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    TRY(H5Dget_num_chunks(id, H5S_ALL, &count) >= 0);
+    *n = count;
+done:
+    return rc;
+}
+
+int goh5_dchunk_nth(goh5_err_t *err, int64_t id, uint64_t n, goh5_blob_t *out)
+{
+    int rc = 0;
+    grid_t g = {0};
+    goh5_buf_t b = {0};
+    hsize_t count = 0, size = 0, told[H5S_MAX_RANK] = {0}, at[H5S_MAX_RANK] = {0};
+    haddr_t address = HADDR_UNDEF;
+    unsigned mask = 0;
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    TRY(H5Dget_num_chunks(id, H5S_ALL, &count) >= 0);
+    if (n >= count) {
+        err->have = (int64_t)n;
+        err->want = (int64_t)count;
+        RAISE(GOH5_ENOCHUNK);
+    }
+    TRY(H5Dget_chunk_info(id, H5S_ALL, n, told, &mask, &address, &size) >= 0);
+    place_of(&g, told, at);
+    goh5_put(&b, (uint64_t)g.rank);
+    put_chunk(&b, at, g.rank, mask, address, size);
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    return rc;
+}
+
+int goh5_dchunk_at(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, goh5_blob_t *out)
+{
+    int rc = 0;
+    grid_t g = {0};
+    goh5_buf_t b = {0};
+    hsize_t size = 0, at[H5S_MAX_RANK] = {0}, told[H5S_MAX_RANK] = {0};
+    haddr_t address = HADDR_UNDEF;
+    unsigned mask = 0;
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    PASS(grid_at(err, &g, offset, rank, at));
+    told_of(&g, at, told);
+    TRY(H5Dget_chunk_info_by_coord(id, told, &mask, &address, &size) >= 0);
+    if (address == HADDR_UNDEF) {
+        RAISE(GOH5_ENOCHUNK);
+    }
+    goh5_put(&b, (uint64_t)g.rank);
+    put_chunk(&b, at, g.rank, mask, address, size);
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    return rc;
+}
+
+int goh5_dchunk_size(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint64_t *bytes)
+{
+    int rc = 0;
+    grid_t g = {0};
+    hsize_t at[H5S_MAX_RANK] = {0};
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    PASS(grid_at(err, &g, offset, rank, at));
+    *bytes = stored_size(id, at);
+done:
+    return rc;
+}
+
+typedef struct visit {
+    goh5_buf_t buf;
+    const grid_t *grid;
+    uint64_t count;
+} visit_t;
+
+static int put_visited(const hsize_t *offset, unsigned mask, haddr_t address, hsize_t size, void *data)
+{
+    visit_t *v = data;
+    hsize_t at[H5S_MAX_RANK];
+    v->count++;
+    place_of(v->grid, offset, at);
+    put_chunk(&v->buf, at, v->grid->rank, mask, address, size);
+    return v->buf.failed ? H5_ITER_STOP : H5_ITER_CONT;
+}
+
+int goh5_dchunks(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0;
+    grid_t g = {0};
+    visit_t v = {0};
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    v.grid = &g;
+    goh5_put(&v.buf, (uint64_t)g.rank);
+    goh5_put(&v.buf, 0);
+    TRY(H5Dchunk_iter(id, H5P_DEFAULT, put_visited, &v) >= 0);
+    goh5_set(&v.buf, sizeof(uint64_t), v.count);
+    PASS(goh5_buf_end(&v.buf, out));
+done:
+    goh5_buf_drop(&v.buf);
+    return rc;
+}
+
+int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint8_t *dst, size_t len,
+                     uint64_t *bytes, uint32_t *mask)
+{
+    int rc = 0;
+    grid_t g = {0};
+    hsize_t at[H5S_MAX_RANK] = {0};
+    uint32_t filters = 0;
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    PASS(grid_at(err, &g, offset, rank, at));
+    hsize_t size = stored_size(id, at);
+    if (size == 0) {
+        RAISE(GOH5_ENOCHUNK);
+    }
+    if (size > len) {
+        err->have = (int64_t)len;
+        err->want = (int64_t)size;
+        RAISE(GOH5_ESIZE);
+    }
+    /* A chunk without filters is not always in the file when the library has its size. */
+    if (read_chunk(id, at, &filters, dst, len) < 0) {
+        rc = goh5_fail(err);
+        hsize_t told[H5S_MAX_RANK] = {0};
+        haddr_t address = 0;
+        unsigned ignored = 0;
+        told_of(&g, at, told);
+        if (H5Dget_chunk_info_by_coord(id, told, &ignored, &address, &size) >= 0 && address == HADDR_UNDEF) {
+            rc = GOH5_ENOCHUNK;
+        }
+        goto done;
+    }
+    *bytes = size;
+    *mask = filters;
+done:
+    return rc;
+}
+
+/* The library stores a mask with the size of a chunk, and leaves both if the size is as before: so the chunk gets
+ * another size first. One byte more than was there is always to be had, and no filter minds it. */
+static int write_longer(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
+{
+    int rc = 0;
+    uint8_t *longer = hyperslab_alloc(len + 1);
+    if (longer == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    memcpy(longer, src, len);
+    longer[len] = 0;
+    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + 1, longer) >= 0);
+done:
+    hyperslab_free(longer);
+    return rc;
+}
+
+int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint32_t mask,
+                      const uint8_t *src, size_t len, int32_t *stale)
+{
+    int rc = 0;
+    grid_t g = {0};
+    hsize_t at[H5S_MAX_RANK] = {0};
+    uint8_t *old = NULL;
+    uint32_t old_mask = 0;
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    PASS(grid_at(err, &g, offset, rank, at));
+    if (!grid_filtered(&g, at) && len != g.bytes) {
+        err->have = (int64_t)len;
+        err->want = (int64_t)g.bytes;
+        RAISE(GOH5_ESIZE);
+    }
+    if ((uint64_t)mask >> g.filters != 0) {
+        err->have = (int64_t)mask;
+        err->want = g.filters;
+        RAISE(GOH5_EMASK);
+    }
+    hsize_t size = g.filters > 0 ? stored_size(id, at) : 0;
+    if (size > 0) { /* the mask that stands there is only to be had with the bytes */
+        if ((old = hyperslab_alloc(size)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(read_chunk(id, at, &old_mask, old, size) >= 0);
+    }
+    if (size == len && old_mask != mask) {
+        PASS(write_longer(err, id, at, mask, src, len));
+    }
+    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len, src) >= 0);
+    *stale = old_mask != mask;
+done:
+    hyperslab_free(old);
+    return rc;
+}
+
+int goh5_doptional(goh5_err_t *err, int64_t id, int32_t *ids, size_t *n)
+{
+    int rc = 0;
+    size_t found = 0;
+    goh5_enter();
+    hid_t dcpl = H5Dget_create_plist(id);
+    TRY(dcpl >= 0);
+    if (H5Pget_layout(dcpl) == H5D_CHUNKED) {
+        int filters = H5Pget_nfilters(dcpl);
+        TRY(filters >= 0);
+        for (int i = 0; i < filters && found < *n; i++) {
+            unsigned flags = 0, config = 0;
+            size_t values = 0;
+            H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+            TRY(filter >= 0);
+            if (flags & H5Z_FLAG_OPTIONAL) {
+                ids[found++] = filter;
+            }
+        }
+    }
+    *n = found;
+done:
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
+/* So many chunks are looked up one by one; more are looked for among all that are stored. */
+enum { FEW = 1024 };
+
+/* What a write is going to touch, and what of it is stored. */
+typedef struct touched {
+    const grid_t *grid;
+    const hsize_t *low, *high; /* corners of the selection */
+    goh5_buf_t places;
+    size_t count;
+} touched_t;
+
+/* A chunk is noted whose length two outcomes may share: that of a chunk without filters, or with several filters,
+ * any. */
+static int note(const hsize_t *told, unsigned mask, haddr_t address, hsize_t size, void *data)
+{
+    (void)mask;
+    (void)address;
+    touched_t *t = data;
+    hsize_t at[H5S_MAX_RANK];
+    place_of(t->grid, told, at);
+    int inside = size == t->grid->bytes || t->grid->filters > 1;
+    for (int i = 0; i < t->grid->rank; i++) {
+        inside = inside && at[i] <= t->high[i] && at[i] + t->grid->chunk[i] > t->low[i];
+    }
+    if (inside) {
+        goh5_put_raw(&t->places, at, sizeof *at * (size_t)t->grid->rank);
+        t->count++;
+    }
+    return t->places.failed ? H5_ITER_STOP : H5_ITER_CONT;
+}
+
+int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank)
+{
+    int rc = 0;
+    grid_t g = {0};
+    goh5_sel_t s = {sel, words, 0};
+    size_t n = 0;
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+    touched_t t = {.grid = &g, .low = low, .high = high};
+    uint8_t *bytes = NULL;
+    goh5_enter();
+    hid_t space = H5Dget_space(id);
+    TRY(space >= 0);
+    PASS(grid_open(err, id, &g));
+    PASS(goh5_select(err, &s, space, rank, &n));
+    if (n == 0) {
+        goto done;
+    }
+    TRY(H5Sget_select_bounds(space, low, high) >= 0);
+    hsize_t at_most = 1; /* chunks of the selection */
+    for (int i = 0; i < g.rank; i++) {
+        hsize_t along = high[i] / g.chunk[i] - low[i] / g.chunk[i] + 1;
+        at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
+    }
+    if (at_most > FEW) {
+        TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, &t) >= 0);
+    }
+    for (hsize_t k = 0; at_most <= FEW && k < at_most; k++) {
+        hsize_t at[H5S_MAX_RANK], told[H5S_MAX_RANK], left = k;
+        for (int i = g.rank - 1; i >= 0; i--) {
+            hsize_t first = low[i] / g.chunk[i], along = high[i] / g.chunk[i] - first + 1;
+            at[i] = (first + left % along) * g.chunk[i];
+            left /= along;
+        }
+        told_of(&g, at, told);
+        note(told, 0, 0, stored_size(id, at), &t);
+    }
+    if (t.places.failed) {
+        RAISE(GOH5_ENOMEM);
+    }
+    for (size_t i = 0; i < t.count; i++) {
+        const hsize_t *at = (const hsize_t *)t.places.data + i * (size_t)g.rank;
+        uint32_t mask = 0;
+        hsize_t size = stored_size(id, at);
+        if (!grid_filtered(&g, at) || size == 0) {
+            continue;
+        }
+        hyperslab_free(bytes);
+        if ((bytes = hyperslab_alloc(size)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(read_chunk(id, at, &mask, bytes, size) >= 0);
+        PASS(write_longer(err, id, at, mask, bytes, size));
+    }
+done:
+    hyperslab_free(bytes);
+    goh5_buf_drop(&t.places);
+    goh5_close_space(space);
+    return rc;
+}
+
+/* 1 if the two ids are of one dataset. */
+static int same_object(hid_t a, hid_t b)
+{
+    H5O_info2_t x, y;
+    int cmp = 1;
+    if (H5Iget_type(b) != H5I_DATASET || H5Oget_info3(a, &x, H5O_INFO_BASIC) < 0 ||
+        H5Oget_info3(b, &y, H5O_INFO_BASIC) < 0 || x.fileno != y.fileno) {
+        return 0;
+    }
+    return H5Otoken_cmp(a, &x.token, &y.token, &cmp) >= 0 && cmp == 0;
+}
+
+/* Opens the dataset once more: by its name, which alone takes an access list, or by its token if the links to it
+ * have changed. */
+static hid_t open_again(hid_t file, const char *name, H5O_token_t token, hid_t dapl)
+{
+    hid_t found = name == NULL ? H5I_INVALID_HID : H5Dopen2(file, name, dapl);
+    if (found >= 0) {
+        H5O_info2_t info;
+        int cmp = 1;
+        if (H5Oget_info3(found, &info, H5O_INFO_BASIC) >= 0 && H5Otoken_cmp(found, &info.token, &token, &cmp) >= 0 &&
+            cmp == 0) {
+            return found;
+        }
+        H5Dclose(found);
+    }
+    return H5Oopen_by_token(file, token);
+}
+
+int goh5_dreopen(goh5_err_t *err, int64_t id, int64_t *ids, size_t n)
+{
+    int rc = 0, held = 0;
+    hid_t file = H5I_INVALID_HID, last = H5I_INVALID_HID;
+    hid_t *dapl = NULL;
+    char *name = NULL;
+    H5O_info2_t info;
+    goh5_enter();
+    TRY((file = H5Iget_file_id(id)) >= 0);
+    TRY(H5Oget_info3(id, &info, H5O_INFO_BASIC) >= 0);
+    ssize_t name_len = H5Iget_name(id, NULL, 0);
+    TRY(name_len >= 0);
+    if ((dapl = hyperslab_alloc(n * sizeof *dapl)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    for (size_t i = 0; i < n; i++) {
+        dapl[i] = H5I_INVALID_HID;
+    }
+    if (name_len > 0) {
+        if ((name = hyperslab_alloc((size_t)name_len + 1)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(H5Iget_name(id, name, (size_t)name_len + 1) >= 0);
+    }
+    if (info.rc == 0) { /* nothing but its ids keeps an anonymous dataset */
+        TRY(H5Oincr_refcount(id) >= 0);
+        held = 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (same_object(id, ids[i])) {
+            TRY((dapl[i] = H5Dget_access_plist(ids[i])) >= 0);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (dapl[i] >= 0) {
+            TRY(H5Dclose(ids[i]) >= 0);
+            ids[i] = H5I_INVALID_HID;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (dapl[i] >= 0) {
+            TRY((last = open_again(file, name, info.token, dapl[i])) >= 0);
+            ids[i] = last;
+        }
+    }
+    if (held) {
+        TRY(H5Odecr_refcount(last) >= 0);
+    }
+done:
+    for (size_t i = 0; dapl != NULL && i < n; i++) {
+        goh5_close_plist(dapl[i]);
+    }
+    hyperslab_free(dapl);
+    hyperslab_free(name);
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    return rc;
+}
+
+int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd)
+{
+    int rc = 0;
+    unsigned intent = 0;
+    hid_t fapl = H5I_INVALID_HID;
+    void *handle = NULL;
+    goh5_enter();
+    TRY(H5Fget_intent(id, &intent) >= 0);
+    if (intent & (H5F_ACC_RDWR | H5F_ACC_SWMR_READ)) {
+        RAISE(GOH5_EMOVING);
+    }
+    TRY((fapl = H5Fget_access_plist(id)) >= 0);
+    hid_t driver = H5Pget_driver(fapl);
+    TRY(driver >= 0);
+    if (driver != H5FD_SEC2) {
+        RAISE(GOH5_EDRIVER);
+    }
+#if !H5_VERSION_GE(1, 14, 4)
+    /* Older releases give addresses that do not count the user block. */
+    hsize_t block = 0;
+    hid_t fcpl = H5Fget_create_plist(id);
+    TRY(fcpl >= 0);
+    herr_t known = H5Pget_userblock(fcpl, &block);
+    goh5_close_plist(fcpl);
+    TRY(known >= 0);
+    if (block != 0) {
+        RAISE(GOH5_EDRIVER);
+    }
+#endif
+    TRY(H5Fget_vfd_handle(id, H5P_DEFAULT, &handle) >= 0);
+    *fd = *(const int *)handle;
+done:
+    goh5_close_plist(fapl);
+    return rc;
+}

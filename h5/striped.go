@@ -1,0 +1,327 @@
+// A dataset over several files: each chunk in the file one likes, compressed or
+// not. The format has it as a virtual dataset over a dataset in each file, which
+// every reader of HDF5 1.10 understands.
+//
+// In each file the chunks stand one after the other along the first axis, in the
+// order of the grid, so that each is one chunk of that file's dataset.
+
+package h5
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Striping says which files hold the chunks of a dataset.
+type Striping struct {
+	// Files are made new; relative names lie in the folder of the file that holds
+	// the dataset.
+	Files []string
+
+	// Place gives for the chunk at that place of the grid the number of its file.
+	// nil: one file after the other, in row-major order.
+	Place func(chunk []int64) int
+}
+
+// stripes is the dataset in each file.
+const stripes = "/stripes"
+
+// Striped is an open dataset over several files.
+type Striped struct {
+	*Dataset          // the whole: reads and writes through it find the files by themselves
+	files    []*File  // that hold the pieces
+	pieces   []*piece // in the order of the mappings
+}
+
+// A piece is one mapping, and the dataset that it leads to.
+type piece struct {
+	Mapping
+	dataset *Dataset
+	file    int
+}
+
+// Part is what one file holds of a region.
+type Part struct {
+	File    int      // number of the file: parts of different files may be worked on at once
+	Dataset *Dataset // in it
+	Source  Region   // there
+	Region  Region   // in the striped dataset; the same shape
+}
+
+// CreateStriped makes a dataset whose chunks are spread over the files of s, which
+// are created too. o.Chunks is the shape of a stripe; filters and everything else
+// that o says of chunks hold for the datasets in those files.
+//
+// The shape is fixed: a dataset that grows would have to know its placement
+// beforehand. Each chunk costs a mapping in the virtual dataset, about 100 bytes.
+//
+// It returns ErrParam for options that make no sense, ErrExists if one of the
+// files or the dataset exists, and the errors of Create and CreateDataset. After
+// an error no file is left behind.
+func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Striping, o *DatasetOptions) (_ *Striped, err error) {
+	const op = "create striped dataset"
+	path := g.join(name)
+	fail := func(err error) error { return &Error{Op: op, Path: path, Err: err} }
+	if err := g.writable(op, path); err != nil {
+		return nil, err
+	}
+	var opts DatasetOptions
+	if o != nil {
+		opts = *o
+	}
+	for _, err := range []error{dt.check(), space.check(), opts.Validate(dt, space)} {
+		if err != nil {
+			return nil, fail(err)
+		}
+	}
+	switch {
+	case len(s.Files) == 0 || len(opts.Chunks) == 0:
+		return nil, fail(fmt.Errorf("%w: %d files, stripes of shape %d", ErrParam, len(s.Files), opts.Chunks))
+	case !slices.Equal(space.maxDims(), space.Dims):
+		return nil, fail(fmt.Errorf("%w: a striped shape that may grow", ErrParam))
+	case space.NumElems() == 0:
+		return nil, fail(fmt.Errorf("%w: no element to place in %v", ErrParam, space))
+	}
+	mappings, counts, err := s.place(space.Dims, opts.Chunks)
+	if err != nil {
+		return nil, fail(err)
+	}
+	st := &Striped{}
+	var made []string
+	defer func() {
+		if err == nil {
+			return
+		}
+		_ = st.Close()
+		for _, name := range made {
+			_ = os.Remove(name)
+		}
+	}()
+	datasets := make([]*Dataset, len(s.Files))
+	for i, name := range s.Files {
+		location := g.beside(name)
+		f, err := Create(location, nil)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, location)
+		st.files = append(st.files, f)
+		if counts[i] == 0 {
+			continue
+		}
+		shape := slices.Clone(opts.Chunks)
+		shape[0] *= counts[i]
+		if datasets[i], err = f.Root().CreateDataset(stripes, dt, SimpleSpace(shape...), &opts); err != nil {
+			return nil, err
+		}
+	}
+	for i := range mappings {
+		p := &mappings[i]
+		p.Source.Dims[0] *= counts[p.file]
+		p.File, p.Dataset, p.dataset = s.Files[p.file], stripes, datasets[p.file]
+		st.pieces = append(st.pieces, p)
+	}
+	whole := DatasetOptions{
+		Fill: opts.Fill, Access: opts.Access, AttributeOrder: opts.AttributeOrder, AttributePhase: opts.AttributePhase, Times: opts.Times,
+		Mappings: make([]Mapping, len(mappings)),
+	}
+	for i, p := range mappings {
+		whole.Mappings[i] = p.Mapping
+	}
+	st.Dataset, err = g.CreateDataset(name, dt, space, &whole)
+	return st, err
+}
+
+// place makes the mappings, in the order of the grid, and counts the chunks of
+// each file.
+func (s Striping) place(dims, chunks []int64) ([]piece, []int64, error) {
+	grid, total := make([]int64, len(dims)), int64(1)
+	for i := range dims {
+		grid[i] = (dims[i] + chunks[i] - 1) / chunks[i]
+		total *= grid[i]
+	}
+	if total > maxStripes {
+		return nil, nil, fmt.Errorf("%w: %d stripes, %d are the most", ErrSize, total, maxStripes)
+	}
+	counts := make([]int64, len(s.Files))
+	pieces := make([]piece, 0, total)
+	at := make([]int64, len(dims))
+	for n := range total {
+		file := int(n % int64(len(s.Files)))
+		if s.Place != nil {
+			file = s.Place(slices.Clone(at))
+		}
+		if file < 0 || file >= len(s.Files) {
+			return nil, nil, fmt.Errorf("%w: chunk %d in file %d of %d", ErrParam, at, file, len(s.Files))
+		}
+		p := piece{file: file}
+		for i := range dims {
+			start := at[i] * chunks[i]
+			p.Region.Start = append(p.Region.Start, start)
+			p.Region.Count = append(p.Region.Count, min(chunks[i], dims[i]-start))
+		}
+		p.Source = SimpleSpace(slices.Clone(chunks)...) // of one chunk, until all are counted
+		p.SourceRegion = Region{Start: make([]int64, len(dims)), Count: slices.Clone(p.Region.Count)}
+		p.SourceRegion.Start[0] = counts[file] * chunks[0]
+		counts[file]++
+		pieces = append(pieces, p)
+		for i := len(at) - 1; i >= 0; i-- {
+			if at[i]++; at[i] < grid[i] {
+				break
+			}
+			at[i] = 0
+		}
+	}
+	return pieces, counts, nil
+}
+
+// maxStripes keeps the list of mappings within reason: the library looks at all of
+// them for each access.
+const maxStripes = 1 << 16
+
+// OpenStriped opens a virtual dataset and the files that it leads to, for what the
+// group's file was opened for. Every mapping must be a simple limited region.
+//
+// It returns ErrKind if the dataset is not such a one, and ErrNotFound for a file
+// that is missing.
+func (g *Group) OpenStriped(name string) (_ *Striped, err error) {
+	const op = "open striped dataset"
+	path := g.join(name)
+	d, err := g.OpenDataset(name)
+	if err != nil {
+		return nil, err
+	}
+	st := &Striped{Dataset: d}
+	defer func() {
+		if err != nil {
+			_ = st.Close()
+		}
+	}()
+	info, err := d.Info()
+	if err != nil {
+		return nil, err
+	}
+	if len(info.Mappings) == 0 {
+		return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: its layout is %v, not virtual", ErrKind, info.Layout)}
+	}
+	numbers, datasets := map[string]int{}, map[[2]string]*Dataset{}
+	for _, m := range info.Mappings {
+		if m.Irregular || !m.Region.plain() || !m.SourceRegion.plain() {
+			return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: a mapping of %q that is no simple region", ErrKind, m.File)}
+		}
+		n, open := numbers[m.File]
+		if !open {
+			f, err := Open(g.beside(m.File), g.file.mode)
+			if err != nil {
+				return nil, err
+			}
+			n = len(st.files)
+			numbers[m.File], st.files = n, append(st.files, f)
+		}
+		key := [2]string{m.File, m.Dataset}
+		if datasets[key] == nil {
+			if datasets[key], err = st.files[n].Root().OpenDataset(m.Dataset); err != nil {
+				return nil, err
+			}
+		}
+		st.pieces = append(st.pieces, &piece{m, datasets[key], n})
+	}
+	return st, nil
+}
+
+// beside is a name in the folder of the group's file, unless it is absolute.
+func (g *Group) beside(name string) string {
+	if name == "." {
+		return g.file.path
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(g.file.path), name)
+}
+
+// plain reports a box: one block of elements that lie side by side.
+func (r Region) plain() bool {
+	for i := range r.Start {
+		count, stride, block := r.Count[i], int64(1), int64(1)
+		if r.Stride != nil {
+			stride = r.Stride[i]
+		}
+		if r.Block != nil {
+			block = r.Block[i]
+		}
+		if count < 0 || block < 0 || count != 1 && block != 1 || count > 1 && stride != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// box is start and size of a plain region.
+func (r Region) box() Region {
+	size := slices.Clone(r.Count)
+	for i := range size {
+		if r.Block != nil {
+			size[i] *= r.Block[i]
+		}
+	}
+	return Region{Start: slices.Clone(r.Start), Count: size}
+}
+
+// Parts says where the elements of a region are, which must be a simple one. Parts
+// of different files share nothing, so that each file can be read or written by a
+// goroutine of its own; the fast way is chunkio's.
+//
+// It returns ErrRegion for a region with strides, or outside the dataset.
+func (s *Striped) Parts(r Region) ([]Part, error) {
+	const op = "divide"
+	if _, _, err := r.words(nil); err != nil {
+		return nil, &Error{Op: op, Path: s.path, Err: err}
+	}
+	if !r.plain() {
+		return nil, &Error{Op: op, Path: s.path, Err: r.outside("strides cannot be divided")}
+	}
+	want := r.box()
+	var parts []Part
+	var found int64
+	for _, p := range s.pieces {
+		have, source := p.Region.box(), p.SourceRegion.box()
+		if len(have.Start) != len(want.Start) {
+			return nil, &Error{Op: op, Path: s.path, Err: r.outside(fmt.Sprintf("the dataset has %d dimensions", len(have.Start)))}
+		}
+		part := Part{File: p.file, Dataset: p.dataset}
+		empty := false
+		for i := range have.Start {
+			from := max(have.Start[i], want.Start[i])
+			to := min(have.Start[i]+have.Count[i], want.Start[i]+want.Count[i])
+			empty = empty || from >= to
+			part.Region.Start, part.Region.Count = append(part.Region.Start, from), append(part.Region.Count, to-from)
+			part.Source.Start = append(part.Source.Start, source.Start[i]+from-have.Start[i])
+		}
+		if empty {
+			continue
+		}
+		part.Source.Count = slices.Clone(part.Region.Count)
+		found += part.Region.NumElems()
+		parts = append(parts, part)
+	}
+	if n := want.NumElems(); found != n {
+		return nil, &Error{Op: op, Path: s.path, Err: r.outside(fmt.Sprintf("the files hold %d of its %d elements", found, n))}
+	}
+	return parts, nil
+}
+
+// Close closes the dataset and the files of its pieces, not the file it is in.
+func (s *Striped) Close() error {
+	var errs []error
+	if s.Dataset != nil {
+		errs = append(errs, s.Dataset.Close())
+	}
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}

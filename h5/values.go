@@ -1,0 +1,196 @@
+// Elements of any datatype as they cross between C and Go: one block of bytes
+// without pointers. The C side is shim_value.c.
+//
+// The block begins with the elements as they lie in memory, which is as they are
+// stored but for what points elsewhere. There stands a place in the block, 0 for
+// nothing: of a text for a string of variable length; for a sequence its length
+// and the place of its elements; for a reference of the kind since 1.12, in its
+// first word, the place of what it refers to.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+)
+
+// Values are elements of one datatype, whatever it is: strings and sequences of
+// any length, compounds, references. DecodeValues makes Go values of them,
+// EncodeValues makes them.
+type Values struct {
+	Datatype Datatype // as stored; of a compound, perhaps fewer members
+	n        int
+	block    []byte
+}
+
+// Len is the number of elements.
+func (v Values) Len() int { return v.n }
+
+// element is the i-th element's bytes.
+func (v *Values) element(i int) []byte {
+	size := v.Datatype.memSize()
+	return v.block[i*size : (i+1)*size]
+}
+
+// pointerSize is what a string of variable length takes in memory.
+const pointerSize = 8
+
+// memSize is the size of t in memory, in bytes: that of Size but for strings of
+// variable length.
+func (t *Datatype) memSize() int {
+	if t.Variable {
+		return pointerSize
+	}
+	return t.Size
+}
+
+func wordOf(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
+
+func putWord(b []byte, w uint64) { binary.NativeEndian.PutUint64(b, w) }
+
+// at reads what lies at a place of the block.
+func (v *Values) at(place uint64) *reader { return &reader{v.block[place:]} }
+
+// Datatype is the type of the dataset's elements, as stored (H5Dget_type).
+func (d *Dataset) Datatype() (Datatype, error) {
+	const op = "describe"
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return Datatype{}, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	rc := C.goh5_dtype(&cerr, id, &blob)
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return Datatype{}, newError(op, d.path, rc, &cerr)
+	}
+	return takeBlob(&blob).datatype(), nil
+}
+
+// anyNumber is how many elements are wanted where it does not matter.
+const anyNumber = -1
+
+// readValues reads the elements of s as mem, which is the stored type or one with
+// fewer members (H5Dread, H5Treclaim). It is ErrSize if there are not as many as
+// wanted.
+func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error) {
+	const op = "read"
+	sel, err := encodeSelection(s)
+	if err != nil {
+		return Values{}, &Error{Op: op, Path: d.path, Err: err}
+	}
+	t := mem.append(nil)
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return Values{}, err
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	n := C.uint64_t(int64(want))
+	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank), &n, &blob)
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return Values{}, transferError(op, d.path, s, rc, &cerr)
+	}
+	return Values{Datatype: mem, n: int(n), block: takeBlob(&blob).b}, nil
+}
+
+// writeValues replaces the elements of s (H5Dwrite). Members that v does not have
+// stay as they were.
+func (d *Dataset) writeValues(v Values, s Selection) error {
+	const op = "write"
+	if err := d.writable(op, d.path); err != nil {
+		return err
+	}
+	sel, err := encodeSelection(s)
+	if err != nil {
+		return &Error{Op: op, Path: d.path, Err: err}
+	}
+	t := v.Datatype.append(nil)
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	if err := d.loosenLocked(op, id, sel.words, sel.rank); err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dwrite_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
+		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n))
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return transferError(op, d.path, s, rc, &cerr)
+	}
+	return nil
+}
+
+// ReadValues reads the elements of s (H5Dread, H5Treclaim): what Read makes Go
+// values of, for a caller who first looks at the datatype.
+//
+// It returns the errors of ReadRegion but for ErrType.
+func (d *Dataset) ReadValues(s Selection) (Values, error) {
+	t, err := d.Datatype()
+	if err != nil {
+		return Values{}, err
+	}
+	return d.readValues(t, s, anyNumber)
+}
+
+// WriteValues replaces the elements of s with v (H5Dwrite).
+//
+// It returns ErrType if v's datatype is not that of the dataset or one with fewer
+// members, ErrSize if v has another number of elements than s, and the errors of
+// WriteRegion.
+func (d *Dataset) WriteValues(v Values, s Selection) error {
+	t, err := d.Datatype()
+	if err != nil {
+		return err
+	}
+	if !v.Datatype.partOf(&t) {
+		return &Error{Op: "write", Path: d.path, Err: fmt.Errorf("%w: %v for %v", ErrType, v.Datatype, t)}
+	}
+	return d.writeValues(v, s)
+}
+
+// partOf reports whether t is stored, or a compound of some of its members.
+func (t *Datatype) partOf(stored *Datatype) bool {
+	switch {
+	case t.Class != stored.Class:
+		return false
+	case t.Class == Compound:
+		for i := range t.Members {
+			m := stored.member(t.Members[i].Name)
+			if m == nil || !t.Members[i].Type.partOf(m.Type) {
+				return false
+			}
+		}
+		return true
+	case t.Class == Sequence:
+		return t.Base.partOf(stored.Base)
+	case t.Class == Array:
+		return slices.Equal(t.Dims, stored.Dims) && t.Base.partOf(stored.Base)
+	default:
+		return t.Equal(*stored)
+	}
+}
+
+func (t *Datatype) member(name string) *Member {
+	for i := range t.Members {
+		if t.Members[i].Name == name {
+			return &t.Members[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,485 @@
+package h5_test
+
+import (
+	"bytes"
+	"math"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// written makes a dataset of the type that T is stored as, holding v.
+func written[T any](t testing.TB, f *h5.File, name string, v []T) *h5.Dataset {
+	t.Helper()
+	dt, err := h5.DatatypeFor[T]()
+	require.NoError(t, err)
+	return writtenAs(t, f, name, dt, v)
+}
+
+func writtenAs[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T) *h5.Dataset {
+	t.Helper()
+	d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(int64(len(v))), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, v, h5.All))
+	return d
+}
+
+type point struct {
+	X, Y float64
+}
+
+type station struct {
+	ID      int32      `h5:"id"`
+	Name    string     `h5:"name"`
+	Code    string     `h5:"code,size=4"`
+	At      point      `h5:"at"`
+	Grid    [2][3]int8 `h5:"grid"`
+	Series  []float32  `h5:"series"`
+	Notes   []string   `h5:"notes"`
+	Track   []point    `h5:"track"`
+	Deep    [][]uint16 `h5:"deep"`
+	Phase   complex128 `h5:"phase"`
+	Active  bool       `h5:"active"`
+	Ignored int        `h5:"-"`
+}
+
+func someStations() []station {
+	return []station{
+		{ID: 1, Name: "Zürich", Code: "ZRH", At: point{1.5, -2}, Grid: [2][3]int8{{1, 2, 3}, {-4, 5, -6}}, Series: []float32{1, 2.5},
+			Notes: []string{"", "two words", "é"}, Track: []point{{1, 2}, {3, 4}}, Deep: [][]uint16{{1}, {}, {2, 3}}, Phase: 1 + 2i, Active: true},
+		{ID: math.MinInt32, Series: []float32{}, Notes: []string{}, Track: []point{}, Deep: [][]uint16{}},
+	}
+}
+
+// A struct with everything in it comes back as it was, whole and in part.
+func TestStructs(t *testing.T) {
+	want := someStations()
+	d := written(t, newFile(t), "d", want)
+	got, err := h5.ReadAll[station](d)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	type some struct { // fewer fields, another order, other widths
+		Notes []string `h5:"notes"`
+		At    struct{ Y float32 }
+		ID    float64 `h5:"id"`
+		None  string  `h5:"none,optional"`
+		Track []struct{ Y int }
+	}
+	_, err = h5.ReadAll[some](d)
+	require.ErrorIs(t, err, h5.ErrType)
+	require.ErrorContains(t, err, `has no member "At"`)
+	type part struct {
+		Notes []string `h5:"notes"`
+		At    struct {
+			Y float32
+		} `h5:"at"`
+		ID    float64 `h5:"id"`
+		None  string  `h5:"none,optional"`
+		Track []struct {
+			Y int
+		} `h5:"track"`
+	}
+	parts := make([]part, 1)
+	require.NoError(t, h5.Read(d, parts, region([]int64{0}, []int64{1})))
+	require.Equal(t, want[0].Notes, parts[0].Notes)
+	require.Equal(t, float32(-2), parts[0].At.Y)
+	require.Equal(t, 1.0, parts[0].ID)
+	require.Equal(t, 4, parts[0].Track[1].Y)
+
+	// Writing some members leaves the others.
+	type id struct {
+		ID   int64  `h5:"id"`
+		Name string `h5:"name"`
+	}
+	require.NoError(t, h5.Write(d, []id{{7, "seven"}}, region([]int64{1}, []int64{1})))
+	got, err = h5.ReadAll[station](d)
+	require.NoError(t, err)
+	want[1].ID, want[1].Name = 7, "seven"
+	require.Equal(t, want, got)
+	require.ErrorIs(t, h5.Write(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})), h5.ErrOverflow)
+	require.NoError(t, h5.WriteLossy(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})))
+	got, err = h5.ReadAll[station](d)
+	require.NoError(t, err)
+	require.Equal(t, int32(math.MaxInt32), got[1].ID)
+}
+
+// Without a struct: names and natural values, which can be written again.
+func TestRecords(t *testing.T) {
+	f := newFile(t)
+	want := someStations()
+	d := written(t, f, "d", want)
+	records, err := h5.ReadAll[h5.Record](d)
+	require.NoError(t, err)
+	require.Equal(t, h5.Record{
+		{"id", int32(1)}, {"name", "Zürich"}, {"code", "ZRH"}, {"at", h5.Record{{"X", 1.5}, {"Y", -2.0}}},
+		{"grid", [][]int8{{1, 2, 3}, {-4, 5, -6}}}, {"series", []float32{1, 2.5}}, {"notes", []string{"", "two words", "é"}},
+		{"track", []h5.Record{{{"X", 1.0}, {"Y", 2.0}}, {{"X", 3.0}, {"Y", 4.0}}}}, {"deep", [][]uint16{{1}, {}, {2, 3}}},
+		{"phase", 1 + 2i}, {"active", true},
+	}, records[0])
+	v, ok := records[0].Get("name")
+	require.True(t, ok)
+	require.Equal(t, "Zürich", v)
+	_, ok = records[0].Get("Name")
+	require.False(t, ok)
+
+	dt, err := d.Datatype()
+	require.NoError(t, err)
+	again := writtenAs(t, f, "again", dt, records)
+	got, err := h5.ReadAll[station](again)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	anything, err := h5.ReadAll[any](d)
+	require.NoError(t, err)
+	require.Equal(t, records[0], anything[0])
+	anything = []any{records[1], want[0]} // of different types
+	require.NoError(t, h5.Write(again, anything, h5.All))
+	got, err = h5.ReadAll[station](again)
+	require.NoError(t, err)
+	require.Equal(t, []station{want[1], want[0]}, got)
+
+	for name, tt := range map[string]struct {
+		v    any
+		want error
+	}{
+		"nil": {nil, h5.ErrType}, "another type": {3, h5.ErrType}, "too few members": {records[0][1:], h5.ErrSize},
+		"some members": {struct {
+			ID int `h5:"id"`
+		}{3}, h5.ErrType},
+		"another member": {append(append(h5.Record{}, records[0][1:]...), h5.Field{Name: "no", Value: 1}), h5.ErrType},
+		"a bad member":   {append(h5.Record{{"id", "text"}}, records[0][1:]...), h5.ErrType},
+	} {
+		require.ErrorIs(t, h5.Write(again, []any{tt.v, records[1]}, h5.All), tt.want, name)
+	}
+}
+
+func TestTagsThatCannotBe(t *testing.T) {
+	for name, err := range map[string]error{
+		"map":        second(h5.DatatypeFor[map[string]int]()),
+		"interface":  second(h5.DatatypeFor[any]()),
+		"pointer":    second(h5.DatatypeFor[*int]()),
+		"no field":   second(h5.DatatypeFor[struct{ a int }]()),
+		"no element": second(h5.DatatypeFor[[0]int]()),
+		"option": second(h5.DatatypeFor[struct {
+			A string `h5:"a,long"`
+		}]()),
+		"size": second(h5.DatatypeFor[struct {
+			A string `h5:"a,size=0"`
+		}]()),
+		"reference": second(h5.DatatypeFor[struct {
+			A h5.Ref `h5:"a,ref=weak"`
+		}]()),
+		"twice": second(h5.DatatypeFor[struct {
+			A int `h5:"x"`
+			B int `h5:"x"`
+		}]()),
+		"hidden": second(h5.DatatypeFor[struct {
+			a int `h5:"x"` //nolint:govet // what is tested
+			B int
+		}]()),
+		"recursive": second(h5.DatatypeFor[recursive]()),
+	} {
+		require.ErrorIs(t, err, h5.ErrType, name)
+	}
+}
+
+type recursive struct{ R []recursive }
+
+func second[T any](_ T, err error) error { return err }
+
+// Each kind of element with each Go type that it meets.
+func TestElementsMeetGoTypes(t *testing.T) {
+	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
+	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Order: h5.BigEndian, Precision: 12, Offset: 3}
+	at := h5.Datatype{Class: h5.Time, Size: 4, Precision: 32, Order: h5.BigEndian}
+	wide := h5.Uint(16, h5.BigEndian)
+	i17 := h5.Int(4, h5.BigEndian)
+	i17.Precision, i17.Offset, i17.HighPad, i17.LowPad = 17, 3, h5.PadOne, h5.PadOne
+	raw := bytes.Repeat([]byte{1, 2}, 8)
+	for name, tt := range map[string]struct {
+		dt      h5.Datatype
+		write   any // []T
+		read    []any
+		natural any
+	}{
+		"enumeration": {color, []string{"red", "blue"}, []any{
+			[]int16{-1, 300}, []int{-1, 300}, []float64{-1, 300}, []h5.EnumValue{{"red", -1}, {"blue", 300}}}, []any{h5.EnumValue{"red", -1}, h5.EnumValue{"blue", 300}}},
+		"bit field":       {bits, []uint16{0xabc, 5}, []any{[]uint64{0xabc, 5}, []int32{0xabc, 5}, []float32{0xabc, 5}}, []any{uint16(0xabc), uint16(5)}},
+		"time":            {at, []uint32{1 << 31, 9}, []any{[]uint64{1 << 31, 9}, []int64{1 << 31, 9}}, []any{uint32(1 << 31), uint32(9)}},
+		"wide":            {wide, [][]byte{raw, raw}, []any{[][16]byte{[16]byte(raw), [16]byte(raw)}}, []any{raw, raw}},
+		"17 bits":         {i17, []int64{-65536, 65535}, []any{[]int32{-65536, 65535}, []float64{-65536, 65535}}, []any{int32(-65536), int32(65535)}},
+		"opaque":          {h5.OpaqueOf(3, "tag"), [][]byte{{1, 2, 3}, {4, 5, 6}}, []any{[][3]byte{{1, 2, 3}, {4, 5, 6}}}, []any{[]byte{1, 2, 3}, []byte{4, 5, 6}}},
+		"fixed":           {h5.FixedString(5, h5.SpacePad, h5.ASCII), []string{"ab", "hello"}, nil, []any{"ab", "hello"}},
+		"null terminated": {h5.FixedString(5, h5.NullTerm, h5.ASCII), []string{"", "hell"}, nil, []any{"", "hell"}},
+		"variable":        {h5.VariableString(h5.ASCII), []string{"", "hello"}, nil, []any{"", "hello"}},
+		"characters":      {h5.SequenceOf(h5.FixedString(1, h5.NullTerm, h5.ASCII)), []string{"", "hello"}, nil, nil},
+		"bytes":           {h5.SequenceOf(h5.Uint(1, h5.LittleEndian)), []string{"", "hello"}, []any{[][]byte{{}, []byte("hello")}}, []any{[]byte{}, []byte("hello")}},
+		"complex":         {h5.ComplexCompound(h5.IEEEFloat(4, h5.BigEndian)), []complex64{1 + 2i, -1i}, []any{[]complex128{1 + 2i, -1i}}, []any{complex64(1 + 2i), complex64(-1i)}},
+		"array":           {h5.ArrayOf(h5.Int(2, h5.BigEndian), 2, 3), [][2][3]int{{{1, 2, 3}, {4, 5, 6}}, {}}, []any{[][][]int8{{{1, 2, 3}, {4, 5, 6}}, {{0, 0, 0}, {0, 0, 0}}}}, nil},
+		"strings in arrays": {h5.ArrayOf(h5.VariableString(h5.UTF8), 2), [][2]string{{"a", "bc"}, {"", "é"}}, []any{[][]string{{"a", "bc"}, {"", "é"}}},
+			[]any{[]string{"a", "bc"}, []string{"", "é"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, tt.dt.Validate())
+			f := newFile(t)
+			d, err := f.Root().CreateDataset("d", tt.dt, h5.SimpleSpace(2), nil)
+			require.NoError(t, err)
+			require.NoError(t, writeReflect(d, tt.write))
+			for _, want := range append(tt.read, tt.write) {
+				got, err := readReflect(d, want)
+				require.NoError(t, err, "%T", want)
+				require.Equal(t, want, got)
+				require.NoError(t, writeReflect(d, want), "%T", want)
+			}
+			if tt.natural == nil {
+				return
+			}
+			got, err := h5.ReadAll[any](d)
+			require.NoError(t, err)
+			require.Equal(t, tt.natural, any(got))
+			natural, err := tt.dt.NaturalType()
+			require.NoError(t, err)
+			require.Equal(t, reflect.TypeOf(got[0]), natural)
+			require.NoError(t, h5.Write(d, got, h5.All))
+			_, err = h5.ReadAll[func()](d)
+			require.ErrorIs(t, err, h5.ErrType)
+		})
+	}
+}
+
+// readReflect and writeReflect call Read and Write with the element type of a
+// slice that is known at run time only.
+func readReflect(d *h5.Dataset, like any) (any, error) {
+	switch like.(type) {
+	case []int16:
+		return anySlice(h5.ReadAll[int16](d))
+	case []int32:
+		return anySlice(h5.ReadAll[int32](d))
+	case []int64:
+		return anySlice(h5.ReadAll[int64](d))
+	case []int:
+		return anySlice(h5.ReadAll[int](d))
+	case []uint16:
+		return anySlice(h5.ReadAll[uint16](d))
+	case []uint32:
+		return anySlice(h5.ReadAll[uint32](d))
+	case []uint64:
+		return anySlice(h5.ReadAll[uint64](d))
+	case []float32:
+		return anySlice(h5.ReadAll[float32](d))
+	case []float64:
+		return anySlice(h5.ReadAll[float64](d))
+	case []string:
+		return anySlice(h5.ReadAll[string](d))
+	case [][]byte:
+		return anySlice(h5.ReadAll[[]byte](d))
+	case [][16]byte:
+		return anySlice(h5.ReadAll[[16]byte](d))
+	case [][3]byte:
+		return anySlice(h5.ReadAll[[3]byte](d))
+	case []complex64:
+		return anySlice(h5.ReadAll[complex64](d))
+	case []complex128:
+		return anySlice(h5.ReadAll[complex128](d))
+	case [][2][3]int:
+		return anySlice(h5.ReadAll[[2][3]int](d))
+	case [][][]int8:
+		return anySlice(h5.ReadAll[[][]int8](d))
+	case [][2]string:
+		return anySlice(h5.ReadAll[[2]string](d))
+	case [][]string:
+		return anySlice(h5.ReadAll[[]string](d))
+	case []h5.EnumValue:
+		return anySlice(h5.ReadAll[h5.EnumValue](d))
+	}
+	panic(reflect.TypeOf(like))
+}
+
+func anySlice[T any](v []T, err error) (any, error) { return v, err }
+
+func writeReflect(d *h5.Dataset, v any) error {
+	s := reflect.ValueOf(v)
+	anything := make([]any, s.Len())
+	for i := range anything {
+		anything[i] = s.Index(i).Interface()
+	}
+	return h5.Write(d, anything, h5.All)
+}
+
+// Bad values name the element and the member, and change nothing.
+func TestValuesThatDoNotFit(t *testing.T) {
+	f := newFile(t)
+	type row struct {
+		A int8   `h5:"a"`
+		S string `h5:"s,size=3"`
+		B []byte `h5:"b"`
+	}
+	d := written(t, f, "d", []row{{1, "abc", nil}, {2, "d", []byte{1}}})
+	before, err := h5.ReadAll[row](d)
+	require.NoError(t, err)
+	type wide struct {
+		A float64 `h5:"a"`
+		S string  `h5:"s"`
+		B []int   `h5:"b"`
+	}
+	for name, tt := range map[string]struct {
+		v    wide
+		want error
+		text string
+	}{
+		"too large":      {wide{A: 128}, h5.ErrOverflow, `element 1: member "a": value out of range: 128 in H5T_STD_I8LE`},
+		"no number":      {wide{A: math.NaN()}, h5.ErrOverflow, "NaN"},
+		"broken":         {wide{A: 1.5}, h5.ErrPrecision, "1.5"},
+		"too long":       {wide{S: "abcd"}, h5.ErrSize, "string of 4 bytes, its type holds 3"},
+		"zero inside":    {wide{S: "a\x00"}, h5.ErrParam, "zero byte at 1"},
+		"in a sequence":  {wide{B: []int{1, 256}}, h5.ErrOverflow, `member "b"`},
+		"in a sequence ": {wide{B: []int{-1}}, h5.ErrOverflow, `-1`},
+	} {
+		err := h5.Write(d, []wide{{}, tt.v}, h5.All)
+		require.ErrorIs(t, err, tt.want, name)
+		require.ErrorContains(t, err, tt.text, name)
+	}
+	require.ErrorIs(t, h5.Write(d, []wide{{}}, h5.All), h5.ErrSize)
+	require.ErrorIs(t, h5.Write(d, []wide{{}}, region([]int64{0}, []int64{2})), h5.ErrSize)
+	require.ErrorIs(t, h5.Read(d, make([]wide, 3), h5.All), h5.ErrSize)
+	require.ErrorIs(t, h5.Read(d, make([]wide, 3), nil), h5.ErrParam)
+	require.ErrorIs(t, h5.Read(d, make([]wide, 3), region([]int64{0}, []int64{3})), h5.ErrRegion)
+	after, err := h5.ReadAll[row](d)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+
+	color := writtenAs(t, f, "enum", h5.EnumOf(h5.Int(1, 0), h5.Member{Name: "red", Value: 1}), []h5.EnumValue{{Name: "red"}, {Value: 9}})
+	_, err = h5.ReadAll[string](color)
+	require.ErrorIs(t, err, h5.ErrOverflow)
+	values, err := h5.ReadAll[h5.EnumValue](color)
+	require.NoError(t, err)
+	require.Equal(t, []h5.EnumValue{{"red", 1}, {"", 9}}, values)
+	require.ErrorIs(t, h5.Write(color, []string{"red", "green"}, h5.All), h5.ErrParam)
+	require.ErrorIs(t, h5.Write(writtenAs(t, f, "opaque", h5.OpaqueOf(2, ""), [][]byte{{1, 2}}), [][]byte{{1}}, h5.All), h5.ErrSize)
+	wide128 := writtenAs(t, f, "wide", h5.Int(16, h5.LittleEndian), [][]byte{make([]byte, 16)})
+	_, err = h5.ReadAll[*big.Float](wide128)
+	require.ErrorIs(t, err, h5.ErrType)
+	require.ErrorContains(t, err, "integers of 128 bits come as bytes only")
+	require.NoError(t, f.Close())
+	_, err = h5.ReadAll[row](d)
+	require.ErrorIs(t, err, h5.ErrClosed)
+	require.ErrorIs(t, h5.Write(d, []row{{}, {}}, h5.All), h5.ErrClosed)
+}
+
+// Values can be looked at first, cut and written elsewhere.
+func TestValuesAsTheyAre(t *testing.T) {
+	f := newFile(t)
+	want := someStations()
+	d := written(t, f, "d", want)
+	v, err := d.ReadValues(h5.All)
+	require.NoError(t, err)
+	require.Equal(t, 2, v.Len())
+	got, err := h5.DecodeValues[station](v)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	type part struct {
+		Track []struct {
+			X float32
+		} `h5:"track"`
+		Grid [2][]int `h5:"grid"`
+	}
+	parts, err := h5.DecodeValues[part](v)
+	require.NoError(t, err)
+	require.Equal(t, float32(3), parts[0].Track[1].X)
+	require.Equal(t, []int{-4, 5, -6}, parts[0].Grid[1])
+	got, err = h5.DecodeValues[station](v)
+	require.NoError(t, err)
+	require.Equal(t, want, got, "decoding changes nothing")
+
+	e, err := h5.EncodeValues(v.Datatype, want[:1])
+	require.NoError(t, err)
+	require.NoError(t, d.WriteValues(e, h5.Points{{1}}))
+	got, err = h5.ReadAll[station](d)
+	require.NoError(t, err)
+	require.Equal(t, []station{want[0], want[0]}, got)
+	other := written(t, f, "other", []point{{1, 2}})
+	require.ErrorIs(t, other.WriteValues(e, h5.All), h5.ErrType)
+	require.ErrorIs(t, d.WriteValues(e, h5.All), h5.ErrSize)
+	_, err = h5.EncodeValues(v.Datatype, []int{1})
+	require.ErrorIs(t, err, h5.ErrType)
+	_, err = h5.DecodeValues[int](v)
+	require.ErrorIs(t, err, h5.ErrType)
+}
+
+// Structs of random values, nested, in files and back.
+func TestStructsAtRandom(t *testing.T) {
+	f := newFile(t)
+	n := 0
+	text := rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "\x00") })
+	rapid.Check(t, func(t *rapid.T) {
+		s := station{
+			ID: rapid.Int32().Draw(t, "id"), Name: text.Draw(t, "name"), Code: rapid.StringMatching("[a-z]{0,4}").Draw(t, "code"),
+			At:     point{rapid.Float64().Draw(t, "x"), rapid.Float64().Draw(t, "y")},
+			Series: rapid.SliceOf(rapid.Float32()).Draw(t, "series"), Notes: rapid.SliceOf(text).Draw(t, "notes"),
+			Track: rapid.SliceOf(rapid.Custom(func(t *rapid.T) point { return point{rapid.Float64().Draw(t, "x"), 0} })).Draw(t, "track"),
+			Deep:  rapid.SliceOf(rapid.SliceOf(rapid.Uint16())).Draw(t, "deep"), Phase: complex(rapid.Float64().Draw(t, "re"), 1), Active: rapid.Bool().Draw(t, "active"),
+		}
+		v := make([]station, rapid.IntRange(0, 4).Draw(t, "n"))
+		for i := range v {
+			v[i] = s
+			v[i].ID += int32(i)
+		}
+		n++
+		dt, err := h5.DatatypeFor[station]()
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("d", dt, h5.SimpleSpace(int64(len(v))), nil)
+		require.NoError(t, err)
+		defer func() {
+			require.NoError(t, d.Close())
+			require.NoError(t, f.Root().Unlink("d"))
+		}()
+		require.NoError(t, h5.Write(d, v, h5.All))
+		got, err := h5.ReadAll[station](d)
+		require.NoError(t, err)
+		require.Equal(t, v, got)
+	})
+}
+
+// Where the heap that holds strings and sequences is damaged, reading is an error
+// and nothing is freed that was never a pointer.
+func TestDamagedHeap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	written(t, f, "d", someStations())
+	written(t, f, "text", []string{"some", "words"})
+	written(t, f, "seq", [][]int32{{1}, {2, 3}})
+	require.NoError(t, h5.WriteAttr(f.Root(), "a", someStations()))
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(b), "GCOL")
+	require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(b, []byte("GCOL"), []byte("COLG")), 0o600))
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	open := func(name string) *h5.Dataset {
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		return d
+	}
+	for name, err := range map[string]error{
+		"structs":   second(h5.ReadAll[station](open("d"))),
+		"records":   second(h5.ReadAll[any](open("d"))),
+		"strings":   second(open("text").ReadStrings(region([]int64{0}, []int64{2}))),
+		"texts":     second(h5.ReadAll[string](open("text"))),
+		"sequences": second(h5.ReadAll[[]int32](open("seq"))),
+		"attribute": second(f.Root().ReadAttribute("a")),
+	} {
+		require.ErrorIs(t, err, h5.ErrCorrupt, name)
+	}
+}

@@ -1,0 +1,115 @@
+// Walking what is below a group, each object once, in batches of one group's links:
+// no code of the caller runs under the library's lock, and the walk takes the memory
+// of one path and not of the whole tree. Built on the listing of links.
+
+package h5
+
+import "iter"
+
+// Visited is an object that Visit came to.
+type Visited struct {
+	Path    string // relative to the group where the walk began; "." for that group itself
+	Kind    ObjectKind
+	Address uint64
+}
+
+// VisitedLink is a link that VisitLinks came to.
+type VisitedLink struct {
+	Path string // relative to the group where the walk began
+	Link Link
+}
+
+// Visit yields the group itself and every object below it once, by the first path
+// that leads to it over hard links, groups before what is in them, names in order:
+// as H5Ovisit3 does, but that a group's links are listed when the walk comes to it
+// and the loop may change what it likes. Soft, external and user-defined links are
+// not followed. The walk ends where hard links lead back.
+//
+// An object that cannot be read is yielded with its path and an error, and the walk
+// goes on.
+func (g *Group) Visit() iter.Seq2[Visited, error] {
+	return func(yield func(Visited, error) bool) {
+		info, err := g.Stat()
+		if err != nil {
+			yield(Visited{Path: "."}, err)
+			return
+		}
+		if !yield(Visited{".", GroupObject, info.Address}, nil) {
+			return
+		}
+		w := walk{g: g, seen: map[uint64]bool{info.Address: true}, object: yield}
+		w.group(".")
+	}
+}
+
+// VisitLinks yields every link below the group, of groups that were not listed
+// before, as H5Lvisit2 does. It is otherwise as Visit.
+func (g *Group) VisitLinks() iter.Seq2[VisitedLink, error] {
+	return func(yield func(VisitedLink, error) bool) {
+		info, err := g.Stat()
+		if err != nil {
+			yield(VisitedLink{Path: "."}, err)
+			return
+		}
+		w := walk{g: g, seen: map[uint64]bool{info.Address: true}, link: yield}
+		w.group(".")
+	}
+}
+
+// A walk yields objects or links.
+type walk struct {
+	g      *Group
+	seen   map[uint64]bool // objects with several hard links that were yielded, and the first group
+	object func(Visited, error) bool
+	link   func(VisitedLink, error) bool
+}
+
+// group yields what is in the group called name, and reports whether to go on.
+func (w *walk) group(name string) bool {
+	r, err := w.g.list("visit", name, ByName, 1)
+	if err != nil {
+		return w.failed(name, err)
+	}
+	for range r.word() {
+		l, kind, hard := r.link(), ObjectKind(r.word()), r.word()
+		p := l.Name
+		if name != "." {
+			p = name + "/" + l.Name // not path.Join: ".." is a name like others
+		}
+		if w.link != nil && !w.link(VisitedLink{p, l}, nil) {
+			return false
+		}
+		if l.Kind != HardLink || w.seen[l.Address] {
+			continue
+		}
+		if kind == 0 {
+			_, err := w.g.ObjectInfo(p)
+			if !w.failed(p, err) {
+				return false
+			}
+			continue
+		}
+		if hard > 1 {
+			w.seen[l.Address] = true
+		}
+		if w.object != nil && !w.object(Visited{p, kind, l.Address}, nil) {
+			return false
+		}
+		if kind == GroupObject && !w.group(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// failed yields an error. One that has gone since is none.
+func (w *walk) failed(name string, err error) bool {
+	switch {
+	case err == nil:
+		return true
+	case w.object != nil:
+		return w.object(Visited{Path: name}, err)
+	default:
+		return w.link(VisitedLink{Path: name}, err)
+	}
+}

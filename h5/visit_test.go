@@ -1,0 +1,120 @@
+package h5_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Cycles end, an object is seen once, and soft and external links are not followed.
+func TestVisit(t *testing.T) {
+	r := newFile(t).Root()
+	_, err := r.CreateGroup("a/b")
+	require.NoError(t, err)
+	_, err = r.CreateDataset("a/..", h5.Int(1, 0), h5.ScalarSpace(), nil)
+	require.NoError(t, err)
+	require.NoError(t, r.LinkHard("a/b/up", "a"))
+	require.NoError(t, r.LinkHard("a/b/top", "/"))
+	require.NoError(t, r.LinkHard("z", "a/b"))
+	require.NoError(t, r.LinkSoft("soft", "/a"))
+	require.NoError(t, r.LinkExternal("out", "none.h5", "/"))
+	require.Equal(t, []string{". group", "a group", "a/.. dataset", "a/b group"}, tree(t, r))
+	a, err := r.OpenGroup("a")
+	require.NoError(t, err)
+	require.Equal(t, []string{". group", ".. dataset", "b group", "b/top group"}, tree(t, a))
+	var links []string
+	for l, err := range r.VisitLinks() {
+		require.NoError(t, err)
+		links = append(links, l.Path+" "+l.Link.Kind.String())
+	}
+	require.Equal(t, []string{"a hard", "a/.. hard", "a/b hard", "a/b/top hard", "a/b/up hard", "out external", "soft soft", "z hard"}, links)
+
+	n := 0
+	for range r.Visit() {
+		if n++; n == 2 {
+			break
+		}
+	}
+	require.Equal(t, 2, n)
+	require.NoError(t, a.Close())
+	for _, err := range a.Visit() {
+		require.ErrorIs(t, err, h5.ErrClosed)
+	}
+	for _, err := range a.VisitLinks() {
+		require.ErrorIs(t, err, h5.ErrClosed)
+	}
+}
+
+// The loop may change what it walks.
+func TestVisitWhileChanging(t *testing.T) {
+	r := newFile(t).Root()
+	for i := range 5 {
+		_, err := r.CreateGroup(fmt.Sprint(i, "/x"))
+		require.NoError(t, err)
+	}
+	var failed []string
+	for v, err := range r.Visit() {
+		if err != nil {
+			require.ErrorIs(t, err, h5.ErrNotFound)
+			failed = append(failed, v.Path)
+		}
+		if v.Path == "0" {
+			require.NoError(t, r.Unlink("3"))
+			_, err := r.CreateGroup("1/y")
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, []string{"3"}, failed, "what was listed and is gone is an error with its path")
+}
+
+// A walk of a random tree of hard links finds what a plain model finds.
+func TestVisitAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newFile(t).Root()
+		type group = map[string]int // name to number of the group it leads to
+		groups := []group{{}}
+		paths := []string{"/"}
+		for range rapid.IntRange(0, 25).Draw(rt, "links") {
+			from := rapid.IntRange(0, len(groups)-1).Draw(rt, "from")
+			name := rapid.SampledFrom([]string{"a", "b", "c", "..", "é"}).Draw(rt, "name")
+			if _, taken := groups[from][name]; taken {
+				continue
+			}
+			p := paths[from] + name
+			if rapid.Bool().Draw(rt, "new") {
+				_, err := r.CreateGroup(p)
+				require.NoError(t, err)
+				groups = append(groups, group{})
+				paths = append(paths, p+"/")
+				groups[from][name] = len(groups) - 1
+				continue
+			}
+			to := rapid.IntRange(0, len(groups)-1).Draw(rt, "to")
+			require.NoError(t, r.LinkHard(p, paths[to]))
+			groups[from][name] = to
+		}
+		var want []string
+		seen := map[int]bool{}
+		var walk func(n int, p string)
+		walk = func(n int, p string) {
+			seen[n] = true
+			want = append(want, p+" group")
+			for _, name := range []string{"..", "a", "b", "c", "é"} {
+				to, ok := groups[n][name]
+				if ok && !seen[to] {
+					child := name
+					if p != "." {
+						child = p + "/" + name
+					}
+					walk(to, child)
+				}
+			}
+		}
+		walk(0, ".")
+		require.Equal(t, want, tree(t, r))
+	})
+}

@@ -1,0 +1,268 @@
+// What the Go says: which functions of a package call its shims, which exported ones
+// lead there, and which tests reach those. The packages are type-checked, so that a
+// name is the thing it means.
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// calls is the static call graph of one package and its tests. Functions have the
+// names that types.Func.FullName gives them; a reference is a call.
+type calls struct {
+	path   string                     // import path of the package
+	uses   map[string]map[string]bool // function → what it mentions
+	usedBy map[string]map[string]bool // the reverse
+	tests  map[string]string          // tests, fuzz targets and examples: full name → short
+	public map[string][]string        // exported functions: full name → short ones, several for a method that is promoted
+	byName map[string][]*types.Func   // methods of the package by name, for calls through interfaces
+}
+
+// loadCalls reads the package in dir with its tests.
+func loadCalls(dir string) (*calls, error) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Tests: true}, "./"+dir)
+	if err != nil {
+		return nil, err
+	}
+	g := &calls{uses: make(map[string]map[string]bool), usedBy: make(map[string]map[string]bool), tests: make(map[string]string), public: make(map[string][]string)}
+	var all []*types.Func
+	for _, p := range pkgs {
+		for _, e := range p.Errors {
+			return nil, fmt.Errorf("%s: %w", p.ID, e)
+		}
+		if strings.HasSuffix(p.PkgPath, ".test") {
+			continue // the generated main
+		}
+		if !strings.HasSuffix(p.PkgPath, "_test") {
+			g.path = p.PkgPath
+			g.publish(p.Types)
+		}
+		all = append(all, methods(p.Types)...)
+	}
+	g.byName = make(map[string][]*types.Func)
+	for _, m := range all {
+		g.byName[m.Name()] = append(g.byName[m.Name()], m)
+	}
+	for _, p := range pkgs {
+		for _, f := range p.Syntax {
+			for _, d := range f.Decls {
+				g.declaration(p, d)
+			}
+		}
+	}
+	for from, names := range g.uses {
+		for to := range names {
+			add(g.usedBy, to, from)
+		}
+	}
+	return g, nil
+}
+
+func add(m map[string]map[string]bool, from, to string) {
+	if m[from] == nil {
+		m[from] = make(map[string]bool)
+	}
+	m[from][to] = true
+}
+
+// methods lists the methods of a package's types.
+func methods(p *types.Package) []*types.Func {
+	var out []*types.Func
+	for _, name := range p.Scope().Names() {
+		if named, ok := p.Scope().Lookup(name).Type().(*types.Named); ok {
+			for m := range named.Methods() {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// declaration notes what a declaration mentions. A variable's initial value belongs
+// to init.
+func (g *calls) declaration(p *packages.Package, d ast.Decl) {
+	from := p.PkgPath + ".init"
+	if fn, ok := d.(*ast.FuncDecl); ok {
+		f, ok := p.TypesInfo.Defs[fn.Name].(*types.Func)
+		if !ok {
+			return
+		}
+		from = f.FullName()
+		if isTest(fn) && strings.HasSuffix(p.Fset.Position(fn.Pos()).Filename, "_test.go") {
+			g.tests[from] = fn.Name.Name
+		}
+	}
+	ast.Inspect(d, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		switch o := p.TypesInfo.Uses[id].(type) {
+		case *types.Func:
+			g.mention(from, o.Origin())
+		case *types.Var:
+			if name, ok := strings.CutPrefix(o.Name(), "_Cfpvar_fp_"); ok { // the address of a C function
+				add(g.uses, from, g.path+"._Cfunc_"+name)
+			}
+		}
+		return true
+	})
+}
+
+// mention notes that from mentions f, or what f stands for if it is the method of an
+// interface.
+func (g *calls) mention(from string, f *types.Func) {
+	add(g.uses, from, f.FullName())
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return
+	}
+	iface, ok := recv.Type().Underlying().(*types.Interface)
+	if !ok {
+		return
+	}
+	for _, m := range g.byName[f.Name()] {
+		t := m.Signature().Recv().Type()
+		if types.Implements(t, iface) || types.Implements(types.NewPointer(t), iface) {
+			add(g.uses, from, m.FullName())
+		}
+	}
+}
+
+func isTest(fn *ast.FuncDecl) bool {
+	for _, prefix := range []string{"Test", "Fuzz", "Example"} {
+		if strings.HasPrefix(fn.Name.Name, prefix) && fn.Name.Name != "TestMain" && fn.Recv == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// callers returns the exported functions that lead to a C function, by their short
+// names: Array.Resize. init stands for what the package does by itself.
+func (g *calls) callers(c string) []string {
+	out := make(map[string]bool)
+	seen := make(map[string]bool)
+	var climb func(fn string)
+	climb = func(fn string) {
+		if seen[fn] {
+			return
+		}
+		seen[fn] = true
+		if shorts := g.exported(fn); len(shorts) > 0 {
+			for _, short := range shorts {
+				out[short] = true
+			}
+			return
+		}
+		for by := range g.usedBy[fn] {
+			climb(by)
+		}
+	}
+	for _, prefix := range []string{"._Cfunc_", "._C2func_", "._Cmacro_"} {
+		climb(g.path + prefix + c)
+	}
+	return slices.Sorted(maps.Keys(out))
+}
+
+// publish lists the functions of the package that a user can call: Create,
+// Array.Resize. A method of a hidden type counts for the types that embed it.
+func (g *calls) publish(p *types.Package) {
+	note := func(f *types.Func, short string) {
+		if name := f.Origin().FullName(); !slices.Contains(g.public[name], short) {
+			g.public[name] = append(g.public[name], short)
+		}
+	}
+	for _, name := range p.Scope().Names() {
+		if !ast.IsExported(name) {
+			continue
+		}
+		switch o := p.Scope().Lookup(name).(type) {
+		case *types.Func:
+			note(o, name)
+		case *types.TypeName:
+			if types.IsInterface(o.Type()) {
+				continue
+			}
+			set := types.NewMethodSet(types.NewPointer(o.Type()))
+			for m := range set.Methods() {
+				if f, ok := m.Obj().(*types.Func); ok && f.Exported() && f.Pkg() == p {
+					note(f, name+"."+f.Name())
+				}
+			}
+		}
+	}
+}
+
+// exported returns the short names under which a user can call a function.
+func (g *calls) exported(fn string) []string {
+	if fn == g.path+".init" {
+		return []string{"init"}
+	}
+	return g.public[fn]
+}
+
+// test names the test that is nearest to an exported function, or "".
+func (g *calls) test(short string) string {
+	level := make(map[string]bool)
+	for fn := range g.usedBy {
+		if slices.Contains(g.exported(fn), short) {
+			level[fn] = true
+		}
+	}
+	seen := maps.Clone(level)
+	for len(level) > 0 {
+		var found []string
+		next := make(map[string]bool)
+		for fn := range level {
+			for by := range g.usedBy[fn] {
+				if t := g.tests[by]; t != "" {
+					found = append(found, t)
+				}
+				if !seen[by] {
+					seen[by], next[by] = true, true
+				}
+			}
+		}
+		if len(found) > 0 {
+			return slices.MinFunc(found, func(a, b string) int {
+				return cmp.Or(cmp.Compare(rank(a, short), rank(b, short)), strings.Compare(a, b))
+			})
+		}
+		level = next
+	}
+	return ""
+}
+
+// rank orders tests by what they are likely to say about a function: those that are
+// named after it, then after its type; those that only look at refusals come last.
+func rank(test, short string) int {
+	name := strings.ToLower(test)
+	typ, method, _ := strings.Cut(strings.ToLower(short), ".")
+	n := 0
+	if method == "" || !strings.Contains(name, method) {
+		n += 2
+	}
+	if !strings.Contains(name, typ) {
+		n++
+	}
+	if refusals.MatchString(test) {
+		n += 8
+	}
+	if !strings.HasPrefix(test, "Test") {
+		n += 4
+	}
+	return n
+}
+
+var refusals = regexp.MustCompile("Refuse|Validate|Closed|BadInput|Limit|Without|TooMany")

@@ -1,0 +1,97 @@
+// What people say of the functions that no shim calls: the rows files, one for each
+// library.
+//
+//	# a comment
+//	NAME subsumed Function why or how      another Go function does what it does
+//	NAME out why                           it is left out
+//	NAME newer VERSION Function            the linked library lacks it; a shim calls it behind a guard
+//	missing N                              at most N functions may have no row yet
+//
+// NAME may end in * and stands for a family then. Function is an exported Go
+// function of the package, as API.md writes it: Array.Resize.
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// row is one line of a rows file.
+type row struct {
+	name, kind string
+	function   string // subsumed, newer
+	version    string // newer
+	text       string
+	line       int
+	used       bool
+}
+
+// rows is one file.
+type rows struct {
+	file    string
+	list    []*row
+	missing int // how many functions may be without a row
+}
+
+func readRows(file string) (*rows, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &rows{file: file}
+	seen := make(map[string]bool)
+	for i, line := range strings.Split(string(b), "\n") {
+		f := strings.Fields(line)
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("%s:%d: %s", file, i+1, fmt.Sprintf(format, args...))
+		}
+		w := &row{name: f[0], line: i + 1}
+		if len(f) > 1 {
+			w.kind = f[1]
+		}
+		switch {
+		case f[0] == "missing" && len(f) == 2:
+			if r.missing, err = strconv.Atoi(f[1]); err != nil || r.missing < 1 {
+				return nil, bad("want a number of functions, at least 1: %q", f[1])
+			}
+			continue
+		case w.kind == "out" && len(f) > 2:
+			w.text = strings.Join(f[2:], " ")
+		case w.kind == "subsumed" && len(f) > 2:
+			w.function, w.text = f[2], strings.Join(f[3:], " ")
+		case w.kind == "newer" && len(f) == 4 && !strings.Contains(f[0], "*"):
+			w.version, w.function = f[2], f[3]
+		default:
+			return nil, bad("want NAME subsumed FUNCTION TEXT, NAME out REASON, NAME newer VERSION FUNCTION, or missing N: %q", line)
+		}
+		if seen[w.name] {
+			return nil, bad("%s stands here twice", w.name)
+		}
+		seen[w.name] = true
+		r.list = append(r.list, w)
+	}
+	return r, nil
+}
+
+// find returns the row of a function: the one with its name, else that of the
+// longest family it belongs to.
+func (r *rows) find(name string) *row {
+	var best *row
+	for _, w := range r.list {
+		family, isFamily := strings.CutSuffix(w.name, "*")
+		switch {
+		case w.kind == "newer":
+		case w.name == name:
+			return w
+		case isFamily && strings.HasPrefix(name, family) && (best == nil || len(w.name) > len(best.name)):
+			best = w
+		}
+	}
+	return best
+}
