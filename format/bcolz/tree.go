@@ -198,6 +198,24 @@ func (a *Array) checkSizes() error {
 // Rows is the length of the array along its first axis.
 func (a *Array) Rows() int64 { return a.Sizes.Shape[0] }
 
+// WithRows returns the array as it is with n rows: what a writer that resizes it
+// reads and writes by.
+func (a *Array) WithRows(n int64) *Array {
+	b := *a
+	b.Sizes.Shape = slices.Clone(a.Sizes.Shape)
+	b.Sizes.Shape[0] = n
+	return &b
+}
+
+// WithItemSize returns the array with elements of n bytes, for a caller who reads a
+// structured type's text, of which this package does not. The error is
+// format.ErrLimit for chunks or an array that this makes too large.
+func (a *Array) WithItemSize(n int64) (*Array, error) {
+	b := *a
+	b.Storage.DType.Size = n
+	return &b, b.checkSizes()
+}
+
 // RowBytes is the bytes of one row. It is -1 for objects and structured types,
 // whose size the files do not say.
 func (a *Array) RowBytes() int64 {

@@ -39,10 +39,11 @@ func (c *Chunk) Decode(dst []byte) error {
 		copy(dst, c.data[c.Size():])
 		return nil
 	}
-	shuffled, err := c.decodable()
+	group, err := c.decodable()
 	if err != nil {
 		return err
 	}
+	shuffled := group > 0
 	var tmp []byte
 	if shuffled {
 		tmp = make([]byte, min(c.longestBlock(), len(dst)))
@@ -57,7 +58,7 @@ func (c *Chunk) Decode(dst []byte) error {
 			return err
 		}
 		if shuffled {
-			unshuffle(out, raw, int(c.TypeSize))
+			unshuffle(out, raw, group)
 		}
 		dst = dst[b.Length:]
 	}
@@ -91,25 +92,28 @@ func (c *Chunk) fillSpecial(dst []byte) {
 	}
 }
 
-// decodable reports whether the pipeline is one Decode knows, and whether it
-// has a shuffle in it.
-func (c *Chunk) decodable() (shuffled bool, err error) {
+// decodable reports whether the pipeline is one Decode knows, and the bytes of what
+// its shuffle takes for an element, 0 if there is none: those that the parameter of
+// the filter says (from C-Blosc2 2.23.1 on), or else the type size.
+func (c *Chunk) decodable() (group int, err error) {
 	if c.Blosc2Flags&Flag2Instrumented != 0 {
-		return false, bad("blosc2_flags", 0x1F, "an instrumented codec", "data", format.ErrUnsupported)
+		return 0, bad("blosc2_flags", 0x1F, "an instrumented codec", "data", format.ErrUnsupported)
 	}
 	for i, f := range c.Filters {
 		switch f {
 		case NoFilter, TruncPrec:
 		case Shuffle:
-			if shuffled {
-				return false, bad(fmt.Sprintf("filter %d", i), int64(0x10+i), "a second shuffle", "at most one", format.ErrUnsupported)
+			if group > 0 {
+				return 0, bad(fmt.Sprintf("filter %d", i), int64(0x10+i), "a second shuffle", "at most one", format.ErrUnsupported)
 			}
-			shuffled = true
+			if group = int(c.TypeSize); c.FiltersMeta[i] != 0 {
+				group = int(c.FiltersMeta[i])
+			}
 		default:
-			return false, bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "none, shuffle or trunc_prec", format.ErrUnsupported)
+			return 0, bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "none, shuffle or trunc_prec", format.ErrUnsupported)
 		}
 	}
-	return shuffled, nil
+	return group, nil
 }
 
 // decodeBlock writes the streams of block i, one behind the other, to dst.

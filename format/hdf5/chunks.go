@@ -1,0 +1,237 @@
+// The chunks of a dataset, by whatever index they are found.
+
+package hdf5
+
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+)
+
+// Chunk is a stored chunk.
+type Chunk struct {
+	Offset []uint64 // of its first element
+	Addr   Addr
+	Size   uint64 // bytes as stored
+	Mask   uint32 // bit i set: filter i was left out
+}
+
+// Chunks yields the chunks of a chunked dataset that are stored, in the order of the
+// index. Of a damaged index it yields what can be read, and the first error last,
+// with an empty chunk. The Offset of a chunk is the caller's to keep. Another
+// object than a chunked dataset is format.ErrUnsupported.
+func (o *Object) Chunks() iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		r := o.f.reader()
+		if r.chunks(o, func(c Chunk) bool { return yield(c, nil) }) && r.first != nil {
+			yield(Chunk{}, r.first)
+		}
+	}
+}
+
+// chunkIndex is what the indexes need of a dataset.
+type chunkIndex struct {
+	r        *reader
+	layout   *Layout
+	rank     int
+	dims     []uint64 // of the dataset
+	maxDims  []uint64
+	bytes    uint64 // of an unfiltered chunk
+	filtered bool
+	visit    func(Chunk) bool
+}
+
+// chunks calls visit for the chunks of o until it returns false, which is returned.
+func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
+	l, s := o.Layout(), o.Dataspace()
+	if l == nil || s == nil || l.Class != Chunked {
+		r.note(&format.Error{Format: formatName, What: "data layout", Offset: r.f.place(o.Addr), Got: "no chunks", Want: "a chunked dataset", Err: format.ErrUnsupported})
+		return true
+	}
+	for _, t := range []MessageType{LayoutType, DataspaceType, PipelineType} {
+		if m := o.Message(t); m != nil && m.Err != nil {
+			r.note(m.Err)
+			return true
+		}
+	}
+	rank := len(l.Dims) - 1
+	if rank != len(s.Dims) {
+		r.note(r.corrupt("data layout", o.Addr, fmt.Sprintf("chunks of %d dimensions", rank), fmt.Sprintf("%d, those of the dataset", len(s.Dims))))
+		return true
+	}
+	if !l.Addr.Defined() {
+		return true // nothing was ever written
+	}
+	x := &chunkIndex{r: r, layout: l, rank: rank, dims: s.Dims, maxDims: s.MaxDims, visit: visit}
+	if x.maxDims == nil {
+		x.maxDims = s.Dims
+	}
+	x.bytes, _ = l.ChunkBytes()
+	pl := o.Pipeline()
+	x.filtered = pl != nil && len(pl.Filters) > 0
+	switch l.Index {
+	case BTree1Index:
+		return x.tree1()
+	case SingleIndex:
+		return x.single()
+	case ImplicitIndex:
+		return x.implicit()
+	case FixedArrayIndex:
+		return x.fixedArray()
+	case ExtensibleArrayIndex:
+		return x.extensibleArray()
+	case BTree2Index:
+		return x.tree2()
+	}
+	return true
+}
+
+// sizeLength is the bytes of a filtered chunk's size in an index of version 4.
+func (x *chunkIndex) sizeLength() int { return min(1+(log2(x.bytes)+8)/8, 8) }
+
+// elementSize is the bytes of an element of a fixed or extensible array.
+func (x *chunkIndex) elementSize() int {
+	if x.filtered {
+		return x.r.f.super.OffsetSize + x.sizeLength() + 4
+	}
+	return x.r.f.super.OffsetSize
+}
+
+// element reads an element of such an array.
+func (x *chunkIndex) element(p *part) Chunk {
+	c := Chunk{Addr: p.addr("address"), Size: x.bytes}
+	if x.filtered {
+		c.Size = p.uint("chunk size", x.sizeLength())
+		c.Mask = p.u32("filter mask")
+		p.hex()
+	}
+	return c
+}
+
+// class is that of such an array.
+func (x *chunkIndex) class() uint8 {
+	if x.filtered {
+		return 1
+	}
+	return 0
+}
+
+func (x *chunkIndex) single() bool {
+	c := Chunk{Offset: make([]uint64, x.rank), Addr: x.layout.Addr, Size: x.bytes}
+	if x.layout.Flags&SingleChunkFiltered != 0 {
+		c.Size, c.Mask = x.layout.SingleSize, x.layout.SingleMask
+	}
+	return x.visit(c)
+}
+
+// grid is the number of chunks along each dimension; false if a dimension is
+// unlimited.
+func (x *chunkIndex) grid(dims []uint64) ([]uint64, bool) {
+	g := make([]uint64, x.rank)
+	for i, d := range dims {
+		if d == Unlimited {
+			return nil, false
+		}
+		c := x.layout.Dims[i]
+		g[i] = d/c + min(d%c, 1)
+	}
+	return g, true
+}
+
+// offsetOf is the first element of chunk i of a grid, in row-major order.
+func (x *chunkIndex) offsetOf(i uint64, grid []uint64) []uint64 {
+	off := make([]uint64, x.rank)
+	for d := x.rank - 1; d >= 0; d-- {
+		off[d] = i % grid[d] * x.layout.Dims[d]
+		i /= grid[d]
+	}
+	return off
+}
+
+// implicit yields chunks that stand one behind the other: those of the grid of the
+// greatest size, of which those of the present size are there.
+func (x *chunkIndex) implicit() bool {
+	most, ok := x.grid(x.maxDims)
+	now, _ := x.grid(x.dims)
+	n, fits := product(now)
+	all, fitsAll := uint64(0), false
+	if ok {
+		all, fitsAll = product(most)
+	}
+	hi, end := bits.Mul64(all, x.bytes)
+	if !ok || !fits || !fitsAll || hi != 0 || end > uint64(x.r.f.size) || uint64(x.layout.Addr) > uint64(x.r.f.size)-end {
+		x.r.note(x.r.corrupt("implicit index", x.layout.Addr, fmt.Sprintf("chunks of %d bytes for a dataset of %v", x.bytes, x.maxDims), "chunks inside the file"))
+		return true
+	}
+	for i := range n {
+		off := x.offsetOf(i, now)
+		at := uint64(0)
+		for d := range off {
+			at = at*most[d] + off[d]/x.layout.Dims[d]
+		}
+		if !x.visit(Chunk{Offset: off, Addr: x.layout.Addr + Addr(at*x.bytes), Size: x.bytes}) {
+			return false
+		}
+	}
+	return true
+}
+
+// chunkKey is a key of a version 1 B-tree of chunks: it describes the chunk behind
+// it.
+type chunkKey struct {
+	size   uint32
+	mask   uint32
+	offset []uint64 // with that of the element's bytes at last, which is 0
+}
+
+func (x *chunkIndex) tree1() bool {
+	n := x.rank + 1
+	more := true
+	w := &walk1{r: x.r, nodeType: chunkNodes, keySize: 8 + 8*n, rank: int(x.r.f.super.K.Chunk)}
+	w.key = func(p *part) any {
+		k := chunkKey{size: p.u32("size of chunk"), mask: p.u32("filter mask")}
+		p.hex()
+		for i := range n {
+			o := p.u64("chunk offset")
+			p.check(o%x.layout.Dims[i] == 0, o, fmt.Sprintf("a multiple of %d", x.layout.Dims[i]))
+			k.offset = append(k.offset, o)
+		}
+		return k
+	}
+	w.leaf = func(p *part, child Addr, left, right any) bool {
+		k, next := left.(chunkKey), right.(chunkKey)
+		if len(k.offset) < n {
+			return true
+		}
+		if len(next.offset) == n && slices.Compare(k.offset, next.offset) >= 0 {
+			p.bad(fmt.Sprintf("key %v before %v", k.offset, next.offset), "keys in order")
+		}
+		p.check(child.Defined(), child, "an address")
+		more = x.visit(Chunk{Offset: k.offset[:x.rank:x.rank], Addr: child, Size: uint64(k.size), Mask: k.mask})
+		return more
+	}
+	w.run(x.layout.Addr)
+	return more
+}
+
+func (x *chunkIndex) tree2() bool {
+	w := &walk2{r: x.r, treeType: chunks, recordSize: x.elementSize() + 8*x.rank}
+	if x.filtered {
+		w.treeType = chunksFiltered
+	}
+	w.record = func(p *part) any {
+		c := x.element(p)
+		for i := range x.rank {
+			scaled := p.u64("chunk offset in dimension")
+			hi, o := bits.Mul64(scaled, x.layout.Dims[i])
+			p.check(hi == 0, scaled, "an offset below 2^64")
+			c.Offset = append(c.Offset, o)
+		}
+		return c
+	}
+	w.visit = func(rec any) bool { return x.visit(rec.(Chunk)) }
+	return w.run(x.layout.Addr)
+}

@@ -1,0 +1,246 @@
+// Where the document and the library differ, the library is right: one test for each
+// row of docs/hdf5-differences.md, whose first column names the test.
+
+package hdf5_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// fields are the fields with a name, of whatever structure.
+func fields(tree format.Field, structure, name string) []format.Field {
+	var all []format.Field
+	for path, f := range tree.Walk() {
+		if strings.Contains(path, structure) && f.Name == name {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// rows are the differences with a test each.
+var rows = map[string]func(t *testing.T){
+	"FileSpaceType": func(t *testing.T) {
+		f := mustOpen(t, fixtures(t)["paged"])
+		o, err := f.Object(f.Superblock().Extension)
+		require.NoError(t, err)
+		require.EqualValues(t, 0x17, o.Message(hdf5.FileSpaceInfoType).Type)
+	},
+	"FileSpaceVersions": func(t *testing.T) {
+		s := mustOpen(t, fixtures(t)["paged"]).FileSpace()
+		require.EqualValues(t, 1, s.Version)
+		require.Equal(t, hdf5.Paged, s.Strategy)
+		require.Len(t, s.Managers, 12)
+		// Version 0 was written by HDF5 1.9: its strategy 1 is what version 1 calls 0, with
+		// six managers kept.
+		b := binary.LittleEndian.AppendUint64([]byte{0, 1}, 7)
+		for range 6 {
+			b = append(b, bytes.Repeat([]byte{0xFF}, 8)...)
+		}
+		old := mustOpen(t, withMessage(t, hdf5.FileSpaceInfoType, b)).FileSpace()
+		require.Equal(t, &hdf5.FileSpaceInfo{Strategy: hdf5.FreeSpaceAndAggregators, Persist: true, Threshold: 7, PageSize: 4096, EOA: hdf5.Undefined, Managers: slices.Repeat([]hdf5.Addr{hdf5.Undefined}, 6)}, old)
+	},
+	"FileSpaceForgotten": func(t *testing.T) {
+		b := load(t, filepath.Join(folder(t, "HYPERSLAB_HDF5_SRC"), "test", "testfiles", "paged_nopersist.h5"))
+		f := mustOpen(t, b)
+		require.NoError(t, f.Damage())
+		require.Nil(t, f.FileSpace())
+	},
+	"Superblock3": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["latest"])
+		require.EqualValues(t, 3, mustOpen(t, b).Superblock().Version)
+		b[11] = byte(hdf5.WriteAccess | hdf5.SWMRWrite)
+		b = repaired(b)
+		p := everything()
+		require.NoError(t, mustOpen(t, b).Check(p))
+		p.Write = true
+		require.ErrorIs(t, mustOpen(t, b).Check(p), format.ErrUnsupported)
+	},
+	"ChunkRecords": func(t *testing.T) {
+		types := map[string]bool{}
+		for _, f := range fields(describe(fixtures(t)["latest"]), "v2 B-tree header", "type") {
+			types[f.Value] = true
+		}
+		require.True(t, types["10"] && types["11"], types)
+	},
+	"Layout4": func(t *testing.T) {
+		f := mustOpen(t, fixtures(t)["latest"])
+		seen := map[hdf5.IndexType]bool{}
+		for e, err := range f.Walk() {
+			require.NoError(t, err)
+			if e.Object != nil && e.Object.Layout() != nil && e.Object.Layout().Class == hdf5.Chunked {
+				require.EqualValues(t, 4, e.Object.Layout().Version)
+				seen[e.Object.Layout().Index] = true
+			}
+		}
+		require.Len(t, seen, 5)
+	},
+	"HDF52": func(t *testing.T) {
+		for _, x := range []struct {
+			message hdf5.MessageType
+			content []byte
+		}{{hdf5.LayoutType, []byte{5, 2}}, {hdf5.DatatypeType, []byte{0x5B, 0, 0, 0, 8, 0, 0, 0}}} {
+			f := mustOpen(t, withMessage(t, x.message, x.content))
+			require.ErrorIs(t, f.Damage(), format.ErrVersion)
+			require.ErrorContains(t, f.Damage(), "HDF5 2.0")
+		}
+	},
+	"SectionTypes": func(t *testing.T) {
+		types := map[string]bool{}
+		for _, name := range []string{"free space", "paged", "dense"} {
+			for _, f := range fields(describe(fixtures(t)[name]), "free-space section list", "section type") {
+				types[f.Meaning] = true
+			}
+		}
+		for _, want := range []string{"simple", "small", "single"} {
+			require.True(t, types[want], "%s: %v", want, types)
+		}
+	},
+	"ExternalNames": func(t *testing.T) {
+		files := object(t, mustOpen(t, fixtures(t)["earliest"]), "/external").ExternalFiles().Files
+		require.Equal(t, "one.bin", files[0].Name)
+		require.Equal(t, hdf5.Unlimited, files[1].Size)
+	},
+	"LocalHeapEnd": func(t *testing.T) {
+		next := fields(describe(fixtures(t)["earliest"]), "local heap", "offset of next free block")
+		require.True(t, slices.ContainsFunc(next, func(f format.Field) bool { return f.Value == "1" }))
+	},
+	"SymbolNames": func(t *testing.T) {
+		// Where the two sizes differ the entry's length tells which one its name has.
+		b := bytes.Clone(fixtures(t)["mixed sizes"])
+		f := mustOpen(t, b)
+		require.Equal(t, 8, f.Superblock().OffsetSize)
+		require.Equal(t, 4, f.Superblock().LengthSize)
+		require.Contains(t, names(t, f), "/old")
+	},
+	"WideLengths": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["latest"])
+		b[10] = 16
+		_, err := open(b)
+		require.ErrorIs(t, err, format.ErrUnsupported)
+	},
+	"WideAddresses": func(t *testing.T) {
+		f := mustOpen(t, fixtures(t)["wide addresses"])
+		require.Equal(t, 16, f.Superblock().OffsetSize)
+		require.Contains(t, names(t, f), "/attributes")
+	},
+	"BaseAddress": func(t *testing.T) {
+		// A user block put before a file that knows of none.
+		b := append(make([]byte, 2048), fixtures(t)["latest"]...)
+		f := mustOpen(t, b)
+		require.EqualValues(t, 2048, f.UserBlock())
+		require.EqualValues(t, 0, f.Superblock().Base)
+		require.NoError(t, f.Check(everything()))
+		opened, refused := compareFile(t, writeTemp(t, b), map[string]int{})
+		require.True(t, opened)
+		require.Zero(t, refused)
+	},
+	"ArrayVersion1": func(t *testing.T) {
+		b := load(t, filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "caterva2", "ex-noattr.h5"))
+		found := 0
+		for e, err := range mustOpen(t, b).Walk() {
+			require.NoError(t, err)
+			if dt := e.Object.Datatype(); dt != nil && dt.Class == hdf5.ArrayClass && dt.Version == 1 {
+				found++
+			}
+		}
+		require.Positive(t, found)
+	},
+	"GlobalHeapPadding": func(t *testing.T) {
+		f := mustOpen(t, fixtures(t)["small sizes"])
+		require.Equal(t, 4, f.Superblock().LengthSize)
+		require.NotEmpty(t, fields(describe(fixtures(t)["small sizes"]), "global heap collection", "object data"))
+	},
+	"CacheImage": func(t *testing.T) {
+		found := false
+		for _, file := range findFiles(t, folder(t, "HYPERSLAB_HDF5_SRC")) {
+			if filepath.Base(file) != "h5clear_mdc_image.h5" {
+				continue
+			}
+			found = true
+			b := load(t, file)
+			require.NotEmpty(t, fields(describe(b), "metadata cache image", "image"))
+			require.NoError(t, mustOpen(t, b).Check(everything()), "the root group is in the image alone")
+		}
+		require.True(t, found)
+	},
+	"SharedHashes": func(t *testing.T) {
+		require.Empty(t, complaint(describe(fixtures(t)["shared list"])), "hashes begin with the type")
+	},
+	"MessageCount": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["earliest"])
+		f := mustOpen(t, b)
+		require.EqualValues(t, 1, b[f.Superblock().Root])
+		b[f.Superblock().Root+2]++ // one message more than there is
+		require.NoError(t, mustOpen(t, b).Check(everything()))
+		opened, _ := compareFile(t, writeTemp(t, b), map[string]int{})
+		require.True(t, opened)
+	},
+	"DriverInfo": func(t *testing.T) {
+		info := append([]byte("\x00NCSAfami\x08\x00"), 0, 16, 0, 0, 0, 0, 0, 0)
+		f := mustOpen(t, withMessage(t, hdf5.DriverInfoType, info))
+		require.NoError(t, f.Damage())
+		require.EqualValues(t, 4096, f.Driver().MemberSize)
+	},
+	"ExtensibleOrder": func(t *testing.T) {
+		f := mustOpen(t, fixtures(t)["latest"])
+		seen := map[[2]uint64]bool{}
+		for c, err := range object(t, f, "/growing last").Chunks() {
+			require.NoError(t, err)
+			b, err := f.Read(c.Addr, 2)
+			require.NoError(t, err)
+			require.EqualValues(t, c.Offset[0]*300+c.Offset[1], binary.LittleEndian.Uint16(b))
+			seen[[2]uint64{c.Offset[0], c.Offset[1]}] = true
+		}
+		require.Len(t, seen, 3*60)
+	},
+}
+
+// withMessage returns a file whose extension has one message.
+func withMessage(t testing.TB, m hdf5.MessageType, content []byte) []byte {
+	t.Helper()
+	undefined := bytes.Repeat([]byte{0xFF}, 8)
+	b := append([]byte(hdf5.Signature), 2, 8, 8, 0)
+	b = append(b, make([]byte, 8)...)              // base
+	b = binary.LittleEndian.AppendUint64(b, 48)    // extension
+	b = binary.LittleEndian.AppendUint64(b, 1<<20) // end of file, put right below
+	b = append(b, undefined[:7]...)                // root
+	b = append(b, 0, 0, 0, 0, 0)                   // and checksum
+	head := append([]byte("OHDR\x02\x01"), byte(len(content)+4), byte((len(content)+4)>>8), byte(m), byte(len(content)), byte(len(content)>>8), 0)
+	b = append(append(append(b, head...), content...), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint64(b[28:], uint64(len(b)))
+	return repaired(b)
+}
+
+func TestDifferences(t *testing.T) {
+	for name, test := range rows {
+		t.Run(name, test)
+	}
+}
+
+// The table in docs has a row for each test, and a test for each row.
+func TestDifferencesTable(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "hdf5-differences.md"))
+	require.NoError(t, err)
+	var listed []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Za-z0-9]+)` \\|").FindAllSubmatch(b, -1) {
+		listed = append(listed, string(m[1]))
+	}
+	var tested []string
+	for name := range rows {
+		tested = append(tested, name)
+	}
+	require.ElementsMatch(t, tested, listed)
+}

@@ -1,0 +1,95 @@
+// Fuzzing: any bytes, no panic, bounded work, and the views agree.
+
+package hdf5_test
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mostSeed is the bytes of the largest file to mutate: larger ones only slow it.
+const mostSeed = 20000
+
+// seeds are the smaller fixtures.
+func seeds(t testing.TB) [][]byte {
+	var all [][]byte
+	for _, b := range fixtures(t) {
+		if len(b) <= mostSeed {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, slices.Compare)
+	return all
+}
+
+// repaired makes the checksums right again that a change has broken, so that it is
+// not they alone that are tested. Describe says what each should be.
+func repaired(b []byte) []byte {
+	b = slices.Clone(b)
+	for range 4 { // a checksum may be over bytes that hold another
+		broken := false
+		for path, f := range describe(b).Complaints() {
+			_, want, ok := strings.Cut(f.Complaint, "want 0x")
+			if !ok || f.Length != 4 || !strings.HasSuffix(path, "/checksum") {
+				continue
+			}
+			want, _, _ = strings.Cut(want, ":")
+			if v, err := strconv.ParseUint(want, 16, 32); err == nil {
+				binary.LittleEndian.PutUint32(b[f.Offset:], uint32(v))
+				broken = true
+			}
+		}
+		if !broken {
+			break
+		}
+	}
+	return b
+}
+
+func FuzzFile(f *testing.F) {
+	for _, b := range seeds(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_ = look(t, b)
+		_ = look(t, repaired(b))
+	})
+}
+
+// Files with a few bytes changed, checksums made right again: the same ones on every
+// run.
+func TestMutants(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 11))
+	all := seeds(t)
+	require.NotEmpty(t, all)
+	refused := 0
+	const mutants = 250
+	for range mutants {
+		b := slices.Clone(all[r.IntN(len(all))])
+		for range 1 + r.IntN(3) {
+			at := r.IntN(len(b))
+			switch r.IntN(4) {
+			case 0:
+				b[at] = byte(r.Uint32())
+			case 1:
+				b[at] ^= 1 << r.IntN(8)
+			case 2:
+				copy(b[at:], []byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F})
+			default:
+				from := r.IntN(len(b))
+				copy(b[at:], b[from:min(from+8, len(b))])
+			}
+		}
+		if look(t, repaired(b)) != nil {
+			refused++
+		}
+	}
+	t.Logf("%d of %d mutants refused", refused, mutants)
+	require.Greater(t, refused, mutants/5)
+}

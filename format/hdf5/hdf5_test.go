@@ -1,0 +1,361 @@
+// What the parts of the interface promise, one by one.
+
+package hdf5_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// object finds an object by its path.
+func object(t testing.TB, f *hdf5.File, path string) *hdf5.Object {
+	t.Helper()
+	for e, err := range f.Walk() {
+		if e.Path == path {
+			require.NoError(t, err)
+			require.NotNil(t, e.Object, path)
+			return e.Object
+		}
+	}
+	t.Fatalf("no %s", path)
+	return nil
+}
+
+// Values of Bob Jenkins' own driver program, and of the library's test/chksum.c.
+func TestLookup3(t *testing.T) {
+	require.EqualValues(t, 0xdeadbeef, hdf5.Lookup3(nil))
+	require.EqualValues(t, 0x17770551, hdf5.Lookup3([]byte("Four score and seven years ago")))
+}
+
+func TestNotHDF5(t *testing.T) {
+	for _, b := range [][]byte{nil, []byte("no"), make([]byte, 4096)} {
+		_, err := open(b)
+		require.ErrorIs(t, err, format.ErrMagic)
+	}
+	_, err := open([]byte(hdf5.Signature))
+	require.ErrorIs(t, err, format.ErrTruncated)
+	_, err = open([]byte(hdf5.Signature + strings.Repeat("\x04", 100)))
+	require.ErrorIs(t, err, format.ErrVersion)
+}
+
+// failing fails every read behind a number of bytes.
+type failing struct {
+	io.ReaderAt
+	after int64
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (f failing) ReadAt(b []byte, at int64) (int, error) {
+	if at+int64(len(b)) > f.after {
+		return 0, errDisk
+	}
+	return f.ReaderAt.ReadAt(b, at)
+}
+
+func TestReaderFails(t *testing.T) {
+	b := fixtures(t)["latest"]
+	_, err := hdf5.Open(failing{bytes.NewReader(b), 0}, int64(len(b)), nil)
+	require.ErrorIs(t, err, errDisk)
+	f, err := hdf5.Open(failing{bytes.NewReader(b), 60}, int64(len(b)), nil)
+	require.NoError(t, err)
+	_, err = f.Root()
+	require.ErrorIs(t, err, errDisk)
+	require.ErrorIs(t, f.Check(everything()), errDisk)
+	_, err = f.Read(100, 8)
+	require.ErrorIs(t, err, errDisk)
+}
+
+func TestRead(t *testing.T) {
+	b := fixtures(t)["user block"]
+	f := mustOpen(t, b)
+	require.EqualValues(t, 1024, f.UserBlock())
+	got, err := f.Read(0, 8)
+	require.NoError(t, err)
+	require.Equal(t, hdf5.Signature, string(got))
+	for _, bad := range []struct {
+		a hdf5.Addr
+		n int64
+	}{{0, int64(len(b))}, {hdf5.Undefined, 1}, {hdf5.Addr(len(b)), 1}, {0, -1}, {1 << 63, 1}} {
+		_, err := f.Read(bad.a, bad.n)
+		require.ErrorIs(t, err, format.ErrTruncated, bad)
+	}
+}
+
+// What an object is not has no parts.
+func TestWrongKind(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	root, err := f.Root()
+	require.NoError(t, err)
+	n := 0
+	for _, err := range root.Chunks() {
+		require.ErrorIs(t, err, format.ErrUnsupported)
+		n++
+	}
+	require.Equal(t, 1, n)
+	m, err := root.Mappings()
+	require.NoError(t, err)
+	require.Empty(t, m)
+	d := object(t, f, "/contiguous")
+	for range d.Links() {
+		t.Fatal("a dataset has no links")
+	}
+	_, err = f.Object(hdf5.Undefined)
+	require.ErrorIs(t, err, format.ErrTruncated)
+	_, err = f.Object(1)
+	require.Error(t, err)
+	x, err := f.SharedIndexes()
+	require.NoError(t, err)
+	require.Empty(t, x)
+}
+
+// A sequence ends when its user has enough.
+func TestEnough(t *testing.T) {
+	for _, name := range []string{"earliest", "latest", "dense"} {
+		f := mustOpen(t, fixtures(t)[name])
+		for e, err := range f.Walk() {
+			require.NoError(t, err)
+			if e.Object == nil {
+				continue // a soft or external link
+			}
+			for range e.Object.Links() {
+				break
+			}
+			for range e.Object.Attributes() {
+				break
+			}
+			for range e.Object.Chunks() {
+				break
+			}
+			if e.Object.Kind() == hdf5.DatasetKind {
+				break
+			}
+		}
+	}
+}
+
+// Each thing that a policy forbids, and allows.
+func TestPolicy(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	all := hdf5.Policy{ExternalLinks: true, ExternalFiles: true, VirtualSources: true}
+	require.NoError(t, f.Check(all))
+	for what, p := range map[string]hdf5.Policy{
+		"no external link":     {ExternalFiles: true, VirtualSources: true},
+		"elements in the file": {ExternalLinks: true, VirtualSources: true},
+		"sources in the file":  {ExternalLinks: true, ExternalFiles: true},
+	} {
+		err := f.Check(p)
+		require.ErrorIs(t, err, format.ErrUnsupported, what)
+		require.ErrorContains(t, err, what)
+	}
+	small := all
+	small.MaxBytes = 100
+	require.ErrorIs(t, f.Check(small), format.ErrLimit)
+	small.MaxBytes = 1 << 20
+	require.NoError(t, f.Check(small))
+
+	small = all
+	small.MaxChunk = 1
+	require.ErrorIs(t, f.Check(small), format.ErrLimit)
+	small.MaxChunk = 1 << 20
+	require.NoError(t, f.Check(small))
+	small.Refused = []hdf5.FilterID{hdf5.Deflate}
+	require.ErrorIs(t, f.Check(small), format.ErrUnsupported)
+
+	decoded := 0
+	all.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		decoded++
+		return l.Decode(mask, b, size)
+	}
+	require.NoError(t, f.Check(all))
+	require.Positive(t, decoded, "strings behind filters are looked at")
+	all.Decode = func(*hdf5.Pipeline, uint32, []byte, uint64) ([]byte, error) { return nil, errDisk }
+	require.ErrorIs(t, f.Check(all), errDisk)
+}
+
+// Unknown messages are ignored, marked or refused, as their flags say.
+func TestUnknownMessages(t *testing.T) {
+	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
+	seen := map[hdf5.MessageFlags]int{}
+	refused := map[string]bool{}
+	for e, err := range f.Walk() {
+		if err != nil {
+			require.ErrorIs(t, err, format.ErrUnsupported, e.Path)
+			refused[e.Path] = true
+		}
+		for _, m := range e.Object.Messages {
+			if m.Type.Known() {
+				continue
+			}
+			seen[m.Flags]++
+			require.Equal(t, m.Flags&hdf5.FailIfUnknown != 0, m.Err != nil, e.Path)
+			if m.Type == hdf5.BogusType {
+				require.EqualValues(t, 0xdeadbeef, m.Body.(*hdf5.Bogus).Value)
+			} else {
+				require.Nil(t, m.Body)
+			}
+		}
+	}
+	require.Equal(t, map[string]bool{"/Dataset3": true, "/group/Dataset3": true}, refused)
+	for _, flag := range []hdf5.MessageFlags{0, hdf5.FailWriteIfUnknown, hdf5.MarkIfUnknown, hdf5.FailIfUnknown} {
+		require.Positive(t, seen[flag], flag)
+	}
+	require.ErrorIs(t, f.Check(hdf5.Policy{}), format.ErrUnsupported)
+}
+
+// Of a damaged file what is whole is read.
+func TestSalvage(t *testing.T) {
+	b := bytes.Clone(fixtures(t)["earliest"])
+	f := mustOpen(t, b)
+	broken := object(t, f, "/contiguous")
+	b[broken.Addr] = 99 // no version of an object header
+	f = mustOpen(t, b)
+	good, bad := 0, 0
+	for e, err := range f.Walk() {
+		if e.Path == "/contiguous" {
+			require.ErrorIs(t, err, format.ErrVersion)
+			require.NotNil(t, e.Object)
+			require.Equal(t, hdf5.UnknownKind, e.Object.Kind())
+			bad++
+			continue
+		}
+		require.NoError(t, err, e.Path)
+		good++
+	}
+	require.Equal(t, 1, bad)
+	require.Greater(t, good, 20)
+	require.ErrorIs(t, f.Check(everything()), format.ErrVersion)
+
+	// A link whose name is gone is missed, and the others are there.
+	g := object(t, f, "/old")
+	before := 0
+	for _, err := range g.Links() {
+		require.NoError(t, err)
+		before++
+	}
+	table := g.Message(hdf5.SymbolTableType).Body.(*hdf5.SymbolTable)
+	node := bytes.Index(b[table.BTree:], []byte("SNOD")) + int(table.BTree)
+	copy(b[node+8+40:], []byte{0xFF, 0xFF, 0xFF}) // the name of its second link
+	after, failed := 0, 0
+	g, err := mustOpen(t, b).Object(g.Addr)
+	require.NoError(t, err)
+	for _, err := range g.Links() {
+		if err != nil {
+			require.ErrorIs(t, err, format.ErrCorrupt)
+			failed++
+			continue
+		}
+		after++
+	}
+	require.Equal(t, before-1, after)
+	require.Equal(t, 1, failed)
+}
+
+// Any number of goroutines may use one file.
+func TestConcurrent(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["v18"])
+	var want []string
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		want = append(want, e.Path)
+	}
+	root, err := f.Root()
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			i := 0
+			for e, err := range f.Walk() {
+				if err != nil || e.Path != want[i] {
+					t.Errorf("%s: %v, want %s", e.Path, err, want[i])
+					return
+				}
+				i++
+			}
+			for range root.Attributes() {
+				i++
+			}
+			if err := f.Check(everything()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The fields of a structure follow one another, and only heaps and indexes leave
+// bytes at their ends that nothing uses.
+func TestDescribeCovers(t *testing.T) {
+	for name, b := range fixtures(t) {
+		tree := describe(b)
+		require.EqualValues(t, len(b), tree.Length)
+		for _, f := range tree.Fields {
+			end := f.Offset
+			for _, part := range f.Fields {
+				if part.Length == 0 || part.Offset < end { // decoded, or the inside of a block
+					continue
+				}
+				if f.Name == "object header" || f.Name == "superblock" || strings.HasSuffix(f.Name, "header") {
+					require.Equal(t, end, part.Offset, "%s: %s at %d: %s", name, f.Name, f.Offset, part.Name)
+				}
+				end = part.Offset + part.Length
+			}
+			require.LessOrEqual(t, end, f.Offset+f.Length, "%s: %s at %d", name, f.Name, f.Offset)
+			if f.Name == "object header" {
+				require.Equal(t, f.Offset+f.Length, end, "%s: %s at %d", name, f.Name, f.Offset)
+			}
+		}
+	}
+}
+
+func TestDescribeObject(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	o := object(t, f, "/fixed filtered")
+	field := f.DescribeObject(o.Addr)
+	require.EqualValues(t, o.Addr, field.Offset)
+	var text strings.Builder
+	require.NoError(t, field.WriteText(&text))
+	for _, want := range []string{"OHDR", "deflate", "shuffle, deflate, fletcher32", "chunks [4 5 2], fixed array", "signed integer, 16 bits in 2 bytes, LE", "[20 22 of 20 22]"} {
+		require.Contains(t, text.String(), want)
+	}
+	require.NotEmpty(t, complaint(f.DescribeObject(1)))
+}
+
+// Decode undoes what the library's filters did, and refuses what they never write.
+func TestDecode(t *testing.T) {
+	for _, name := range []string{"earliest", "latest"} {
+		f := mustOpen(t, fixtures(t)[name])
+		o := object(t, f, "/fixed filtered")
+		for c, err := range o.Chunks() {
+			require.NoError(t, err)
+			raw, err := f.Read(c.Addr, int64(c.Size))
+			require.NoError(t, err)
+			b, err := o.Pipeline().Decode(c.Mask, raw, 40)
+			require.NoError(t, err)
+			require.Len(t, b, 40)
+			first := uint16(c.Offset[0]*22 + c.Offset[1])
+			require.Equal(t, []byte{byte(first), byte(first >> 8)}, b[:2])
+			raw[len(raw)-1] ^= 1
+			_, err = o.Pipeline().Decode(c.Mask, raw, 40)
+			require.ErrorIs(t, err, format.ErrCorrupt)
+			_, err = o.Pipeline().Decode(c.Mask, raw[:3], 40)
+			require.ErrorIs(t, err, format.ErrCorrupt)
+		}
+	}
+	_, err := (&hdf5.Pipeline{Filters: []hdf5.Filter{{ID: 32001}}}).Decode(0, []byte{1}, 1)
+	require.ErrorIs(t, err, format.ErrUnsupported)
+	b, err := (&hdf5.Pipeline{Filters: []hdf5.Filter{{ID: 32001}}}).Decode(1, []byte{1}, 1)
+	require.NoError(t, err, "the filter was left out")
+	require.Equal(t, []byte{1}, b)
+}

@@ -1,0 +1,396 @@
+// One structure while it is read: a cursor over its bytes that also writes the
+// annotated fields, so that values and descriptions come from the same code.
+
+package hdf5
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/format"
+)
+
+// formatName is the Format of every *format.Error of this package.
+const formatName = "hdf5"
+
+// A part is a structure of the file being read. What is wrong is kept: the first
+// complaint in err. Reads behind the end of the bytes return zero and end the
+// part; after any other complaint reading goes on, as far as the bytes allow.
+type part struct {
+	r       *reader
+	what    string // the structure, as the document names it
+	b       []byte
+	pos     int
+	at      int64 // bytes from the start of the file to b[0]
+	decoded bool  // b came out of a filter and has no places in the file
+	ended   bool  // a read went behind the end
+	err     error // the first complaint
+
+	field *format.Field   // nil unless the structure is described
+	open  []*format.Field // the groups around the next field, outermost first
+	last  *format.Field   // the field read last
+	start int             // its position in b
+}
+
+// ok reports whether reading can go on: loops over counts from the file ask it.
+func (p *part) ok() bool { return !p.ended }
+
+// rest is the number of bytes not read yet.
+func (p *part) rest() int { return len(p.b) - p.pos }
+
+// offset is the place in the file of position pos.
+func (p *part) offset(pos int) int64 {
+	if p.decoded {
+		return p.at
+	}
+	return p.at + int64(pos)
+}
+
+// take returns the next n bytes and makes them the last field.
+func (p *part) take(name string, n int) []byte {
+	p.start = p.pos
+	p.last = nil
+	if p.ended {
+		return nil
+	}
+	if n < 0 || n > p.rest() {
+		p.ended = true
+		p.complain(format.ErrTruncated, name, fmt.Sprintf("%d bytes", p.rest()), fmt.Sprintf("%d", n))
+		return nil
+	}
+	b := p.b[p.pos : p.pos+n : p.pos+n]
+	p.pos += n
+	if p.field != nil {
+		length := int64(n)
+		if p.decoded {
+			length = 0
+		}
+		p.last = p.add(format.Field{Name: name, Offset: p.offset(p.start), Length: length})
+	}
+	return b
+}
+
+func (p *part) add(f format.Field) *format.Field {
+	top := p.open[len(p.open)-1]
+	top.Fields = append(top.Fields, f)
+	return &top.Fields[len(top.Fields)-1]
+}
+
+// group opens a field around those that follow; the function it returns closes
+// it. A negative index is not shown.
+func (p *part) group(name string, index int) func() {
+	if p.field == nil {
+		return func() {}
+	}
+	if index >= 0 {
+		name += " " + strconv.Itoa(index)
+	}
+	from := p.pos
+	// The group is put into its parent when it is complete, since a pointer into a
+	// growing slice would dangle.
+	g := &format.Field{Name: name, Offset: p.offset(from)}
+	p.open = append(p.open, g)
+	return func() {
+		p.open = p.open[:len(p.open)-1]
+		if !p.decoded {
+			g.Length = int64(p.pos - from)
+		}
+		p.last = p.add(*g)
+	}
+}
+
+// uint reads an unsigned integer of n bytes, little-endian. Of more than 8 bytes
+// only the low 8 are kept, as the library does.
+func (p *part) uint(name string, n int) uint64 {
+	v := leUint(p.take(name, n))
+	if p.last != nil {
+		p.last.Value = strconv.FormatUint(v, 10)
+	}
+	return v
+}
+
+func leUint(b []byte) uint64 {
+	var w [8]byte
+	copy(w[:], b)
+	return binary.LittleEndian.Uint64(w[:])
+}
+
+func (p *part) u8(name string) uint8   { return uint8(p.uint(name, 1)) }
+func (p *part) u16(name string) uint16 { return uint16(p.uint(name, 2)) }
+func (p *part) u32(name string) uint32 { return uint32(p.uint(name, 4)) }
+func (p *part) u64(name string) uint64 { return p.uint(name, 8) }
+
+// hex shows the last number in hexadecimal.
+func (p *part) hex() {
+	if p.last != nil {
+		v, _ := strconv.ParseUint(p.last.Value, 10, 64)
+		p.last.Value = fmt.Sprintf("%#02x", v)
+	}
+}
+
+// mean says what the last field means.
+func (p *part) mean(layout string, args ...any) {
+	if p.last != nil {
+		p.last.Meaning = fmt.Sprintf(layout, args...)
+	}
+}
+
+// length reads a number of "size of lengths" bytes.
+func (p *part) length(name string) uint64 { return p.uint(name, p.r.f.super.LengthSize) }
+
+// addr reads a number of "size of offsets" bytes; all ones are no address. The
+// library sees only the low 8 bytes of a wider address, and refuses the others
+// unless they are 0.
+func (p *part) addr(name string) Addr {
+	b := p.take(name, p.r.f.super.OffsetSize)
+	if b == nil {
+		return Undefined
+	}
+	a, high := Undefined, false
+	if !allOnes(b) {
+		a = Addr(leUint(b))
+		high = len(b) > 8 && len(bytes.Trim(b[8:], "\x00")) > 0
+	}
+	if p.last != nil {
+		p.last.Value = a.String()
+	}
+	if high {
+		p.bad("an address of more than 64 bits", "at most 64 bits")
+	}
+	return a
+}
+
+func allOnes(b []byte) bool {
+	for _, c := range b {
+		if c != 0xFF {
+			return false
+		}
+	}
+	return true
+}
+
+// bytes reads n bytes as they are.
+func (p *part) bytes(name string, n int) []byte {
+	b := p.take(name, n)
+	if p.last != nil {
+		p.last.Value = hexText(b)
+	}
+	return b
+}
+
+// hexText shows bytes, the first 32 of them.
+func hexText(b []byte) string {
+	const most = 32
+	if len(b) > most {
+		return fmt.Sprintf("%x…", b[:most])
+	}
+	return fmt.Sprintf("%x", b)
+}
+
+// text reads n bytes of text, shown quoted.
+func (p *part) text(name string, n int) string {
+	s := string(p.take(name, n))
+	if p.last != nil {
+		p.last.Value = strconv.Quote(s)
+	}
+	return s
+}
+
+// cstring reads text up to a zero byte, which must be there, and then on to the
+// next multiple of pad bytes.
+func (p *part) cstring(name string, pad int) string {
+	n := bytes.IndexByte(p.b[p.pos:], 0)
+	if p.ended {
+		return ""
+	}
+	if n < 0 {
+		p.start, p.last, p.ended = p.pos, nil, true
+		p.complain(format.ErrTruncated, name, fmt.Sprintf("%d bytes without a zero", p.rest()), "a terminated text")
+		return ""
+	}
+	b := p.take(name, (n+pad)/pad*pad)
+	if len(b) < n {
+		return ""
+	}
+	if p.last != nil {
+		p.last.Value = strconv.Quote(string(b[:n]))
+	}
+	return string(b[:n])
+}
+
+// reserved reads n bytes that the format leaves unused. The library does not look
+// at them, and neither is a complaint made of what stands there.
+func (p *part) reserved(n int) {
+	b := p.take("reserved", n)
+	if p.last != nil && len(bytes.Trim(b, "\x00")) > 0 {
+		p.last.Value = hexText(b)
+	}
+}
+
+// bad complains that the last field is wrong: got is what it is, want what it
+// should be.
+func (p *part) bad(got, want string) { p.badAs(format.ErrCorrupt, got, want) }
+
+// badAs is bad for another sentinel than format.ErrCorrupt.
+func (p *part) badAs(kind error, got, want string) {
+	if p.ended {
+		return // the value was never there
+	}
+	name := p.what
+	if p.last != nil {
+		name = p.last.Name
+	}
+	p.complain(kind, name, got, want)
+}
+
+// check complains unless ok. The texts are those of bad.
+func (p *part) check(ok bool, got any, want string) bool {
+	if !ok {
+		p.bad(fmt.Sprint(got), want)
+	}
+	return ok
+}
+
+// version complains unless v is one of those from low to high.
+func (p *part) version(v, low, high uint8) bool {
+	if v < low || v > high {
+		want := strconv.Itoa(int(low))
+		if low != high {
+			want += " to " + strconv.Itoa(int(high))
+		}
+		p.badAs(format.ErrVersion, strconv.Itoa(int(v)), want)
+		return false
+	}
+	return true
+}
+
+// flags complains about bits outside of known.
+func (p *part) flags(v, known uint8) {
+	p.hex()
+	p.check(v&^known == 0, fmt.Sprintf("%#02x", v), fmt.Sprintf("no bits but %#02x", known))
+}
+
+// signature reads four bytes that must be want.
+func (p *part) signature(want string) bool {
+	got := p.text("signature", len(want))
+	if p.ended {
+		return false
+	}
+	if got != want {
+		p.complain(format.ErrCorrupt, "signature", strconv.Quote(got), strconv.Quote(want))
+		p.ended = true
+		return false
+	}
+	return true
+}
+
+// checksum reads the checksum of all bytes before it.
+func (p *part) checksum() {
+	from := p.pos
+	got := p.u32("checksum")
+	p.hex()
+	if p.ended {
+		return
+	}
+	if want := Lookup3(p.b[:from]); got != want {
+		p.bad(fmt.Sprintf("%#08x", got), fmt.Sprintf("%#08x", want))
+	}
+}
+
+// complain keeps the first complaint and shows every one at the last field, or at
+// the structure if there is no field for it.
+func (p *part) complain(kind error, name, got, want string) {
+	p.fail(&format.Error{Format: formatName, What: p.what + ": " + name, Offset: p.offset(p.start), Got: got, Want: want, Err: kind})
+}
+
+// fail is complain for an error that is already one.
+func (p *part) fail(err error) {
+	if err == nil {
+		return
+	}
+	if p.err == nil {
+		p.err = err
+	}
+	if p.field == nil {
+		return
+	}
+	target := p.last
+	if target == nil {
+		target = p.open[len(p.open)-1]
+	}
+	text := format.Complaint(err)
+	if target.Complaint != "" {
+		text = target.Complaint + "; " + text
+	}
+	target.Complaint = text
+}
+
+// grow makes the part n bytes long; they are read from the file.
+func (p *part) grow(n int64) bool {
+	if p.ended || n <= int64(len(p.b)) {
+		return !p.ended
+	}
+	more, err := p.r.bytes(p.what, p.at+int64(len(p.b)), n-int64(len(p.b)), int64(len(p.b)))
+	p.b = append(p.b, more...)
+	if err != nil {
+		p.start, p.last = p.pos, nil
+		p.fail(err)
+		// What there is of it can still be shown.
+		return len(more) > 0
+	}
+	return true
+}
+
+// within is the part for a message or object inside p: n bytes from the cursor,
+// which moves behind them.
+func (p *part) within(what string, n int) *part {
+	b := p.b[p.pos : p.pos+n : p.pos+n]
+	q := &part{r: p.r, what: what, b: b, at: p.offset(p.pos), decoded: p.decoded}
+	if p.field != nil {
+		q.describe()
+	}
+	p.pos += n
+	return q
+}
+
+// describe makes the part write fields.
+func (p *part) describe() {
+	p.field = &format.Field{Name: p.what, Offset: p.at, Length: int64(len(p.b))}
+	if p.decoded {
+		p.field.Length = 0
+	}
+	p.open = []*format.Field{p.field}
+}
+
+// rename gives the structure another name, once it is known what it is.
+func (p *part) rename(what string) {
+	p.what = what
+	if p.field != nil {
+		p.field.Name = what
+	}
+}
+
+// put adds the fields of a finished part below those of p, and takes over its
+// complaint.
+func (p *part) put(q *part) *format.Field {
+	if p.err == nil {
+		p.err = q.err
+	}
+	if p.field == nil {
+		return nil
+	}
+	p.last = p.add(*q.field)
+	return p.last
+}
+
+// done ends the part: its fields go to the reader. It returns the first
+// complaint.
+func (p *part) done() error {
+	if p.field != nil {
+		p.field.Length = int64(len(p.b))
+		p.r.fields = append(p.r.fields, *p.field)
+	}
+	return p.err
+}
