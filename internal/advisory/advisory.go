@@ -1,0 +1,77 @@
+// The list, and the comparison of releases.
+
+package advisory
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The libraries.
+const (
+	HDF5    = "HDF5"
+	CBlosc2 = "C-Blosc2"
+)
+
+// Advisory is one published vulnerability.
+type Advisory struct {
+	ID      string // "CVE-2024-29157"
+	Library string
+	Fixed   string // the first release without it
+}
+
+// Known returns all of them, those of one library together, by number.
+func Known() []Advisory { return slices.Clone(known) }
+
+// Open returns those that a release of a library has.
+func Open(library, release string) []Advisory {
+	return slices.DeleteFunc(Known(), func(a Advisory) bool {
+		return a.Library != library || compare(release, a.Fixed) >= 0
+	})
+}
+
+// compare orders releases by their numbers; what is no number counts as 0.
+func compare(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range max(len(x), len(y)) {
+		if n, m := number(x, i), number(y, i); n != m {
+			return n - m
+		}
+	}
+	return 0
+}
+
+func number(parts []string, i int) int {
+	if i >= len(parts) {
+		return 0
+	}
+	digits := strings.IndexFunc(parts[i], func(r rune) bool { return r < '0' || r > '9' })
+	if digits < 0 {
+		digits = len(parts[i])
+	}
+	n, _ := strconv.Atoi(parts[i][:digits])
+	return n
+}
+
+var known = slices.Concat(
+	numbers(CBlosc2, 2024, "2.14.2", 3203, 3204),
+	numbers(HDF5, 2024, "1.14.4", 29157, 29158, 29159, 29160, 29161, 29162, 29163, 29164, 29165, 29166,
+		32605, 32606, 32607, 32608, 32609, 32610, 32611, 32612, 32613, 32614, 32615, 32616, 32617, 32618, 32619, 32620, 32621, 32622, 32623, 32624,
+		33873, 33874, 33875, 33876, 33877),
+	numbers(HDF5, 2025, "2.0.0", 2153, 2310, 2912, 2913, 2914, 2915, 2923, 2924, 2925, 2926),
+	numbers(HDF5, 2025, "2.1.0", 2308, 2309),
+	numbers(HDF5, 2025, "2.0.0", 6269, 6270, 6516, 6750, 6816, 6817, 6818, 6856, 6857, 6858, 7067, 7068, 7069),
+	numbers(HDF5, 2025, "2.2.0", 9274),
+	numbers(HDF5, 2025, "2.1.0", 44904),
+	numbers(HDF5, 2025, "2.0.0", 44905),
+	numbers(HDF5, 2026, "2.2.0", 17572, 17574, 26200),
+)
+
+func numbers(library string, year int, fixed string, ids ...int) []Advisory {
+	list := make([]Advisory, len(ids))
+	for i, id := range ids {
+		list[i] = Advisory{ID: "CVE-" + strconv.Itoa(year) + "-" + strconv.Itoa(id), Library: library, Fixed: fixed}
+	}
+	return list
+}

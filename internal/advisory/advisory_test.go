@@ -1,0 +1,36 @@
+package advisory_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/advisory"
+)
+
+func TestOpen(t *testing.T) {
+	ids := func(library, release string) (list []string) {
+		for _, a := range advisory.Open(library, release) {
+			list = append(list, a.ID)
+		}
+		return list
+	}
+	require.Len(t, advisory.Open(advisory.HDF5, "1.14.3"), 35+10+2+13+1+1+1+3)
+	require.Len(t, advisory.Open(advisory.HDF5, "1.14.5"), 31)
+	require.Contains(t, ids(advisory.HDF5, "1.14.5"), "CVE-2025-6857")
+	require.NotContains(t, ids(advisory.HDF5, "1.14.4"), "CVE-2024-33877")
+	require.Equal(t, []string{"CVE-2025-2308", "CVE-2025-2309", "CVE-2025-9274", "CVE-2025-44904", "CVE-2026-17572", "CVE-2026-17574", "CVE-2026-26200"}, ids(advisory.HDF5, "2.0.0"))
+	require.Empty(t, ids(advisory.HDF5, "2.2.0"))
+	require.Empty(t, ids(advisory.HDF5, "2.10"))
+	require.Len(t, ids(advisory.CBlosc2, "2.14.1.dev0"), 2)
+	require.Empty(t, ids(advisory.CBlosc2, "2.17.1"))
+}
+
+func TestNoneTwice(t *testing.T) {
+	seen := map[string]bool{}
+	for _, a := range advisory.Known() {
+		require.False(t, seen[a.ID], a.ID)
+		seen[a.ID] = true
+	}
+	require.Len(t, seen, 68)
+}

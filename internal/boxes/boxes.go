@@ -1,0 +1,141 @@
+// How a box lies in two memories: axes are merged until a few loops around runs are left.
+
+package boxes
+
+import "encoding/binary"
+
+// MaxRank is the most axes a box can have.
+const MaxRank = 32
+
+// axis is one loop: so many steps, so many bytes apart on both sides.
+type axis struct{ n, dst, src int }
+
+// Box is how a box of elements lies in two memories: a few loops around runs that
+// are in one piece in both.
+type Box struct {
+	run  int // bytes
+	n    int // loops
+	axes [MaxRank]axis
+}
+
+// New describes a box of n[d] elements of item bytes along each axis d, in two
+// memories in which neighbours along it are dst[d] and src[d] bytes apart. All
+// three have the length of the rank, which is at most MaxRank, and no n[d] is 0.
+func New(n, dst, src []int64, item int) Box {
+	b := Box{run: item}
+	for d := len(n) - 1; d >= 0; d-- {
+		if n[d] == 1 {
+			continue
+		}
+		a := axis{int(n[d]), int(dst[d]), int(src[d])}
+		if b.n == 0 {
+			if a.dst == b.run && a.src == b.run {
+				b.run *= a.n
+				continue
+			}
+		} else if in := &b.axes[b.n-1]; a.dst == in.dst*in.n && a.src == in.src*in.n {
+			in.n *= a.n
+			continue
+		}
+		b.axes[b.n] = a
+		b.n++
+	}
+	return b
+}
+
+// Strides returns the bytes between neighbours along each axis of a dense memory
+// of that shape.
+func Strides(shape []int64, item int) []int64 {
+	s := make([]int64, len(shape))
+	step := int64(item)
+	for d := len(shape) - 1; d >= 0; d-- {
+		s[d] = step
+		step *= shape[d]
+	}
+	return s
+}
+
+// each calls f with the places of the innermost loop's first runs.
+func (b *Box) each(f func(dst, src int, inner axis)) {
+	inner := axis{n: 1}
+	if b.n > 0 {
+		inner = b.axes[0]
+	}
+	var at [MaxRank]int
+	dst, src := 0, 0
+	for {
+		f(dst, src, inner)
+		d := 1
+		for ; d < b.n; d++ {
+			a := &b.axes[d]
+			dst += a.dst
+			src += a.src
+			if at[d]++; at[d] < a.n {
+				break
+			}
+			dst -= a.dst * a.n
+			src -= a.src * a.n
+			at[d] = 0
+		}
+		if d >= b.n {
+			return
+		}
+	}
+}
+
+// Copy copies the box from the beginning of src to the beginning of dst.
+func (b *Box) Copy(dst, src []byte) {
+	run := b.run
+	b.each(func(to, from int, a axis) {
+		// Single elements are moved as numbers: a call of memmove for each costs more
+		// than the bytes.
+		switch run {
+		case 1:
+			for range a.n {
+				dst[to] = src[from]
+				to, from = to+a.dst, from+a.src
+			}
+		case 2:
+			for range a.n {
+				binary.NativeEndian.PutUint16(dst[to:], binary.NativeEndian.Uint16(src[from:]))
+				to, from = to+a.dst, from+a.src
+			}
+		case 4:
+			for range a.n {
+				binary.NativeEndian.PutUint32(dst[to:], binary.NativeEndian.Uint32(src[from:]))
+				to, from = to+a.dst, from+a.src
+			}
+		case 8:
+			for range a.n {
+				binary.NativeEndian.PutUint64(dst[to:], binary.NativeEndian.Uint64(src[from:]))
+				to, from = to+a.dst, from+a.src
+			}
+		default:
+			for range a.n {
+				copy(dst[to:to+run], src[from:from+run])
+				to, from = to+a.dst, from+a.src
+			}
+		}
+	})
+}
+
+// Fill writes value to every element of the box at the beginning of dst. value
+// holds one element.
+func (b *Box) Fill(dst, value []byte) {
+	b.each(func(to, _ int, a axis) {
+		for range a.n {
+			Repeat(dst[to:to+b.run], value)
+			to += a.dst
+		}
+	})
+}
+
+// Repeat fills dst, whole elements, with value.
+func Repeat(dst, value []byte) {
+	for done := copy(dst, value); done < len(dst); done *= 2 {
+		copy(dst[done:], dst[:done])
+	}
+}
+
+// Dense reports that the box is one piece in both memories.
+func (b *Box) Dense() bool { return b.n == 0 }

@@ -1,0 +1,2 @@
+// Package boxes copies and fills boxes of elements in row-major memories.
+package boxes

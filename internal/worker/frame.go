@@ -1,0 +1,95 @@
+// Frames: what travels over the control socket, both ways.
+//
+// A frame is a kind (1 byte), a length (4 bytes, little-endian) and that many
+// bytes. The reader bounds the length before it reads.
+
+package worker
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// The kinds of frame.
+const (
+	frameConfig byte = iota + 1 // host: the worker's settings, as JSON
+	frameHello                  // worker: its Level, as JSON
+	frameCall                   // host: a request
+	frameAnswer                 // worker: the answer
+	frameError                  // worker: the error of the call
+)
+
+// maxFrame bounds a frame, in bytes: larger data use the window.
+const maxFrame = 16 << 20
+
+const frameHead = 5 // bytes
+
+func writeFrame(w io.Writer, kind byte, payload []byte) error {
+	if len(payload) > maxFrame {
+		return fmt.Errorf("frame of %d bytes, at most %d", len(payload), maxFrame)
+	}
+	// One write a frame: a worker that dies between two would leave half of one.
+	b := make([]byte, frameHead, frameHead+len(payload))
+	b[0] = kind
+	binary.LittleEndian.PutUint32(b[1:], uint32(len(payload)))
+	_, err := w.Write(append(b, payload...))
+	return err
+}
+
+func readFrame(r io.Reader) (kind byte, payload []byte, err error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.LittleEndian.Uint32(head[1:])
+	if n > maxFrame {
+		return 0, nil, fmt.Errorf("%w: frame of %d bytes, at most %d", ErrProtocol, n, maxFrame)
+	}
+	payload = make([]byte, n)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, err
+	}
+	return head[0], payload, nil
+}
+
+// An error crosses as the indexes of the registered sentinels it wraps (a count
+// of 2 bytes, then 2 bytes each) and its text.
+
+func encodeError(err error, is func(error, error) bool) []byte {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	b := make([]byte, 2)
+	for i, s := range registry.errors {
+		if is(err, s) {
+			b = binary.LittleEndian.AppendUint16(b, uint16(i))
+		}
+	}
+	binary.LittleEndian.PutUint16(b, uint16((len(b)-2)/2))
+	text := err.Error()
+	return append(b, text[:min(len(text), maxFrame/2)]...)
+}
+
+func decodeError(b []byte) error {
+	registry.mu.Lock()
+	defer registry.mu.Unlock()
+	if len(b) < 2 {
+		return fmt.Errorf("%w: an error of %d bytes", ErrProtocol, len(b))
+	}
+	n := int(binary.LittleEndian.Uint16(b))
+	b = b[2:]
+	if len(b) < 2*n {
+		return fmt.Errorf("%w: an error of %d sentinels in %d bytes", ErrProtocol, n, len(b))
+	}
+	e := &RemoteError{}
+	for range n {
+		i := int(binary.LittleEndian.Uint16(b))
+		if i >= len(registry.errors) {
+			return fmt.Errorf("%w: sentinel %d of %d", ErrProtocol, i, len(registry.errors))
+		}
+		e.Sentinels = append(e.Sentinels, registry.errors[i])
+		b = b[2:]
+	}
+	e.Text = string(b)
+	return e
+}

@@ -1,0 +1,141 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	if os.Getenv("WORKER_TEST_HOST") != "" {
+		host()
+	}
+	leak.Main(m)
+}
+
+var errOdd = errors.New("an odd request")
+
+func init() {
+	worker.RegisterErrors(errOdd, os.ErrNotExist, os.ErrPermission)
+	worker.Register("test", func(s *worker.Session) (worker.Handler, error) {
+		if string(s.Open) == "refuse" {
+			return nil, fmt.Errorf("%w: asked to refuse", errOdd)
+		}
+		return &handler{s}, nil
+	})
+}
+
+// handler does what a request says, good and bad.
+type handler struct{ s *worker.Session }
+
+func (h *handler) Call(request []byte) ([]byte, error) {
+	verb, arg, _ := strings.Cut(string(request), " ")
+	switch verb {
+	case "echo":
+		return []byte(arg), nil
+	case "fill":
+		for i := range h.s.Window {
+			h.s.Window[i] = arg[0]
+		}
+		return binary.LittleEndian.AppendUint64(nil, uint64(len(h.s.Window))), nil
+	case "error":
+		return nil, fmt.Errorf("%w: %s", errOdd, arg)
+	case "panic":
+		panic(arg)
+	case "segv", "abort":
+		// As a fault in C code and libc's abort reach a process: a signal to one
+		// thread. kill is not among the allowed calls, tgkill is.
+		sig := map[string]unix.Signal{"segv": unix.SIGSEGV, "abort": unix.SIGABRT}[verb]
+		unix.Tgkill(unix.Getpid(), unix.Gettid(), sig)
+		time.Sleep(time.Minute)
+	case "exit":
+		os.Exit(7)
+	case "hang":
+		time.Sleep(time.Hour)
+	case "spin":
+		for i := 0; ; i++ { // processor time without a system call
+			if i < 0 {
+				return nil, nil
+			}
+		}
+	case "gomem":
+		held := list{}
+		for at := &held; ; at = at.next {
+			at.next = &list{block: bytes.Repeat([]byte{1}, 16<<20)}
+		}
+	case "cmem":
+		n := 0
+		for ; n < 1<<16; n++ {
+			if _, err := cmem.Alloc(1 << 20); err != nil {
+				break
+			}
+		}
+		return fmt.Appendf(nil, "%d MiB", n), nil
+	case "open":
+		f, err := os.Open(arg)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		b, err := io.ReadAll(f)
+		return b, err
+	case "create":
+		return nil, os.WriteFile(arg, []byte("x"), 0o644)
+	case "pid":
+		return fmt.Append(nil, os.Getpid()), nil
+	case "file":
+		return io.ReadAll(h.s.Files[0])
+	case "reopen":
+		return os.ReadFile(worker.FilePath(h.s.Files[0]))
+	case "half": // fills one half of the window, as told
+		half := len(h.s.Window) / 2
+		for i := range half {
+			h.s.Window[int(arg[0]-'0')*half+i] = arg[1]
+		}
+		return []byte(arg), nil
+	case "exec":
+		return nil, unix.Exec("/bin/true", []string{"true"}, nil)
+	case "dial":
+		_, err := net.Dial("tcp", "127.0.0.1:1")
+		return nil, err
+	case "environ":
+		return []byte(strings.Join(os.Environ(), "\n")), nil
+	}
+	return nil, errOdd
+}
+
+// host is a program with a worker inside a call that does not end.
+func host() {
+	c, err := worker.NewClient(worker.Config{Service: "test"})
+	if err != nil {
+		panic(err)
+	}
+	err = c.Call(context.Background(), []byte("pid"), func(pid, _ []byte) error {
+		_, err := fmt.Printf("%s\n", pid)
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	panic(c.Call(context.Background(), []byte("hang"), nil))
+}
+
+type list struct {
+	block []byte
+	next  *list
+}

@@ -1,0 +1,297 @@
+// The host's side of one worker process.
+
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The descriptors that a worker finds open behind the standard three.
+const (
+	fdControl = 3
+	fdWindow  = 4
+	fdFiles   = 5
+)
+
+// envWorker marks a process as a worker.
+const envWorker = "HYPERSLAB_WORKER"
+
+// settings is what the first frame tells a worker.
+type settings struct {
+	Service string        `json:"service"`
+	Open    []byte        `json:"open"`
+	Files   int           `json:"files"`
+	Read    []string      `json:"read"`
+	Memory  int64         `json:"memory"`
+	CPU     time.Duration `json:"cpu"`
+	Window  int64         `json:"window"`
+	NoFile  int           `json:"nofile"`
+}
+
+// hello is what a worker says when it is held.
+type hello struct {
+	Level Level `json:"level"`
+}
+
+type process struct {
+	cfg     *Config
+	cmd     *exec.Cmd
+	control *os.File
+	window  []byte
+	level   Level
+	stderr  head
+
+	once sync.Once
+	done error // of cmd.Wait, after kill or reap
+}
+
+// start runs the binary again and waits until it is held.
+func start(ctx context.Context, cfg *Config) (_ *process, err error) {
+	p := &process{cfg: cfg}
+	fail := func(sentinel, cause error) (*process, error) {
+		return nil, &Error{Op: "start", Service: cfg.Service, Err: sentinel, Detail: cause.Error(), Stderr: p.stderr.String()}
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fail(ErrUnavailable, err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "worker")
+	defer theirs.Close()
+	if err := unix.SetNonblock(pair[0], true); err != nil {
+		unix.Close(pair[0])
+		return fail(ErrUnavailable, err)
+	}
+	p.control = os.NewFile(uintptr(pair[0]), "control") // nonblocking: deadlines work
+	defer func() {
+		if err != nil {
+			p.kill()
+		}
+	}()
+	window, err := newWindow(cfg.Limits.Window)
+	if err != nil {
+		return fail(ErrUnavailable, err)
+	}
+	defer window.Close()
+	if p.window, err = unix.Mmap(int(window.Fd()), 0, int(cfg.Limits.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return fail(ErrUnavailable, fmt.Errorf("map %d bytes: %w", cfg.Limits.Window, err))
+	}
+	p.cmd = &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
+		Env:        []string{envWorker + "=" + cfg.Service, "GOTRACEBACK=single"},
+		Dir:        "/",
+		Stderr:     &p.stderr,
+		ExtraFiles: append([]*os.File{theirs, window}, cfg.Files...),
+		WaitDelay:  time.Second,
+	}
+	if err := p.cmd.Start(); err != nil {
+		p.cmd = nil
+		return fail(ErrUnavailable, err)
+	}
+	set, err := json.Marshal(settings{
+		Service: cfg.Service, Open: cfg.Open, Files: len(cfg.Files), Read: cfg.Read,
+		Memory: cfg.Limits.Memory, CPU: cfg.Limits.CPU, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
+	})
+	if err != nil {
+		return fail(ErrProtocol, err)
+	}
+	kind, answer, err := p.exchange(ctx, "start", frameConfig, set)
+	if err != nil {
+		return nil, err
+	}
+	var h hello
+	if kind == frameError {
+		return fail(ErrUnavailable, decodeError(answer))
+	}
+	if err := json.Unmarshal(answer, &h); kind != frameHello || err != nil {
+		return fail(ErrProtocol, fmt.Errorf("the worker's first frame is of kind %d, %d bytes", kind, len(answer)))
+	}
+	p.level = h.Level
+	if need := cfg.Require; need.Landlock > p.level.Landlock || need.Seccomp && !p.level.Seccomp || need.Rlimits && !p.level.Rlimits {
+		return fail(ErrUnavailable, fmt.Errorf("held by %s, required %s", p.level, need))
+	}
+	return p, nil
+}
+
+// newWindow makes the shared memory. It is sealed: if a worker could cut it, the
+// host would die of SIGBUS.
+func newWindow(size int64) (*os.File, error) {
+	fd, err := unix.MemfdCreate("hyperslab-window", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "window")
+	if err := f.Truncate(size); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("seal the window: %w", err)
+	}
+	return f, nil
+}
+
+// answer makes of a received frame what the service answered, or its error.
+func (p *process) answer(kind byte, payload []byte) ([]byte, error) {
+	switch kind {
+	case frameAnswer:
+		return payload, nil
+	case frameError:
+		err := decodeError(payload)
+		if errors.Is(err, ErrProtocol) {
+			return nil, &Error{Op: "call", Service: p.cfg.Service, Err: ErrProtocol, Detail: err.Error()}
+		}
+		return nil, err
+	}
+	return nil, &Error{Op: "call", Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("a frame of kind %d for an answer", kind)}
+}
+
+// send gives the worker a request, receive takes the answer to the oldest one.
+func (p *process) send(ctx context.Context, request []byte) error {
+	return p.transfer(ctx, "call", func() error { return writeFrame(p.control, frameCall, request) }, len(request))
+}
+
+func (p *process) receive(ctx context.Context) (answer []byte, err error) {
+	var kind byte
+	err = p.transfer(ctx, "call", func() (err error) {
+		kind, answer, err = readFrame(p.control)
+		return err
+	}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return p.answer(kind, answer)
+}
+
+// exchange sends the settings and waits for what the worker says to them.
+func (p *process) exchange(ctx context.Context, op string, kind byte, payload []byte) (got byte, answer []byte, err error) {
+	err = p.transfer(ctx, op, func() error {
+		if err := writeFrame(p.control, kind, payload); err != nil {
+			return err
+		}
+		got, answer, err = readFrame(p.control)
+		return err
+	}, len(payload))
+	return got, answer, err
+}
+
+// transfer moves frames as long as ctx and the wall limit allow.
+func (p *process) transfer(ctx context.Context, op string, move func() error, size int) error {
+	if size > maxFrame {
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("request of %d bytes, at most %d", size, maxFrame)}
+	}
+	limit := time.Now().Add(p.cfg.Limits.Wall)
+	if err := p.control.SetDeadline(limit); err != nil {
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrUnavailable, Detail: err.Error()}
+	}
+	stop := context.AfterFunc(ctx, func() { p.control.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	err := move()
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrTimeout, Detail: "after " + p.cfg.Limits.Wall.String()}
+	case errors.Is(err, ErrProtocol):
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: err.Error()}
+	}
+	return p.died(op, err)
+}
+
+// died tells from the process's end why the socket broke.
+func (p *process) died(op string, cause error) error {
+	p.reap(2 * time.Second)
+	e := &Error{Op: op, Service: p.cfg.Service, Err: ErrCrashed, Stderr: p.stderr.String()}
+	state := p.cmd.ProcessState
+	if state == nil {
+		e.Detail = cause.Error()
+		return e
+	}
+	status, _ := state.Sys().(syscall.WaitStatus)
+	e.Detail = state.String()
+	switch {
+	case status.Exited() && status.ExitStatus() == exitCPU:
+		e.Err, e.Detail = ErrLimit, fmt.Sprintf("processor time of %v", p.cfg.Limits.CPU)
+	case outOfMemory(e.Stderr):
+		e.Err, e.Detail = ErrLimit, fmt.Sprintf("memory of %d bytes", p.cfg.Limits.Memory)
+	}
+	return e
+}
+
+// outOfMemory reports whether the Go runtime of a worker, or what watches over it in
+// a race build, ended for want of memory.
+func outOfMemory(stderr string) bool {
+	for _, s := range []string{"out of memory", "cannot allocate memory", "failed to reserve", "pthread_create failed", "failed to allocate"} {
+		if strings.Contains(stderr, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// reap waits for the end of a process whose socket broke, and kills it if it does
+// not come.
+func (p *process) reap(patience time.Duration) {
+	t := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer t.Stop()
+	p.wait()
+}
+
+func (p *process) wait() {
+	p.once.Do(func() {
+		if p.cmd != nil {
+			p.done = p.cmd.Wait()
+		}
+		p.control.Close()
+		if p.window != nil {
+			unix.Munmap(p.window)
+			p.window = nil
+		}
+	})
+}
+
+// kill ends the process and frees what the host holds for it.
+func (p *process) kill() {
+	if p.cmd != nil && p.cmd.Process != nil && p.cmd.ProcessState == nil {
+		p.cmd.Process.Kill() // gone already is as good
+	}
+	p.wait()
+}
+
+// head keeps the first bytes a worker writes to standard error, where the cause of
+// a fatal error stands, and drops the rest.
+type head struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const headSize = 8 << 10
+
+var _ io.Writer = (*head)(nil)
+
+func (t *head) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, b[:min(len(b), headSize-len(t.b))]...)
+	return len(b), nil
+}
+
+func (t *head) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.b))
+}

@@ -1,0 +1,177 @@
+// The worker's side: hold oneself, then answer.
+
+package worker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// exitCPU is the status of a worker that has used its processor time: what a
+// shell reports of a process that SIGXCPU ended.
+const exitCPU = 128 + int(unix.SIGXCPU)
+
+var inited atomic.Bool
+
+func initialized() bool { return inited.Load() }
+
+// Init makes isolation available to this program. It must be the first call of
+// main (of a test binary: of TestMain). In a process that a Client started, it
+// serves and never returns.
+func Init() {
+	if name, ok := os.LookupEnv(envWorker); ok {
+		os.Exit(serve(name))
+	}
+	inited.Store(true)
+}
+
+// serve returns the exit status of the worker.
+func serve(name string) int {
+	// A socket stands where the host puts one; a person who sets the variable by
+	// hand gets a word and not a hang.
+	if t, err := unix.GetsockoptInt(fdControl, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || t != unix.SOCK_STREAM {
+		fmt.Fprintf(os.Stderr, "%s is set, but this process was not started as a worker\n", envWorker)
+		return 2
+	}
+	unix.SetNonblock(fdControl, true)
+	control := os.NewFile(fdControl, "control")
+	h, session, err := begin(control, name)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		writeFrame(control, frameError, encodeError(err, errors.Is))
+		return 2
+	}
+	say, err := json.Marshal(hello{Level: session.Level})
+	if err == nil {
+		err = writeFrame(control, frameHello, say)
+	}
+	if err != nil {
+		return 2
+	}
+	// The Go runtime swallows SIGXCPU unless someone listens.
+	spent := make(chan os.Signal, 1)
+	signal.Notify(spent, unix.SIGXCPU)
+	go func() {
+		<-spent
+		os.Exit(exitCPU)
+	}()
+	// Requests are read beside the call: a host that goes away ends the worker at
+	// once, even inside a C call that does not return.
+	requests := make(chan []byte)
+	go func() {
+		for {
+			kind, request, err := readFrame(control)
+			if err != nil {
+				if errors.Is(err, io.EOF) {
+					os.Exit(0)
+				}
+				os.Exit(2)
+			}
+			if kind == frameCall {
+				requests <- request
+			}
+		}
+	}()
+	var handler Handler
+	for request := range requests {
+		if err := budget(h.CPU); err != nil {
+			writeFrame(control, frameError, encodeError(err, errors.Is))
+			continue
+		}
+		answer, err := answerOf(&handler, session, h.Service, request)
+		kind := frameAnswer
+		if err == nil && len(answer) > maxFrame {
+			err = fmt.Errorf("%w: answer of %d bytes, at most %d", ErrProtocol, len(answer), maxFrame)
+		}
+		if err != nil {
+			kind, answer = frameError, encodeError(err, errors.Is)
+		}
+		if err := writeFrame(control, kind, answer); err != nil {
+			return 2
+		}
+	}
+	return 0
+}
+
+// begin takes the settings, holds the process and prepares the session. The
+// service itself starts with the first call, when all holds.
+func begin(control *os.File, name string) (*settings, *Session, error) {
+	kind, payload, err := readFrame(control)
+	if err != nil {
+		return nil, nil, fmt.Errorf("settings: %w", err)
+	}
+	var set settings
+	if err := json.Unmarshal(payload, &set); kind != frameConfig || err != nil || set.Service != name {
+		return nil, nil, fmt.Errorf("%w: settings of kind %d, %d bytes", ErrProtocol, kind, len(payload))
+	}
+	s := &Session{Open: set.Open}
+	for i := range set.Files {
+		unix.CloseOnExec(fdFiles + i)
+		s.Files = append(s.Files, os.NewFile(uintptr(fdFiles+i), fmt.Sprintf("file %d", i)))
+		// Libraries take paths: this one is the file that the host has open, whatever
+		// its name leads to by now.
+		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+			set.Read = append(set.Read, FilePath(s.Files[i]))
+		}
+	}
+	if s.Window, err = unix.Mmap(fdWindow, 0, int(set.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, nil, fmt.Errorf("map the window: %w", err)
+	}
+	unix.Close(fdWindow)
+	// The runtime gives memory back before it meets the limit.
+	debug.SetMemoryLimit(set.Memory)
+	if s.Level, err = hold(&set); err != nil {
+		return nil, nil, err
+	}
+	return &set, s, nil
+}
+
+// answerOf calls the handler, which it makes first if there is none. A panic of Go
+// code is an error of the call; the worker lives on.
+func answerOf(h *Handler, s *Session, name string, request []byte) (answer []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			answer, err = nil, fmt.Errorf("%w: %v", ErrPanic, r)
+		}
+	}()
+	if *h == nil {
+		made, err := service(name)(s)
+		if err != nil {
+			return nil, err
+		}
+		*h = made
+	}
+	return (*h).Call(request)
+}
+
+// budget gives the next call its processor time: the kernel counts the whole life
+// of the process, in seconds, and tells its end by SIGXCPU.
+func budget(cpu time.Duration) error {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return fmt.Errorf("getrusage: %w", err)
+	}
+	used := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	soft := uint64((used + cpu + time.Second - 1) / time.Second)
+	var r unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CPU, &r); err != nil {
+		return err
+	}
+	r.Cur = min(max(soft, 1), r.Max)
+	// The syscall package's own wrapper also tells the runtime; here the kernel
+	// alone needs to know.
+	if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: r.Cur, Max: r.Max}); err != nil {
+		return fmt.Errorf("limit of processor time: %w", err)
+	}
+	return nil
+}

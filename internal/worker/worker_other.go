@@ -1,0 +1,34 @@
+// Systems without isolation: every use says so.
+
+//go:build !linux
+
+package worker
+
+import (
+	"context"
+	"runtime"
+)
+
+// Init does nothing on this system.
+func Init() {}
+
+func initialized() bool { return true }
+
+type process struct {
+	window []byte
+	level  Level
+}
+
+func start(_ context.Context, cfg *Config) (*process, error) {
+	return nil, &Error{Op: "start", Service: cfg.Service, Err: ErrUnavailable, Detail: "not on " + runtime.GOOS}
+}
+
+func (p *process) send(context.Context, []byte) error {
+	panic("worker: no process was started")
+}
+
+func (p *process) receive(context.Context) ([]byte, error) {
+	panic("worker: no process was started")
+}
+
+func (p *process) kill() {}

@@ -1,0 +1,328 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+func client(t testing.TB, change func(*worker.Config)) *worker.Client {
+	cfg := worker.Config{Service: "test", Limits: worker.Limits{Wall: 30 * time.Second, Window: 1 << 20}}
+	if change != nil {
+		change(&cfg)
+	}
+	c, err := worker.NewClient(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// ask makes one call and copies the answer.
+func ask(c *worker.Client, request string) (string, error) {
+	var got string
+	err := c.Call(context.Background(), []byte(request), func(answer, _ []byte) error {
+		got = string(answer)
+		return nil
+	})
+	return got, err
+}
+
+func TestCallsAndWindow(t *testing.T) {
+	c := client(t, nil)
+	for _, s := range []string{"", "a", strings.Repeat("long ", 100_000)} {
+		got, err := ask(c, "echo "+s)
+		require.NoError(t, err)
+		require.Equal(t, s, got)
+	}
+	require.NoError(t, c.Call(t.Context(), []byte("fill Q"), func(answer, window []byte) error {
+		require.EqualValues(t, 1<<20, binary.LittleEndian.Uint64(answer))
+		require.Equal(t, bytes.Repeat([]byte("Q"), 1<<20), window)
+		return nil
+	}))
+	require.Equal(t, 1, c.Starts())
+	require.True(t, c.Level().Rlimits)
+	t.Log("held by ", c.Level())
+}
+
+func TestErrorsCrossTheBorder(t *testing.T) {
+	c := client(t, nil)
+	_, err := ask(c, "error chunk 7")
+	require.ErrorIs(t, err, errOdd)
+	require.EqualError(t, err, "an odd request: chunk 7")
+	var remote *worker.RemoteError
+	require.ErrorAs(t, err, &remote)
+	_, err = ask(c, "open /does/not/exist/here")
+	require.Error(t, err)
+	_, err = ask(c, "panic of a parser")
+	require.ErrorIs(t, err, worker.ErrPanic)
+	require.ErrorContains(t, err, "of a parser")
+	require.Equal(t, 1, c.Starts(), "an error and a panic of Go code leave the worker alive")
+
+	c = client(t, func(cfg *worker.Config) { cfg.Open = []byte("refuse") })
+	_, err = ask(c, "echo")
+	require.ErrorIs(t, err, errOdd)
+}
+
+func TestADeadWorkerIsAnErrorAndTheNextIsFresh(t *testing.T) {
+	for _, tc := range []struct {
+		request string
+		want    error
+		detail  string
+	}{
+		{"segv", worker.ErrCrashed, ""},
+		{"abort", worker.ErrCrashed, ""},
+		{"exit", worker.ErrCrashed, "exit status 7"},
+	} {
+		t.Run(tc.request, func(t *testing.T) {
+			c := client(t, nil)
+			_, err := ask(c, tc.request)
+			require.ErrorIs(t, err, tc.want)
+			var e *worker.Error
+			require.ErrorAs(t, err, &e)
+			require.Contains(t, e.Detail, tc.detail)
+			t.Log(err)
+			got, err := ask(c, "echo again")
+			require.NoError(t, err)
+			require.Equal(t, "again", got)
+			require.Equal(t, 2, c.Starts())
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Run("wall time", func(t *testing.T) {
+		c := client(t, func(cfg *worker.Config) { cfg.Limits.Wall = 500 * time.Millisecond })
+		_, err := ask(c, "hang")
+		require.ErrorIs(t, err, worker.ErrTimeout)
+	})
+	t.Run("processor time", func(t *testing.T) {
+		c := client(t, func(cfg *worker.Config) { cfg.Limits.CPU = time.Second })
+		_, err := ask(c, "spin")
+		require.ErrorIs(t, err, worker.ErrLimit)
+		require.ErrorContains(t, err, "processor time")
+	})
+	t.Run("memory of Go", func(t *testing.T) {
+		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
+		_, err := ask(c, "gomem")
+		require.ErrorIs(t, err, worker.ErrLimit)
+		require.ErrorContains(t, err, "memory")
+	})
+	t.Run("memory of C", func(t *testing.T) {
+		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
+		got, err := ask(c, "cmem")
+		if err != nil { // a thread of the runtime met the limit before C code did
+			require.ErrorIs(t, err, worker.ErrLimit)
+			return
+		}
+		require.NotEqual(t, "65536 MiB", got)
+	})
+	t.Run("cancellation", func(t *testing.T) {
+		c := client(t, nil)
+		_, err := ask(c, "echo") // started
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		require.ErrorIs(t, c.Call(ctx, []byte("hang"), nil), context.Canceled)
+		require.ErrorIs(t, c.Call(ctx, []byte("echo"), nil), context.Canceled)
+		got, err := ask(c, "echo on")
+		require.NoError(t, err)
+		require.Equal(t, "on", got)
+	})
+}
+
+func TestAWorkerReachesOnlyWhatItIsGiven(t *testing.T) {
+	dir := t.TempDir()
+	yes, no := filepath.Join(dir, "yes"), filepath.Join(dir, "no")
+	require.NoError(t, os.WriteFile(yes, []byte("may be read"), 0o644))
+	require.NoError(t, os.WriteFile(no, []byte("secret"), 0o644))
+	given := filepath.Join(dir, "given")
+	require.NoError(t, os.WriteFile(given, []byte("handed over"), 0o644))
+	f, err := os.Open(given)
+	require.NoError(t, err)
+	defer f.Close()
+	t.Setenv("HYPERSLAB_SECRET", "of the host")
+	c := client(t, func(cfg *worker.Config) {
+		cfg.Read = []string{yes}
+		cfg.Files = []*os.File{f}
+	})
+	got, err := ask(c, "open "+yes)
+	require.NoError(t, err)
+	require.Equal(t, "may be read", got)
+	got, err = ask(c, "file")
+	require.NoError(t, err, "a descriptor needs no path")
+	require.Equal(t, "handed over", got)
+	got, err = ask(c, "environ")
+	require.NoError(t, err)
+	require.NotContains(t, got, "SECRET")
+
+	level := c.Level()
+	if level.Landlock == 0 {
+		t.Log("this kernel has no Landlock: paths are not fenced")
+	} else {
+		_, err = ask(c, "open "+no)
+		require.ErrorIs(t, err, os.ErrPermission)
+	}
+	_, err = ask(c, "create "+filepath.Join(dir, "new"))
+	require.Error(t, err)
+	require.NoFileExists(t, filepath.Join(dir, "new"))
+	if level.Seccomp {
+		for _, what := range []string{"exec", "dial"} {
+			_, err = ask(c, what)
+			require.ErrorContains(t, err, "not implemented", what)
+		}
+	}
+	require.Equal(t, 1, c.Starts(), "none of this ends the worker")
+}
+
+func TestRequireAndMisuse(t *testing.T) {
+	c := client(t, func(cfg *worker.Config) { cfg.Require = worker.Level{Landlock: 1 << 20} })
+	_, err := ask(c, "echo")
+	require.ErrorIs(t, err, worker.ErrUnavailable)
+	require.ErrorContains(t, err, "required")
+
+	_, err = worker.NewClient(worker.Config{Service: "nobody's"})
+	require.ErrorIs(t, err, worker.ErrUnavailable)
+	_, err = worker.NewClient(worker.Config{Service: "test", Limits: worker.Limits{Memory: -1}})
+	require.Error(t, err)
+
+	c = client(t, func(cfg *worker.Config) { cfg.Read = []string{"/does/not/exist/here"} })
+	_, err = ask(c, "echo")
+	require.ErrorIs(t, err, worker.ErrUnavailable)
+
+	require.ErrorIs(t, c.Close(), nil)
+	_, err = ask(c, "echo")
+	require.ErrorIs(t, err, worker.ErrClosed)
+	require.Panics(t, func() { worker.Register("test", nil) })
+}
+
+func TestManyGoroutinesOneClient(t *testing.T) {
+	c := client(t, nil)
+	var wg sync.WaitGroup
+	for g := range 64 {
+		wg.Go(func() {
+			for range 5 {
+				s := strings.Repeat(string(rune('a'+g%26)), g+1)
+				got, err := ask(c, "echo "+s)
+				if err != nil || got != s {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, 1, c.Starts())
+}
+
+// A host that is killed takes its workers along, even out of a call.
+func TestAWorkerEndsWithItsHost(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "WORKER_TEST_HOST=1")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var pid int
+	_, err = fmt.Fscanln(out, &pid)
+	require.NoError(t, err)
+	alive := func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && !bytes.Contains(b, []byte(") Z "))
+	}
+	require.True(t, alive())
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.Eventually(t, func() bool { return !alive() }, 10*time.Second, 10*time.Millisecond)
+}
+
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		c := client(b, nil)
+		_, err := ask(c, "echo")
+		require.NoError(b, err)
+		require.NoError(b, c.Close())
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	c := client(b, nil)
+	for b.Loop() {
+		_, err := ask(c, "echo")
+		require.NoError(b, err)
+	}
+}
+
+func TestFilesCanBeOpenedAnew(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.WriteFile(name, []byte("first"), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, os.Remove(name))
+	require.NoError(t, os.WriteFile(name, []byte("other"), 0o600))
+	c := client(t, func(cfg *worker.Config) { cfg.Files = []*os.File{f} })
+	got, err := ask(c, "reopen")
+	require.NoError(t, err)
+	require.Equal(t, "first", got, "the file that is open, not the one of that name")
+	if c.Level().Landlock > 0 {
+		_, err = ask(c, "open "+name)
+		require.Error(t, err)
+	}
+}
+
+func TestStream(t *testing.T) {
+	c := client(t, nil)
+	requests := func(list ...string) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for _, r := range list {
+				if !yield([]byte(r)) {
+					return
+				}
+			}
+		}
+	}
+	var seen []string
+	use := func(answer, window []byte) error {
+		half := len(window) / 2
+		at := int(answer[0]-'0') * half
+		require.Equal(t, bytes.Repeat(answer[1:2], half), window[at:at+half])
+		seen = append(seen, string(answer))
+		return nil
+	}
+	require.NoError(t, c.Stream(t.Context(), requests("half 0a", "half 1b", "half 0c", "half 1d"), use))
+	require.Equal(t, []string{"0a", "1b", "0c", "1d"}, seen)
+	require.NoError(t, c.Stream(t.Context(), requests(), use), "no request, no call")
+
+	// An error ends it wherever it comes from, and the next call gets its own answer.
+	err := c.Stream(t.Context(), requests("half 0a", "error two", "half 0c"), use)
+	require.ErrorIs(t, err, errOdd)
+	got, err := ask(c, "echo here")
+	require.NoError(t, err)
+	require.Equal(t, "here", got)
+	stop := fmt.Errorf("enough")
+	require.ErrorIs(t, c.Stream(t.Context(), requests("echo a", "echo b", "echo c"), func([]byte, []byte) error { return stop }), stop)
+	got, err = ask(c, "echo there")
+	require.NoError(t, err)
+	require.Equal(t, "there", got)
+	require.Equal(t, 1, c.Starts())
+
+	err = c.Stream(t.Context(), requests("echo a", "segv", "echo c"), nil)
+	require.ErrorIs(t, err, worker.ErrCrashed)
+	got, err = ask(c, "echo fresh")
+	require.NoError(t, err)
+	require.Equal(t, "fresh", got)
+	require.Equal(t, 2, c.Starts())
+}
