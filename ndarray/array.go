@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Array is an open n-dimensional array. All methods may be called at the same
@@ -17,12 +19,20 @@ import (
 // exception (see Write).
 type Array struct {
 	backend Backend
-	meta    Meta
-	grid    Grid
+	state   atomic.Pointer[state] // replaced by Resize
 
 	mu     sync.RWMutex // read-locked during every call of the backend, locked by Close
 	closed bool
 }
+
+// state is what a resize changes.
+type state struct {
+	meta Meta
+	grid Grid
+}
+
+// m is what the array is now.
+func (a *Array) m() *Meta { return &a.state.Load().meta }
 
 // New returns an Array over b and takes b over: Close of the Array closes it.
 //
@@ -34,42 +44,44 @@ func New(b Backend) (*Array, error) {
 	if err := s.Validate(); err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
-	if m.DType.Kind == String {
+	if _, ok := b.(StringReader); !ok && m.DType.Kind == String {
 		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported))
 	}
 	g, err := NewGrid(m.Shape, m.ChunkShape)
 	if err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
-	return &Array{backend: b, meta: m, grid: g}, nil
+	a := &Array{backend: b}
+	a.state.Store(&state{meta: m, grid: g})
+	return a, nil
 }
 
 // Meta describes the array; the result is the caller's to change.
-func (a *Array) Meta() Meta { return a.meta.Clone() }
+func (a *Array) Meta() Meta { return a.m().Clone() }
 
 // Shape is the number of elements along each axis, empty for a scalar.
-func (a *Array) Shape() []int64 { return append([]int64{}, a.meta.Shape...) }
+func (a *Array) Shape() []int64 { return append([]int64{}, a.m().Shape...) }
 
 // Rank is the number of axes.
-func (a *Array) Rank() int { return len(a.meta.Shape) }
+func (a *Array) Rank() int { return len(a.m().Shape) }
 
 // DType is the element type, as stored.
-func (a *Array) DType() DType { return a.meta.DType }
+func (a *Array) DType() DType { return a.m().DType }
 
 // NumElems is the number of elements.
-func (a *Array) NumElems() int64 { return a.meta.NumElems() }
+func (a *Array) NumElems() int64 { return a.m().NumElems() }
 
 // NBytes is the number of bytes all elements take in memory.
-func (a *Array) NBytes() int64 { return a.meta.NumElems() * int64(a.meta.DType.Size) }
+func (a *Array) NBytes() int64 { return a.m().NumElems() * int64(a.m().DType.Size) }
 
 // Chunks yields the chunks in row-major order, clipped to the array, so that
 // they hold each element exactly once. An array that is not chunked is one
 // chunk, and one without elements has none.
 func (a *Array) Chunks() iter.Seq[Region] {
-	if a.meta.Null {
+	if a.m().Null {
 		return func(func(Region) bool) {}
 	}
-	return a.grid.All()
+	return a.state.Load().grid.All()
 }
 
 // Read fills dst with the elements of r, in row-major order and native byte
@@ -113,6 +125,57 @@ func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 		}
 		return w.WriteRegion(ctx, src, r)
 	})
+}
+
+// ReadStrings fills dst with the elements of r, in row-major order, of an array of
+// Kind String. len(dst) must be exactly r.NumElems().
+//
+// It returns ErrType for an array of any other kind, and the errors of Read.
+func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
+	return a.use("read", func() error {
+		s, err := ability[StringReader](a, false)
+		if err := errors.Join(a.checkStrings(ctx, len(dst), r), err); err != nil || len(dst) == 0 {
+			return err
+		}
+		return s.ReadStrings(ctx, dst, r)
+	})
+}
+
+// WriteStrings replaces the elements of r with src, in row-major order, in an
+// array of Kind String. len(src) must be exactly r.NumElems(); no text may hold a
+// zero byte, which HDF5 has no place for.
+//
+// It returns ErrType for an array of any other kind, ErrValue for a zero byte, and
+// the errors of Write.
+func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error {
+	return a.use("write", func() error {
+		w, err := ability[StringWriter](a, true)
+		if err := errors.Join(a.checkStrings(ctx, len(src), r), err); err != nil || len(src) == 0 {
+			return err
+		}
+		for i, s := range src {
+			if strings.IndexByte(s, 0) >= 0 {
+				return fmt.Errorf("%w: text %d holds a zero byte: %q", ErrValue, i, s)
+			}
+		}
+		return w.WriteStrings(ctx, src, r)
+	})
+}
+
+func (a *Array) checkStrings(ctx context.Context, have int, r Region) error {
+	if a.m().DType.Kind != String {
+		return fmt.Errorf("%w: array is %v, asked for strings of variable length", ErrType, a.m().DType)
+	}
+	if a.m().Null {
+		return fmt.Errorf("%w: the array is null", ErrRegion)
+	}
+	if err := r.Check(a.m().Shape); err != nil {
+		return err
+	}
+	if n := r.NumElems(); n != int64(have) {
+		return fmt.Errorf("%w: %d strings, region %v has %d", ErrSize, have, r, n)
+	}
+	return ctx.Err()
 }
 
 // Attrs reads all attributes.
@@ -213,16 +276,19 @@ func (a *Array) use(op string, f func() error) error {
 
 // checkAccess is the one place where regions and buffers are checked.
 func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
-	if a.meta.Null {
+	if a.m().Null {
 		return fmt.Errorf("%w: the array is null", ErrRegion)
 	}
-	if err := r.Check(a.meta.Shape); err != nil {
+	if err := r.Check(a.m().Shape); err != nil {
 		return err
 	}
-	n := r.NumElems() * int64(a.meta.DType.Size) // inside the shape, whose bytes fit
+	if a.m().DType.Kind == String {
+		return fmt.Errorf("%w: strings of variable length have no bytes; ReadStrings and WriteStrings move them", ErrType)
+	}
+	n := r.NumElems() * int64(a.m().DType.Size) // inside the shape, whose bytes fit
 	if n > math.MaxInt || have != int(n) {
 		return fmt.Errorf("%w: %d bytes, region %v of %d elements of %d bytes needs %d",
-			ErrSize, have, r, r.NumElems(), a.meta.DType.Size, n)
+			ErrSize, have, r, r.NumElems(), a.m().DType.Size, n)
 	}
 	return ctx.Err()
 }
@@ -231,12 +297,12 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 func ability[B any](a *Array, writes bool) (B, error) {
 	b, ok := a.backend.(B)
 	if !ok {
-		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.meta.Format)
+		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.m().Format)
 	}
-	if writes && a.meta.ReadOnly {
+	if writes && a.m().ReadOnly {
 		return b, ErrReadOnly
 	}
 	return b, nil
 }
 
-func (a *Array) wrap(op string, err error) error { return Wrap(op, a.meta.Path, err) }
+func (a *Array) wrap(op string, err error) error { return Wrap(op, a.m().Path, err) }

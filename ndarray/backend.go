@@ -11,16 +11,20 @@ import "context"
 //
 // Array checks regions, buffer sizes, the closed and the read-only state before
 // it calls a backend, which may trust that. A cancelled context is the backend's
-// to notice: between the Slabs of a region, and before the first. Package
-// ndarraytest asserts every sentence of this file.
+// to notice: between chunks or the Slabs of a region, and before the first. It uses
+// at most Workers(ctx) goroutines in a call. Package ndarraytest asserts every
+// sentence of this file but that one.
 type Backend interface {
-	// Meta describes the array. It does not change while the array is open, and
-	// the caller must not modify its slices.
+	// Meta describes the array. It changes with Resize alone, and the caller must
+	// not modify its slices.
 	Meta() Meta
 	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in
 	// row-major order and native byte order. r is already bounds-checked and not
 	// empty, and the array is not null.
 	// Elements never written read as Meta().Fill.
+	//
+	// Bytes that no value has, as those between fields of a structure, are passed
+	// on as they are.
 	ReadRegion(ctx context.Context, dst []byte, r Region) error
 	// Close releases the storage. It is called exactly once, when no other call
 	// is running.
@@ -37,6 +41,30 @@ type RegionWriter interface {
 	// Calls that touch different chunks may run at the same time. Calls that
 	// touch the same chunk must not.
 	WriteRegion(ctx context.Context, src []byte, r Region) error
+}
+
+// StringReader is implemented by backends whose arrays may be of Kind String;
+// ReadRegion and WriteRegion are not called for those.
+type StringReader interface {
+	// ReadStrings fills dst, len(dst) == r.NumElems(), with r in row-major order.
+	ReadStrings(ctx context.Context, dst []string, r Region) error
+}
+
+// StringWriter is to StringReader what RegionWriter is to Backend.
+type StringWriter interface {
+	// WriteStrings replaces the elements of r with src, len(src) == r.NumElems().
+	WriteStrings(ctx context.Context, src []string, r Region) error
+}
+
+// Resizer is implemented by backends whose arrays may grow and shrink; where
+// Meta().ReadOnly is set it is not called.
+type Resizer interface {
+	// Resize changes the shape at the far end of each axis. Elements that were in
+	// both shapes stay as they are; new ones read as Meta().Fill, those among them
+	// that an earlier, larger shape had too. shape has the rank of the array and no
+	// axis above Meta().MaxShape, and its bytes fit 63 bits; no other call is
+	// running. It returns errors.ErrUnsupported for an array that cannot be resized.
+	Resize(ctx context.Context, shape []int64) error
 }
 
 // AttrReader is implemented by backends that hold attributes.
@@ -64,4 +92,8 @@ type StorageReporter interface {
 type Storage struct {
 	StoredBytes int64 // bytes of the elements as stored, compressed, without metadata
 	NumChunks   int64 // chunks of the grid, stored or not; 0 if not chunked
+
+	// Library says why the C library of the format moves the elements, one call at a
+	// time. It is "" where workers of ours do, and where there is no such library.
+	Library string
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -29,9 +30,11 @@ type CompareOptions struct {
 
 // Tolerance lets floats differ: a and b are the same if |a-b| ≤ Atol + Rtol×|b|,
 // as in NumPy's isclose; infinities only if they are equal. Complex numbers are
-// measured by modulus. All other types are compared bit for bit in any case.
+// measured by modulus, extended precision after rounding to float64. All other types
+// are compared bit for bit in any case, structures among them.
 type Tolerance struct {
 	Rtol, Atol float64 // ≥ 0; Rtol finite
+	ULP        uint64  // floats of 2, 4 or 8 bytes: that many steps from one value of the type to the next apart, or less
 	EqualNaN   bool    // two NaN are the same
 }
 
@@ -42,7 +45,7 @@ type Comparison struct {
 	SameShape bool // null, scalar and zero-length are three different shapes
 	SameDType bool // byte order counts unless it is ignored
 
-	ValuesCompared bool         // false if the shapes, or kind and size of the elements, differ
+	ValuesCompared bool         // false if the shapes, or kind and size of the elements, differ, or the fields of structures
 	NumElems       int64        // elements compared
 	NumDiffs       int64        // elements that differ
 	Diffs          []Difference // the first of them in row-major order
@@ -96,10 +99,10 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	if o.MaxDiffs < 0 {
 		return fail(fmt.Errorf("%w: at most %d differences", ErrParam, o.MaxDiffs))
 	}
-	da, db := a.meta.DType, b.meta.DType
+	da, db := a.m().DType, b.m().DType
 	c := Comparison{
 		A: a.Meta(), B: b.Meta(),
-		SameShape: a.meta.Null == b.meta.Null && slices.Equal(a.meta.Shape, b.meta.Shape),
+		SameShape: a.m().Null == b.m().Null && slices.Equal(a.m().Shape, b.m().Shape),
 		SameDType: da.Equal(db) || o.IgnoreOrder && da.EqualValues(db),
 	}
 	if !o.IgnoreAttrs {
@@ -108,16 +111,23 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 			return fail(err)
 		}
 	}
-	if !c.SameShape || da.Kind != db.Kind || da.Size != db.Size {
+	if !c.SameShape || da.Kind != db.Kind || da.Size != db.Size || len(da.Fields)+len(da.Dims) > 0 && !da.EqualValues(db) {
 		return c, nil
 	}
-	p, err := newPlan(a.meta, b.meta, o.Workers, o.Memory, 2)
+	p, err := newPlan(*a.m(), *b.m(), o.Workers, o.Memory, 2)
 	if err != nil {
 		return fail(err)
 	}
-	found := collector{shape: a.meta.Shape, dtype: da, keep: max(o.MaxDiffs, 1)}
+	found := collector{shape: a.m().Shape, dtype: da, keep: max(o.MaxDiffs, 1)}
 	differ := o.Tolerance.differ(da)
-	err = p.run(ctx, 2, o.Progress, func(ctx context.Context, r Region, buf [][]byte) error {
+	buffers := 2
+	if da.Kind == String {
+		buffers = 0
+	}
+	err = p.run(ctx, buffers, o.Progress, func(ctx context.Context, _ int64, r Region, buf [][]byte) error {
+		if buffers == 0 {
+			return found.strings(ctx, a, b, r)
+		}
 		if err := a.Read(ctx, buf[0], r); err != nil {
 			return err
 		}
@@ -130,7 +140,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	if err != nil {
 		return fail(err)
 	}
-	c.ValuesCompared, c.NumElems = true, a.meta.NumElems()
+	c.ValuesCompared, c.NumElems = true, a.m().NumElems()
 	c.NumDiffs, c.Diffs = found.count, found.first
 	return c, nil
 }
@@ -141,20 +151,24 @@ func (t *Tolerance) differ(d DType) func(a, b []byte) bool {
 		return nil
 	}
 	switch d.Kind {
-	case Float:
+	case Float, BFloat:
 		return func(a, b []byte) bool {
 			if t.EqualNaN && bytes.Equal(a, b) {
 				return false
 			}
-			x, y := loadFloat(a), loadFloat(b)
+			x, y := loadFloat(d, a), loadFloat(d, b)
 			if math.IsNaN(x) || math.IsNaN(y) {
 				return !t.EqualNaN || math.IsNaN(x) != math.IsNaN(y)
 			}
-			return x != y && !(math.Abs(x-y) <= t.bound(math.Abs(y)))
+			if x == y || math.Abs(x-y) <= t.bound(math.Abs(y)) {
+				return false
+			}
+			return t.ULP == 0 || len(a) > 8 || math.IsInf(x, 0) || math.IsInf(y, 0) || steps(a, b) > t.ULP
 		}
 	case Complex:
 		half := d.Size / 2
-		load := func(b []byte) complex128 { return complex(loadFloat(b[:half]), loadFloat(b[half:])) }
+		part := DType{Kind: Float, Size: half}
+		load := func(b []byte) complex128 { return complex(loadFloat(part, b[:half]), loadFloat(part, b[half:])) }
 		return func(a, b []byte) bool {
 			if t.EqualNaN && bytes.Equal(a, b) {
 				return false
@@ -167,6 +181,23 @@ func (t *Tolerance) differ(d DType) func(a, b []byte) bool {
 		}
 	}
 	return nil
+}
+
+// steps is how many times the next value of a float type must be taken to come from
+// one of two finite values to the other; +0 and -0 are one.
+func steps(a, b []byte) uint64 {
+	order := func(b []byte) int64 {
+		bits, sign := loadUint(b), uint64(1)<<(8*len(b)-1)
+		if bits&sign != 0 {
+			return -int64(bits &^ sign)
+		}
+		return int64(bits)
+	}
+	x, y := order(a), order(b)
+	if x < y {
+		x, y = y, x
+	}
+	return uint64(x) - uint64(y)
 }
 
 // bound is the largest distance from a value of that size; an infinite value has
@@ -217,6 +248,10 @@ func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
 			}
 		}
 	}
+	c.add(count, own)
+}
+
+func (c *collector) add(count int64, own []Difference) {
 	if count == 0 {
 		return
 	}
@@ -226,6 +261,29 @@ func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
 	c.first = append(c.first, own...)
 	slices.SortFunc(c.first, func(x, y Difference) int { return slices.Compare(x.Index, y.Index) })
 	c.first = slices.Clip(c.first[:min(len(c.first), c.keep)])
+}
+
+// strings compares the texts of r.
+func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
+	x, y := make([]string, r.NumElems()), make([]string, r.NumElems())
+	if err := a.ReadStrings(ctx, x, r); err != nil {
+		return err
+	}
+	if err := b.ReadStrings(ctx, y, r); err != nil {
+		return err
+	}
+	var count int64
+	var own []Difference
+	for i := range x {
+		if x[i] == y[i] {
+			continue
+		}
+		if count++; len(own) < c.keep {
+			own = append(own, Difference{Index: elementAt(r, int64(i)), A: strconv.Quote(x[i]), B: strconv.Quote(y[i])})
+		}
+	}
+	c.add(count, own)
+	return nil
 }
 
 // elementAt returns the index in the array of the n-th element of r.
@@ -247,6 +305,11 @@ func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDif
 	if err != nil {
 		return nil, err
 	}
+	return CompareAttrs(x, y, exclude), nil
+}
+
+// CompareAttrs says which attributes differ, but for those called exclude.
+func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 	var out []AttrDifference
 	for _, name := range attrNames(x, y) {
 		if slices.Contains(exclude, name) {
@@ -269,7 +332,7 @@ func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDif
 		}
 		out = append(out, d)
 	}
-	return out, nil
+	return out
 }
 
 // attrsOrNone reads the attributes of a; a backend without any has none.

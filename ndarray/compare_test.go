@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
 func compare(t require.TestingT, a, b *ndarray.Array, o *ndarray.CompareOptions) ndarray.Comparison {
@@ -256,5 +257,40 @@ func BenchmarkCompare(b *testing.B) {
 				compare(b, x, y, &ndarray.CompareOptions{Tolerance: tol})
 			}
 		})
+	}
+}
+
+// Steps between floats are counted in their own type, across zero too.
+func TestCompareULP(t *testing.T) {
+	ctx := context.Background()
+	float := func(v ...float32) *ndarray.Array {
+		b, err := mem.New(ndarray.Spec{Shape: []int64{int64(len(v))}, DType: ndarray.DTypeOf[float32]()})
+		require.NoError(t, err)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(ctx, a, v, ndarray.Whole(a.Shape())))
+		return a
+	}
+	next := func(v float32, n int) float32 {
+		for range n {
+			v = math.Nextafter32(v, math.MaxFloat32)
+		}
+		return v
+	}
+	tiny := math.Float32frombits(1)
+	inf := float32(math.Inf(1))
+	for _, tt := range []struct {
+		a, b float32
+		ulp  uint64
+		same bool
+	}{
+		{1, next(1, 3), 3, true}, {1, next(1, 3), 2, false}, {next(1, 3), 1, 3, true}, {-1, next(-1, 4), 4, true}, {-1, next(-1, 4), 3, false},
+		{tiny, -tiny, 2, true}, {tiny, -tiny, 1, false}, {0, float32(math.Copysign(0, -1)), 1, true},
+		{math.MaxFloat32, inf, 1000, false}, {inf, inf, 1, true}, {inf, -inf, math.MaxUint64, false},
+		{-math.MaxFloat32, math.MaxFloat32, math.MaxUint64, true},
+	} {
+		c, err := ndarray.Compare(ctx, float(tt.a), float(tt.b), &ndarray.CompareOptions{Tolerance: &ndarray.Tolerance{ULP: tt.ulp}})
+		require.NoError(t, err)
+		require.Equal(t, tt.same, c.NumDiffs == 0, "%+v", tt)
 	}
 }

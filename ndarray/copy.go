@@ -14,6 +14,8 @@ type CopyOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
 	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
 	Progress func(Progress) // called after each unit, never twice at once; must return soon
+	TempDir  string         // for a copy in two stages; "" means os.TempDir()
+	Decode   bool           // decode and encode every chunk, also where it could pass as it is stored
 }
 
 // CopyStats say what Copy did.
@@ -22,20 +24,31 @@ type CopyStats struct {
 	Units      int64 // pieces they were copied in
 	Workers    int   // goroutines that copied; fewer than asked for if there was no work or memory for more
 	PeakBuffer int64 // bytes of all buffers of Copy together
+	Passed     int64 // units that passed as they are stored, without being decoded
+	Stages     int   // 2 if the elements went through a temporary file, else 1; 0 if there are none
 }
 
 // Copy writes all elements of src to dst, which must have the same shape and
 // element type; the byte order in storage may differ. Attributes and fill value
 // are not copied: a Spec gives them to a new array.
 //
-// The work is cut into units of whole chunks of dst, grown to cover whole chunks
-// of src as far as memory allows, so that neither is worked on twice. Memory
-// bounds the buffers of Copy; for each call that runs a backend needs as much as
-// it takes to hold a chunk besides. A chunk of dst larger than Memory is written
-// in parts, by one worker.
+// Where both arrays have one chunk shape, element type and way of compression, and
+// their backends can, chunks pass as they are stored: the level and the codec's
+// version of the source stay then. Chunks that are not stored stay away if both arrays
+// have the same fill value.
+//
+// Otherwise the work is cut into units of whole chunks of dst, grown to cover whole
+// chunks of src as far as memory allows, so that neither is worked on twice. Where
+// that would decode each chunk of src many times, the elements first go, decoded, to a
+// temporary file in chunks that suit both sides; it takes at most NBytes of disk, and
+// no room for zeros. Memory bounds the buffers of Copy; for each call that runs a
+// backend needs as much as it takes to hold a chunk besides. A chunk of dst larger
+// than Memory is written in parts, by one worker. Texts of variable length count as
+// 64 bytes each, however long they are.
 //
 // The context is checked between units. Copy returns when all its goroutines
-// have ended. After an error dst is written in part.
+// have ended. After an error dst is written in part; the temporary file is gone in any
+// case.
 //
 // It returns ErrShape or ErrType with both sides, ErrParam, the context's error,
 // or what reading or writing returns.
@@ -43,30 +56,77 @@ func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, erro
 	if o == nil {
 		o = &CopyOptions{}
 	}
-	if !slices.Equal(dst.meta.Shape, src.meta.Shape) || dst.meta.Null != src.meta.Null {
+	if !slices.Equal(dst.m().Shape, src.m().Shape) || dst.m().Null != src.m().Null {
 		return CopyStats{}, dst.wrap("copy to", fmt.Errorf("%w: %s, source %s is %s",
-			ErrShape, shapeText(dst.meta), src.meta.Path, shapeText(src.meta)))
+			ErrShape, shapeText(*dst.m()), src.m().Path, shapeText(*src.m())))
 	}
-	if !dst.meta.DType.EqualValues(src.meta.DType) {
+	if !dst.m().DType.EqualValues(src.m().DType) {
 		return CopyStats{}, dst.wrap("copy to", fmt.Errorf("%w: %v, source %s is %v",
-			ErrType, dst.meta.DType, src.meta.Path, src.meta.DType))
+			ErrType, dst.m().DType, src.m().Path, src.m().DType))
 	}
-	p, err := newPlan(dst.meta, src.meta, o.Workers, o.Memory, 1)
+	stats, err := copyAll(ctx, dst, src, o)
 	if err != nil {
 		return CopyStats{}, dst.wrap("copy to", err)
 	}
-	err = p.run(ctx, 1, o.Progress, func(ctx context.Context, r Region, b [][]byte) error {
+	return stats, nil
+}
+
+func copyAll(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, error) {
+	if !o.Decode {
+		_, memory, err := limits(o.Workers, o.Memory)
+		if err != nil {
+			return CopyStats{}, err
+		}
+		way, err := newPassage(ctx, dst, src, memory)
+		if err != nil {
+			return CopyStats{}, err
+		}
+		if way != nil {
+			return copyChunks(ctx, dst, src, way, o)
+		}
+	}
+	p, err := newPlan(*dst.m(), *src.m(), o.Workers, o.Memory, 1)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	if p.decodes > tooOften && dst.m().DType.Kind != String {
+		read, err := readPlan(*src.m(), o)
+		if err != nil {
+			return CopyStats{}, err
+		}
+		if p.decodes > tooOften*read.decodes {
+			return copyTwice(ctx, dst, src, read, o)
+		}
+	}
+	return copyUnits(ctx, dst, src, p, o.Progress)
+}
+
+// copyUnits moves the units of p as elements.
+func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progress)) (CopyStats, error) {
+	buffers := 1
+	if dst.m().DType.Kind == String {
+		buffers = 0
+	}
+	err := p.run(ctx, buffers, progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
+		if buffers == 0 {
+			return copyStrings(ctx, dst, src, r)
+		}
 		if err := src.Read(ctx, b[0], r); err != nil {
 			return err
 		}
 		return dst.Write(ctx, b[0], r)
 	})
-	if err != nil {
-		return CopyStats{}, dst.wrap("copy to", err)
-	}
 	return CopyStats{
-		Bytes: p.total, Units: p.count, Workers: p.workers, PeakBuffer: int64(p.workers) * p.unit,
-	}, nil
+		Bytes: p.total, Units: p.count, Workers: p.workers, PeakBuffer: int64(p.workers) * p.unit, Stages: int(min(p.count, 1)),
+	}, err
+}
+
+func copyStrings(ctx context.Context, dst, src *Array, r Region) error {
+	texts := make([]string, r.NumElems())
+	if err := src.ReadStrings(ctx, texts, r); err != nil {
+		return err
+	}
+	return dst.WriteStrings(ctx, texts, r)
 }
 
 func shapeText(m Meta) string {

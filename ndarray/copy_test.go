@@ -3,6 +3,9 @@ package ndarray_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -105,14 +108,13 @@ func TestCopyProperties(t *testing.T) {
 			Workers: rapid.IntRange(0, 5).Draw(t, "workers"),
 			Memory:  rapid.Int64Range(int64(d.Size), 4000).Draw(t, "memory"),
 		}
-		var inside, done int64
+		var inside, done, total int64
 		o.Progress = func(p ndarray.Progress) {
 			inside++
 			require.Equal(t, int64(1), inside, "two progress calls at once")
 			require.Greater(t, p.DoneBytes, done)
-			require.Equal(t, src.NBytes(), p.TotalBytes)
 			require.LessOrEqual(t, p.DoneUnits, p.TotalUnits)
-			done = p.DoneBytes
+			done, total = p.DoneBytes, p.TotalBytes
 			inside--
 		}
 		stats, err := ndarray.Copy(ctx, dst, src, o)
@@ -122,7 +124,8 @@ func TestCopyProperties(t *testing.T) {
 		require.Equal(t, want, got)
 
 		require.Equal(t, src.NBytes(), stats.Bytes)
-		require.Equal(t, src.NBytes(), done)
+		require.Equal(t, src.NBytes()*int64(stats.Stages), done)
+		require.Equal(t, done, total)
 		require.LessOrEqual(t, stats.PeakBuffer, o.Memory)
 		if o.Workers > 0 {
 			require.LessOrEqual(t, stats.Workers, o.Workers)
@@ -308,4 +311,51 @@ func BenchmarkCopy(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Where the grids cross so badly that memory does not help, the elements go through a
+// temporary file, of which nothing is left, and no source chunk is read often.
+func TestCopyInTwoStages(t *testing.T) {
+	shape := []int64{96, 96}
+	d := dtype(t, "<f8")
+	sr, src := newRecorder(t, shape, []int64{1, 96}, d)
+	_, dst := newRecorder(t, shape, []int64{96, 1}, d)
+	want := fillBytes(src.NBytes())
+	require.NoError(t, src.Write(t.Context(), want, ndarray.Whole(shape)))
+	dir := t.TempDir()
+	o := &ndarray.CopyOptions{Memory: 4 * 96 * 8, Workers: 2, TempDir: dir}
+	var last ndarray.Progress
+	o.Progress = func(p ndarray.Progress) {
+		require.Greater(t, p.DoneBytes, last.DoneBytes)
+		last = p
+	}
+	stats, err := ndarray.Copy(t.Context(), dst, src, o)
+	require.NoError(t, err)
+	require.Equal(t, 2, stats.Stages)
+	require.LessOrEqual(t, stats.PeakBuffer, o.Memory)
+	require.Equal(t, 2*src.NBytes(), last.DoneBytes)
+	require.Equal(t, last.TotalUnits, last.DoneUnits)
+	require.Equal(t, 96, touches(t, sr.reads, shape, []int64{1, 96}), "each source chunk is read once")
+	got := make([]byte, len(want))
+	require.NoError(t, dst.Read(t.Context(), got, ndarray.Whole(shape)))
+	require.Equal(t, want, got)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress = func(p ndarray.Progress) {
+		if p.DoneBytes > src.NBytes() {
+			cancel()
+		}
+	}
+	_, err = ndarray.Copy(ctx, dst, src, o)
+	require.ErrorIs(t, err, context.Canceled)
+	left, err = os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	o.TempDir = filepath.Join(dir, "none")
+	_, err = ndarray.Copy(t.Context(), dst, src, o)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

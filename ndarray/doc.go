@@ -10,11 +10,14 @@
 //
 // The element type is a fact of the file, so there is no Array[T]. Bytes move in
 // this machine's byte order whatever the order in storage is, and typed slices
-// stand at the edge: Read, ReadAll and Write take a slice of exactly the
-// element's Go type. Nothing is converted silently.
+// stand at the edge: Read, ReadAll, Take and Write move numbers, strings and structs
+// of exactly the element's type. Nothing is converted silently.
 //
-// Copy moves elements between any two arrays, Compare says where two differ;
-// both work on chunks, in parallel, in bounded memory.
+// A Selection says in NumPy's words which elements are meant, "[0, 10:20, ::-1]";
+// Take and Put move them, and a View is those elements as an array. Resize, Append,
+// Insert and Delete change the shape. Copy moves all elements between any two
+// arrays, Compare says where two differ, Each, Map, Summarize and CountBins work on
+// all of one; they work on chunks, in parallel, in bounded memory.
 //
 // # What each backend says
 //
@@ -27,28 +30,34 @@
 //	Shape         shape, 0 to 8 axes (16 from      shape, 0 to 8 axes  current dimensions, 0 to 32 axes;
 //	              C-Blosc2 2.21.3 on)                                  scalar dataspace: no axes
 //	Null          record; shape [0] to others      cannot              null dataspace
-//	MaxShape      record; any axis can grow        cannot              maximum dimensions, unlimited: -1;
-//	                                                                   nil if equal to the current ones
+//	MaxShape      record; any axis can grow,       cannot              maximum dimensions, unlimited: -1;
+//	              nil says no more than that                           nil if equal to the current ones:
+//	                                                                   the shape is fixed
+//	AxisNames     record                           cannot              labels of the axes, or the name of
+//	                                                                   the first dimension scale; as labels
+//	                                                                   when written
 //	ChunkShape    chunkshape                       chunkshape          chunk dimensions, no longer than a
 //	                                                                   fixed axis; nil if contiguous,
 //	                                                                   compact, virtual, scalar, null or
 //	                                                                   if a fixed axis has length 0
 //	BlockShape    blockshape                       blockshape          has none
-//	DType         dtype, NumPy's string; character cannot: opaque      datatype; has no Unicode (U)
-//	              set and padding: record          until told
+//	DType         dtype, NumPy's string; what      cannot: opaque      datatype; has no Unicode (U), no
+//	              NumPy has no word for: record;   until told          titles of fields; ndarray has no
+//	              no String                                            references, bit fields, sequences
 //	Fill          record; every chunk a run of it  cannot: zero bytes  fill value, if one was given
 //	Compression   codec, level, filters of the     the same            deflate, shuffle, fletcher32; other
 //	              super-chunk                                          filters by name, for reading
-//	attributes    variable-length metalayers, 16   the same, for       attributes; other than ndarray's
-//	              at most; the rest, and exact     reading             types are listed as unsupported
+//	attributes    variable-length metalayers, 16   the same            attributes; other than ndarray's
+//	              at most; the rest, and exact                         types are listed as unsupported
 //	              types: record
 //
-// bcolz is read only. A carray's meta/sizes shape is the Shape, its chunklen rows
-// the ChunkShape, its dtype the DType, dflt the Fill, cparams the Compression and
-// __attrs__ the attributes; it has no blocks and cannot say Null or MaxShape.
+// In bcolz a carray's meta/sizes shape is the Shape, its chunklen rows the
+// ChunkShape, its dtype the DType, dflt the Fill, cparams the Compression and
+// __attrs__ the attributes; a record beside them (ndarray/bcolz) has the rest. It has
+// no scalars, no blocks and no Null, and grows along the first axis alone.
 //
-// mem holds every fact. The fixed metalayers of b2nd other than its own, and
-// HDF5's dimension scales, are not part of a Meta.
+// mem holds every fact. The fixed metalayers of b2nd other than its own, and the
+// values of HDF5's dimension scales, are not part of a Meta.
 //
 // # Memory
 //

@@ -6,6 +6,8 @@ package ndarray
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 )
 
@@ -14,19 +16,26 @@ type Kind uint8
 
 // The kinds. In memory every element takes DType.Size bytes, in native order.
 const (
-	Bool    Kind = 1 + iota // one byte, 0 is false
-	Int                     // two's complement, 1, 2, 4 or 8 bytes
-	Uint                    // unsigned, 1, 2, 4 or 8 bytes
-	Float                   // IEEE 754 binary16, binary32 or binary64
-	Complex                 // two floats, real part first: 8 or 16 bytes together
-	Bytes                   // text or bytes of fixed length (NumPy S)
-	Unicode                 // code points of 4 bytes each, fixed count (NumPy U)
-	Void                    // opaque bytes of fixed length (NumPy V)
-	String                  // text of variable length; only attributes hold it today
+	Bool      Kind = 1 + iota // one byte, 0 is false
+	Int                       // two's complement, 1, 2, 4 or 8 bytes
+	Uint                      // unsigned, 1, 2, 4 or 8 bytes
+	Float                     // IEEE 754 of 2, 4 or 8 bytes; x87 extended precision in 12 or 16 bytes
+	Complex                   // two floats, real part first: 8, 16, 24 or 32 bytes together
+	Bytes                     // text or bytes of fixed length (NumPy S)
+	Unicode                   // code points of 4 bytes each, fixed count (NumPy U)
+	Void                      // opaque bytes of fixed length (NumPy V)
+	String                    // text of variable length
+	BFloat                    // bfloat16: the upper half of a binary32
+	DateTime                  // Unit's ticks since 1970, 8 bytes (NumPy M8)
+	TimeDelta                 // a number of Unit's ticks, 8 bytes (NumPy m8)
+	Enum                      // an integer, Base, with names for some values: Members
+	Struct                    // Fields, each at an offset of its own
+	SubArray                  // Dims elements of Base, in row-major order
 )
 
 var kindNames = [...]string{
 	"invalid", "bool", "int", "uint", "float", "complex", "bytes", "unicode", "void", "string",
+	"bfloat", "datetime", "timedelta", "enum", "struct", "subarray",
 }
 
 func (k Kind) String() string {
@@ -41,7 +50,7 @@ type Order uint8
 
 // The orders.
 const (
-	NoOrder Order = '|' // elements of one byte, Bytes, Void, String
+	NoOrder Order = '|' // elements of one byte, Bytes, Void, String, Enum, Struct, SubArray
 	Little  Order = '<'
 	Big     Order = '>'
 )
@@ -109,18 +118,66 @@ func (p Pad) String() string {
 	return "Pad(" + strconv.Itoa(int(p)) + ")"
 }
 
-// DType is an element type. It is a value: copy it freely, compare it with
-// Equal and never with ==, because structured types will add a slice of fields.
+// MaxElementSize is the largest number of bytes an element has; it is NumPy's
+// limit.
+const MaxElementSize = math.MaxInt32
+
+// maxDepth is how deep structured types nest.
+const maxDepth = 32
+
+// DType is an element type. It is a value: copy it freely, never change what its
+// slices and Base hold, and compare it with Equal.
 type DType struct {
 	Kind    Kind
-	Size    int     // bytes an element takes; 0 for String
-	Order   Order   // byte order in storage; NoOrder where a byte order means nothing
-	CharSet CharSet // Bytes and String; ASCII otherwise
-	Pad     Pad     // Bytes; NullPad otherwise
+	Size    int      // bytes an element takes; 0 for String
+	Order   Order    // byte order in storage; NoOrder where a byte order means nothing
+	CharSet CharSet  // Bytes and String; ASCII otherwise
+	Pad     Pad      // Bytes; NullPad otherwise
+	Unit    TimeUnit // DateTime and TimeDelta
+	Tag     string   // Void: what the bytes are, in the words of whoever wrote them (HDF5's opaque tag)
+
+	Base    *DType   // Enum: Int or Uint. SubArray: any type but String
+	Dims    []int64  // SubArray: elements along each axis, ≥ 1
+	Members []Member // Enum, at least one, in the order in which they were defined
+	Fields  []Field  // Struct, at least one; in any order, not overlapping
+	Aligned bool     // Struct: NumPy made it like a C compiler; two types that differ in this alone are Equal
 }
 
-// Validate returns ErrType if no such element type exists.
-func (d DType) Validate() error {
+// TimeUnit is what a tick of DateTime or TimeDelta is. The zero value is NumPy's
+// generic unit.
+type TimeUnit struct {
+	Name  string // "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"; "" if generic
+	Count int    // units in a tick, ≥ 1; 0 if generic
+}
+
+// Member is a name for a value of an Enum.
+type Member struct {
+	Name  string
+	Value int64 // the bits of a uint64 if the base is unsigned
+}
+
+// Field is a part of a Struct.
+type Field struct {
+	Name   string
+	Title  string // NumPy's second name, "" for none
+	Offset int    // bytes from the start of the element
+	Type   DType
+}
+
+// timeUnits are NumPy's, from the longest.
+var timeUnits = []string{"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"}
+
+// Validate returns ErrType, with the path of the field, if no such element type
+// exists.
+func (d DType) Validate() error { return d.validate(0) }
+
+func (d DType) validate(depth int) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrType}, args...)...)
+	}
+	if depth > maxDepth {
+		return bad("nested deeper than %d", maxDepth)
+	}
 	ok := false
 	switch d.Kind {
 	case Bool:
@@ -128,64 +185,299 @@ func (d DType) Validate() error {
 	case Int, Uint:
 		ok = d.Size == 1 || d.Size == 2 || d.Size == 4 || d.Size == 8
 	case Float:
-		ok = d.Size == 2 || d.Size == 4 || d.Size == 8
+		ok = d.Size == 2 || d.Size == 4 || d.Size == 8 || d.Size == 12 || d.Size == 16
+	case BFloat:
+		ok = d.Size == 2
+	case DateTime, TimeDelta:
+		ok = d.Size == 8
 	case Complex:
-		ok = d.Size == 8 || d.Size == 16
+		ok = d.Size == 8 || d.Size == 16 || d.Size == 24 || d.Size == 32
 	case Bytes, Void:
 		ok = d.Size > 0
 	case Unicode:
 		ok = d.Size > 0 && d.Size%4 == 0
 	case String:
-		ok = d.Size == 0
+		ok = d.Size == 0 && depth == 0
+	case Enum, Struct, SubArray:
+		ok = d.Size > 0
 	}
 	switch {
-	case !ok:
-		return fmt.Errorf("%w: %v of %d bytes", ErrType, d.Kind, d.Size)
+	case !ok || d.Size > MaxElementSize:
+		return bad("%v of %d bytes", d.Kind, d.Size)
 	case d.ordered() && d.Order != Little && d.Order != Big:
-		return fmt.Errorf("%w: %v of %d bytes without a byte order", ErrType, d.Kind, d.Size)
+		return bad("%v of %d bytes without a byte order", d.Kind, d.Size)
 	case !d.ordered() && d.Order != NoOrder:
-		return fmt.Errorf("%w: %v of %d bytes with byte order %q", ErrType, d.Kind, d.Size, rune(d.Order))
+		return bad("%v of %d bytes with byte order %q", d.Kind, d.Size, rune(d.Order))
 	case d.CharSet > UTF8 || (d.CharSet != ASCII && d.Kind != Bytes && d.Kind != String):
-		return fmt.Errorf("%w: %v with character set %v", ErrType, d.Kind, d.CharSet)
+		return bad("%v with character set %v", d.Kind, d.CharSet)
 	case d.Pad > SpacePad || (d.Pad != NullPad && d.Kind != Bytes):
-		return fmt.Errorf("%w: %v with padding %v", ErrType, d.Kind, d.Pad)
+		return bad("%v with padding %v", d.Kind, d.Pad)
+	case d.Tag != "" && d.Kind != Void:
+		return bad("%v with the tag %q", d.Kind, d.Tag)
+	case d.Unit != (TimeUnit{}) && d.Kind != DateTime && d.Kind != TimeDelta:
+		return bad("%v with a unit of time", d.Kind)
+	case d.Unit != (TimeUnit{}) && (!slices.Contains(timeUnits, d.Unit.Name) || d.Unit.Count < 1 || d.Unit.Count > math.MaxInt32):
+		return bad("unit of time %d %q", d.Unit.Count, d.Unit.Name)
+	case d.Base != nil && d.Kind != Enum && d.Kind != SubArray,
+		d.Dims != nil && d.Kind != SubArray, d.Members != nil && d.Kind != Enum, (d.Fields != nil || d.Aligned) && d.Kind != Struct:
+		return bad("%v with the parts of another kind", d.Kind)
+	}
+	switch d.Kind {
+	case Enum:
+		return d.validateEnum(depth)
+	case SubArray:
+		return d.validateSubArray(depth)
+	case Struct:
+		return d.validateStruct(depth)
 	}
 	return nil
 }
 
-// Equal reports whether two element types are the same in storage too, byte
-// order, character set and padding included.
-func (d DType) Equal(o DType) bool {
-	return d.EqualValues(o) && d.Order == o.Order
+func (d DType) validateEnum(depth int) error {
+	if d.Base == nil || (d.Base.Kind != Int && d.Base.Kind != Uint) || d.Base.Size != d.Size {
+		return fmt.Errorf("%w: enumeration of %d bytes over %v", ErrType, d.Size, d.Base)
+	}
+	if err := d.Base.validate(depth + 1); err != nil {
+		return err
+	}
+	if len(d.Members) == 0 {
+		return fmt.Errorf("%w: enumeration without members", ErrType)
+	}
+	names, values := make(map[string]bool), make(map[int64]bool)
+	for _, m := range d.Members {
+		if m.Name == "" || names[m.Name] || values[m.Value] || !d.Base.holds(m.Value) {
+			return fmt.Errorf("%w: enumeration over %v with %q = %d", ErrType, d.Base, m.Name, m.Value)
+		}
+		names[m.Name], values[m.Value] = true, true
+	}
+	return nil
 }
+
+// holds reports whether the bits of v are a value of the integer type d.
+func (d DType) holds(v int64) bool {
+	free := 64 - 8*d.Size
+	if d.Kind == Int {
+		return v<<free>>free == v
+	}
+	return uint64(v)<<free>>free == uint64(v)
+}
+
+func (d DType) validateSubArray(depth int) error {
+	if d.Base == nil || len(d.Dims) == 0 || len(d.Dims) > MaxRank {
+		return fmt.Errorf("%w: sub-array %v of %v", ErrType, d.Dims, d.Base)
+	}
+	if err := d.Base.validate(depth + 1); err != nil {
+		return err
+	}
+	n, ok := Product(append([]int64{int64(d.Base.Size)}, d.Dims...))
+	if !ok || n != int64(d.Size) {
+		return fmt.Errorf("%w: sub-array %v of elements of %d bytes in %d bytes", ErrType, d.Dims, d.Base.Size, d.Size)
+	}
+	return nil
+}
+
+func (d DType) validateStruct(depth int) error {
+	if len(d.Fields) == 0 {
+		return fmt.Errorf("%w: structure without fields", ErrType)
+	}
+	names := make(map[string]bool)
+	for _, f := range d.Fields {
+		if f.Name == "" || names[f.Name] || f.Title != "" && names[f.Title] || f.Title == f.Name {
+			return fmt.Errorf("%w: field %q, title %q: no name, or one twice", ErrType, f.Name, f.Title)
+		}
+		names[f.Name] = true
+		if f.Title != "" {
+			names[f.Title] = true
+		}
+		if err := f.Type.validate(depth + 1); err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+		if d.Aligned && f.Offset%f.Type.alignment() != 0 {
+			return fmt.Errorf("%w: field %q at %d of an aligned structure, a multiple of %d is aligned", ErrType, f.Name, f.Offset, f.Type.alignment())
+		}
+		if f.Offset < 0 || f.Type.Size > d.Size-f.Offset {
+			return fmt.Errorf("%w: field %q of %d bytes at %d, structure of %d bytes", ErrType, f.Name, f.Type.Size, f.Offset, d.Size)
+		}
+	}
+	if d.Size%d.alignment() != 0 {
+		return fmt.Errorf("%w: aligned structure of %d bytes, a multiple of %d is aligned", ErrType, d.Size, d.alignment())
+	}
+	end := 0
+	for _, f := range d.byOffset() {
+		if f.Offset < end {
+			return fmt.Errorf("%w: field %q at byte %d overlaps the one before it", ErrType, f.Name, f.Offset)
+		}
+		end = f.Offset + f.Type.Size
+	}
+	return nil
+}
+
+// byOffset returns the fields in the order in which they lie.
+func (d DType) byOffset() []Field {
+	sorted := slices.Clone(d.Fields)
+	slices.SortStableFunc(sorted, func(a, b Field) int { return a.Offset - b.Offset })
+	return sorted
+}
+
+// Field returns the field with that name.
+func (d DType) Field(name string) (Field, bool) {
+	i := slices.IndexFunc(d.Fields, func(f Field) bool { return f.Name == name })
+	if i < 0 {
+		return Field{}, false
+	}
+	return d.Fields[i], true
+}
+
+// StructOf returns a structured type of the given fields, one behind the other in
+// their order, or, if aligned, as a C compiler lays them out. Offsets are set
+// here.
+func StructOf(aligned bool, fields ...Field) DType {
+	d := DType{Kind: Struct, Order: NoOrder, Fields: slices.Clone(fields), Aligned: aligned}
+	most := 1
+	for i := range d.Fields {
+		if aligned {
+			a := d.Fields[i].Type.alignment()
+			d.Size, most = roundUp(d.Size, a), max(most, a)
+		}
+		d.Fields[i].Offset = d.Size
+		d.Size += d.Fields[i].Type.Size
+	}
+	d.Size = roundUp(d.Size, most)
+	return d
+}
+
+// SubArrayOf returns the type of dims elements of base in row-major order.
+func SubArrayOf(base DType, dims ...int64) DType {
+	n, ok := Product(append([]int64{int64(base.Size)}, dims...))
+	if !ok || n > MaxElementSize {
+		n = -1 // for Validate to find
+	}
+	return DType{Kind: SubArray, Size: int(n), Order: NoOrder, Base: &base, Dims: slices.Clone(dims)}
+}
+
+// EnumOf returns an enumeration over an integer type.
+func EnumOf(base DType, members ...Member) DType {
+	return DType{Kind: Enum, Size: base.Size, Order: NoOrder, Base: &base, Members: slices.Clone(members)}
+}
+
+func roundUp(n, step int) int { return (n + step - 1) / step * step }
+
+// alignment is what a C compiler aligns d to on x86-64 and arm64, in bytes.
+func (d DType) alignment() int {
+	switch d.Kind {
+	case SubArray, Enum:
+		return d.Base.alignment()
+	case Struct:
+		most := 1
+		if d.Aligned {
+			for _, f := range d.Fields {
+				most = max(most, f.Type.alignment())
+			}
+		}
+		return most
+	}
+	if u := d.unit(); u != 12 {
+		return u
+	}
+	return 4
+}
+
+// Equal reports whether two element types are the same in storage too: byte order,
+// character set, padding, names, offsets and titles included.
+func (d DType) Equal(o DType) bool { return d.equal(o, true) }
 
 // EqualValues reports whether elements of the two types have the same bytes in
 // memory and the same meaning: only the byte order in storage may differ.
-func (d DType) EqualValues(o DType) bool {
-	return d.Kind == o.Kind && d.Size == o.Size && d.CharSet == o.CharSet && d.Pad == o.Pad
+func (d DType) EqualValues(o DType) bool { return d.equal(o, false) }
+
+func (d DType) equal(o DType, order bool) bool {
+	if d.Kind != o.Kind || d.Size != o.Size || d.CharSet != o.CharSet || d.Pad != o.Pad || d.Unit != o.Unit || d.Tag != o.Tag ||
+		order && d.Order != o.Order || !slices.Equal(d.Dims, o.Dims) || !slices.Equal(d.Members, o.Members) ||
+		(d.Base == nil) != (o.Base == nil) || d.Base != nil && !d.Base.equal(*o.Base, order) {
+		return false
+	}
+	return slices.EqualFunc(d.Fields, o.Fields, func(a, b Field) bool {
+		return a.Name == b.Name && a.Title == b.Title && a.Offset == b.Offset && a.Type.equal(b.Type, order)
+	})
 }
 
 // Native returns d as it is in memory: in this machine's byte order.
 func (d DType) Native() DType {
-	if d.ordered() {
-		d.Order = NativeOrder
+	return d.MapParts(func(d DType) DType {
+		if d.ordered() {
+			d.Order = NativeOrder
+		}
+		return d
+	})
+}
+
+// MapParts returns d with f applied to every part of it and to the whole, the
+// innermost first and the fields in their order.
+func (d DType) MapParts(f func(DType) DType) DType {
+	if d.Base != nil {
+		base := d.Base.MapParts(f)
+		d.Base = &base
 	}
-	return d
+	if d.Fields != nil {
+		d.Fields = slices.Clone(d.Fields)
+		for i := range d.Fields {
+			d.Fields[i].Type = d.Fields[i].Type.MapParts(f)
+		}
+	}
+	return f(d)
 }
 
 // IsNative reports whether storage and memory have the same bytes.
-func (d DType) IsNative() bool { return !d.ordered() || d.Order == NativeOrder }
+func (d DType) IsNative() bool {
+	if d.Base != nil && !d.Base.IsNative() {
+		return false
+	}
+	for _, f := range d.Fields {
+		if !f.Type.IsNative() {
+			return false
+		}
+	}
+	return !d.ordered() || d.Order == NativeOrder
+}
 
-// ordered reports whether a byte order means something.
+// NumPy returns the type that NumPy has for elements with d's bytes: an Enum is
+// its integer, BFloat and tagged Void are opaque, character set and padding are
+// gone. It is d itself where NumPy has words for everything. String stays: NumPy
+// has no type with its bytes.
+func (d DType) NumPy() DType {
+	return d.MapParts(func(d DType) DType {
+		d.CharSet, d.Pad, d.Tag = ASCII, NullPad, ""
+		switch d.Kind {
+		case Enum:
+			return *d.Base
+		case BFloat:
+			return DType{Kind: Void, Size: 2, Order: NoOrder}
+		}
+		return d
+	})
+}
+
+// room is the number of bytes that an element is counted as where work is cut into
+// pieces: of String, whose elements have any length, 64.
+func (d DType) room() int64 {
+	if d.Kind == String {
+		return 64
+	}
+	return int64(d.Size)
+}
+
+// ordered reports whether a byte order means something, for the kinds without
+// parts.
 func (d DType) ordered() bool {
 	switch d.Kind {
-	case Int, Uint, Float, Complex, Unicode:
+	case Int, Uint, Float, Complex, Unicode, BFloat, DateTime, TimeDelta:
 		return d.Size > 1
 	}
 	return false
 }
 
-// unit is the number of bytes that a byte order turns round together.
+// unit is the number of bytes that a byte order turns round together, for the
+// kinds without parts.
 func (d DType) unit() int {
 	switch {
 	case !d.ordered():

@@ -1,25 +1,33 @@
-// Element types as text: NumPy's type strings in and out.
+// Element types as text: NumPy's forms in and out, and words of our own for what
+// NumPy does not have.
 
 package ndarray
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 var kindLetters = map[Kind]byte{
-	Bool: 'b', Int: 'i', Uint: 'u', Float: 'f', Complex: 'c', Bytes: 'S', Unicode: 'U', Void: 'V',
+	Bool: 'b', Int: 'i', Uint: 'u', Float: 'f', Complex: 'c', Bytes: 'S', Unicode: 'U', Void: 'V', DateTime: 'M', TimeDelta: 'm',
 }
 
-var letterKinds = map[byte]Kind{
-	'b': Bool, 'i': Int, 'u': Uint, 'f': Float, 'c': Complex, 'S': Bytes, 'U': Unicode, 'V': Void,
-}
+var letterKinds = func() map[byte]Kind {
+	m := make(map[byte]Kind)
+	for k, c := range kindLetters {
+		m[c] = k
+	}
+	return m
+}()
 
 // typeNames are the names that NumPy prints for its number types; they mean
 // native byte order.
 var typeNames = map[string]DType{
 	"bool":       {Kind: Bool, Size: 1},
+	"?":          {Kind: Bool, Size: 1},
 	"int8":       {Kind: Int, Size: 1},
 	"int16":      {Kind: Int, Size: 2},
 	"int32":      {Kind: Int, Size: 4},
@@ -31,17 +39,49 @@ var typeNames = map[string]DType{
 	"float16":    {Kind: Float, Size: 2},
 	"float32":    {Kind: Float, Size: 4},
 	"float64":    {Kind: Float, Size: 8},
+	"float96":    {Kind: Float, Size: 12},
+	"float128":   {Kind: Float, Size: 16},
+	"bfloat16":   {Kind: BFloat, Size: 2},
 	"complex64":  {Kind: Complex, Size: 8},
 	"complex128": {Kind: Complex, Size: 16},
+	"complex192": {Kind: Complex, Size: 24},
+	"complex256": {Kind: Complex, Size: 32},
 	"string":     {Kind: String},
 }
 
-// String returns NumPy's type string: "<f8", "|b1", "|S5" (5 bytes), "<U5" (5
-// code points), "|V8". Text of variable length is "string". Character set and
-// padding are not in it, as NumPy has no words for them.
-func (d DType) String() string {
-	if d.Kind == String {
+// String returns NumPy's text: "<f8", "|b1", "|S5" (5 bytes), "<U5" (5 code
+// points), "|V8", "<M8[ns]", "('<f8', (2, 3))" for a sub-array, and for structures
+// what str(dtype) prints, "[('a', '<i4'), ('b', '<f8', (2,))]" if the fields lie
+// one behind the other and else the dict with offsets and item size. An inner
+// structure with gaps is a dict too, where NumPy prints a list that loses them.
+//
+// NumPy has no words for these: text of variable length is "string", bfloat16
+// "<bfloat16", an enumeration "enum('<i4', {'RED': 0})". Character set, padding
+// and tag are not in the text. ParseDType reads all of it.
+func (d DType) String() string { return d.text(false, false) }
+
+// text is String, or, short, the form inside a structure, without quotes. Inside
+// an aligned structure the word "aligned" is understood.
+func (d DType) text(short, aligned bool) string {
+	order := string(rune(d.Order))
+	if short && d.Order == NoOrder {
+		order = ""
+	}
+	switch d.Kind {
+	case String:
 		return "string"
+	case BFloat:
+		return order + "bfloat16"
+	case Enum:
+		return d.enumText()
+	case SubArray:
+		return "(" + d.Base.quoted(aligned) + ", " + pyShape(d.Dims) + ")"
+	case Struct:
+		return d.structText(aligned)
+	case Bool:
+		if short {
+			return "?"
+		}
 	}
 	letter, ok := kindLetters[d.Kind]
 	if !ok {
@@ -51,25 +91,161 @@ func (d DType) String() string {
 	if d.Kind == Unicode {
 		size /= 4
 	}
-	return string(rune(d.Order)) + string(rune(letter)) + strconv.Itoa(size)
+	return order + string(rune(letter)) + strconv.Itoa(size) + d.Unit.String()
 }
 
-// ParseDType reads NumPy's type strings ("<f8", ">i4", "|b1", "S5", "<U5",
-// "|V8") and names ("float64", "int32", "bool"). Without a byte order the
-// machine's own is meant, as in NumPy; "|" before a number of several bytes is
-// refused, since it leaves the order open. Everything else, structured types and
-// dates among it, is ErrType with the text.
-func ParseDType(s string) (DType, error) {
-	bad := func(why string) (DType, error) {
-		return DType{}, fmt.Errorf("%w: %q: %s", ErrType, s, why)
+// String returns the unit as NumPy writes it: "[ns]", "[25s]", "" if generic.
+func (u TimeUnit) String() string {
+	switch {
+	case u.Name == "":
+		return ""
+	case u.Count == 1:
+		return "[" + u.Name + "]"
 	}
-	if d, ok := typeNames[s]; ok {
-		d.Order = NoOrder
-		if d.ordered() {
-			d.Order = NativeOrder
+	return "[" + strconv.Itoa(u.Count) + u.Name + "]"
+}
+
+// quoted is the type inside a literal: text in quotes, anything else as it is.
+func (d DType) quoted(aligned bool) string {
+	t := d.text(true, aligned)
+	switch d.Kind {
+	case Struct, SubArray:
+		return t
+	}
+	return pyQuote(t)
+}
+
+func pyShape(dims []int64) string {
+	s := make([]string, len(dims))
+	for i, n := range dims {
+		s[i] = strconv.FormatInt(n, 10)
+	}
+	if len(s) == 1 {
+		return "(" + s[0] + ",)"
+	}
+	return "(" + strings.Join(s, ", ") + ")"
+}
+
+func (d DType) enumText() string {
+	s := make([]string, len(d.Members))
+	for i, m := range d.Members {
+		v := strconv.FormatInt(m.Value, 10)
+		if d.Base.Kind == Uint {
+			v = strconv.FormatUint(uint64(m.Value), 10)
 		}
-		return d, nil
+		s[i] = pyQuote(m.Name) + ": " + v
 	}
+	return "enum(" + d.Base.quoted(false) + ", {" + strings.Join(s, ", ") + "})"
+}
+
+func (d DType) structText(understood bool) string {
+	aligned := d.allAligned()
+	if laid := StructOf(understood, d.Fields...); (understood || !aligned) && laid.Size == d.Size &&
+		slices.EqualFunc(d.Fields, laid.Fields, func(a, b Field) bool { return a.Offset == b.Offset }) {
+		return d.listText(understood)
+	}
+	var names, formats, offsets, titles []string
+	titled := false
+	for _, f := range d.Fields {
+		names = append(names, pyQuote(f.Name))
+		formats = append(formats, f.Type.quoted(aligned))
+		offsets = append(offsets, strconv.Itoa(f.Offset))
+		title := "None"
+		if f.Title != "" {
+			title, titled = pyQuote(f.Title), true
+		}
+		titles = append(titles, title)
+	}
+	s := "{'names': [" + strings.Join(names, ", ") + "], 'formats': [" + strings.Join(formats, ", ") +
+		"], 'offsets': [" + strings.Join(offsets, ", ")
+	if titled {
+		s += "], 'titles': [" + strings.Join(titles, ", ")
+	}
+	s += "], 'itemsize': " + strconv.Itoa(d.Size)
+	if aligned && !understood {
+		s += ", 'aligned': True"
+	}
+	return s + "}"
+}
+
+// allAligned reports whether d and all structures in it are aligned: to NumPy the
+// word is for them all.
+func (d DType) allAligned() bool {
+	ok := true
+	d.MapParts(func(p DType) DType {
+		ok = ok && (p.Kind != Struct || p.Aligned)
+		return p
+	})
+	return ok
+}
+
+func (d DType) listText(aligned bool) string {
+	items := make([]string, len(d.Fields))
+	for i, f := range d.Fields {
+		name := pyQuote(f.Name)
+		if f.Title != "" {
+			name = "(" + pyQuote(f.Title) + ", " + name + ")"
+		}
+		t := f.Type.quoted(aligned)
+		if f.Type.Kind == SubArray {
+			t = f.Type.Base.quoted(aligned) + ", " + pyShape(f.Type.Dims)
+		}
+		items[i] = "(" + name + ", " + t + ")"
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// ParseDType reads what String writes, and NumPy's other forms of the same types:
+// "f8" and "float64" in the machine's own order, "?", "datetime64[ns]", structures
+// as a list of tuples or a dict of names, formats, offsets, titles, itemsize and
+// aligned. Without a byte order the machine's own is meant, as in NumPy; "|"
+// before a number of several bytes is refused, since it leaves the order open.
+// Fields without a name are called f0, f1, … by their place.
+//
+// It returns ErrType, with the text, for everything else: Python objects, types
+// of no size, structures without fields or with fields that overlap.
+func ParseDType(s string) (DType, error) {
+	d, err := parseDType(s)
+	if err == nil {
+		err = d.Validate()
+	}
+	if err != nil {
+		shown := s
+		if len(shown) > 200 {
+			shown = shown[:200] + "…"
+		}
+		return DType{}, fmt.Errorf("%w: %q: %w", ErrType, shown, unwrapType(err))
+	}
+	return d, nil
+}
+
+// unwrapType keeps "wrong element type" from standing in a message twice.
+func unwrapType(err error) error {
+	if text, ok := strings.CutPrefix(err.Error(), ErrType.Error()+": "); ok {
+		return fmt.Errorf("%s", text)
+	}
+	return err
+}
+
+func parseDType(s string) (DType, error) {
+	if inner, ok := strings.CutPrefix(s, "enum("); ok && strings.HasSuffix(s, ")") {
+		v, err := parseLiteral("(" + inner)
+		if err != nil {
+			return DType{}, err
+		}
+		return enumFromLiteral(v)
+	}
+	if s != "" && strings.IndexByte("[({", s[0]) >= 0 {
+		v, err := parseLiteral(s)
+		if err != nil {
+			return DType{}, err
+		}
+		return fromLiteral(v, false, 0)
+	}
+	return parseScalar(s)
+}
+
+func parseScalar(s string) (DType, error) {
 	text, order := s, NativeOrder
 	if text != "" {
 		switch c := text[0]; c {
@@ -79,33 +255,288 @@ func ParseDType(s string) (DType, error) {
 			text = text[1:]
 		}
 	}
+	finish := func(d DType) (DType, error) {
+		d.Order = NoOrder
+		if d.ordered() {
+			if d.Order = order; order == NoOrder {
+				return DType{}, fmt.Errorf("the byte order is missing")
+			}
+		}
+		return d, nil
+	}
+	if d, ok := typeNames[text]; ok && (text == s || d.Kind == BFloat) {
+		return finish(d)
+	}
 	if len(text) < 2 {
-		return bad("not a NumPy type string")
+		return DType{}, fmt.Errorf("not a NumPy type string")
+	}
+	if unit, isTime, err := parseTime(&text); isTime {
+		kind := letterKinds[text[0]]
+		if err != nil || text[1:] != "8" {
+			return DType{}, fmt.Errorf("no such unit of time, or not 8 bytes")
+		}
+		return finish(DType{Kind: kind, Size: 8, Unit: unit})
 	}
 	kind, ok := letterKinds[text[0]]
 	if !ok {
-		return bad("unknown kind " + strconv.Quote(text[:1]))
+		return DType{}, fmt.Errorf("unknown kind %q", text[:1])
 	}
 	digits := text[1:]
 	size, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || strings.Trim(digits, "0123456789") != "" {
-		return bad("bad size " + strconv.Quote(digits))
+		return DType{}, fmt.Errorf("bad size %q", digits)
 	}
-	d := DType{Kind: kind, Size: int(size), Order: order}
 	if kind == Unicode {
-		if size > 1<<29-1 {
-			return bad("bad size " + strconv.Quote(digits))
+		if size > math.MaxInt32/4 {
+			return DType{}, fmt.Errorf("bad size %q", digits)
 		}
-		d.Size *= 4
+		size *= 4
 	}
-	if !d.ordered() {
-		d.Order = NoOrder
+	return finish(DType{Kind: kind, Size: int(size)})
+}
+
+// parseTime takes the unit off a type of time and makes text its short name.
+func parseTime(text *string) (u TimeUnit, isTime bool, err error) {
+	t := *text
+	for long, short := range map[string]string{"datetime64": "M8", "timedelta64": "m8"} {
+		if rest, ok := strings.CutPrefix(t, long); ok {
+			t = short + rest
+		}
 	}
-	if d.ordered() && order == NoOrder {
-		return bad("the byte order is missing")
+	if t[0] != 'M' && t[0] != 'm' {
+		return u, false, nil
 	}
-	if d.Validate() != nil {
-		return bad("no such element type")
+	head, unit, found := strings.Cut(t, "[")
+	if *text = head; len(head) < 2 {
+		*text = head + " "
 	}
-	return d, nil
+	if !found {
+		return u, true, nil
+	}
+	unit, closed := strings.CutSuffix(unit, "]")
+	name := strings.TrimLeft(unit, "0123456789")
+	u = TimeUnit{Name: name, Count: 1}
+	if count := unit[:len(unit)-len(name)]; count != "" {
+		u.Count, err = strconv.Atoi(count)
+	}
+	if name == "generic" && u.Count == 1 {
+		return TimeUnit{}, true, nil
+	}
+	if !closed || u.Count < 1 || !slices.Contains(timeUnits, name) {
+		err = fmt.Errorf("unit of time")
+	}
+	return u, true, err
+}
+
+// fromLiteral makes a type of a Python literal. As in NumPy, what stands inside an
+// aligned structure is aligned.
+func fromLiteral(v any, aligned bool, depth int) (DType, error) {
+	if depth > maxDepth {
+		return DType{}, fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	switch v := v.(type) {
+	case string:
+		if strings.HasPrefix(v, "enum(") {
+			return parseDType(v)
+		}
+		return parseScalar(v)
+	case pyList:
+		return fromList(v, aligned, depth)
+	case pyDict:
+		return fromDict(v, aligned, depth)
+	case pyTuple:
+		if len(v) == 2 {
+			base, err := fromLiteral(v[0], aligned, depth+1)
+			if err != nil {
+				return DType{}, err
+			}
+			return withShape(base, v[1])
+		}
+	}
+	return DType{}, fmt.Errorf("%v is no type", v)
+}
+
+// withShape makes a sub-array of base; shape is a tuple or one length.
+func withShape(base DType, shape any) (DType, error) {
+	var dims []int64
+	switch s := shape.(type) {
+	case int64:
+		dims = []int64{s}
+	case pyTuple:
+		for _, x := range s {
+			n, ok := x.(int64)
+			if !ok {
+				return DType{}, fmt.Errorf("shape %v", shape)
+			}
+			dims = append(dims, n)
+		}
+	default:
+		return DType{}, fmt.Errorf("shape %v", shape)
+	}
+	for _, n := range dims {
+		if n < 1 {
+			return DType{}, fmt.Errorf("shape %v without elements", dims)
+		}
+	}
+	// As in NumPy, no axes are no sub-array, and neither is the bare length 1.
+	if _, bare := shape.(int64); len(dims) == 0 || bare && dims[0] == 1 {
+		return base, nil
+	}
+	return SubArrayOf(base, dims...), nil
+}
+
+func fromList(list pyList, aligned bool, depth int) (DType, error) {
+	fields := make([]Field, len(list))
+	for i, x := range list {
+		item, ok := x.(pyTuple)
+		if !ok || len(item) != 2 && len(item) != 3 {
+			return DType{}, fmt.Errorf("field %d is %v", i, x)
+		}
+		switch name := item[0].(type) {
+		case string:
+			fields[i].Name = name
+		case pyTuple:
+			if len(name) != 2 {
+				return DType{}, fmt.Errorf("field %d is called %v", i, name)
+			}
+			title, ok1 := name[0].(string)
+			short, ok2 := name[1].(string)
+			if !ok1 || !ok2 {
+				return DType{}, fmt.Errorf("field %d is called %v", i, name)
+			}
+			fields[i].Title, fields[i].Name = title, short
+		default:
+			return DType{}, fmt.Errorf("field %d is called %v", i, name)
+		}
+		if fields[i].Name == "" {
+			fields[i].Name = "f" + strconv.Itoa(i)
+		}
+		var err error
+		fields[i].Type, err = fromLiteral(item[1], aligned, depth+1)
+		if err == nil && len(item) == 3 {
+			fields[i].Type, err = withShape(fields[i].Type, item[2])
+		}
+		if err != nil {
+			return DType{}, fmt.Errorf("field %q: %w", fields[i].Name, err)
+		}
+	}
+	return checkedStruct(aligned, fields)
+}
+
+// checkedStruct is StructOf for types from outside, whose sizes may be anything.
+func checkedStruct(aligned bool, fields []Field) (DType, error) {
+	total := 0
+	for _, f := range fields {
+		if total += f.Type.Size; total > MaxElementSize || f.Type.Size < 0 {
+			return DType{}, fmt.Errorf("more than %d bytes", MaxElementSize)
+		}
+	}
+	return StructOf(aligned, fields...), nil
+}
+
+func fromDict(dict pyDict, aligned bool, depth int) (DType, error) {
+	lists := make(map[string]pyList)
+	d := DType{Kind: Struct, Order: NoOrder, Size: -1, Aligned: aligned}
+	for _, item := range dict {
+		key, _ := item.key.(string)
+		ok := false
+		switch key {
+		case "names", "formats", "offsets", "titles":
+			lists[key], ok = item.value.(pyList)
+		case "itemsize":
+			var n int64
+			if n, ok = item.value.(int64); n < 1 || n > MaxElementSize {
+				ok = false
+			}
+			d.Size = int(n)
+		case "aligned":
+			var a bool
+			a, ok = item.value.(bool)
+			d.Aligned = d.Aligned || a
+		}
+		if !ok {
+			return DType{}, fmt.Errorf("%v: %v", item.key, item.value)
+		}
+	}
+	names := lists["names"]
+	for key, list := range lists {
+		if len(list) != len(names) {
+			return DType{}, fmt.Errorf("%d names and %d %s", len(names), len(list), key)
+		}
+	}
+	if lists["formats"] == nil {
+		return DType{}, fmt.Errorf("a dict without formats")
+	}
+	fields := make([]Field, len(names))
+	for i, name := range names {
+		f := &fields[i]
+		ok := true
+		if f.Name, ok = name.(string); !ok {
+			return DType{}, fmt.Errorf("field %d is called %v", i, name)
+		}
+		var err error
+		if f.Type, err = fromLiteral(lists["formats"][i], d.Aligned, depth+1); err != nil {
+			return DType{}, fmt.Errorf("field %q: %w", f.Name, err)
+		}
+		if t := lists["titles"]; t != nil && t[i] != nil {
+			if f.Title, ok = t[i].(string); !ok {
+				return DType{}, fmt.Errorf("field %q has the title %v", f.Name, t[i])
+			}
+		}
+	}
+	laid, err := checkedStruct(d.Aligned, fields)
+	if err != nil {
+		return DType{}, err
+	}
+	if offsets := lists["offsets"]; offsets != nil {
+		laid.Size = 0
+		for i, x := range offsets {
+			n, ok := x.(int64)
+			if !ok || n < 0 || n > MaxElementSize {
+				return DType{}, fmt.Errorf("field %q at %v", fields[i].Name, x)
+			}
+			laid.Fields[i].Offset = int(n)
+			laid.Size = max(laid.Size, int(n)+laid.Fields[i].Type.Size)
+		}
+		if d.Aligned {
+			laid.Size = roundUp(laid.Size, laid.alignment())
+		}
+	}
+	if d.Size >= 0 {
+		laid.Size = d.Size
+	}
+	return laid, nil
+}
+
+// enumFromLiteral reads (base, {name: value}).
+func enumFromLiteral(v any) (DType, error) {
+	t, ok := v.(pyTuple)
+	if !ok || len(t) != 2 {
+		return DType{}, fmt.Errorf("not enum(base, {name: value})")
+	}
+	text, ok1 := t[0].(string)
+	dict, ok2 := t[1].(pyDict)
+	if !ok1 || !ok2 {
+		return DType{}, fmt.Errorf("not enum(base, {name: value})")
+	}
+	base, err := parseScalar(text)
+	if err != nil {
+		return DType{}, err
+	}
+	members := make([]Member, len(dict))
+	for i, x := range dict {
+		name, ok1 := x.key.(string)
+		value, ok2 := x.value.(int64)
+		if base.Kind == Uint {
+			ok2 = ok2 && value >= 0
+			if large, ok := x.value.(uint64); ok { // does not fit an int64, so no smaller base has it
+				value, ok2 = int64(large), base.Size == 8
+			}
+		}
+		if !ok1 || !ok2 {
+			return DType{}, fmt.Errorf("enumeration member %v: %v", x.key, x.value)
+		}
+		members[i] = Member{Name: name, Value: value}
+	}
+	return EnumOf(base, members...), nil
 }

@@ -131,3 +131,141 @@ func TestValues(t *testing.T) {
 		require.False(t, w.Equal(v))
 	}
 }
+
+type inner struct {
+	K uint16
+	Z complex64
+}
+
+type row struct {
+	ID    int32  `nd:"id"`
+	Name  string `nd:"name,S6"`
+	Word  string `nd:"word,U4"`
+	Grid  [2][3]int16
+	On    bool
+	In    inner    `nd:"in"`
+	Many  [2]inner `nd:"many"`
+	Half  [2]byte  `nd:"half,f2"`
+	Tick  int64    `nd:"tick,M8[ns]"`
+	Spare int      `nd:"-"`
+	_     string
+}
+
+func rows() []row {
+	return []row{
+		{ID: -7, Name: "six by", Word: "日本", Grid: [2][3]int16{{1, 2, 3}, {4, 5, 6}}, On: true, In: inner{9, 1 - 2i},
+			Many: [2]inner{{1, 2}, {3, 4i}}, Half: [2]byte{1, 2}, Tick: 1e18},
+		{Name: "", Word: "abcd", Tick: math.MinInt64},
+	}
+}
+
+// Structs go through structured arrays of either byte order and any layout.
+func TestStructs(t *testing.T) {
+	d, err := ndarray.DTypeFor[row]()
+	require.NoError(t, err)
+	swapped := d.MapParts(func(p ndarray.DType) ndarray.DType {
+		switch p.Order {
+		case ndarray.Little:
+			p.Order = ndarray.Big
+		case ndarray.Big:
+			p.Order = ndarray.Little
+		}
+		return p
+	})
+	packed := ndarray.StructOf(false, d.Fields...)
+	for _, d := range []ndarray.DType{d, swapped, packed} {
+		require.NoError(t, d.Validate())
+		a := newMem(t, ndarray.Spec{Shape: []int64{2}, DType: d})
+		require.NoError(t, ndarray.Write(t.Context(), a, rows(), ndarray.Whole(a.Shape())))
+		got, err := ndarray.ReadAll[row](t.Context(), a)
+		require.NoError(t, err)
+		require.Equal(t, rows(), got)
+
+		// Some fields alone.
+		some, err := ndarray.ReadAll[struct {
+			Name string             `nd:"name"`
+			In   struct{ K uint16 } `nd:"in"`
+		}](t.Context(), a)
+		require.NoError(t, err)
+		require.Equal(t, "six by", some[0].Name)
+		require.Equal(t, uint16(9), some[0].In.K)
+
+		one, err := ndarray.Take[row](t.Context(), a, ndarray.Select(ndarray.At(-1)))
+		require.NoError(t, err)
+		require.Equal(t, rows()[1:], one)
+		require.NoError(t, ndarray.Put(t.Context(), a, rows()[:1], ndarray.Select(ndarray.At(1))))
+		got, err = ndarray.ReadAll[row](t.Context(), a)
+		require.NoError(t, err)
+		require.Equal(t, got[0], got[1])
+	}
+}
+
+// What does not belong together, or would be lost, is refused.
+func TestStructsRefused(t *testing.T) {
+	d, err := ndarray.DTypeFor[row]()
+	require.NoError(t, err)
+	a := newMem(t, ndarray.Spec{Shape: []int64{1}, DType: d})
+	ctx, r := t.Context(), ndarray.Whole(a.Shape())
+	err = ndarray.Write(ctx, a, []struct{ On bool }{{true}}, r)
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, `no Go field for "id"`)
+	err = ndarray.Read(ctx, a, make([]struct{ Missing int8 }, 1), r)
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, `"Missing"`)
+	err = ndarray.Read(ctx, a, make([]struct{ On int8 }, 1), r)
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, `field "On"`)
+	require.ErrorIs(t, ndarray.Read(ctx, a, make([]row, 2), r), ndarray.ErrSize)
+	bad := rows()[:1]
+	bad[0].Name = "seven b"
+	err = ndarray.Write(ctx, a, bad, r)
+	require.ErrorIs(t, err, ndarray.ErrValue)
+	require.ErrorContains(t, err, "text of 7 bytes in a place of 6")
+	bad[0].Name, bad[0].Word = "ends\x00", ""
+	require.ErrorIs(t, ndarray.Write(ctx, a, bad, r), ndarray.ErrValue)
+	bad[0].Name, bad[0].Word = "", "fives"
+	require.ErrorIs(t, ndarray.Write(ctx, a, bad, r), ndarray.ErrValue)
+	bad[0].Word = "\xff"
+	require.ErrorIs(t, ndarray.Write(ctx, a, bad, r), ndarray.ErrValue)
+	for _, f := range []func() (ndarray.DType, error){
+		ndarray.DTypeFor[string], ndarray.DTypeFor[int], ndarray.DTypeFor[[]int32], ndarray.DTypeFor[struct{}],
+		ndarray.DTypeFor[struct{ S string }], ndarray.DTypeFor[struct {
+			A int32 `nd:"a,f4"`
+		}], ndarray.DTypeFor[struct {
+			A string `nd:"a,S"`
+		}], ndarray.DTypeFor[*int32], ndarray.DTypeFor[[0]int32],
+	} {
+		_, err := f()
+		require.ErrorIs(t, err, ndarray.ErrType)
+	}
+}
+
+func TestTextsAsStrings(t *testing.T) {
+	for _, c := range []struct {
+		dtype ndarray.DType
+		fits  []string
+		not   []string
+	}{
+		{dtype(t, "S3"), []string{"", "a", "abc", "a\x00b", "é"}, []string{"abcd", "a\x00"}},
+		{dtype(t, ">U3"), []string{"", "日本語", "a\x00b"}, []string{"abcd", "a\x00", "\xff"}},
+		{ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder, Pad: ndarray.SpacePad}, []string{"", "a b", "ab"}, []string{"a ", "abcd"}},
+		{ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder, Pad: ndarray.NullTerm}, []string{"", "ab"}, []string{"abc", "a\x00b"}},
+	} {
+		a := newMem(t, ndarray.Spec{DType: c.dtype})
+		for _, s := range c.fits {
+			require.NoError(t, ndarray.Write(t.Context(), a, []string{s}, ndarray.Region{}), "%q in %v", s, c.dtype)
+			got, err := ndarray.ReadScalar[string](t.Context(), a)
+			require.NoError(t, err)
+			require.Equal(t, s, got)
+		}
+		for _, s := range c.not {
+			require.ErrorIs(t, ndarray.Write(t.Context(), a, []string{s}, ndarray.Region{}), ndarray.ErrValue, "%q in %v", s, c.dtype)
+		}
+	}
+	a := newMem(t, ndarray.Spec{DType: dtype(t, "U1")})
+	require.NoError(t, ndarray.Write(t.Context(), a, [][4]byte{{0xff, 0xff, 0xff, 0xff}}, ndarray.Region{}))
+	_, err := ndarray.ReadScalar[string](t.Context(), a)
+	require.ErrorIs(t, err, ndarray.ErrValue, "no code point")
+	_, err = ndarray.ReadScalar[string](t.Context(), newMem(t, ndarray.Spec{Shape: []int64{2}, DType: dtype(t, "U1")}))
+	require.ErrorIs(t, err, ndarray.ErrShape)
+}

@@ -21,6 +21,7 @@ var (
 	ErrReadOnly = errors.New("opened read-only")
 	ErrFormat   = errors.New("not a known array format")
 	ErrCorrupt  = errors.New("damaged array")
+	ErrValue    = errors.New("value does not fit")
 
 	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // Is fs.ErrNotExist
 	ErrExists   error = &kindOf{"exists already", fs.ErrExist}

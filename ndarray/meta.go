@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // Unlimited in a MaxShape is an axis that may grow without bound.
@@ -17,7 +19,8 @@ type Meta struct {
 	Path        string       // where it is stored, for messages: file or FILE:/object; "" in memory
 	Shape       []int64      // elements along each axis; empty for a scalar
 	Null        bool         // no elements and no shape at all (H5S_NULL): neither a scalar nor zero-length
-	MaxShape    []int64      // elements each axis may grow to, or Unlimited; nil if the shape is fixed
+	MaxShape    []int64      // elements each axis may grow to, or Unlimited; nil: nothing is said, HDF5 then fixes the shape
+	AxisNames   []string     // one for each axis, "" for one without; nil if no axis has a name
 	ChunkShape  []int64      // elements of a chunk along each axis; nil if not chunked
 	BlockShape  []int64      // elements of a block inside a chunk; nil if there are no blocks
 	DType       DType        // element type as stored
@@ -30,6 +33,7 @@ type Meta struct {
 func (m Meta) Clone() Meta {
 	m.Shape = slices.Clone(m.Shape)
 	m.MaxShape = slices.Clone(m.MaxShape)
+	m.AxisNames = slices.Clone(m.AxisNames)
 	m.ChunkShape = slices.Clone(m.ChunkShape)
 	m.BlockShape = slices.Clone(m.BlockShape)
 	m.Fill = slices.Clone(m.Fill)
@@ -51,7 +55,7 @@ func (m Meta) NumElems() int64 {
 func (m Meta) Spec() Spec {
 	m = m.Clone()
 	return Spec{
-		Shape: m.Shape, Null: m.Null, MaxShape: m.MaxShape, ChunkShape: m.ChunkShape, BlockShape: m.BlockShape,
+		Shape: m.Shape, Null: m.Null, MaxShape: m.MaxShape, AxisNames: m.AxisNames, ChunkShape: m.ChunkShape, BlockShape: m.BlockShape,
 		DType: m.DType, Fill: m.Fill, Compression: m.Compression,
 	}
 }
@@ -92,7 +96,8 @@ func (c *Compression) String() string {
 type Spec struct {
 	Shape       []int64      // elements along each axis; empty for a scalar
 	Null        bool         // no elements and no shape (H5S_NULL); Shape must be empty
-	MaxShape    []int64      // nil: the shape is fixed
+	MaxShape    []int64      // nil: nothing is said; HDF5 fixes the shape, the other formats' axes can grow
+	AxisNames   []string     // one for each axis, "" for one without; nil: none
 	ChunkShape  []int64      // nil: the backend chooses
 	BlockShape  []int64      // nil: the backend chooses, if it has blocks
 	DType       DType        // element type as it shall be stored
@@ -121,6 +126,14 @@ func (s *Spec) Validate() error {
 					add(ErrShape, "axis %d: largest length %d, length %d", i, n, s.Shape[i])
 				}
 			}
+		}
+	}
+	if s.AxisNames != nil && len(s.AxisNames) != rank {
+		add(ErrShape, "%d axis names, shape has %d axes", len(s.AxisNames), rank)
+	}
+	for i, name := range s.AxisNames {
+		if !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
+			add(ErrParam, "axis %d: name %q", i, name)
 		}
 	}
 	if s.ChunkShape != nil {

@@ -27,7 +27,8 @@ const DefaultMemory = 128 << 20
 // grow to it even where no source chunk asks for more.
 const smallUnit = 1 << 20
 
-// Progress says how far Copy or Compare has come.
+// Progress says how far Copy or Compare has come. In a copy in two stages all elements
+// count twice.
 type Progress struct {
 	DoneBytes, TotalBytes int64 // of elements, in memory
 	DoneUnits, TotalUnits int64
@@ -41,21 +42,18 @@ type plan struct {
 	size    int   // bytes of an element
 	total   int64 // bytes of all elements
 	workers int
+	decodes float64 // how often a source chunk is decoded, on average
 }
 
 // newPlan cuts the elements that dst and src both have. Each worker holds
 // buffers buffers of one unit; all of them together stay within memory bytes.
 func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, error) {
-	if workers < 0 || memory < 0 {
-		return plan{}, fmt.Errorf("%w: %d workers, %d bytes of memory", ErrParam, workers, memory)
+	workers, memory, err := limits(workers, memory)
+	if err != nil {
+		return plan{}, err
 	}
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	if memory == 0 {
-		memory = DefaultMemory
-	}
-	p := plan{size: dst.DType.Size, total: dst.NumElems() * int64(dst.DType.Size)}
+	p := plan{size: int(dst.DType.room())}
+	p.total, _ = Product([]int64{dst.NumElems(), dst.DType.room()})
 	if p.total == 0 {
 		return p, nil
 	}
@@ -84,12 +82,47 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	if unit == nil { // not even one destination chunk fits: one worker writes it in parts
 		unit, p.workers = c.split(memory/buffers), 1
 	}
-	var err error
 	if p.units, err = NewGrid(dst.Shape, unit); err != nil {
 		return plan{}, err
 	}
-	p.count, p.unit = p.units.NumChunks(), c.bytes(unit)
+	p.count, p.unit, p.decodes = p.units.NumChunks(), c.bytes(unit), c.decodes(unit)
 	p.workers = int(min(int64(p.workers), p.count))
+	return p, nil
+}
+
+// limits puts the defaults in the place of zeros.
+func limits(workers int, memory int64) (int, int64, error) {
+	if workers < 0 || memory < 0 {
+		return 0, 0, fmt.Errorf("%w: %d workers, %d bytes of memory", ErrParam, workers, memory)
+	}
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	if memory == 0 {
+		memory = DefaultMemory
+	}
+	return workers, memory, nil
+}
+
+// chunkPlan makes a unit of each chunk of dst. A worker may hold one as it is stored
+// and one decoded; one worker always goes on.
+func chunkPlan(dst Meta, o *CopyOptions) (plan, error) {
+	workers, memory, err := limits(o.Workers, o.Memory)
+	if err != nil {
+		return plan{}, err
+	}
+	p := plan{size: dst.DType.Size}
+	p.total, _ = Product([]int64{dst.NumElems(), int64(dst.DType.Size)})
+	if p.total == 0 {
+		return p, nil
+	}
+	if p.units, err = NewGrid(dst.Shape, dst.ChunkShape); err != nil {
+		return plan{}, err
+	}
+	c := cutter{shape: dst.Shape, step: dst.ChunkShape, size: int64(p.size)}
+	c.init()
+	p.count, p.unit = p.units.NumChunks(), c.bytes(c.step)
+	p.workers = int(max(1, min(int64(workers), memory/(2*p.unit), p.count)))
 	return p, nil
 }
 
@@ -242,7 +275,7 @@ func gcd(a, b int64) int64 {
 // run calls work for every unit, from p.workers goroutines, each with buffers
 // buffers of its own as large as the unit. The first error, or a cancelled
 // context, ends all of them; run returns when they have ended.
-func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(context.Context, Region, [][]byte) error) error {
+func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(ctx context.Context, n int64, r Region, b [][]byte) error) error {
 	if p.total == 0 {
 		return ctx.Err()
 	}
@@ -251,7 +284,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		mu    sync.Mutex // progress is never called twice at once
 		state = Progress{TotalBytes: p.total, TotalUnits: p.count}
 	)
-	group, gctx := errgroup.WithContext(ctx)
+	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
 	for range p.workers {
 		group.Go(func() error {
 			own := make([][]byte, buffers)
@@ -272,7 +305,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 				for i := range part {
 					part[i] = own[i][:bytes]
 				}
-				if err := work(gctx, r, part); err != nil {
+				if err := work(gctx, n, r, part); err != nil {
 					return err
 				}
 				if progress != nil {

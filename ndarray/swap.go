@@ -8,25 +8,92 @@ import (
 	"slices"
 )
 
-// SwapBytes turns the byte order of all elements in b round, in place: a
-// complex number as its two parts, Unicode as code points of 4 bytes. Types
-// without a byte order are left alone. len(b) must be a multiple of d.Size.
-func (d DType) SwapBytes(b []byte) {
-	switch d.unit() {
+// SwapBytes turns the byte order of all elements in b round, in place: a complex
+// number as its two parts, Unicode as code points of 4 bytes, a structure field
+// by field. Parts without a byte order are left alone. len(b) must be a multiple
+// of d.Size.
+func (d DType) SwapBytes(b []byte) { d.swap(b, false) }
+
+// ToNative turns b from d's byte order in storage to this machine's, or back,
+// in place; it is its own inverse. It does nothing where the two are the same.
+func (d DType) ToNative(b []byte) {
+	if !d.IsNative() {
+		d.swap(b, true)
+	}
+}
+
+// swap turns all parts round, or those alone that are foreign to this machine.
+func (d DType) swap(b []byte, foreignOnly bool) {
+	runs := mergeRuns(d.appendRuns(nil, 0, foreignOnly))
+	if len(runs) == 0 {
+		return
+	}
+	if len(runs) == 1 && runs[0].bytes == d.Size {
+		swapUnits(b, runs[0].unit)
+		return
+	}
+	for ; len(b) > 0; b = b[d.Size:] {
+		for _, r := range runs {
+			swapUnits(b[r.at:r.at+r.bytes], r.unit)
+		}
+	}
+}
+
+// swapRun is a stretch of an element whose units are turned round.
+type swapRun struct{ at, bytes, unit int }
+
+func (d DType) appendRuns(runs []swapRun, at int, foreignOnly bool) []swapRun {
+	switch d.Kind {
+	case Enum:
+		return d.Base.appendRuns(runs, at, foreignOnly)
+	case Struct:
+		for _, f := range d.byOffset() {
+			runs = f.Type.appendRuns(runs, at+f.Offset, foreignOnly)
+		}
+	case SubArray:
+		one := mergeRuns(d.Base.appendRuns(nil, 0, foreignOnly))
+		if len(one) == 1 && one[0].bytes == d.Base.Size {
+			return append(runs, swapRun{at, d.Size, one[0].unit})
+		}
+		for i := 0; i < d.Size && len(one) > 0; i += d.Base.Size {
+			for _, r := range one {
+				runs = append(runs, swapRun{at + i + r.at, r.bytes, r.unit})
+			}
+		}
+	default:
+		if d.ordered() && !(foreignOnly && d.Order == NativeOrder) {
+			return append(runs, swapRun{at, d.Size, d.unit()})
+		}
+	}
+	return runs
+}
+
+// mergeRuns joins runs of one unit that touch.
+func mergeRuns(runs []swapRun) []swapRun {
+	var out []swapRun
+	for _, r := range runs {
+		if n := len(out) - 1; n >= 0 && out[n].unit == r.unit && out[n].at+out[n].bytes == r.at {
+			out[n].bytes += r.bytes
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// swapUnits reverses every unit bytes of b.
+func swapUnits(b []byte, unit int) {
+	switch unit {
 	case 2:
 		swap2(b)
 	case 4:
 		swap4(b)
 	case 8:
 		swap8(b)
-	}
-}
-
-// ToNative turns b from d's byte order in storage to this machine's, or back,
-// in place. It does nothing if the two are the same.
-func (d DType) ToNative(b []byte) {
-	if !d.IsNative() {
-		d.SwapBytes(b)
+	default:
+		for ; len(b) >= unit; b = b[unit:] {
+			slices.Reverse(b[:unit])
+		}
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 
 // FormatElement writes one element, len(b) == d.Size bytes in native order, as
 // text: the shortest digits that give back the same number, text quoted without
-// its padding, NaN with its bits where they are not the usual ones, opaque bytes
-// in hexadecimal.
+// its padding, NaN with its bits where they are not the usual ones, times as ISO
+// 8601 with as many places as the unit has, the name of an enumeration's value,
+// structures as {name: value}, opaque bytes in hexadecimal.
 func FormatElement(d DType, b []byte) string {
 	switch d.Kind {
 	case Bool:
@@ -30,10 +31,11 @@ func FormatElement(d DType, b []byte) string {
 		return strconv.FormatInt(loadInt(b), 10)
 	case Uint:
 		return strconv.FormatUint(loadUint(b), 10)
-	case Float:
-		return formatFloat(b)
+	case Float, BFloat:
+		return formatFloat(d, b)
 	case Complex:
-		re, im := formatFloat(b[:d.Size/2]), formatFloat(b[d.Size/2:])
+		part := DType{Kind: Float, Size: d.Size / 2}
+		re, im := formatFloat(part, b[:d.Size/2]), formatFloat(part, b[d.Size/2:])
 		if im[0] != '-' && im[0] != '+' {
 			im = "+" + im
 		}
@@ -45,6 +47,20 @@ func FormatElement(d DType, b []byte) string {
 		return strconv.Quote(strings.TrimRight(string(b), "\x00"))
 	case Unicode:
 		return formatUnicode(b)
+	case DateTime:
+		return formatTime(d.Unit, loadInt(b))
+	case TimeDelta:
+		return formatSpan(d.Unit, loadInt(b))
+	case Enum:
+		return formatEnum(d, b)
+	case SubArray:
+		return Value{DType: *d.Base, Shape: d.Dims, Data: b}.String()
+	case Struct:
+		parts := make([]string, len(d.Fields))
+		for i, f := range d.Fields {
+			parts[i] = f.Name + ": " + FormatElement(f.Type, b[f.Offset:f.Offset+f.Type.Size])
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	return "0x" + hex.EncodeToString(b)
 }
@@ -75,24 +91,33 @@ func loadUint(b []byte) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// loadFloat returns a float of 2, 4 or 8 bytes; the conversion is exact.
-func loadFloat(b []byte) float64 {
+// loadFloat returns the value of a Float or BFloat. The conversion is exact but
+// for extended precision, which is rounded.
+func loadFloat(d DType, b []byte) float64 {
 	switch len(b) {
 	case 2:
+		if d.Kind == BFloat {
+			return float64(math.Float32frombits(uint32(binary.NativeEndian.Uint16(b)) << 16))
+		}
 		return float16(binary.NativeEndian.Uint16(b))
 	case 4:
 		return float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))
+	case 8:
+		return math.Float64frombits(binary.NativeEndian.Uint64(b))
 	}
-	return math.Float64frombits(binary.NativeEndian.Uint64(b))
+	return loadExtended(b).float64()
 }
 
 // usualNaN is the quiet NaN without sign and payload, by size in bytes.
 var usualNaN = map[int]uint64{2: 0x7e00, 4: 0x7fc00000, 8: 0x7ff8000000000000}
 
-func formatFloat(b []byte) string {
-	f, bits := loadFloat(b), 64
+func formatFloat(d DType, b []byte) string {
+	if len(b) > 8 {
+		return loadExtended(b).String()
+	}
+	f, bits := loadFloat(d, b), 64
 	if math.IsNaN(f) {
-		if u := loadUint(b); u != usualNaN[len(b)] {
+		if u := loadUint(b); u != usualNaN[len(b)] && !(d.Kind == BFloat && u == 0x7fc0) {
 			return fmt.Sprintf("NaN(0x%0*x)", 2*len(b), u)
 		}
 		return "NaN"
@@ -101,6 +126,20 @@ func formatFloat(b []byte) string {
 		bits = 32
 	}
 	return strconv.FormatFloat(f, 'g', -1, bits)
+}
+
+// formatEnum is the name of a value, or its number if it has none.
+func formatEnum(d DType, b []byte) string {
+	v := loadInt(b)
+	if d.Base.Kind == Uint {
+		v = int64(loadUint(b))
+	}
+	for _, m := range d.Members {
+		if m.Value == v {
+			return m.Name
+		}
+	}
+	return FormatElement(*d.Base, b)
 }
 
 func formatUnicode(b []byte) string {

@@ -23,10 +23,17 @@ const maxPlain = cblosc.MaxVLMetalayers - 1
 //
 // Where a metalayer no longer holds a value of the recorded type, it was changed
 // by someone who does not know the record; then what it holds now counts.
-func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	vl := b.array.SChunk().VLMeta()
+	err = b.engine.idle(false, func(a *cblosc.Array) error {
+		attrs, err = b.attrs(a.SChunk().VLMeta())
+		return err
+	})
+	return attrs, errors.Join(err, ctx.Err())
+}
+
+func (b *Backend) attrs(vl *cblosc.Metalayers) (ndarray.Attrs, error) {
 	names, err := vl.Names()
 	if err != nil {
 		return ndarray.Attrs{}, translate(err)
@@ -53,7 +60,7 @@ func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 			return ndarray.Attrs{}, err
 		}
 	}
-	return out, ctx.Err()
+	return out, nil
 }
 
 // addPlain adds the attribute that a metalayer holds, with the recorded type if
@@ -93,12 +100,14 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	vl := b.array.SChunk().VLMeta()
 	before := slices.Clone(b.record.attrs)
-	err := b.record.put(vl, a)
-	if err == nil {
-		err = b.record.write(vl)
-	}
+	err := b.engine.idle(true, func(array *cblosc.Array) error {
+		vl := array.SChunk().VLMeta()
+		if err := b.record.put(vl, a); err != nil {
+			return err
+		}
+		return b.record.write(vl)
+	})
 	if err != nil {
 		b.record.attrs = before
 	}
@@ -112,7 +121,10 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	vl := b.array.SChunk().VLMeta()
+	return b.engine.idle(true, func(a *cblosc.Array) error { return b.deleteAttr(a.SChunk().VLMeta(), name) })
+}
+
+func (b *Backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	names, err := vl.Names()
 	if err != nil {
 		return translate(err)
@@ -136,9 +148,8 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 
 // recordOf returns the record of a new array, without attributes.
 func recordOf(spec ndarray.Spec) *record {
-	r := &record{null: spec.Null, maxShape: slices.Clone(spec.MaxShape)}
-	if spec.DType.CharSet != ndarray.ASCII || spec.DType.Pad != ndarray.NullPad {
-		d := spec.DType
+	r := &record{null: spec.Null, maxShape: slices.Clone(spec.MaxShape), axes: slices.Clone(spec.AxisNames)}
+	if d := spec.DType; !d.NumPy().Equal(d) {
 		r.dtype = &d
 	}
 	if spec.Fill != nil {

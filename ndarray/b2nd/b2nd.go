@@ -1,10 +1,9 @@
-// The backend: one open array of package cblosc behind ndarray's contract.
+// The backend: one array behind ndarray's contract, and how it is opened and created.
 
 package b2nd
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,8 +16,11 @@ import (
 // Backend is one b2nd or Caterva array. It implements every optional interface
 // of ndarray.
 type Backend struct {
-	array *cblosc.Array
-	meta  ndarray.Meta
+	engine *engine
+	meta   ndarray.Meta
+	stored string // the element type in the file's own words
+
+	special bool // codec or filters have parameters that Compression does not say
 
 	mu     sync.Mutex // guards the record and the metalayers of attributes together
 	record *record
@@ -34,15 +36,32 @@ type OpenOptions struct {
 	// AnyType takes elements of a type that ndarray does not have as opaque bytes,
 	// instead of failing. StoredDType then tells what they are.
 	AnyType bool
+
+	// Write opens for writing, in place: what is written is on disk at once, and a
+	// killed program may leave it half done.
+	Write bool
+
+	// Library leaves all elements to the library, one call at a time, instead of
+	// workers; for comparison.
+	Library bool
 }
 
 // CreateOptions say how Create stores; nil means the zero value.
 type CreateOptions struct {
 	Sparse bool   // a directory with one file for each chunk instead of one file
 	Name   string // what Meta.Path and errors call the array; "": the path
+
+	// Caterva writes the metalayer of Caterva instead of b2nd's. It stores no element
+	// type, and null arrays, greatest shapes, names of axes and fill values are
+	// errors.ErrUnsupported. The array that Create returns has the type of the Spec; who
+	// opens it must tell it again.
+	Caterva bool
+
+	Library bool // as in OpenOptions
 }
 
-// Open opens a file or sparse directory for reading (b2nd_open).
+// Open opens a file or sparse directory (b2nd_open), for reading unless o says
+// otherwise. A Caterva array cannot be resized.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything but a b2nd or Caterva
 // array, ErrCorrupt, ErrType for an element type that ndarray does not have and
@@ -56,17 +75,18 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, translate(err))
 	}
-	b := &Backend{array: a}
+	b := &Backend{engine: newEngine(path, a, o.Library)}
 	if err := b.load(path, o); err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", path, err), a.Close())
 	}
-	b.meta.ReadOnly = true
+	b.meta.ReadOnly = !o.Write
 	return b, nil
 }
 
 // load reads the record and fills meta.
 func (b *Backend) load(path string, o *OpenOptions) error {
-	a := b.array
+	a := b.engine.array
+	b.stored = a.DType()
 	var err error
 	if b.record, err = readRecord(a.SChunk().VLMeta()); err != nil {
 		return err
@@ -79,8 +99,9 @@ func (b *Backend) load(path string, o *OpenOptions) error {
 	if err != nil {
 		return translate(err)
 	}
+	b.special = hasParameters(cp)
 	b.meta = ndarray.Meta{
-		Format: "b2nd", Path: path, Shape: a.Shape(), Null: b.record.null, MaxShape: b.record.maxShape,
+		Format: "b2nd", Path: path, Shape: a.Shape(), Null: b.record.null, MaxShape: b.record.maxShape, AxisNames: b.record.axes,
 		ChunkShape: int64s(a.Chunks()), BlockShape: int64s(a.Blocks()), DType: d, Compression: compression(cp),
 	}
 	if a.DType() == "" {
@@ -91,6 +112,9 @@ func (b *Backend) load(path string, o *OpenOptions) error {
 			return fmt.Errorf("%w: a null array of shape %v", ndarray.ErrCorrupt, b.meta.Shape)
 		}
 		b.meta.Shape, b.meta.ChunkShape, b.meta.BlockShape = nil, nil, nil
+	}
+	if b.record.axes != nil && len(b.record.axes) != len(b.meta.Shape) {
+		return fmt.Errorf("%w: %d axis names, array has %d axes", ndarray.ErrCorrupt, len(b.record.axes), len(b.meta.Shape))
 	}
 	if b.record.fill != nil {
 		if len(b.record.fill) != d.Size {
@@ -125,12 +149,24 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 	return b, ndarray.Wrap("create", name, err)
 }
 
-func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+// Check returns what Create would refuse, without creating anything: what
+// spec.Validate finds, ndarray.ErrShape, ErrParam, or errors.ErrUnsupported.
+func Check(spec ndarray.Spec) error {
+	_, _, _, err := prepare(spec)
+	return err
+}
+
+// prepare chooses what spec leaves open, and puts it into the library's words.
+func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *cblosc.CParams, err error) {
 	if err := spec.Validate(); err != nil {
-		return nil, err
+		return spec, params, nil, err
 	}
 	if spec.DType.Kind == ndarray.String {
-		return nil, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+		return spec, params, nil, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+	}
+	if len(spec.Shape) > cblosc.MaxDim {
+		return spec, params, nil, fmt.Errorf("%w: %d axes in a b2nd array, at most %d (16 from C-Blosc2 2.21.3 on)",
+			errors.ErrUnsupported, len(spec.Shape), cblosc.MaxDim)
 	}
 	if spec.Null {
 		spec.Shape = nullShape
@@ -141,14 +177,36 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if spec.BlockShape == nil {
 		spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
 	}
-	params := cblosc.ArrayParams{Shape: spec.Shape, DType: spec.DType.String()}
+	params = cblosc.ArrayParams{Shape: spec.Shape, DType: spec.DType.NumPy().String()}
 	if params.Chunks, err = int32s("chunk", spec.ChunkShape); err != nil {
-		return nil, err
+		return spec, params, nil, err
 	}
 	if params.Blocks, err = int32s("block", spec.BlockShape); err != nil {
-		return nil, err
+		return spec, params, nil, err
 	}
-	cp, err := cparams(spec.Compression, spec.DType.Size)
+	cp, err = cparams(spec.Compression, spec.DType.Size)
+	return spec, params, cp, err
+}
+
+// checkCaterva returns what Caterva has no place for.
+func checkCaterva(spec ndarray.Spec) error {
+	for what, there := range map[string]bool{
+		"null arrays": spec.Null, "a greatest shape": spec.MaxShape != nil, "names of axes": spec.AxisNames != nil,
+		"a fill value": len(bytes.Trim(spec.Fill, "\x00")) > 0,
+	} {
+		if there {
+			return fmt.Errorf("%w: %s in a Caterva array", errors.ErrUnsupported, what)
+		}
+	}
+	return nil
+}
+
+func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+	spec, params, cp, err := prepare(spec)
+	if err == nil && o.Caterva {
+		params.Caterva, params.DType = true, ""
+		err = checkCaterva(spec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +220,13 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 			err = errors.Join(err, a.Close(), remove(path))
 		}
 	}()
-	b := &Backend{array: a}
+	b := &Backend{engine: newEngine(path, a, o.Library)}
+	b.engine.fresh = true
 	r := recordOf(spec)
+	told := &OpenOptions{}
+	if o.Caterva {
+		r.dtype, told.DType = nil, &spec.DType
+	}
 	vl := a.SChunk().VLMeta()
 	for _, attr := range spec.Attrs {
 		if err := r.put(vl, attr); err != nil {
@@ -173,86 +236,31 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := r.write(vl); err != nil {
 		return nil, err
 	}
-	if err := b.load(name, &OpenOptions{}); err != nil {
+	if err := b.load(name, told); err != nil {
 		return nil, err
 	}
 	cp.BlockSize = spec.DType.Size // bytes: the chunks of an array have its blocks, not an automatic size
 	for _, n := range params.Blocks {
 		cp.BlockSize *= int(n)
 	}
-	if err := fill(a.SChunk(), cp, r.fill); err != nil {
+	if b.engine.run, err = runOf(a.SChunk(), cp, r.fill); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// fill makes every chunk a run of value, in the byte order of storage. Zero bytes
-// are what the library creates.
-func fill(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) error {
+// runOf returns the chunk that holds value over and over, in the byte order of
+// storage; nil for zeros, which are what the library creates.
+func runOf(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) ([]byte, error) {
 	if len(bytes.Trim(value, "\x00")) == 0 || s.NumChunks() == 0 {
-		return nil
+		return nil, nil
 	}
 	chunk, err := cblosc.SpecialChunk(cp, cblosc.Repeated, s.ChunkSize(), value)
-	if err != nil {
-		return translate(err)
-	}
-	for i := range s.NumChunks() {
-		if err := s.UpdateChunk(i, chunk); err != nil {
-			return translate(err)
-		}
-	}
-	return nil
+	return chunk, translate(err)
 }
 
 // StoredDType is the element type in the file's own words, "" for Caterva.
-func (b *Backend) StoredDType() string { return b.array.DType() }
+func (b *Backend) StoredDType() string { return b.stored }
 
 // Meta describes the array.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }
-
-// ReadRegion reads elements (b2nd_get_slice_cbuffer).
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
-	for s := range b.meta.Slabs(r) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		part := dst[:s.NumElems()*int64(b.meta.DType.Size)]
-		if err := b.array.ReadRegion(part, s.Start, s.Shape); err != nil {
-			return translate(err)
-		}
-		b.meta.DType.ToNative(part)
-		dst = dst[len(part):]
-	}
-	return nil
-}
-
-// WriteRegion writes elements (b2nd_set_slice_cbuffer). Chunks that r covers only
-// in part are decompressed, changed and compressed again.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
-	var swapped []byte // one slab in the order of storage
-	for s := range b.meta.Slabs(r) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
-		src = src[len(part):]
-		if !b.meta.DType.IsNative() {
-			swapped = append(swapped[:0], part...)
-			b.meta.DType.SwapBytes(swapped)
-			part = swapped
-		}
-		if err := b.array.WriteRegion(part, s.Start, s.Shape); err != nil {
-			return translate(err)
-		}
-	}
-	return nil
-}
-
-// Storage reports the compressed bytes of all chunks with their headers.
-func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
-	s := b.array.SChunk()
-	return ndarray.Storage{StoredBytes: s.CBytes(), NumChunks: s.NumChunks()}, ctx.Err()
-}
-
-// Close closes the array; everything was written by the calls before.
-func (b *Backend) Close() error { return translate(b.array.Close()) }

@@ -198,20 +198,24 @@ func raw(t *testing.T, dtype string, size int, record []byte) string {
 }
 
 func TestTypesThatAreNotSaid(t *testing.T) {
-	dates := raw(t, "<M8[ns]", 8, nil)
-	_, err := b2nd.Open(dates, nil)
+	objects := raw(t, "|O", 8, nil)
+	_, err := b2nd.Open(objects, nil)
 	require.ErrorIs(t, err, ndarray.ErrType)
-	require.ErrorContains(t, err, "<M8[ns]")
-	any8 := open(t, dates, &b2nd.OpenOptions{AnyType: true})
+	require.ErrorContains(t, err, "|O")
+	any8 := open(t, objects, &b2nd.OpenOptions{AnyType: true})
 	require.Equal(t, "|V8", any8.DType().String())
 	i8 := dtype(t, "<i8")
-	require.Equal(t, i8, open(t, dates, &b2nd.OpenOptions{DType: &i8}).DType())
+	require.Equal(t, i8, open(t, objects, &b2nd.OpenOptions{DType: &i8}).DType())
 	i4 := dtype(t, "<i4")
-	_, err = b2nd.Open(dates, &b2nd.OpenOptions{DType: &i4})
+	_, err = b2nd.Open(objects, &b2nd.OpenOptions{DType: &i4})
 	require.ErrorIs(t, err, ndarray.ErrType)
 	require.ErrorContains(t, err, "4 bytes, elements of 8")
 
-	_, err = b2nd.Open(raw(t, "|u1", 4, nil), nil)
+	wrong := raw(t, "|u4", 4, nil) // as in the library's own test data
+	b, err := os.ReadFile(wrong)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(wrong, bytes.Replace(b, []byte("|u4"), []byte("|u1"), 1), 0o600))
+	_, err = b2nd.Open(wrong, nil)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	require.ErrorContains(t, err, "1 bytes, elements of 4")
 	require.Equal(t, "|u1", open(t, raw(t, "uint8", 1, nil), nil).DType().String())
@@ -382,6 +386,58 @@ func TestCaterva(t *testing.T) {
 	i8 := ndarray.DTypeOf[int64]()
 	_, err = b2nd.Open(path, &b2nd.OpenOptions{DType: &i8})
 	require.ErrorIs(t, err, ndarray.ErrType)
+}
+
+// What is created as Caterva is read as Caterva: numbers again once their type is told,
+// attributes at once.
+func TestCreateCaterva(t *testing.T) {
+	dir := t.TempDir()
+	unit := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
+	for _, sparse := range []bool{false, true} {
+		for _, d := range []ndarray.DType{dtype(t, "<i4"), dtype(t, ">i4"), dtype(t, "[('a', '<i2'), ('b', '>u2')]")} {
+			path := filepath.Join(dir, fmt.Sprint(d, sparse))
+			spec := ndarray.Spec{Shape: []int64{7, 5}, ChunkShape: []int64{4, 3}, BlockShape: []int64{2, 3}, DType: d, Attrs: unit}
+			b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: sparse, Caterva: true})
+			require.NoError(t, err)
+			require.Equal(t, "caterva", b.Meta().Format)
+			require.True(t, d.Equal(b.Meta().DType))
+			data := make([]byte, 7*5*4)
+			for i := range data {
+				data[i] = byte(i)
+			}
+			require.NoError(t, b.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.Close())
+
+			a := open(t, path, nil)
+			require.Equal(t, "caterva", a.Meta().Format)
+			require.Equal(t, "|V4", a.DType().String())
+			require.Equal(t, spec.ChunkShape, a.Meta().ChunkShape)
+			require.Equal(t, spec.BlockShape, a.Meta().BlockShape)
+			attrs, err := a.Attrs(bg)
+			require.NoError(t, err)
+			require.Equal(t, unit, attrs.List)
+			a = open(t, path, &b2nd.OpenOptions{DType: &d})
+			got := make([]byte, len(data))
+			require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
+			require.Equal(t, data, got)
+
+			w, err := b2nd.Open(path, &b2nd.OpenOptions{Write: true})
+			require.NoError(t, err)
+			require.ErrorIs(t, w.Resize(bg, []int64{8, 5}), errors.ErrUnsupported)
+			require.Equal(t, []int64{7, 5}, w.Meta().Shape)
+			require.NoError(t, w.Close())
+		}
+	}
+	for _, spec := range []ndarray.Spec{
+		{Null: true}, {Shape: []int64{2}, MaxShape: []int64{ndarray.Unlimited}}, {Shape: []int64{2}, AxisNames: []string{"x"}}, {Shape: []int64{2}, Fill: []byte{1, 0}},
+	} {
+		spec.DType = dtype(t, "<i2")
+		path := filepath.Join(dir, "refused")
+		_, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Caterva: true})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "Caterva")
+		require.NoFileExists(t, path)
+	}
 }
 
 // The record needs a place that nobody else took.

@@ -1,5 +1,5 @@
 // Package b2nd is ndarray's backend for Blosc2 arrays: b2nd files and sparse
-// directories, and Caterva files for reading.
+// directories, and for Caterva arrays.
 //
 // # What
 //
@@ -17,13 +17,20 @@
 //
 // # Memory
 //
-// The library holds one decoded chunk for each call; elements stored in the other
-// byte order take a copy of one slab for each write.
+// A call holds, for each of its workers, a chunk as it is stored and one decoded. While
+// a new array is written, up to 32 MiB of compressed chunks wait for those before them,
+// and 8 bytes for each chunk of the array are kept. Elements stored in the other byte
+// order take a copy of one slab for each write.
 //
 // # Concurrency
 //
-// All methods may be called at the same time; the library sees one call at a
-// time for each array.
+// All methods may be called at the same time. Any number of calls read at once, each on
+// as many workers as ndarray.Workers says (package cblosc/frameio); so do writes of
+// whole chunks to an array that Create has made, whose file is complete at the first
+// call of another kind, or at Close. Everything else is the library's, one call at a
+// time for each array. A write of whole chunks to an array that was opened is complete
+// when it returns. OpenOptions.Library leaves all to the library, and Storage says where
+// workers cannot.
 //
 // # Errors
 //

@@ -95,7 +95,7 @@ func dtypeOf(a *cblosc.Array, o *OpenOptions, r *record) (ndarray.DType, error) 
 			}
 			return d, err
 		}
-		if r.dtype != nil && r.dtype.String() == d.String() {
+		if r.dtype != nil && r.dtype.NumPy().Equal(d) {
 			d = *r.dtype
 		}
 	}

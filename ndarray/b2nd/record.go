@@ -17,9 +17,12 @@ import (
 // say:
 //
 //	version   1
-//	dtype     [NumPy's type string, character set, padding] of the elements, where the last two are not 0
+//	dtype     of the elements, where NumPy's type string does not say it all: [ndarray's type string,
+//	          character set, padding], and for structures and tagged bytes a list of
+//	          [number, character set, padding, tag] of those parts that have one, counted from the innermost
 //	null      true: the array is null, its shape on disk is [0]
 //	maxshape  list of lengths, -1 for unlimited
+//	axes      list of names, "" for an axis without
 //	fill      one element, in the byte order of storage
 //	attrs     list of [name, dtype as above, shape or nil for null, value]
 //
@@ -34,6 +37,7 @@ type record struct {
 	dtype    *ndarray.DType
 	null     bool
 	maxShape []int64
+	axes     []string
 	fill     []byte // byte order of storage
 	attrs    []recordAttr
 }
@@ -46,7 +50,7 @@ type recordAttr struct {
 }
 
 func (r *record) empty() bool {
-	return r.dtype == nil && !r.null && r.maxShape == nil && r.fill == nil && len(r.attrs) == 0
+	return r.dtype == nil && !r.null && r.maxShape == nil && r.axes == nil && r.fill == nil && len(r.attrs) == 0
 }
 
 func (r *record) encode() []byte {
@@ -60,6 +64,13 @@ func (r *record) encode() []byte {
 	}
 	if r.maxShape != nil {
 		add("maxshape", encodeShape(r.maxShape))
+	}
+	if r.axes != nil {
+		names := make([]any, len(r.axes))
+		for i, name := range r.axes {
+			names[i] = name
+		}
+		add("axes", names)
 	}
 	if r.fill != nil {
 		add("fill", r.fill)
@@ -100,7 +111,19 @@ func (a recordAttr) encode() any {
 }
 
 func encodeDType(d ndarray.DType) any {
-	return []any{d.String(), int64(d.CharSet), int64(d.Pad)}
+	out := []any{d.String(), int64(d.CharSet), int64(d.Pad)}
+	n, parts := int64(0), []any{}
+	d.MapParts(func(p ndarray.DType) ndarray.DType {
+		if p.CharSet != ndarray.ASCII || p.Pad != ndarray.NullPad || p.Tag != "" {
+			parts = append(parts, []any{n, int64(p.CharSet), int64(p.Pad), []byte(p.Tag)})
+		}
+		n++
+		return p
+	})
+	if n > 1 && len(parts) > 0 || d.Tag != "" {
+		out = append(out, parts)
+	}
+	return out
 }
 
 func encodeShape(shape []int64) any {
@@ -140,6 +163,8 @@ func parseRecord(b []byte) (*record, error) {
 			r.null, ok = p.value.(bool)
 		case any("maxshape"):
 			r.maxShape, ok = decodeShape(p.value, ndarray.Unlimited)
+		case any("axes"):
+			r.axes, ok = decodeAxes(p.value)
 		case any("fill"):
 			r.fill, ok = p.value.([]byte)
 		case any("attrs"):
@@ -154,7 +179,7 @@ func parseRecord(b []byte) (*record, error) {
 
 func decodeDType(v any) (d ndarray.DType, ok bool) {
 	list, _ := v.([]any)
-	if len(list) != 3 {
+	if len(list) != 3 && len(list) != 4 {
 		return d, false
 	}
 	text, ok1 := list[0].(string)
@@ -165,7 +190,38 @@ func decodeDType(v any) (d ndarray.DType, ok bool) {
 		return d, false
 	}
 	d.CharSet, d.Pad = ndarray.CharSet(charSet), ndarray.Pad(pad)
+	if len(list) == 4 {
+		if d, ok = decodeParts(d, list[3]); !ok {
+			return d, false
+		}
+	}
 	return d, d.Validate() == nil
+}
+
+// decodeParts gives the parts of d what their type strings do not say.
+func decodeParts(d ndarray.DType, v any) (ndarray.DType, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return d, false
+	}
+	n, used := int64(0), 0
+	d = d.MapParts(func(p ndarray.DType) ndarray.DType {
+		if used < len(list) {
+			part, _ := list[used].([]any)
+			if len(part) == 4 && part[0] == any(n) {
+				charSet, ok1 := part[1].(int64)
+				pad, ok2 := part[2].(int64)
+				tag, ok3 := part[3].([]byte)
+				if ok1 && ok2 && ok3 && charSet >= 0 && charSet <= math.MaxUint8 && pad >= 0 && pad <= math.MaxUint8 {
+					p.CharSet, p.Pad, p.Tag = ndarray.CharSet(charSet), ndarray.Pad(pad), string(tag)
+					used++
+				}
+			}
+		}
+		n++
+		return p
+	})
+	return d, used == len(list)
 }
 
 func decodeShape(v any, least int64) ([]int64, bool) {
@@ -180,6 +236,20 @@ func decodeShape(v any, least int64) ([]int64, bool) {
 		}
 	}
 	return shape, true
+}
+
+func decodeAxes(v any) ([]string, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) > ndarray.MaxRank {
+		return nil, false
+	}
+	names := make([]string, len(list))
+	for i, x := range list {
+		if names[i], ok = x.(string); !ok {
+			return nil, false
+		}
+	}
+	return names, true
 }
 
 func decodeAttrs(v any) ([]recordAttr, bool) {

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,21 +21,30 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// Backend is one carray, opened for reading. It implements ndarray's Backend,
-// AttrReader and StorageReporter.
+// Backend is one carray. It implements ndarray's Backend, AttrReader and
+// StorageReporter, and opened for writing RegionWriter and AttrWriter.
 type Backend struct {
-	root *os.Root
-	tree *bcolz.Array
-	meta ndarray.Meta
-	pool *cblosc.Pool
+	root  *os.Root
+	dir   store // the same root, for writing
+	tree  *bcolz.Array
+	meta  ndarray.Meta
+	pool  *cblosc.Pool
+	write bool
+
+	shape   sync.RWMutex           // held for writing while the number of rows changes
+	locks   [chunkLocks]sync.Mutex // of the chunk files, by their number
+	fresh   map[int64]bool         // of a new array: the chunk files that exist; nil: all do
+	freshMu sync.Mutex
+	attrs   attributes
 }
 
 // OpenOptions say how Open looks at a directory; nil means the zero value.
 type OpenOptions struct {
 	Limits *bcolz.Limits // nil: bcolz.DefaultLimits
+	Write  bool          // open for writing, in place
 }
 
-// Open opens the carray in the directory path for reading.
+// Open opens the carray in the directory path.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything but a carray, ErrCorrupt,
 // ErrType for an element type that ndarray does not have, or
@@ -83,15 +94,45 @@ func newBackend(path string, root *os.Root, o *OpenOptions) (_ *Backend, err err
 	if err != nil {
 		return nil, translate(err)
 	}
-	meta, err := metaOf(path, tree)
+	tree, meta, err := metaOf(path, tree)
 	if err != nil {
 		return nil, err
 	}
-	pool, err := cblosc.NewPool(nil, nil)
+	rec, err := readRecord(root, RecordFile)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{root: root, tree: tree, meta: meta, pool: pool}, nil
+	rec.apply(&meta)
+	meta.ReadOnly = !o.Write
+	var params *cblosc.CParams
+	if o.Write {
+		if err := canWrite(tree); err != nil {
+			return nil, err
+		}
+		params = cparams(tree.Storage.CParams, int(tree.Storage.DType.TypeSize()))
+	}
+	pool, err := cblosc.NewPool(params, nil)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{root: root, dir: store{root: root, durable: true}, tree: tree, meta: meta, pool: pool, write: o.Write}
+	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
+	return b, nil
+}
+
+// canWrite refuses what could be read and not be written as bcolz would.
+func canWrite(tree *bcolz.Array) error {
+	s := tree.Storage
+	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
+		return fmt.Errorf("%w: writing chunks of codec %q", errors.ErrUnsupported, s.CParams.Codec)
+	}
+	if s.DType.Structured {
+		return fmt.Errorf("%w: writing elements of %s: bcolz itself cannot open such arrays", errors.ErrUnsupported, s.DType.Text)
+	}
+	if n := s.DType.TypeSize(); n < 1 || n > 255 {
+		return fmt.Errorf("%w: writing elements of %d bytes, Blosc1 knows 1 to 255", errors.ErrUnsupported, n)
+	}
+	return nil
 }
 
 // expect returns ErrFormat unless root is a tree of that kind.
@@ -103,28 +144,34 @@ func expect(root *os.Root, want bcolz.Kind) error {
 	return err
 }
 
-// metaOf describes a carray in ndarray's words.
-func metaOf(path string, tree *bcolz.Array) (ndarray.Meta, error) {
+// metaOf describes a carray in ndarray's words. It returns the tree with the size of
+// structured elements.
+func metaOf(path string, tree *bcolz.Array) (*bcolz.Array, ndarray.Meta, error) {
 	d, err := dtypeOf(tree.Storage.DType)
 	if err != nil {
-		return ndarray.Meta{}, err
+		return nil, ndarray.Meta{}, err
+	}
+	if tree.Storage.DType.Structured {
+		if tree, err = tree.WithItemSize(int64(d.Size)); err != nil {
+			return nil, ndarray.Meta{}, translate(err)
+		}
 	}
 	m := ndarray.Meta{
 		Format: "bcolz", Path: path, Shape: tree.Sizes.Shape, DType: d,
-		Compression: compression(tree.Storage.CParams), ReadOnly: true,
+		Compression: compression(tree.Storage.CParams),
 	}
 	if len(m.Shape) > ndarray.MaxRank {
-		return m, fmt.Errorf("%w: %d axes, at most %d", errors.ErrUnsupported, len(m.Shape), ndarray.MaxRank)
+		return nil, m, fmt.Errorf("%w: %d axes, at most %d", errors.ErrUnsupported, len(m.Shape), ndarray.MaxRank)
 	}
 	if err := ndarray.CheckShape(m.Shape, d.Size); err != nil {
-		return m, err
+		return nil, m, err
 	}
 	m.ChunkShape = append(m.ChunkShape, tree.Storage.ChunkLen)
 	for _, n := range m.Shape[1:] {
 		m.ChunkShape = append(m.ChunkShape, max(n, 1))
 	}
 	m.Fill, err = fillOf(tree.Storage.Default, d)
-	return m, err
+	return tree, m, err
 }
 
 // compression is what bcolz calls cparams.
@@ -151,17 +198,16 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	length := b.tree.Storage.ChunkLen
-	first, end := r.Start[0], r.Start[0]+r.Shape[0] // rows
+	b.shape.RLock()
+	defer b.shape.RUnlock()
 	row := r.NumElems() / r.Shape[0] * int64(b.meta.DType.Size)
 	workers, failed := errgroup.WithContext(ctx)
 	workers.SetLimit(runtime.GOMAXPROCS(0))
-	for i := first / length; i <= (end-1)/length && failed.Err() == nil; i++ {
-		part := r.Clone()
-		part.Start[0] = max(first, i*length)
-		// end-i*length cannot overflow, (i+1)*length can.
-		part.Shape[0] = min(end-i*length, length) + i*length - part.Start[0]
-		at := (part.Start[0] - first) * row
+	for i, part := range b.parts(r) {
+		if failed.Err() != nil {
+			break
+		}
+		at := (part.Start[0] - r.Start[0]) * row
 		to := dst[at : at+part.Shape[0]*row]
 		workers.Go(func() error {
 			if err := failed.Err(); err != nil {
@@ -179,7 +225,16 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 // readFile fills dst with the elements of r, which all lie in the i-th chunk
 // file.
 func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
-	chunks, err := b.tree.ReadChunks(i)
+	if b.missing(i) {
+		fillWith(dst, b.meta.Fill)
+		return nil
+	}
+	return b.readFileOf(b.tree, dst, i, r)
+}
+
+// readFileOf is readFile for a tree that may be of another length than the array.
+func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.Region) error {
+	chunks, err := tree.ReadChunks(i)
 	if err != nil {
 		return damage(err)
 	}
@@ -200,14 +255,14 @@ func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 			err = fmt.Errorf("%w: %d bytes decompressed, the chunk holds %d", ndarray.ErrCorrupt, got, n)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", b.tree.FileName(i), damage(err))
+			return fmt.Errorf("%s: %w", tree.FileName(i), damage(err))
 		}
 		at += n
 	}
 	if !whole {
 		from := ndarray.Region{Start: append([]int64{}, r.Start...), Shape: append([]int64{}, b.meta.Shape...)}
-		from.Start[0] -= i * b.tree.Storage.ChunkLen
-		from.Shape[0] = int64(total) / b.tree.RowBytes()
+		from.Start[0] -= i * tree.Storage.ChunkLen
+		from.Shape[0] = int64(total) / tree.RowBytes()
 		strided.Copy(strided.Box{Data: dst, Shape: r.Shape, Start: make([]int64, r.Rank())},
 			strided.Box{Data: rows, Shape: from.Shape, Start: from.Start}, r.Shape, b.meta.DType.Size)
 	}
@@ -215,9 +270,14 @@ func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 	return nil
 }
 
-// Attrs returns the attributes of __attrs__.
-func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	return attrsOf(b.tree.Attrs), ctx.Err()
+// missing reports whether a chunk file of a new array has not been written yet.
+func (b *Backend) missing(i int64) bool {
+	if b.fresh == nil {
+		return false
+	}
+	b.freshMu.Lock()
+	defer b.freshMu.Unlock()
+	return !b.fresh[i]
 }
 
 // Storage reports the bytes of the chunk files that belong to the array, less
@@ -232,6 +292,9 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
+		if b.missing(i) {
+			continue
+		}
 		info, err := b.root.Stat(b.tree.FileName(i))
 		if err != nil {
 			return s, damage(err)
@@ -241,8 +304,15 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return s, nil
 }
 
-// Close frees the contexts and the directory.
-func (b *Backend) Close() error { return errors.Join(b.pool.Close(), b.root.Close()) }
+// Close writes what a new array still lacks, and frees the contexts and the
+// directory.
+func (b *Backend) Close() error {
+	var err error
+	if b.fresh != nil {
+		err = b.finish()
+	}
+	return errors.Join(err, b.abandon())
+}
 
 // translate marks an error in the metadata with what it means to ndarray.
 func translate(err error) error {

@@ -139,8 +139,8 @@ func TestConformance(t *testing.T) {
 		ndarraytest.Layout{Shape: []int64{5, 2, 1, 3}, Chunk: []int64{7, 2, 1, 3}})
 	n := 0
 	for _, d := range ndarraytest.DTypes() {
-		if d.CharSet != ndarray.ASCII || d.Pad != ndarray.NullPad {
-			continue // NumPy has no words for it
+		if !d.NumPy().Equal(d) || d.Kind == ndarray.Struct || d.Kind == ndarray.SubArray {
+			continue // NumPy has no words for it, or bcolz does not read back what it writes
 		}
 		for _, l := range layouts {
 			chunkLen, ok := canHold(l)
@@ -255,9 +255,9 @@ func TestRefusals(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, a.Read(bg, buf[1:], whole), ndarray.ErrSize)
 	require.ErrorIs(t, a.Read(bg, buf, ndarray.Region{Start: []int64{1, 0, 0}, Shape: a.Shape()}), ndarray.ErrRegion)
-	require.ErrorIs(t, a.Write(bg, buf, whole), errors.ErrUnsupported)
-	require.ErrorIs(t, a.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)}), errors.ErrUnsupported)
-	require.ErrorIs(t, a.DeleteAttr(bg, "a"), errors.ErrUnsupported)
+	require.ErrorIs(t, a.Write(bg, buf, whole), ndarray.ErrReadOnly)
+	require.ErrorIs(t, a.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)}), ndarray.ErrReadOnly)
+	require.ErrorIs(t, a.DeleteAttr(bg, "a"), ndarray.ErrReadOnly)
 	require.True(t, a.Meta().ReadOnly)
 	require.NoError(t, a.Close())
 	require.ErrorIs(t, a.Close(), ndarray.ErrClosed)
@@ -278,15 +278,13 @@ func TestOpenErrors(t *testing.T) {
 	require.Equal(t, filepath.Join(dir, "nothing"), e.Path)
 	for path, want := range map[string]error{
 		dir: ndarray.ErrFormat, filepath.Join(goldenDir, "gen.py"): ndarray.ErrFormat, filepath.Join(goldenDir, "table"): ndarray.ErrFormat,
-		filepath.Join(goldenDir, "date"): ndarray.ErrType, filepath.Join(goldenDir, "object"): ndarray.ErrType, filepath.Join(goldenDir, "structured"): ndarray.ErrType,
+		filepath.Join(goldenDir, "object"): ndarray.ErrType,
 	} {
 		_, err := bcolz.Open(path, nil)
 		require.ErrorIs(t, err, want, path)
 	}
-	for name, text := range map[string]string{"date": "datetime64[ns]", "object": "object", "structured": "[('f0', '<i4'), ('f1', '<f8')]"} {
-		_, err := bcolz.Open(filepath.Join(goldenDir, name), nil)
-		require.ErrorContains(t, err, "elements of "+text)
-	}
+	_, err = bcolz.Open(filepath.Join(goldenDir, "object"), nil)
+	require.ErrorContains(t, err, "elements of object")
 	_, err = bcolz.Open(filepath.Join(goldenDir, "rows"), &bcolz.OpenOptions{Limits: &format.Limits{Metadata: 1 << 20, Chunk: 95}})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "2 rows of 48 bytes, want at most 95 bytes")
@@ -345,7 +343,8 @@ func TestDamage(t *testing.T) {
 		{"streams that are none", file("data/__0.blp", set(18, 1<<5|0x10)), ndarray.ErrCorrupt, "data/__0.blp"},
 		{"more rows than files", file("meta/sizes", replace("[6]", "[8]")), ndarray.ErrCorrupt, "data/__1.blp: nbytes at byte 16: got 8 bytes of rows, want 16"},
 		{"unknown type", file("meta/storage", replace("<i4", "<x4")), errors.ErrUnsupported, "<x4"},
-		{"long double", file("meta/storage", replace("<i4", "float128")), ndarray.ErrType, "float128"},
+		{"structure", file("meta/storage", replace("<i4", "[('a', '<i4'")), ndarray.ErrType, "[('a', '<i4'"},
+		{"dflt of a structure", file("meta/storage", replace("<i4", "[('a', '<i4')]")), ndarray.ErrCorrupt, "dflt is a number 0, elements are [('a', '<i4')]"},
 		{"dflt", file("meta/storage", replace(`"dflt": 0`, `"dflt": "a"`)), ndarray.ErrCorrupt, `dflt is a string "a", elements are <i4`},
 		{"rank", file("meta/sizes", replace("[6]", "[6"+strings.Repeat(", 1", 32)+"]")), errors.ErrUnsupported, "33 axes, at most 32"},
 	} {

@@ -1,21 +1,32 @@
-// Package bcolz is ndarray's backend for reading arrays of bcolz 1.x: carray
-// directories, and the columns of ctable directories.
+// Package bcolz is ndarray's backend for arrays of bcolz 1.x: carray directories, and
+// ctable directories, whole or by the column.
 //
 // # What
 //
-// Open returns a *Backend over one carray, OpenTable the columns of a ctable.
-// Numbers, truth values, text and opaque bytes are read, of any rank from 1 to
-// 32. Dates, durations, objects, structured types and numbers above 64 bits (128
-// of complex ones) are refused, by the name of the element type.
+// Open returns a *Backend over one carray, for reading or for writing in place;
+// Create makes one. OpenTable gives the columns of a ctable; OpenRecords returns a
+// *Records over all of them, an array of structures, and CreateRecords makes one.
+// GatherTable makes a ctable of carrays that are there. Numbers, truth values,
+// text, dates, durations and opaque bytes are read and written, of any rank from 1
+// to 32; complex numbers, long doubles and structured types are read only, as bcolz
+// itself cannot write or cannot reopen them; objects are refused by name.
 //
 // An array is what its metadata says. Chunk files left over from a longer array
 // do not count; a missing chunk file is a damaged array. The fill value is bcolz's
 // dflt. Attributes are those of __attrs__, as JSON has them: texts, truth values,
 // int64 (uint64 if one is needed), float64, and lists of equal lengths of one of
-// these; null, objects and mixed lists are listed as unsupported.
+// these; null, objects and mixed lists are listed as unsupported. What JSON does not
+// say, an attribute's own type, a fill value of bytes above 127, a largest shape,
+// stands in one file more, RecordFile, for a ctable TableRecordFile, which bcolz ignores.
 //
-// Nothing is written: chunk files that bcolz reads hold chunks of Blosc1, which
-// package cblosc does not make.
+// What is written, bcolz reads, goes on with and would have written so itself: its
+// order of keys, its chunk lengths, chunks of Blosc1, leftovers, its count of bytes.
+//
+// # Writing in place
+//
+// A chunk file is replaced by a rename. Resize and Append write the new chunk files,
+// then the sizes: who opens the array sees all new rows or none, also after a crash. A
+// ctable is as long as its first column, which therefore grows last and shrinks first.
 //
 // # Memory
 //
@@ -25,7 +36,8 @@
 //
 // # Concurrency
 //
-// All methods may be called at the same time. Each chunk is decompressed by a
+// All methods may be called at the same time, but for Resize and Append beside
+// whatever touches the rows they take away. Each chunk is decompressed by a
 // context of its own, from a pool.
 //
 // # Errors

@@ -25,6 +25,18 @@ var bg = context.Background()
 // them.
 const goldenDir = "../../format/bcolz/testdata"
 
+// inMemory is a directory where a sync costs nothing, if the system has one: for tests
+// that write in place very often.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "hyperslab")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
+}
+
 // requireT is what tests and property tests have in common.
 type requireT interface {
 	require.TestingT

@@ -19,6 +19,7 @@ type Table struct {
 	Attrs ndarray.Attrs
 
 	options OpenOptions
+	members bcolz.Attrs
 }
 
 // OpenTable reads the names of the columns, and the attributes, of the ctable in
@@ -46,7 +47,11 @@ func openTable(path string, o *OpenOptions) (_ *Table, err error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &Table{Path: path, Names: tree.Names, Attrs: attrsOf(tree.Attrs), options: *o}, nil
+	rec, err := readRecord(root, TableRecordFile)
+	if err != nil {
+		return nil, err
+	}
+	return &Table{Path: path, Names: tree.Names, Attrs: attrsWith(tree.Attrs, rec), options: *o, members: tree.Attrs}, nil
 }
 
 // Column opens one column. A name that is not among Names is ErrNotFound; one

@@ -16,13 +16,27 @@ import (
 
 var kinds = map[byte]ndarray.Kind{
 	'b': ndarray.Bool, 'i': ndarray.Int, 'u': ndarray.Uint, 'f': ndarray.Float, 'c': ndarray.Complex,
-	'S': ndarray.Bytes, 'U': ndarray.Unicode, 'V': ndarray.Void,
+	'S': ndarray.Bytes, 'U': ndarray.Unicode, 'V': ndarray.Void, 'M': ndarray.DateTime, 'm': ndarray.TimeDelta,
 }
 
 // dtypeOf returns the element type, or ErrType with its name.
 func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
+	if t.Structured {
+		d, err := ndarray.ParseDType(t.Text)
+		if err != nil || d.Kind != ndarray.Struct {
+			return d, fmt.Errorf("%w: elements of %s are not supported", ndarray.ErrType, t.Text)
+		}
+		return d, nil
+	}
 	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
-	if t.Structured || d.Validate() != nil {
+	if t.Unit != "" { // "ns", "25s"
+		x, err := ndarray.ParseDType(fmt.Sprintf("<M8[%s]", t.Unit))
+		if err != nil {
+			return ndarray.DType{}, err
+		}
+		d.Unit = x.Unit
+	}
+	if d.Validate() != nil {
 		return ndarray.DType{}, fmt.Errorf("%w: elements of %s are not supported", ndarray.ErrType, t.Text)
 	}
 	return d, nil
@@ -54,7 +68,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 			b = append(b, 0)
 		}
 		return b, v.Kind == bcolz.Bool || isInt && (n == 0 || n == 1)
-	case ndarray.Int:
+	case ndarray.Int, ndarray.DateTime, ndarray.TimeDelta:
 		n, ok := v.Int64()
 		shift := 64 - 8*d.Size
 		return appendUint(b, uint64(n), d.Size), ok && n<<shift>>shift == n
@@ -63,10 +77,16 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		return appendUint(b, n, d.Size), v.Kind == bcolz.Number && err == nil
 	case ndarray.Float:
 		x, ok := v.Float64()
+		if d.Size > 8 { // Go has no such floats; zero is zero bytes
+			return b[:d.Size], ok && x == 0
+		}
 		return appendFloat(b, x, d.Size), ok
 	case ndarray.Complex:
 		// JSON has no complex numbers: it is the real part.
 		x, ok := v.Float64()
+		if d.Size > 16 {
+			return b[:d.Size], ok && x == 0
+		}
 		return appendFloat(appendFloat(b, x, d.Size/2), 0, d.Size/2), ok
 	case ndarray.Bytes, ndarray.Void:
 		// bcolz writes bytes as the ASCII text of the same bytes.
@@ -88,6 +108,33 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 			b = binary.NativeEndian.AppendUint32(b, uint32(r))
 		}
 		return b[:d.Size], true
+	case ndarray.Struct:
+		// NumPy's tolist: the fields in their order.
+		if v.Kind != bcolz.List || len(v.List) != len(d.Fields) {
+			return nil, false
+		}
+		b = b[:d.Size]
+		for i, f := range d.Fields {
+			e, ok := element(v.List[i], f.Type)
+			if !ok {
+				return nil, false
+			}
+			copy(b[f.Offset:], e)
+		}
+		return b, true
+	case ndarray.SubArray:
+		var all []bcolz.Value
+		if !leaves(v, d.Dims, &all) {
+			return nil, false
+		}
+		for _, x := range all {
+			e, ok := element(x, *d.Base)
+			if !ok {
+				return nil, false
+			}
+			b = append(b, e...)
+		}
+		return b, true
 	}
 	return nil, false
 }

@@ -58,9 +58,10 @@ func TestBcolzTables(t *testing.T) {
 		require.NoError(t, a.Close())
 		require.Equal(t, []formats.Entry{e}, walk(t, dir+":"+e.Path), "one column by itself")
 	}
-	_, err := formats.Open(bg, dir)
-	require.ErrorIs(t, err, ndarray.ErrParam)
-	require.ErrorContains(t, err, "name one as")
+	a, err := formats.Open(bg, dir)
+	require.NoError(t, err)
+	require.Equal(t, "[('id', '<i4'), ('value', '<f8'), ('tag', 'S3')]", a.DType().String(), "all columns as one array")
+	require.NoError(t, a.Close())
 	_, err = formats.Open(bg, dir+":/none")
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 	_, err = formats.Open(bg, filepath.Join(trees, "type_i4")+":/x")
@@ -79,15 +80,113 @@ func TestWalkGoesOnBehindADamagedColumn(t *testing.T) {
 	require.Equal(t, before[2:], after[2:])
 }
 
-func TestBcolzIsNotWritten(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "x")
+func TestCreateBcolz(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "x.bcolz")
 	d, err := ndarray.ParseDType("<i4")
 	require.NoError(t, err)
-	_, err = formats.Create(bg, target, ndarray.Spec{Shape: []int64{2}, DType: d}, formats.WithFormat(formats.Bcolz))
-	require.ErrorIs(t, err, errors.ErrUnsupported)
+	spec := ndarray.Spec{Shape: []int64{3}, DType: d, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}}
+	draft, err := formats.Create(bg, target, spec)
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(bg, draft.Array, []int32{7, 8, 9}, ndarray.Whole(spec.Shape)))
 	require.NoFileExists(t, target)
+	require.NoError(t, draft.Commit(bg))
+	a, err := formats.Open(bg, target)
+	require.NoError(t, err)
+	got, err := ndarray.ReadAll[int32](bg, a)
+	require.NoError(t, err)
+	require.Equal(t, []int32{7, 8, 9}, got)
+	attrs, err := a.Attrs(bg)
+	require.NoError(t, err)
+	require.Equal(t, spec.Attrs, attrs.List)
+	require.NoError(t, a.Close())
+
+	_, err = formats.Create(bg, target, spec)
+	require.ErrorIs(t, err, ndarray.ErrExists)
+	_, err = formats.Create(bg, filepath.Join(t.TempDir(), "y")+":/column", spec, formats.WithFormat(formats.Bcolz))
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = formats.Create(bg, filepath.Join(t.TempDir(), "z"), ndarray.Spec{DType: d}, formats.WithFormat(formats.Bcolz))
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = formats.Open(bg, filepath.Join(trees, "type_i4"), formats.WithDType(d))
 	require.ErrorIs(t, err, ndarray.ErrParam)
 	_, err = formats.Sniff(t.TempDir())
 	require.ErrorIs(t, err, ndarray.ErrFormat)
+}
+
+// A structure along one axis becomes a ctable, whose columns can be opened by
+// themselves, and grows in place.
+func TestCreateTable(t *testing.T) {
+	target := filepath.Join(t.TempDir(), "x.bcolz")
+	d, err := ndarray.ParseDType("[('id', '<i4'), ('value', '<f8')]")
+	require.NoError(t, err)
+	draft, err := formats.Create(bg, target, ndarray.Spec{Shape: []int64{2}, DType: d})
+	require.NoError(t, err)
+	src := make([]byte, 24)
+	src[0], src[12] = 7, 8
+	require.NoError(t, draft.Write(bg, src, ndarray.Whole([]int64{2})))
+	require.NoError(t, draft.Commit(bg))
+	a, err := formats.Open(bg, target, formats.WithWrite())
+	require.NoError(t, err)
+	require.NoError(t, a.Resize(bg, []int64{3}))
+	require.NoError(t, a.Close())
+	a, err = formats.Open(bg, target+":/id", formats.WithWrite())
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(bg, a, []int32{9}, ndarray.Region{Start: []int64{2}, Shape: []int64{1}}))
+	got, err := ndarray.ReadAll[int32](bg, a)
+	require.NoError(t, err)
+	require.Equal(t, []int32{7, 8, 9}, got)
+	require.NoError(t, a.Close())
+}
+
+// Arrays of one length side by side are a ctable, wherever they come from; what does
+// not fit is found before anything is written.
+func TestCopyTreeToTable(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.h5")
+	_, err := formats.CopyTree(bg, file, filepath.Join(trees, "table"), nil)
+	require.NoError(t, err)
+	table := filepath.Join(dir, "a.bcolz")
+	stats, err := formats.CopyTree(bg, table, file, nil)
+	require.NoError(t, err)
+	require.Equal(t, 3, stats.Arrays)
+	for _, column := range []string{"id", "value", "tag"} {
+		a, err := formats.Open(bg, table+":/"+column)
+		require.NoError(t, err)
+		b, err := formats.Open(bg, filepath.Join(trees, "table")+":/"+column)
+		require.NoError(t, err)
+		same, err := ndarray.Compare(bg, a, b, nil)
+		require.NoError(t, err)
+		require.True(t, same.Equal(), column)
+		require.NoError(t, errors.Join(a.Close(), b.Close()))
+	}
+	before, err := formats.Open(bg, filepath.Join(trees, "table"))
+	require.NoError(t, err)
+	after, err := formats.Open(bg, table)
+	require.NoError(t, err)
+	want, err := before.Attrs(bg)
+	require.NoError(t, err)
+	got, err := after.Attrs(bg)
+	require.NoError(t, err)
+	require.ElementsMatch(t, want.List, got.List)
+	require.NoError(t, errors.Join(before.Close(), after.Close()))
+
+	folder := filepath.Join(dir, "folder")
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "deeper"), 0o777))
+	save(t, in(folder, "a.b2nd"), int32s(5, 2))
+	save(t, in(folder, "b.b2nd"), int32s(6))
+	save(t, in(folder, "c.b2nd"), int32s())
+	save(t, in(folder, "deeper/d.b2nd"), int32s(5))
+	lossy := filepath.Join(dir, "lossy.bcolz")
+	_, err = formats.CopyTree(bg, lossy, folder, nil)
+	var loss *formats.LossError
+	require.ErrorAs(t, err, &loss)
+	var lost []string
+	for _, p := range loss.Problems {
+		lost = append(lost, p.Path)
+	}
+	require.Equal(t, []string{"/b", "/c", "/deeper", "/deeper/d"}, lost)
+	require.NoDirExists(t, lossy)
+	stats, err = formats.CopyTree(bg, lossy, folder, &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
+	require.NoError(t, err)
+	require.Equal(t, 1, stats.Arrays)
+	requireCount(t, lossy+":/a")
 }

@@ -3,10 +3,11 @@
 //
 // # What
 //
-// A location is a file, or FILE:/path for an array inside an HDF5 file. Open
-// finds the format by content; Create chooses it by the file's extension or as it
-// is told, and returns a Draft, which becomes the file only when it is committed.
-// Walk lists what is in a file.
+// A location is a file, or FILE:/path for an array inside an HDF5 file, a bcolz
+// ctable or a directory of arrays. Open finds the format by content; Create chooses
+// it by the file's extension or as it is told, and returns a Draft, which becomes the
+// file only when it is committed. Walk lists what is in a file or directory, and
+// CopyTree copies all of it to another; directory.go has the layout of directories.
 //
 // # Concurrency
 //

@@ -28,7 +28,10 @@ type Format string
 const (
 	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory
 	HDF5  Format = "hdf5"
-	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns; read, not written
+	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns
+
+	Caterva   Format = "caterva"   // to Create with WithFormat: the ancestor of b2nd, without an element type
+	Directory Format = "directory" // of arrays in b2nd files, and of such directories
 )
 
 // Option is a choice of the caller's for Open or Create. One that means nothing
@@ -40,6 +43,9 @@ type options struct {
 	sparse    bool
 	overwrite bool
 	dtype     *ndarray.DType
+	write     bool
+	library   bool
+	prune     func(Entry) bool
 }
 
 // WithFormat makes Create write this format whatever the file is called.
@@ -56,6 +62,19 @@ func WithOverwrite() Option { return func(o *options) { o.overwrite = true } }
 // type, which must have their size: for Caterva, which stores none, and for types
 // that ndarray does not have.
 func WithDType(d ndarray.DType) Option { return func(o *options) { o.dtype = &d } }
+
+// WithWrite makes Open open for writing, in place. A program that is killed while
+// it writes can leave the file damaged; Create and Commit cannot.
+func WithWrite() Option { return func(o *options) { o.write = true } }
+
+// WithLibrary makes Open and Create leave the elements of b2nd and HDF5 arrays to the
+// format's own library, which works with one call at a time, instead of workers; for
+// comparison.
+func WithLibrary() Option { return func(o *options) { o.library = true } }
+
+// WithPrune makes Walk pass over the members of each group for which skip is true,
+// after the group itself was yielded.
+func WithPrune(skip func(Entry) bool) Option { return func(o *options) { o.prune = skip } }
 
 func collect(opts []Option) options {
 	var o options
@@ -116,6 +135,9 @@ func sniffTree(dir string) (Format, error) {
 		return "", err
 	}
 	if kind == bcolztree.NotATree {
+		if is, err := isDirectoryTree(dir); is || err != nil {
+			return Directory, err
+		}
 		return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
 	}
 	return Bcolz, nil
@@ -131,9 +153,11 @@ func firstBytes(file string, n int) (b []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
-// Open opens an array for reading. The format is found by content: a b2nd or
+// Open opens an array, for reading unless WithWrite is given. The format is found by content: a b2nd or
 // Caterva array in a Blosc2 frame, contiguous or sparse, a dataset of an HDF5
-// file, FILE:/path, a bcolz carray, or a column of a ctable, DIRECTORY:/column.
+// file, FILE:/path, a bcolz carray, a column of a ctable, DIRECTORY:/column, a
+// ctable as an array of structures, or an array of a directory of arrays,
+// DIRECTORY:/path.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for content that is none of these,
 // ErrCorrupt, ErrParam for a path where there can be none or none where there
@@ -148,8 +172,8 @@ func Open(ctx context.Context, location string, opts ...Option) (*ndarray.Array,
 }
 
 func open(ctx context.Context, location string, o options) (*ndarray.Array, error) {
-	if o.format != "" || o.sparse || o.overwrite {
-		return nil, fmt.Errorf("%w: only WithDType means something to Open", ndarray.ErrParam)
+	if o.format != "" || o.sparse || o.overwrite || o.prune != nil {
+		return nil, fmt.Errorf("%w: only WithDType, WithWrite and WithLibrary mean something to Open", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -158,6 +182,10 @@ func open(ctx context.Context, location string, o options) (*ndarray.Array, erro
 	if err != nil {
 		return nil, err
 	}
+	return openAt(l, o)
+}
+
+func openAt(l Location, o options) (*ndarray.Array, error) {
 	format, err := sniff(l.File)
 	if err != nil {
 		return nil, translate(err)
@@ -166,32 +194,40 @@ func open(ctx context.Context, location string, o options) (*ndarray.Array, erro
 		return nil, err
 	}
 	if format == B2ND {
-		return array(b2nd.Open(l.File, &b2nd.OpenOptions{DType: o.dtype}))
+		return array(b2nd.Open(l.File, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}))
+	}
+	if format == Directory {
+		file, err := arrayFile(l)
+		if err != nil {
+			return nil, err
+		}
+		return array(b2nd.Open(file, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}))
 	}
 	if o.dtype != nil {
 		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, format)
 	}
 	if format == Bcolz {
-		return array(openBcolz(l))
+		return openBcolz(l, &bcolz.OpenOptions{Write: o.write})
 	}
-	return array(hdf5.Open(l.File, l.Object))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.write, Library: o.library}))
 }
 
-// openBcolz opens a carray, or the column of a ctable that the location names.
-func openBcolz(l Location) (*bcolz.Backend, error) {
+// openBcolz opens a carray, the column of a ctable that the location names, or a
+// ctable as an array of structures.
+func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	column := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTable(l.File, nil)
+	table, err := bcolz.OpenTable(l.File, o)
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return bcolz.Open(l.File, nil)
+		return array(bcolz.Open(l.File, o))
 	case errors.Is(err, ndarray.ErrFormat):
 		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
 	case err != nil:
 		return nil, err
 	case column == "":
-		return nil, fmt.Errorf("%w: a bcolz ctable has columns, name one as %s:/column", ndarray.ErrParam, l.File)
+		return array(bcolz.OpenRecords(l.File, o))
 	}
-	return table.Column(column)
+	return array(table.Column(column))
 }
 
 // array makes an Array over a freshly opened backend.
@@ -211,8 +247,10 @@ func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
 func checkObject(f Format, l Location) error {
 	named := strings.Trim(l.Object, "/") != ""
 	switch {
-	case f == B2ND && named:
+	case (f == B2ND || f == Caterva) && named:
 		return fmt.Errorf("%w: a b2nd file holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	case f == Directory && !named:
+		return fmt.Errorf("%w: a directory holds many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
 	case f == HDF5 && !named:
 		return fmt.Errorf("%w: an HDF5 file can hold many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
 	}
@@ -229,8 +267,9 @@ type Draft struct {
 }
 
 // Create starts a new array at location. The format is WithFormat's, or the file
-// name's: .b2nd is b2nd; .h5, .hdf5, .he5 and .nc are HDF5. spec says what the
-// array is; where it is silent the backend chooses.
+// name's: .b2nd is b2nd; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is bcolz, a ctable
+// for structures along one axis and a carray for all else. spec says what the array
+// is; where it is silent the backend chooses.
 //
 // The caller writes to the Draft's Array, then calls Commit. Close discards what
 // is not committed.
@@ -254,11 +293,11 @@ func ForName(file string) (f Format, ok bool) {
 	return f, ok
 }
 
-var extensions = map[string]Format{".b2nd": B2ND, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+var extensions = map[string]Format{".b2nd": B2ND, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
 
 func create(ctx context.Context, location string, spec ndarray.Spec, o options) (_ *Draft, err error) {
-	if o.dtype != nil {
-		return nil, fmt.Errorf("%w: WithDType means nothing to Create", ndarray.ErrParam)
+	if o.dtype != nil || o.write || o.prune != nil {
+		return nil, fmt.Errorf("%w: WithDType, WithWrite and WithPrune mean nothing to Create", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -270,13 +309,16 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	if o.format == "" {
 		var ok bool
 		if o.format, ok = ForName(l.File); !ok {
-			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd and .h5 do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd, .h5 and .bcolz do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}
 	if err := checkObject(o.format, l); err != nil {
 		return nil, err
 	}
-	if o.sparse && o.format != B2ND {
+	if o.format == Bcolz && strings.Trim(l.Object, "/") != "" {
+		return nil, fmt.Errorf("%w: a bcolz carray holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	}
+	if o.sparse && o.format != B2ND && o.format != Caterva {
 		return nil, fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.format)
 	}
 	out, err := atomicfile.Create(l.File, atomicfile.Options{Overwrite: o.overwrite})
@@ -290,12 +332,16 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	}()
 	var a *ndarray.Array
 	switch o.format {
-	case B2ND:
-		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.sparse, Name: location}))
+	case B2ND, Caterva:
+		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.sparse, Caterva: o.format == Caterva, Name: location, Library: o.library}))
 	case Bcolz:
-		err = fmt.Errorf("%w: bcolz is read, not written", errors.ErrUnsupported)
+		if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {
+			a, err = array(bcolz.CreateRecords(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+			break
+		}
+		a, err = array(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
 	case HDF5:
-		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location}))
+		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.library}))
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.format)
 	}

@@ -320,3 +320,53 @@ func TestParseLocation(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrParam, "%q", s)
 	}
 }
+
+// Arrays on disk are written and grown in place, and other opens see it.
+func TestWriteInPlace(t *testing.T) {
+	dir := t.TempDir()
+	for _, location := range []string{in(dir, "a.b2nd"), in(dir, "a.h5:/g/x")} {
+		spec := int32s(4)
+		spec.MaxShape, spec.ChunkShape = []int64{ndarray.Unlimited}, []int64{3}
+		save(t, location, spec)
+		a, err := formats.Open(bg, location, formats.WithWrite())
+		require.NoError(t, err)
+		require.False(t, a.Meta().ReadOnly)
+		require.NoError(t, ndarray.Append(bg, a, 0, []int32{4, 5, 6, 7}))
+		require.NoError(t, a.SetAttr(bg, ndarray.Attr{Name: "grown", Value: ndarray.Scalar(true)}))
+		require.NoError(t, a.Close())
+		requireCount(t, location)
+		a, err = formats.Open(bg, location)
+		require.NoError(t, err)
+		require.Equal(t, []int64{8}, a.Shape())
+		attrs, err := a.Attrs(bg)
+		require.NoError(t, err)
+		require.Len(t, attrs.List, 1)
+		require.ErrorIs(t, ndarray.Append(bg, a, 0, []int32{8}), ndarray.ErrReadOnly)
+		require.NoError(t, a.Close())
+	}
+	_, err := formats.Create(bg, in(dir, "b.b2nd"), int32s(1), formats.WithWrite())
+	require.ErrorIs(t, err, ndarray.ErrParam)
+}
+
+// Caterva is written when asked for, listed and, with its type told, becomes b2nd.
+func TestCatervaToB2nd(t *testing.T) {
+	dir := t.TempDir()
+	for name, opts := range map[string][]formats.Option{"one": nil, "sparse": {formats.WithSparse()}} {
+		file := in(dir, name)
+		save(t, file, int32s(7, 3), append(opts, formats.WithFormat(formats.Caterva))...)
+		list := walk(t, file)
+		require.Len(t, list, 1)
+		require.Equal(t, "caterva", list[0].Meta.Format)
+		a, err := formats.Open(bg, file, formats.WithDType(ndarray.DTypeOf[int32]()))
+		require.NoError(t, err)
+		spec := a.Meta().Spec()
+		d, err := formats.Create(bg, file+".b2nd", spec)
+		require.NoError(t, err)
+		_, err = ndarray.Copy(bg, d.Array, a, nil)
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(d.Commit(bg), a.Close()))
+		requireCount(t, file+".b2nd")
+	}
+	_, err := formats.Create(bg, in(dir, "x:/y"), int32s(2), formats.WithFormat(formats.Caterva))
+	require.ErrorIs(t, err, ndarray.ErrParam)
+}

@@ -11,9 +11,11 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func TestMain(m *testing.M) {
+	worker.Init()
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 

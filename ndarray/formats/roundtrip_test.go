@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,11 +81,23 @@ func passOn(t *testing.T, a *ndarray.Array, file, object string, sparse bool) *n
 	return back
 }
 
+// inHDF5 reports whether HDF5 has the type: no Unicode and no titles.
+func inHDF5(d ndarray.DType) bool {
+	has := true
+	d.MapParts(func(p ndarray.DType) ndarray.DType {
+		has = has && p.Kind != ndarray.Unicode && !slices.ContainsFunc(p.Fields, func(f ndarray.Field) bool { return f.Title != "" })
+		return p
+	})
+	return has
+}
+
 // attributesFor are the suite's attributes that HDF5 can hold.
 func attributesFor() []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, a := range ndarraytest.Attrs() {
-		if a.Value.DType.Kind != ndarray.Unicode {
+		d := a.Value.DType
+		ordered := slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
+		if inHDF5(d) && ordered && (d.Kind != ndarray.Enum || d.IsNative()) {
 			out = append(out, a)
 		}
 	}
@@ -96,18 +109,21 @@ func attributesFor() []ndarray.Attr {
 func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	for i, d := range ndarraytest.DTypes() {
-		for _, l := range ndarraytest.Layouts() {
+		for j, l := range ndarraytest.Layouts() {
+			if (i+j)%4 != 0 {
+				continue // the backends' own tests have every pair of type and layout
+			}
 			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
 			if i%7 == 0 {
 				spec.Fill = noise(d, 1)
 			}
-			if len(l.Shape) == 2 {
+			if len(l.Shape) == 2 && i%8 == 0 {
 				spec.Attrs = attributesFor()
 			}
 			name := fmt.Sprintf("%v %v", d, l)
 			first := inMemory(t, spec)
 			steps := []*ndarray.Array{first, passOn(t, first, in(dir, "1.b2nd"), "", false)}
-			if d.Kind == ndarray.Unicode {
+			if !inHDF5(d) {
 				_, err := formats.Create(bg, in(dir, "u.h5:/x"), spec)
 				require.ErrorIs(t, err, errors.ErrUnsupported, name)
 			} else {

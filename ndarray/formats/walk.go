@@ -41,8 +41,9 @@ type Entry struct {
 	// words: "H5T_IEEE_F64LE", "<f8".
 	Type string
 
-	LinkKind string // Link: "hard", "soft", "external" or "user-defined"
-	Target   string // Link: where it leads; of a hard link the path that was listed first
+	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"
+	TargetFile string // Link of kind "external": the file, as the link names it
+	Target     string // Link: where it leads; of a hard link the path that was listed first
 
 	// Err says why an Array cannot be opened, errors.ErrUnsupported for a type that
 	// ndarray does not have, or what could not be read. The walk goes on.
@@ -53,13 +54,14 @@ type Entry struct {
 // paths: a group, then its members by name. Each object comes once; a further
 // hard link to it, a cycle among them, is an entry of kind Link, and so are soft
 // and external links, which are not followed. A b2nd file or a bcolz carray is one
-// entry; a ctable is a group of its columns.
+// entry; a ctable is a group of its columns, and a directory of arrays a group too.
+// Of the options only WithPrune means something.
 //
 // An error ends the walk and is yielded once, last: the errors of Open for the
 // file, and the context's. The file is open while the loop runs.
-func Walk(ctx context.Context, location string) iter.Seq2[Entry, error] {
+func Walk(ctx context.Context, location string, opts ...Option) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, seen: make(map[objectID]string)}
+		w := walker{ctx: ctx, yield: yield, skip: collect(opts).prune, seen: make(map[objectID]string)}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
 		}
@@ -75,6 +77,8 @@ type objectID struct{ file, address uint64 }
 type walker struct {
 	ctx   context.Context
 	yield func(Entry, error) bool
+	skip  func(Entry) bool
+	count int // entries yielded
 	file  string
 	seen  map[objectID]string // path at which an object was listed
 }
@@ -83,10 +87,17 @@ func (w *walker) emit(e Entry) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
+	w.count++
 	if !w.yield(e, nil) {
 		return errStop
 	}
 	return nil
+}
+
+// prune yields a group and reports whether its members are passed over.
+func (w *walker) prune(e Entry) (bool, error) {
+	err := w.emit(e)
+	return err == nil && w.skip != nil && w.skip(e), err
 }
 
 func (w *walker) walk(location string) error {
@@ -106,7 +117,9 @@ func (w *walker) walk(location string) error {
 		if err := checkObject(format, l); err != nil {
 			return err
 		}
-		return w.frame(l.File)
+		return w.frame(l.File, "/")
+	case Directory:
+		return w.directory(l)
 	case Bcolz:
 		return w.bcolz(l)
 	}
@@ -115,13 +128,13 @@ func (w *walker) walk(location string) error {
 
 // frame lists the one array of a b2nd file. What it is can be told even if ndarray
 // does not have its element type.
-func (w *walker) frame(file string) error {
+func (w *walker) frame(file, at string) error {
 	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
 	if err != nil {
 		return err
 	}
 	stored := b.StoredDType()
-	e, err := w.describe("/", b)
+	e, err := w.describe(at, b)
 	if err != nil {
 		return err
 	}
@@ -136,7 +149,14 @@ func (w *walker) frame(file string) error {
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
 func (w *walker) bcolz(l Location) error {
 	if column := strings.Trim(l.Object, "/"); column != "" {
-		b, err := openBcolz(l)
+		table, err := bcolz.OpenTable(l.File, nil)
+		if errors.Is(err, ndarray.ErrFormat) {
+			return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+		}
+		if err != nil {
+			return err
+		}
+		b, err := table.Column(column)
 		return w.array("/"+column, b, err)
 	}
 	table, err := bcolz.OpenTable(l.File, nil)
@@ -148,7 +168,7 @@ func (w *walker) bcolz(l Location) error {
 		return err
 	}
 	e := Entry{Path: "/", Kind: Group, Attrs: len(table.Attrs.List) + len(table.Attrs.Unsupported)}
-	if err := w.emit(e); err != nil {
+	if stop, err := w.prune(e); stop || err != nil {
 		return err
 	}
 	for _, name := range table.Names {
@@ -259,7 +279,7 @@ func (w *walker) group(root *h5.Group, e Entry) error {
 		err = errors.Join(err, g.Close())
 	}
 	e.Err = hdf5.Translate(err)
-	if err := w.emit(e); err != nil {
+	if stop, err := w.prune(e); stop || err != nil {
 		return err
 	}
 	for _, l := range links {
@@ -280,6 +300,7 @@ func (w *walker) link(root *h5.Group, at string, l h5.Link) error {
 		}
 		return w.object(root, at, info)
 	case h5.ExternalLink:
+		e.TargetFile = l.File
 		e.Target = l.File + ":" + l.Target
 	case h5.UserLink:
 		e.Target = fmt.Sprintf("link class %d", l.Class)

@@ -4,6 +4,7 @@ package hdf5
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -29,6 +30,9 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		}
 		if err != nil {
 			return ndarray.Attrs{}, Translate(err)
+		}
+		if info.Name == labelsAttr {
+			continue // they are Meta.AxisNames
 		}
 		d, err := toDType(info.Datatype)
 		if err != nil {
@@ -67,14 +71,64 @@ func refers(t h5.Datatype) bool {
 // toAttribute returns a as the library's; errors.ErrUnsupported for a type that
 // HDF5 does not have.
 func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
+	if a.Name == labelsAttr || a.Name == scalesAttr {
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: HDF5 keeps the names of axes there", a.Name, errors.ErrUnsupported)
+	}
 	t, err := toDatatype(a.Value.DType)
 	if err != nil {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	if why := lost(a.Value); why != "" {
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: %s", a.Name, errors.ErrUnsupported, why)
 	}
 	return h5.Attribute{
 		Name: a.Name, Datatype: t, Data: a.Value.Data, Strings: a.Value.Strings,
 		Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape}),
 	}, nil
+}
+
+// lost says what the library would change in v without an error, as it converts
+// what attributes hold: the order of fields, and numbers of an enumeration that
+// have no name. "" is nothing.
+func lost(v ndarray.Value) string {
+	why := ""
+	v.DType.MapParts(func(d ndarray.DType) ndarray.DType {
+		if !slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset }) {
+			why = "an HDF5 attribute keeps fields in the order of their offsets"
+		}
+		return d
+	})
+	if v.DType.IsNative() {
+		return why
+	}
+	for at := 0; at < len(v.Data); at += v.DType.Size {
+		if !named(v.DType, v.Data[at:at+v.DType.Size]) {
+			why = "an HDF5 attribute holds only the named numbers of an enumeration"
+		}
+	}
+	return why
+}
+
+// named reports whether all enumerations in an element have values with names.
+func named(d ndarray.DType, b []byte) bool {
+	switch d.Kind {
+	case ndarray.Enum:
+		text := ndarray.FormatElement(d, b)
+		return slices.ContainsFunc(d.Members, func(m ndarray.Member) bool { return m.Name == text })
+	case ndarray.SubArray:
+		for at := 0; at < len(b); at += d.Base.Size {
+			if !named(*d.Base, b[at:at+d.Base.Size]) {
+				return false
+			}
+		}
+	case ndarray.Struct:
+		for _, f := range d.Fields {
+			if !named(f.Type, b[f.Offset:f.Offset+f.Type.Size]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {
@@ -87,6 +141,26 @@ func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// CheckAttr returns errors.ErrUnsupported for an attribute that HDF5 cannot hold.
+func CheckAttr(a ndarray.Attr) error {
+	_, err := toAttribute(a)
+	return err
+}
+
+// WriteAttrs adds attributes to an object.
+func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr) error {
+	all, err := toAttributes(attrs)
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		if err := o.WriteAttribute(a); err != nil {
+			return Translate(err)
+		}
+	}
+	return nil
 }
 
 // Attrs reads all attributes, as ReadAttrs.

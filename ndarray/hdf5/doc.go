@@ -7,6 +7,9 @@
 // map both ways without loss (types.go); a dataset of any other type is refused
 // with the type's name.
 //
+// A Compression of codec "blosc2/zstd", or any other of Blosc2's, is the filter Blosc2
+// (32026), whose chunks pass between HDF5 and b2nd as they are.
+//
 // Where a Spec is silent, chunks are ndarray.AutoChunks' choice and compression
 // is deflate level 4 behind shuffle, which every HDF5 reader has. Datasets that
 // cannot be chunked (scalar, null, or a fixed axis of length 0) are stored
@@ -14,15 +17,18 @@
 //
 // # Memory
 //
-// The library holds one decoded chunk for each call and a chunk cache of about
-// 1 MiB for each open dataset; elements stored in the other byte order take a
-// copy of one slab for each write.
+// A call that moves whole chunks holds what package chunkio says. Else the library
+// holds one decoded chunk for each call and a chunk cache of about 1 MiB for each open
+// dataset; elements stored in the other byte order take a copy of one slab for each
+// write.
 //
 // # Concurrency
 //
-// All methods may be called at the same time; libhdf5 runs one call at a time in
-// the whole process. Large regions are read and written in slabs, so that others
-// get their turn.
+// All methods may be called at the same time. Regions of whole chunks and more are read
+// and written by workers (package chunkio), as many as ndarray.Workers says. Others are
+// left to libhdf5, which runs one call at a time in the whole process and keeps decoded
+// chunks for the next one; large ones move in slabs, so that others get their turn.
+// OpenOptions.Library leaves all to it, and Storage says where workers cannot.
 //
 // # Errors
 //

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -15,21 +16,49 @@ import (
 
 // Backend is one dataset. It implements every optional interface of ndarray.
 type Backend struct {
-	file    *h5.File
+	file    *h5.File // nil if it is someone else's to close
 	dataset *h5.Dataset
 	stored  h5.Datatype // what crosses to the library: it converts nothing
 	meta    ndarray.Meta
+	library bool // move elements by the library alone
+
+	untrusted bool // and not by the library where that can be
+
+	filters    []h5.Filter
+	plainEdges bool
 }
 
-// Open opens a file for reading, and the dataset called object in it (H5Fopen,
-// H5Dopen2).
+// OpenOptions say how Open opens; nil means the zero value.
+type OpenOptions struct {
+	// Write opens for writing, in place: what is written reaches the file when the
+	// library sees fit, at Close at the latest, and a program killed before that leaves
+	// a file that does not open.
+	Write bool
+
+	Library bool // libhdf5 reads and writes all elements, as one without workers does; for comparison
+
+	// Untrusted keeps chunks from libhdf5 wherever package chunkio can decode them: the
+	// library reads behind the end of one that decodes to fewer bytes than a chunk has.
+	Untrusted bool
+}
+
+// Open opens a file, for reading unless o says otherwise, and the dataset called
+// object in it (H5Fopen, H5Dopen2).
 //
 // It returns ndarray.ErrNotFound for file or object, ErrFormat if the file is not
 // HDF5 or the object no dataset, ErrCorrupt, or, with the type's name, ErrType
-// and errors.ErrUnsupported for an element type that ndarray does not have.
-func Open(file, object string) (*Backend, error) {
+// and errors.ErrUnsupported for an element type that ndarray does not have, or
+// ErrReadOnly where o.Write is set and the file must not be written.
+func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	location := join(file, object)
-	f, err := h5.Open(file, h5.ReadOnly)
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	mode := h5.ReadOnly
+	if o.Write {
+		mode = h5.ReadWrite
+	}
+	f, err := h5.Open(file, mode)
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, Translate(err))
 	}
@@ -37,7 +66,8 @@ func Open(file, object string) (*Backend, error) {
 	if err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
 	}
-	b.meta.ReadOnly = true
+	b.meta.ReadOnly = !o.Write
+	b.library, b.untrusted = o.Library, o.Untrusted
 	return b, nil
 }
 
@@ -65,12 +95,79 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta}, nil
+	if meta.AxisNames, err = axisNames(d, len(meta.Shape)); err != nil {
+		return nil, err
+	}
+	return &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, filters: info.Filters, plainEdges: info.PlainEdges}, nil
+}
+
+// The attributes in which HDF5's dimension scales keep the names of axes
+// (H5DSpublic.h).
+const (
+	labelsAttr = "DIMENSION_LABELS"
+	scalesAttr = "DIMENSION_LIST"
+)
+
+// axisNames returns the label of each axis, or the name of the first scale that is
+// attached to it; nil if there is none (H5DSget_label, H5DSiterate_scales).
+func axisNames(d *h5.Dataset, rank int) ([]string, error) {
+	any := false
+	for a, err := range d.Attributes() {
+		if err != nil {
+			return nil, err
+		}
+		any = any || a.Name == labelsAttr || a.Name == scalesAttr
+	}
+	if !any {
+		return nil, nil
+	}
+	names := make([]string, rank)
+	any = false
+	for axis := range names {
+		var err error
+		if names[axis], err = d.AxisLabel(axis); err != nil {
+			return nil, err
+		}
+		if names[axis] == "" {
+			if names[axis], err = firstScale(d, axis); err != nil {
+				return nil, err
+			}
+		}
+		any = any || names[axis] != ""
+	}
+	if !any {
+		return nil, nil
+	}
+	return names, nil
+}
+
+// firstScale is the last part of the path of the first scale of an axis.
+func firstScale(d *h5.Dataset, axis int) (string, error) {
+	for s, err := range d.Scales(axis) {
+		return path.Base(strings.TrimSuffix(s.Path, "/")), err
+	}
+	return "", nil
+}
+
+// Resize changes the dataset's shape (H5Dset_extent).
+func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if b.meta.MaxShape == nil || b.meta.ChunkShape == nil {
+		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a largest shape and chunks", errors.ErrUnsupported, b.meta.Shape)
+	}
+	if err := b.dataset.Resize(shape...); err != nil {
+		return Translate(err)
+	}
+	b.meta.Shape = shape
+	return nil
 }
 
 // CreateOptions say how Create works; nil means the zero value.
 type CreateOptions struct {
-	Name string // what Meta.Path and errors call the array; "": FILE:/object
+	Name    string // what Meta.Path and errors call the array; "": FILE:/object
+	Library bool   // as in OpenOptions
 }
 
 // Create creates a file, which must not exist, with one dataset called object and
@@ -88,19 +185,66 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend,
 		location = o.Name
 	}
 	b, err := create(file, object, location, spec)
-	return b, ndarray.Wrap("create", location, Translate(err))
+	if err != nil {
+		return nil, ndarray.Wrap("create", location, Translate(err))
+	}
+	b.library = o != nil && o.Library
+	return b, nil
 }
 
 func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err error) {
-	if err := spec.Validate(); err != nil {
+	if err := Check(object, spec); err != nil {
 		return nil, err
 	}
-	if spec.DType.Kind == ndarray.String {
-		return nil, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+	f, err := h5.Create(file, nil)
+	if err != nil {
+		return nil, err
 	}
-	if absolute(object) == "/" {
-		return nil, fmt.Errorf("%w: dataset name %q", ndarray.ErrParam, object)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(file))
+		}
+	}()
+	b, err := createIn(f, object, location, spec)
+	if err != nil {
+		return nil, err
 	}
+	b.file = f
+	return b, nil
+}
+
+// Check returns what Create would refuse, without creating anything: what
+// spec.Validate finds, ErrParam, or errors.ErrUnsupported.
+func Check(object string, spec ndarray.Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if absolute(object) == "/" || strings.IndexByte(object, 0) >= 0 {
+		return fmt.Errorf("%w: dataset name %q", ndarray.ErrParam, object)
+	}
+	if _, err := toDatatype(spec.DType); err != nil {
+		return err
+	}
+	if _, err := options(spec); err != nil {
+		return err
+	}
+	_, err := toAttributes(spec.Attrs)
+	return err
+}
+
+// CreateIn creates a dataset called object, and the groups on the way to it, in an
+// open file, as Create does. Close of the Backend leaves the file open. After an
+// error the dataset may be there.
+func CreateIn(f *h5.File, object string, spec ndarray.Spec) (*Backend, error) {
+	location := join(f.Path(), object)
+	if err := Check(object, spec); err != nil {
+		return nil, ndarray.Wrap("create", location, err)
+	}
+	b, err := createIn(f, object, location, spec)
+	return b, ndarray.Wrap("create", location, Translate(err))
+}
+
+func createIn(f *h5.File, object, location string, spec ndarray.Spec) (_ *Backend, err error) {
 	t, err := toDatatype(spec.DType)
 	if err != nil {
 		return nil, err
@@ -113,25 +257,29 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 	if err != nil {
 		return nil, err
 	}
-	f, err := h5.Create(file, nil)
+	d, err := f.Root().CreateDataset(absolute(object), t, space(spec), o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, f.Close(), os.Remove(file))
+			err = errors.Join(err, d.Close())
 		}
 	}()
-	d, err := f.Root().CreateDataset(absolute(object), t, space(spec), o)
-	if err != nil {
-		return nil, err
+	for axis, name := range spec.AxisNames {
+		if name == "" {
+			continue
+		}
+		if err := d.SetAxisLabel(axis, name); err != nil {
+			return nil, err
+		}
 	}
 	for _, a := range attrs {
 		if err := d.WriteAttribute(a); err != nil {
 			return nil, err
 		}
 	}
-	return newBackend(f, d, location)
+	return newBackend(nil, d, location)
 }
 
 // absolute is the path of an object from the root. To HDF5 ".." is a name like
@@ -144,64 +292,41 @@ func join(file, object string) string { return file + ":" + absolute(object) }
 // Meta describes the dataset.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
-// ReadRegion reads elements (H5Dread). The bytes come as they are stored and are
-// turned to native order here: faster than the library's conversion, and to the
-// last bit for every NaN.
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+// ReadStrings reads texts of variable length (H5Dread).
+func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part := dst[:s.NumElems()*int64(b.meta.DType.Size)]
-		dst = dst[len(part):]
-		if err := b.dataset.ReadRegion(part, b.stored, region(s)); err != nil {
+		texts, err := b.dataset.ReadStrings(region(s))
+		if err != nil {
 			return Translate(err)
 		}
-		b.meta.DType.ToNative(part)
+		dst = dst[copy(dst, texts):]
 	}
 	return nil
 }
 
-// WriteRegion writes elements (H5Dwrite), in the order of storage.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
-	var swapped []byte // one slab in the order of storage
+// WriteStrings writes texts of variable length (H5Dwrite).
+func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
-		src = src[len(part):]
-		if !b.meta.DType.IsNative() {
-			swapped = append(swapped[:0], part...)
-			b.meta.DType.SwapBytes(swapped)
-			part = swapped
-		}
-		if err := b.dataset.WriteRegion(part, b.stored, region(s)); err != nil {
+		n := s.NumElems()
+		if err := b.dataset.WriteStrings(src[:n], region(s)); err != nil {
 			return Translate(err)
 		}
+		src = src[n:]
 	}
 	return nil
-}
-
-func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count: r.Shape} }
-
-// Storage reports what the elements take in the file (H5Dget_storage_size), after
-// those that wait in the library's chunk cache were written.
-func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
-	if !b.meta.ReadOnly {
-		if err := b.dataset.Flush(); err != nil {
-			return ndarray.Storage{}, Translate(err)
-		}
-	}
-	info, err := b.dataset.Info()
-	if err != nil {
-		return ndarray.Storage{}, Translate(err)
-	}
-	_, s, err := describe(&info, b.meta.Path)
-	return s, errors.Join(err, ctx.Err())
 }
 
 // Close closes dataset and file; what was written reaches the operating system.
 func (b *Backend) Close() error {
-	return errors.Join(Translate(b.dataset.Close()), Translate(b.file.Close()))
+	err := Translate(b.dataset.Close())
+	if b.file != nil {
+		err = errors.Join(err, Translate(b.file.Close()))
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func create(t *testing.T, edit func(*ndarray.Spec)) string {
 
 func meta(t *testing.T, file string) ndarray.Meta {
 	t.Helper()
-	b, err := hdf5.Open(file, "/x")
+	b, err := hdf5.Open(file, "/x", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
 	return b.Meta()
@@ -114,11 +114,10 @@ func TestCreateErrors(t *testing.T) {
 		edit   func(*ndarray.Spec)
 		want   error
 	}{
-		"no name":          {"", nil, ndarray.ErrParam},
-		"only the root":    {"//", nil, ndarray.ErrParam},
-		"zero byte":        {"a\x00b", nil, ndarray.ErrParam},
-		"unicode":          {"x", func(s *ndarray.Spec) { s.DType = unicode }, errors.ErrUnsupported},
-		"variable strings": {"x", func(s *ndarray.Spec) { s.DType = ndarray.Text("").DType }, errors.ErrUnsupported},
+		"no name":       {"", nil, ndarray.ErrParam},
+		"only the root": {"//", nil, ndarray.ErrParam},
+		"zero byte":     {"a\x00b", nil, ndarray.ErrParam},
+		"unicode":       {"x", func(s *ndarray.Spec) { s.DType = unicode }, errors.ErrUnsupported},
 		"unicode attribute": {"x", func(s *ndarray.Spec) {
 			s.Attrs = []ndarray.Attr{{Name: "a", Value: ndarray.Value{DType: unicode, Data: make([]byte, 12)}}}
 		}, errors.ErrUnsupported},
@@ -158,7 +157,7 @@ func TestOpenErrors(t *testing.T) {
 		{file, "/", ndarray.ErrFormat},
 		{file, "", ndarray.ErrFormat},
 	} {
-		_, err := hdf5.Open(c.file, c.object)
+		_, err := hdf5.Open(c.file, c.object, nil)
 		require.ErrorIs(t, err, c.want, "%s %s", c.file, c.object)
 		var e *ndarray.Error
 		require.ErrorAs(t, err, &e)
@@ -182,38 +181,37 @@ func TestUnsupportedTypesAreNamed(t *testing.T) {
 	narrow := h5.Int(4, h5.LittleEndian)
 	narrow.Precision = 17
 	for name, dt := range map[string]h5.Datatype{
-		"H5T_COMPOUND":     {Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &part}}},
-		"H5T_VARIABLE":     h5.VariableString(h5.UTF8),
+		"H5T_COMPOUND":     {Class: h5.Compound, Size: 4, Members: []h5.Member{{Name: "f", Type: &narrow}}},
 		"17-bit precision": narrow,
-		"H5T_ARRAY":        {Class: h5.Array, Size: 4, Base: &part, Dims: []int64{2}},
+		"H5T_VLEN":         {Class: h5.Sequence, Size: 16, Base: &part},
 	} {
 		file := foreign(t, func(root *h5.Group) {
 			d, err := root.CreateDataset("x", dt, h5.SimpleSpace(3), nil)
 			require.NoError(t, err)
 			require.NoError(t, d.Close())
 		})
-		_, err := hdf5.Open(file, "x")
+		_, err := hdf5.Open(file, "x", nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported, name)
 		require.ErrorContains(t, err, name)
 	}
 }
 
 func TestUnsupportedAttributesAreListed(t *testing.T) {
-	part := h5.Int(2, h5.LittleEndian)
+	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Precision: 16}
 	file := foreign(t, func(root *h5.Group) {
 		d, err := root.CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.ScalarSpace(), nil)
 		require.NoError(t, err)
 		for _, a := range []h5.Attribute{
-			{Name: "a record", Datatype: h5.Datatype{Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &part}}}, Data: []byte{1, 2}},
+			{Name: "a record", Datatype: h5.Datatype{Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &bits}}}, Data: []byte{1, 2}},
 			{Name: "b number", Datatype: h5.Int(2, h5.BigEndian), Data: []byte{5, 0}},
-			{Name: "c pair", Datatype: h5.Datatype{Class: h5.Array, Size: 4, Base: &part, Dims: []int64{2}}, Data: []byte{1, 0, 2, 0}},
+			{Name: "c pair", Datatype: h5.Datatype{Class: h5.Array, Size: 4, Base: &bits, Dims: []int64{2}}, Data: []byte{1, 0, 2, 0}},
 		} {
 			a.Space = h5.ScalarSpace()
 			require.NoError(t, d.WriteAttribute(a))
 		}
 		require.NoError(t, d.Close())
 	})
-	b, err := hdf5.Open(file, "x")
+	b, err := hdf5.Open(file, "x", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
 	attrs, err := b.Attrs(bg)
@@ -231,10 +229,10 @@ func TestUnsupportedAttributesAreListed(t *testing.T) {
 // netCDF-4 keeps its dimensions in attributes of references, alone, in sequences
 // and in compounds.
 func TestReferencesAreNamedAsSuch(t *testing.T) {
-	b, err := hdf5.Open("../../testdata/etopo120.h5", "/ROSE")
+	b, err := hdf5.Open("../../testdata/etopo120.h5", "/ROSE", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
-	x, err := hdf5.Open("../../testdata/etopo120.h5", "/ETOPO120X")
+	x, err := hdf5.Open("../../testdata/etopo120.h5", "/ETOPO120X", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, x.Close()) }()
 	for name, o := range map[string]*hdf5.Backend{"DIMENSION_LIST": b, "REFERENCE_LIST": x} {

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -17,6 +20,10 @@ import (
 func DefaultCompression() *ndarray.Compression {
 	return &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}
 }
+
+// textSize is what a text of variable length takes in a chunk, in bytes: length,
+// and place in the global heap.
+const textSize = 16
 
 // growing is the length that an empty axis which may grow counts as when chunks
 // are chosen.
@@ -59,7 +66,11 @@ func chunks(spec ndarray.Spec) []int64 {
 				shape[i] = growing
 			}
 		}
-		c = ndarray.AutoChunks(shape, spec.DType.Size)
+		size := spec.DType.Size
+		if spec.DType.Kind == ndarray.String {
+			size = textSize
+		}
+		c = ndarray.AutoChunks(shape, size)
 	}
 	for i := range c {
 		if most[i] != ndarray.Unlimited {
@@ -76,11 +87,15 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 	if c == nil {
 		c = DefaultCompression()
 	}
-	if err := filters(o, c); err != nil {
+	setFilters := filters
+	if strings.HasPrefix(c.Codec, blosc2Prefix) {
+		setFilters = func(o *h5.DatasetOptions, c *ndarray.Compression) error { return blosc2(o, c, spec.DType) }
+	}
+	if err := setFilters(o, c); err != nil {
 		return nil, err
 	}
 	if o.Chunks == nil {
-		o.Shuffle, o.Deflate, o.Fletcher32 = false, nil, false
+		o.Shuffle, o.Deflate, o.Fletcher32, o.Filters = false, nil, false, nil
 	}
 	if spec.Fill != nil {
 		o.Fill = slices.Clone(spec.Fill)
@@ -119,6 +134,77 @@ func filters(o *h5.DatasetOptions, c *ndarray.Compression) error {
 	return nil
 }
 
+// blosc2Prefix stands before the name of a codec in the filter Blosc2: "blosc2/zstd".
+const blosc2Prefix = "blosc2/"
+
+// blosc2Codecs are the codecs of the filter Blosc2, by number.
+var blosc2Codecs = map[uint32]string{0: "blosclz", 1: "lz4", 2: "lz4hc", 4: "zlib", 5: "zstd"}
+
+// blosc2Filters are what the filter Blosc2 can have before the codec.
+var blosc2Filters = map[uint32][]string{0: nil, 1: {"shuffle"}, 2: {"bitshuffle"}}
+
+// Places in the parameters of the filter Blosc2 (hdf5-blosc2, blosc2_filter.c).
+const (
+	blosc2Level = 4 + iota
+	blosc2Shuffle
+	blosc2Codec
+	blosc2Rank
+)
+
+// blosc2 sets the filter Blosc2, with the shape of a chunk so that its elements lie in
+// blocks.
+func blosc2(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) error {
+	values := []uint32{1, 0, uint32(d.Size), 0, uint32(c.Level), 0, 0, uint32(len(o.Chunks))}
+	known := false
+	for number, name := range blosc2Codecs {
+		if blosc2Prefix+name == c.Codec {
+			values[blosc2Codec], known = number, true
+		}
+	}
+	if !known {
+		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
+	}
+	known = false
+	for number, names := range blosc2Filters {
+		if slices.Equal(names, c.Filters) {
+			values[blosc2Shuffle], known = number, true
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%w: filters %q before %s in an HDF5 dataset", errors.ErrUnsupported, c.Filters, c.Codec)
+	case c.Level < 0 || c.Level > 9:
+		return fmt.Errorf("%w: %s level %d, 0 to 9 can be", ndarray.ErrParam, c.Codec, c.Level)
+	case d.Kind == ndarray.String:
+		return fmt.Errorf("%w: texts of variable length behind %s", errors.ErrUnsupported, c.Codec)
+	}
+	bytes := int64(d.Size)
+	for _, n := range o.Chunks {
+		values = append(values, uint32(n))
+		bytes *= n
+	}
+	if len(o.Chunks) > 16 {
+		return fmt.Errorf("%w: %d axes behind %s, at most 16", errors.ErrUnsupported, len(o.Chunks), c.Codec)
+	}
+	if bytes > math.MaxInt32 {
+		return fmt.Errorf("%w: chunks of %d bytes behind %s, at most 2 GiB", ndarray.ErrShape, bytes, c.Codec)
+	}
+	values[3] = uint32(bytes)
+	o.Filters = []h5.Filter{{ID: filter.Blosc2, Values: values}}
+	return nil
+}
+
+// blosc2Compression is what the parameters of the filter Blosc2 say; ok is false if
+// they do not say it all.
+func blosc2Compression(values []uint32) (c *ndarray.Compression, ok bool) {
+	if len(values) <= blosc2Codec {
+		return nil, false
+	}
+	codec, known := blosc2Codecs[values[blosc2Codec]]
+	filters, knownFilter := blosc2Filters[values[blosc2Shuffle]]
+	return &ndarray.Compression{Codec: blosc2Prefix + codec, Level: int(values[blosc2Level]), Filters: slices.Clone(filters)}, known && knownFilter && values[blosc2Level] <= 9
+}
+
 // codecs are registered filters that compress, by number; filters that only
 // rearrange or check are in preparers.
 var codecs = map[int]string{
@@ -133,6 +219,11 @@ var preparers = map[int]string{
 
 // compression names the filters of a dataset.
 func compression(all []h5.Filter) *ndarray.Compression {
+	if len(all) == 1 && all[0].ID == filter.Blosc2 {
+		if c, ok := blosc2Compression(all[0].Values); ok {
+			return c
+		}
+	}
 	c := &ndarray.Compression{Codec: "none"}
 	for _, f := range all {
 		if name, ok := preparers[f.ID]; ok {
@@ -165,13 +256,17 @@ type Description struct {
 //
 // If the element type is one that ndarray does not have the description is
 // complete but for DType and Fill, and the error is errors.ErrUnsupported and
-// ndarray.ErrType. Text of variable length is errors.ErrUnsupported with DType.
+// ndarray.ErrType.
 func Describe(d *h5.Dataset, path string) (Description, error) {
 	info, err := d.Info()
 	if err != nil {
 		return Description{}, ndarray.Wrap("describe", path, Translate(err))
 	}
 	m, s, err := describe(&info, path)
+	if err == nil {
+		m.AxisNames, err = axisNames(d, len(m.Shape))
+		err = Translate(err)
+	}
 	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 
@@ -199,12 +294,9 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 	if m.DType, err = toDType(info.Datatype); err != nil {
 		return m, s, err
 	}
-	if info.FillKind == h5.FillValue && len(info.Fill) == m.DType.Size {
+	if info.FillKind == h5.FillValue && m.DType.Size > 0 && len(info.Fill) == m.DType.Size {
 		m.Fill = slices.Clone(info.Fill)
 		m.DType.ToNative(m.Fill)
-	}
-	if m.DType.Kind == ndarray.String {
-		return m, s, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, info.Datatype)
 	}
 	return m, s, nil
 }

@@ -2,11 +2,17 @@
 //
 //	Bool            H5T_ENUM of a signed byte, FALSE = 0 and TRUE = 1, as h5py writes it
 //	Int, Uint       H5T_STD_I8LE … H5T_STD_U64BE, all bits in use
-//	Float           H5T_IEEE_F16LE … H5T_IEEE_F64BE
+//	Float           H5T_IEEE_F16LE … H5T_IEEE_F64BE; of 12 and 16 bytes H5T_NATIVE_LDOUBLE of x86, 80 bits
+//	BFloat          H5T_FLOAT of 16 bits, 8 of them the exponent
 //	Complex         H5T_COMPOUND of two equal floats "r" and "i", as h5py writes it
 //	Bytes           H5T_STRING of fixed size, with its padding and character set
-//	Void            H5T_OPAQUE without a tag
-//	String          H5T_STRING of variable size; attributes only
+//	Void            H5T_OPAQUE with its tag
+//	DateTime,       H5T_OPAQUE of 8 bytes with the tag "NUMPY:" and NumPy's type string, as h5py writes
+//	TimeDelta       them; h5py's "NUMPY:<M8[ns]"
+//	Enum            H5T_ENUM; h5py's bool is Bool
+//	Struct          H5T_COMPOUND with its offsets; no titles
+//	SubArray        H5T_ARRAY
+//	String          H5T_STRING of variable size; it stands alone
 //	Unicode         none: HDF5 has no text of 4-byte code points
 
 package hdf5
@@ -14,6 +20,8 @@ package hdf5
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -26,8 +34,20 @@ var (
 	charsOfH5 = map[h5.CharSet]ndarray.CharSet{h5.ASCII: ndarray.ASCII, h5.UTF8: ndarray.UTF8}
 )
 
-// toDatatype returns the datatype of d; errors.ErrUnsupported if there is none.
+// toDatatype returns the datatype of d; errors.ErrUnsupported if there is none
+// that comes back as d.
 func toDatatype(d ndarray.DType) (h5.Datatype, error) {
+	t, err := datatypeOf(d)
+	if err != nil {
+		return h5.Datatype{}, err
+	}
+	if back, ok := dtypeOf(t); !ok || !back.Equal(d) {
+		return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5, where it means something else", errors.ErrUnsupported, d)
+	}
+	return t, nil
+}
+
+func datatypeOf(d ndarray.DType) (h5.Datatype, error) {
 	order := h5.LittleEndian
 	if d.Order == ndarray.Big {
 		order = h5.BigEndian
@@ -39,32 +59,93 @@ func toDatatype(d ndarray.DType) (h5.Datatype, error) {
 		return h5.Int(d.Size, order), nil
 	case ndarray.Uint:
 		return h5.Uint(d.Size, order), nil
-	case ndarray.Float:
-		return h5.IEEEFloat(d.Size, order), nil
+	case ndarray.Float, ndarray.BFloat:
+		return floatType(d.Kind, d.Size, order), nil
 	case ndarray.Complex:
 		return complexType(d.Size, order), nil
 	case ndarray.Bytes:
 		return h5.FixedString(d.Size, padsToH5[d.Pad], charsToH5[d.CharSet]), nil
 	case ndarray.Void:
-		return h5.Datatype{Class: h5.Opaque, Size: d.Size}, nil
+		return h5.Datatype{Class: h5.Opaque, Size: d.Size, Tag: d.Tag}, nil
 	case ndarray.String:
 		return h5.VariableString(charsToH5[d.CharSet]), nil
+	case ndarray.DateTime, ndarray.TimeDelta:
+		return h5.Datatype{Class: h5.Opaque, Size: d.Size, Tag: numpyTag + d.String()}, nil
+	case ndarray.Enum:
+		return enumType(d)
+	case ndarray.SubArray:
+		base, err := datatypeOf(*d.Base)
+		return h5.Datatype{Class: h5.Array, Size: d.Size, Base: &base, Dims: slices.Clone(d.Dims)}, err
+	case ndarray.Struct:
+		return compoundType(d)
 	}
 	return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5", errors.ErrUnsupported, d)
 }
 
+// numpyTag begins the tag of opaque types that hold a type of NumPy's.
+const numpyTag = "NUMPY:"
+
+func floatType(kind ndarray.Kind, size int, order h5.Order) h5.Datatype {
+	t := h5.IEEEFloat(size, order)
+	switch {
+	case kind == ndarray.BFloat:
+		t.Layout = h5.FloatLayout{SignPos: 15, ExpPos: 7, ExpSize: 8, MantSize: 7, ExpBias: 127}
+	case size > 8:
+		t.Precision = 80
+		t.Layout = h5.FloatLayout{SignPos: 79, ExpPos: 64, ExpSize: 15, MantSize: 64, ExpBias: 16383, Norm: h5.NormMSBSet}
+	}
+	return t
+}
+
 func complexType(size int, order h5.Order) h5.Datatype {
-	part := h5.IEEEFloat(size/2, order)
+	part := floatType(ndarray.Float, size/2, order)
 	return h5.Datatype{Class: h5.Compound, Size: size, Members: []h5.Member{
 		{Name: "r", Offset: 0, Type: &part},
 		{Name: "i", Offset: size / 2, Type: &part},
 	}}
 }
 
+func enumType(d ndarray.DType) (h5.Datatype, error) {
+	base, err := datatypeOf(*d.Base)
+	t := h5.Datatype{Class: h5.Enum, Size: d.Size, Base: &base, Members: make([]h5.Member, len(d.Members))}
+	for i, m := range d.Members {
+		t.Members[i] = h5.Member{Name: m.Name, Value: m.Value}
+	}
+	return t, err
+}
+
+func compoundType(d ndarray.DType) (h5.Datatype, error) {
+	t := h5.Datatype{Class: h5.Compound, Size: d.Size, Members: make([]h5.Member, len(d.Fields))}
+	for i, f := range d.Fields {
+		if f.Title != "" {
+			return t, fmt.Errorf("%w: field %q has the title %q, which HDF5 has no place for", errors.ErrUnsupported, f.Name, f.Title)
+		}
+		m, err := datatypeOf(f.Type)
+		if err != nil {
+			return t, fmt.Errorf("field %q: %w", f.Name, err)
+		}
+		t.Members[i] = h5.Member{Name: f.Name, Offset: f.Offset, Type: &m}
+	}
+	return t, nil
+}
+
 // toDType is the inverse of toDatatype. A datatype that would not come back
-// equal, as an integer of 17 bits, a tagged opaque or a compound, is
+// equal, as an integer of 17 bits, a bit field, a reference or a sequence, is
 // errors.ErrUnsupported and ndarray.ErrType, with its name.
 func toDType(t h5.Datatype) (ndarray.DType, error) {
+	if d, ok := dtypeOf(t); ok && d.Validate() == nil {
+		if t.Variable {
+			t.Pad = h5.NullTerm // says nothing about strings of variable length
+		}
+		if back, err := datatypeOf(d); err == nil && back.Equal(t) {
+			return d, nil
+		}
+	}
+	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, t), ndarray.ErrType)
+}
+
+// dtypeOf returns what t is likely to be; only datatypeOf can tell if it is.
+func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
 	d := ndarray.DType{Size: t.Size, Order: ndarray.NoOrder}
 	order := ndarray.Little
 	if t.Order == h5.BigEndian {
@@ -72,7 +153,16 @@ func toDType(t h5.Datatype) (ndarray.DType, error) {
 	}
 	switch t.Class {
 	case h5.Enum:
-		d.Kind = ndarray.Bool
+		if t.IsBool() {
+			d.Kind = ndarray.Bool
+			return d, true
+		}
+		base, ok := dtypeOf(*t.Base)
+		members := make([]ndarray.Member, len(t.Members))
+		for i, m := range t.Members {
+			members[i] = ndarray.Member{Name: m.Name, Value: m.Value}
+		}
+		return ndarray.EnumOf(base, members...), ok
 	case h5.Integer:
 		d.Kind = ndarray.Uint
 		if t.Signed {
@@ -83,24 +173,47 @@ func toDType(t h5.Datatype) (ndarray.DType, error) {
 		}
 	case h5.Float:
 		d.Kind, d.Order = ndarray.Float, order
-	case h5.Compound:
-		d.Kind, d.Order = ndarray.Complex, ndarray.Little
-		if len(t.Members) > 0 && t.Members[0].Type.Order == h5.BigEndian {
-			d.Order = ndarray.Big
+		if t.Layout.ExpSize == 8 && t.Size == 2 {
+			d.Kind = ndarray.BFloat
 		}
+	case h5.Compound:
+		return structOf(t)
+	case h5.Array:
+		base, ok := dtypeOf(*t.Base)
+		return ndarray.SubArrayOf(base, t.Dims...), ok
 	case h5.String:
 		d.Kind, d.CharSet = ndarray.Bytes, charsOfH5[t.CharSet]
 		if d.Pad = padsOfH5[t.Pad]; t.Variable {
 			d.Kind, d.Pad = ndarray.String, ndarray.NullPad
-			t.Pad = h5.NullTerm // says nothing about strings of variable length
 		}
 	case h5.Opaque:
-		d.Kind = ndarray.Void
+		d.Kind, d.Tag = ndarray.Void, t.Tag
+		if text, ok := strings.CutPrefix(t.Tag, numpyTag); ok {
+			if x, err := ndarray.ParseDType(text); err == nil && (x.Kind == ndarray.DateTime || x.Kind == ndarray.TimeDelta) {
+				return x, true
+			}
+		}
+	default:
+		return d, false
 	}
-	if d.Validate() == nil {
-		if back, err := toDatatype(d); err == nil && back.Equal(t) {
-			return d, nil
+	return d, true
+}
+
+// structOf is the structure of a compound, or the complex number that it is.
+func structOf(t h5.Datatype) (ndarray.DType, bool) {
+	d := ndarray.DType{Kind: ndarray.Struct, Size: t.Size, Order: ndarray.NoOrder, Fields: make([]ndarray.Field, len(t.Members))}
+	for i, m := range t.Members {
+		x, ok := dtypeOf(*m.Type)
+		if !ok {
+			return d, false
+		}
+		d.Fields[i] = ndarray.Field{Name: m.Name, Offset: m.Offset, Type: x}
+	}
+	if len(d.Fields) == 2 && d.Fields[0].Type.Kind == ndarray.Float {
+		z := ndarray.DType{Kind: ndarray.Complex, Size: t.Size, Order: d.Fields[0].Type.Order}
+		if back, err := datatypeOf(z); z.Validate() == nil && err == nil && back.Equal(t) {
+			return z, true
 		}
 	}
-	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, t), ndarray.ErrType)
+	return d, true
 }

@@ -21,7 +21,8 @@ type Backend struct {
 	meta ndarray.Meta
 
 	mu    sync.RWMutex
-	data  []byte // row-major, native byte order
+	data  []byte   // row-major, native byte order
+	texts []string // the elements instead, of Kind String
 	attrs []ndarray.Attr
 }
 
@@ -35,7 +36,7 @@ func New(spec ndarray.Spec) (*Backend, error) {
 		return nil, ndarray.Wrap("create", "", err)
 	}
 	meta := ndarray.Meta{
-		Format: "mem", Shape: spec.Shape, Null: spec.Null, MaxShape: spec.MaxShape,
+		Format: "mem", Shape: spec.Shape, Null: spec.Null, MaxShape: spec.MaxShape, AxisNames: spec.AxisNames,
 		ChunkShape: spec.ChunkShape, BlockShape: spec.BlockShape,
 		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression,
 	}
@@ -43,6 +44,12 @@ func New(spec ndarray.Spec) (*Backend, error) {
 	if n := meta.NumElems(); n > 0 && int64(spec.DType.Size) >= maxBytes/n {
 		return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of %d bytes in memory",
 			ndarray.ErrShape, spec.Shape, spec.DType.Size))
+	}
+	if spec.DType.Kind == ndarray.String {
+		if meta.NumElems() > maxBytes/16 {
+			return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v strings in memory", ndarray.ErrShape, spec.Shape))
+		}
+		b.texts = make([]string, meta.NumElems())
 	}
 	b.data = make([]byte, meta.NumElems()*int64(spec.DType.Size))
 	if b.meta.Fill != nil && len(b.data) > 0 {
@@ -78,6 +85,75 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	strided.Copy(b.box(r), packed(src, r), r.Shape, b.meta.DType.Size)
+	return nil
+}
+
+// ReadStrings copies the elements of r to dst.
+func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	b.eachText(r, func(inArray, inRegion int) { dst[inRegion] = b.texts[inArray] })
+	return nil
+}
+
+// WriteStrings copies src to the elements of r.
+func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.eachText(r, func(inArray, inRegion int) { b.texts[inArray] = src[inRegion] })
+	return nil
+}
+
+// eachText calls f with the place of every element of r, in the array and in r.
+func (b *Backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
+	index := slices.Clone(r.Start)
+	for n := range r.NumElems() {
+		at := int64(0)
+		for i, x := range index {
+			at = at*b.meta.Shape[i] + x
+		}
+		f(int(at), int(n))
+		for i := len(index) - 1; i >= 0; i-- {
+			if index[i]++; index[i] < r.Start[i]+r.Shape[i] {
+				break
+			}
+			index[i] = r.Start[i]
+		}
+	}
+}
+
+// Resize makes a new buffer and copies what both shapes have.
+func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	old := b.meta
+	spec := old.Spec()
+	spec.Shape = shape
+	grown, err := New(spec)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	both := ndarray.Whole(shape)
+	for i, n := range old.Shape {
+		both.Shape[i] = min(n, both.Shape[i])
+	}
+	if old.DType.Kind == ndarray.String {
+		var texts []string
+		b.eachText(both, func(at, _ int) { texts = append(texts, b.texts[at]) })
+		grown.eachText(both, func(at, i int) { grown.texts[at] = texts[i] })
+	} else {
+		strided.Copy(grown.box(both), b.box(both), both.Shape, old.DType.Size)
+	}
+	b.data, b.texts, b.meta.Shape = grown.data, grown.texts, grown.meta.Shape
 	return nil
 }
 
@@ -125,7 +201,12 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 
 // Storage reports the bytes of all elements: nothing is compressed.
 func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
 	s := ndarray.Storage{StoredBytes: int64(len(b.data))}
+	for _, text := range b.texts {
+		s.StoredBytes += int64(len(text))
+	}
 	if b.meta.ChunkShape != nil {
 		g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
 		if err != nil {
@@ -138,7 +219,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 
 // Close lets go of the memory.
 func (b *Backend) Close() error {
-	b.data, b.attrs = nil, nil
+	b.data, b.texts, b.attrs = nil, nil, nil
 	return nil
 }
 

@@ -1,0 +1,139 @@
+// Attributes of a carray or ctable that is open: __attrs__ and the record beside it,
+// read together and written together.
+
+package bcolz
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// attributes are what __attrs__ and the record say.
+type attributes struct {
+	mu         sync.Mutex
+	dir        store
+	recordFile string
+	members    bcolz.Attrs
+	record     *record
+}
+
+// list returns the attributes of __attrs__, with the types of the record, and those
+// that the record alone has.
+func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return attrsWith(x.members, x.record), ctx.Err()
+}
+
+// set writes an attribute: to __attrs__ where JSON can say it, with its type to the
+// record where that would be lost, else to the record alone.
+func (x *attributes) set(a ndarray.Attr) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.put(a); err != nil {
+		return err
+	}
+	return x.write()
+}
+
+// setAll is set for all attributes of a tree that has none.
+func (x *attributes) setAll(attrs []ndarray.Attr) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, a := range attrs {
+		if err := x.put(a); err != nil {
+			return err
+		}
+	}
+	return x.write()
+}
+
+// remove removes an attribute.
+func (x *attributes) remove(name string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.drop(name) {
+		return fmt.Errorf("%w: attribute %q", ndarray.ErrNotFound, name)
+	}
+	return x.write()
+}
+
+func (x *attributes) put(a ndarray.Attr) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	x.drop(a.Name)
+	v := a.Value
+	j, plainly := jsonOf(v)
+	rec := recordAttr{Name: a.Name, DType: v.DType, Shape: v.Shape, Null: v.Null, Plain: plainly}
+	if plainly {
+		x.members = append(x.members, bcolz.Member{Name: a.Name, Value: j})
+		if natural, err := valueOf(j); err == nil && natural.Equal(v) && sameType(natural.DType, v.DType) {
+			return nil
+		}
+	} else {
+		rec.Data, rec.Strings = v.Data, v.Strings
+	}
+	x.record.Attrs = append(x.record.Attrs, rec)
+	return nil
+}
+
+// drop forgets an attribute and reports whether there was one.
+func (x *attributes) drop(name string) bool {
+	n := len(x.members) + len(x.record.Attrs)
+	x.members = slices.DeleteFunc(x.members, func(m bcolz.Member) bool { return m.Name == name })
+	x.record.Attrs = slices.DeleteFunc(x.record.Attrs, func(r recordAttr) bool { return r.Name == name })
+	return len(x.members)+len(x.record.Attrs) < n
+}
+
+// write writes the record, then __attrs__: a plain value without its record has its
+// natural type, and the other way round nothing is believed of the record.
+func (x *attributes) write() error {
+	if x.record.empty() {
+		if err := x.dir.root.Remove(x.recordFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	} else {
+		x.record.Version = recordVersion
+		text, err := json.MarshalIndent(x.record, "", " ")
+		if err != nil {
+			return err
+		}
+		if len(text) > maxRecord {
+			return fmt.Errorf("%w: attributes of %d bytes, at most %d", errors.ErrUnsupported, len(text), maxRecord)
+		}
+		if err := x.dir.replace(x.recordFile, append(text, '\n')); err != nil {
+			return err
+		}
+	}
+	return x.dir.replace(bcolz.AttrsFile, x.members.Append(nil))
+}
+
+// Attrs returns the attributes of __attrs__, with the types of the record, and those
+// that the record alone has.
+func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) { return b.attrs.list(ctx) }
+
+// SetAttr writes an attribute: to __attrs__ where JSON can say it, with its type to
+// the record where that would be lost, else to the record alone.
+func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
+		return err
+	}
+	return b.attrs.set(a)
+}
+
+// DeleteAttr removes an attribute.
+func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
+		return err
+	}
+	return b.attrs.remove(name)
+}

@@ -1,0 +1,326 @@
+// Create: a new carray, and how ndarray's words become bcolz's.
+
+package bcolz
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// CreateOptions are what bcolz knows and a Spec does not say; nil means the zero
+// value.
+type CreateOptions struct {
+	Name        string // of the array in errors; "": the path
+	ExpectedLen int64  // rows that the chunk length is chosen for; 0: those of the Spec
+	Quantize    int    // decimal digits that floats are rounded to before they are compressed; 0: all stay
+}
+
+// DefaultCompression is what Create uses where the Spec names none: bcolz's own.
+func DefaultCompression() *ndarray.Compression {
+	return &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}
+}
+
+// Create creates a carray in the directory path, which must not exist, full of the
+// fill value, open for writing. Chunks are whole rows: spec.ChunkShape is
+// {rows, shape[1:]...}; where it is nil, bcolz's own rule counts them.
+//
+// Chunk files are written as regions are; those that never were follow at Close,
+// which also makes the sizes true: until then the directory is not a carray
+// anyone should open. After an error nothing is left behind, unless removing fails
+// too.
+//
+// It returns what spec.Validate finds, ndarray.ErrExists, ErrNotFound if the
+// directory above is missing, ErrShape for chunks above 2 GiB, or
+// errors.ErrUnsupported for scalars, null arrays, chunks that cut rows, codecs and
+// filters that Blosc1 does not have, and element types that bcolz does not have.
+func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+	if o == nil {
+		o = &CreateOptions{}
+	}
+	name := o.Name
+	if name == "" {
+		name = path
+	}
+	b, err := create(path, name, spec, o)
+	return b, ndarray.Wrap("create", name, err)
+}
+
+// Check returns what Create would refuse, without creating anything.
+func Check(spec ndarray.Spec) error {
+	_, _, err := plan(&spec, &CreateOptions{})
+	return err
+}
+
+func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+	storage, rec, err := plan(&spec, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(path, 0o777); err != nil {
+		return nil, created(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+	}()
+	for _, sub := range []string{bcolz.DataDir, filepath.Dir(bcolz.StorageFile)} {
+		if err := os.Mkdir(filepath.Join(path, sub), 0o777); err != nil {
+			return nil, err
+		}
+	}
+	row := int64(spec.DType.Size)
+	for _, n := range spec.Shape[1:] {
+		row *= n
+	}
+	files := map[string][]byte{
+		bcolz.StorageFile: storage.Append(nil),
+		bcolz.SizesFile:   bcolz.Sizes{Shape: spec.Shape, NBytes: spec.Shape[0] * row, CBytes: storage.ChunkLen * row}.Append(nil),
+		bcolz.AttrsFile:   bcolz.Attrs{}.Append(nil),
+	}
+	for file, b := range files {
+		if err := os.WriteFile(filepath.Join(path, filepath.FromSlash(file)), b, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBackend(name, root, &OpenOptions{Write: true}) // takes root over
+	if err != nil {
+		return nil, err
+	}
+	b.fresh = make(map[int64]bool)
+	b.dir.durable, b.attrs.dir.durable = false, false
+	b.meta.DType, b.meta.Fill, b.meta.MaxShape, b.meta.AxisNames, b.attrs.record = spec.DType, bytes.Clone(spec.Fill), rec.MaxShape, rec.AxisNames, rec
+	if err := b.attrs.setAll(spec.Attrs); err != nil {
+		return nil, errors.Join(err, b.abandon())
+	}
+	return b, nil
+}
+
+// created marks an error of making the directory.
+func created(err error) error {
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return ndarray.Mark(err, ndarray.ErrExists)
+	case errors.Is(err, os.ErrNotExist):
+		return ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return err
+}
+
+// plan turns a Spec into the content of meta/storage and the record.
+func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) {
+	var s bcolz.Storage
+	if err := spec.Validate(); err != nil {
+		return s, nil, err
+	}
+	switch {
+	case spec.Null:
+		return s, nil, fmt.Errorf("%w: bcolz has no null arrays", errors.ErrUnsupported)
+	case len(spec.Shape) == 0:
+		return s, nil, fmt.Errorf("%w: bcolz has no scalars, its arrays have a first axis", errors.ErrUnsupported)
+	case spec.BlockShape != nil:
+		return s, nil, fmt.Errorf("%w: bcolz chunks have no blocks of a shape", errors.ErrUnsupported)
+	}
+	for i, n := range spec.MaxShape {
+		if i > 0 && n != spec.Shape[i] || i == 0 && n != ndarray.Unlimited && n < spec.Shape[0] {
+			return s, nil, fmt.Errorf("%w: bcolz arrays grow along the first axis only, without bound; axis %d is %d of %d", errors.ErrUnsupported, i, spec.Shape[i], n)
+		}
+	}
+	var err error
+	if s.DType, err = textOf(spec.DType); err != nil {
+		return s, nil, err
+	}
+	if s.CParams, err = cparamsOf(spec.Compression, o.Quantize); err != nil {
+		return s, nil, err
+	}
+	row := int64(spec.DType.Size)
+	for _, n := range spec.Shape[1:] {
+		row *= n
+	}
+	s.ExpectedLen = o.ExpectedLen
+	if s.ExpectedLen == 0 {
+		s.ExpectedLen = spec.Shape[0]
+	}
+	if spec.ChunkShape != nil {
+		s.ChunkLen = spec.ChunkShape[0]
+		for i, n := range spec.ChunkShape[1:] {
+			if n < spec.Shape[i+1] {
+				return s, nil, fmt.Errorf("%w: chunks of %v, bcolz keeps rows whole: axis %d has %d", errors.ErrUnsupported, spec.ChunkShape, i+1, spec.Shape[i+1])
+			}
+		}
+	} else {
+		s.ChunkLen = bcolz.AutoChunkLen(s.ExpectedLen, row)
+	}
+	if most := bcolz.DefaultLimits().Chunk; row > 0 && s.ChunkLen > most/row {
+		return s, nil, fmt.Errorf("%w: chunks of %d rows of %d bytes, at most %d bytes", ndarray.ErrShape, s.ChunkLen, row, most)
+	}
+	r := &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
+	s.Default, r.Fill = dfltOf(spec.Fill, spec.DType)
+	if back, err := dtypeOf(s.DType); err != nil || !sameType(back, spec.DType) {
+		d := spec.DType
+		r.DType = &d
+	}
+	return s, r, nil
+}
+
+// sameType reports whether two types are the same in all that ndarray says of
+// them.
+func sameType(a, b ndarray.DType) bool { return a.Equal(b) && a.String() == b.String() }
+
+// native are NumPy's names of the types it calls by none of its letters.
+var nativeNames = map[string]string{
+	"|b1": "bool", "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64", "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
+	"<f2": "float16", "<f4": "float32", "<f8": "float64",
+}
+
+// textOf spells a type as str(dtype) does on a little-endian machine. What bcolz
+// cannot store, or NumPy not spell, is errors.ErrUnsupported.
+func textOf(d ndarray.DType) (bcolz.DType, error) {
+	refuse := func(why string) (bcolz.DType, error) {
+		return bcolz.DType{}, fmt.Errorf("%w: elements of %v in a bcolz array: %s", errors.ErrUnsupported, d, why)
+	}
+	n := d.NumPy()
+	switch d.Kind {
+	case ndarray.String:
+		return refuse("bcolz has no text of variable length but pickled objects")
+	case ndarray.Complex:
+		return refuse("bcolz cannot write its default value to JSON")
+	case ndarray.Float:
+		if d.Size > 8 {
+			return refuse("no machine-independent name")
+		}
+	case ndarray.SubArray:
+		return refuse("use a further axis")
+	case ndarray.Struct:
+		return refuse("bcolz cannot open its own arrays of them; use a ctable")
+	}
+	text := n.String()
+	if name, ok := nativeNames[text]; ok {
+		text = name
+	}
+	for code, name := range map[string]string{"<M8": "datetime64", "<m8": "timedelta64"} {
+		if rest, ok := strings.CutPrefix(text, code); ok {
+			text = name + rest
+		}
+	}
+	t, err := bcolz.ParseDType(text)
+	if err != nil {
+		return refuse(err.Error())
+	}
+	return t, nil
+}
+
+var shuffles = map[string]bcolz.Shuffle{"shuffle": bcolz.ByteShuffle, "bitshuffle": bcolz.BitShuffle}
+
+// cparamsOf is the inverse of compression.
+func cparamsOf(c *ndarray.Compression, quantize int) (bcolz.CParams, error) {
+	if c == nil {
+		c = DefaultCompression()
+	}
+	p := bcolz.CParams{Codec: c.Codec, Level: c.Level, Quantize: quantize}
+	if quantize < 0 {
+		return p, fmt.Errorf("%w: quantize to %d digits", ndarray.ErrParam, quantize)
+	}
+	if c.Codec == "none" {
+		if c.Level != 0 {
+			return p, fmt.Errorf("%w: codec none at level %d", ndarray.ErrParam, c.Level)
+		}
+		p.Codec = "lz4"
+	}
+	if _, err := cblosc.ParseCodec(p.Codec); err != nil {
+		return p, fmt.Errorf("%w: codec %q in a bcolz array", errors.ErrUnsupported, c.Codec)
+	}
+	if c.Level < 0 || c.Level > 9 {
+		return p, fmt.Errorf("%w: level %d, want 0 to 9", ndarray.ErrParam, c.Level)
+	}
+	switch len(c.Filters) {
+	case 0:
+	case 1:
+		s, ok := shuffles[c.Filters[0]]
+		if !ok {
+			return p, fmt.Errorf("%w: filter %q in a bcolz array", errors.ErrUnsupported, c.Filters[0])
+		}
+		p.Shuffle = s
+	default:
+		return p, fmt.Errorf("%w: %d filters in a bcolz array, at most one", errors.ErrUnsupported, len(c.Filters))
+	}
+	return p, nil
+}
+
+// dfltOf returns the JSON value of dflt, and the fill value for the record where
+// JSON cannot say it.
+func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
+	d = d.NumPy() // what bcolz's text says
+	zero := make([]byte, d.Size)
+	if fill == nil {
+		fill = zero
+	}
+	v, ok := plain(fill, d)
+	if !ok {
+		v, _ = plain(zero, d)
+		return v, fill
+	}
+	if d.Kind == ndarray.DateTime || d.Kind == ndarray.TimeDelta {
+		// bcolz writes 0 for all of them.
+		if !bytes.Equal(fill, zero) {
+			return bcolz.Int(0), fill
+		}
+	}
+	if back, err := fillOf(v, d); err != nil || !bytes.Equal(append(append([]byte{}, back...), zero[len(back):]...), fill) {
+		v, _ = plain(zero, d)
+		return v, fill
+	}
+	return v, nil
+}
+
+// plain says one element, in native order, as JSON has it; ok is false where JSON
+// has no such value.
+func plain(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
+	switch d.Kind {
+	case ndarray.Bool:
+		return bcolz.Value{Kind: bcolz.Bool, Bool: e[0] != 0}, true
+	case ndarray.Int, ndarray.DateTime, ndarray.TimeDelta:
+		return bcolz.Int(int64(native(e)) << (64 - 8*len(e)) >> (64 - 8*len(e))), true
+	case ndarray.Uint:
+		return bcolz.Value{Kind: bcolz.Number, Text: strconv.FormatUint(native(e), 10)}, true
+	case ndarray.Enum:
+		return plain(e, *d.Base)
+	case ndarray.Float:
+		if d.Size > 8 {
+			return v, false
+		}
+		return bcolz.Float(floatOf(e)), true
+	case ndarray.Bytes, ndarray.Void:
+		text := strings.TrimRight(string(e), "\x00")
+		if d.Kind == ndarray.Void {
+			text = string(e)
+		}
+		for i := range len(text) {
+			if text[i] >= 0x80 {
+				return v, false
+			}
+		}
+		return bcolz.Text(text), true
+	case ndarray.Unicode:
+		var b strings.Builder
+		for i := 0; i+4 <= len(e); i += 4 {
+			b.WriteRune(rune(native(e[i : i+4])))
+		}
+		return bcolz.Text(strings.TrimRight(b.String(), "\x00")), true
+	}
+	return v, false
+}

@@ -1,0 +1,259 @@
+// The record: what ndarray knows and bcolz's files do not say, in a file of our own
+// beside them. bcolz ignores it. Where somebody else has changed the array since,
+// bcolz's files win.
+
+package bcolz
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// The names of the record, from the root of a carray and of a ctable.
+const (
+	RecordFile      = "meta/hyperslab"
+	TableRecordFile = "__hyperslab__"
+)
+
+const (
+	recordVersion = 1
+	maxRecord     = 16 << 20 // bytes
+)
+
+// record is the content of RecordFile. The zero record says nothing more than
+// bcolz's files, and is not written.
+type record struct {
+	Version int            `json:"version"`
+	DType   *ndarray.DType `json:"dtype,omitempty"` // where bcolz's text means another type
+	Fill    []byte         `json:"fill,omitempty"`  // where dflt cannot say it; native order
+	Attrs   []recordAttr   `json:"attrs,omitempty"`
+
+	MaxShape  []int64  `json:"max_shape,omitempty"`
+	AxisNames []string `json:"axis_names,omitempty"`
+}
+
+// recordAttr is an attribute whose type JSON does not keep, or which JSON cannot
+// say.
+type recordAttr struct {
+	Name    string        `json:"name"`
+	DType   ndarray.DType `json:"dtype"`
+	Shape   []int64       `json:"shape,omitempty"`
+	Null    bool          `json:"null,omitempty"`
+	Plain   bool          `json:"plain,omitempty"` // the value stands in __attrs__
+	Data    []byte        `json:"data,omitempty"`  // little-endian
+	Strings []string      `json:"strings,omitempty"`
+}
+
+func readRecord(root *os.Root, file string) (*record, error) {
+	r := &record{}
+	f, err := root.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxRecord {
+		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d", ndarray.ErrCorrupt, file, info.Size(), maxRecord)
+	}
+	if err := json.NewDecoder(f).Decode(r); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ndarray.ErrCorrupt, file, err)
+	}
+	if r.Version != recordVersion {
+		return nil, fmt.Errorf("%w: %s of version %d, this release reads %d", errors.ErrUnsupported, file, r.Version, recordVersion)
+	}
+	return r, nil
+}
+
+// apply lets the record say what it knows of the array's own type and fill value,
+// as far as it still fits.
+func (r *record) apply(m *ndarray.Meta) {
+	if r.DType != nil && r.DType.Validate() == nil && r.DType.Size == m.DType.Size {
+		m.DType = *r.DType
+	}
+	if len(r.Fill) == m.DType.Size && m.Fill == nil {
+		m.Fill = r.Fill
+	}
+	r.applyAxes(m)
+}
+
+// applyAxes is the part of apply about the axes.
+func (r *record) applyAxes(m *ndarray.Meta) {
+	if len(r.AxisNames) == len(m.Shape) && r.AxisNames != nil {
+		m.AxisNames = r.AxisNames
+	}
+	fits := len(r.MaxShape) == len(m.Shape)
+	for i := range r.MaxShape {
+		fits = fits && (r.MaxShape[i] == ndarray.Unlimited || r.MaxShape[i] >= m.Shape[i])
+	}
+	if fits && r.MaxShape != nil {
+		m.MaxShape = r.MaxShape
+	}
+}
+
+func (r *record) empty() bool {
+	return r.DType == nil && r.Fill == nil && r.MaxShape == nil && r.AxisNames == nil && len(r.Attrs) == 0
+}
+
+// attrsWith returns the attributes of __attrs__ with the types of the record, and
+// those that only the record has.
+func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
+	var out ndarray.Attrs
+	plainly := attrsOf(members)
+	for _, m := range members {
+		i := slices.IndexFunc(r.Attrs, func(a recordAttr) bool { return a.Name == m.Name && a.Plain })
+		if i >= 0 {
+			if v, ok := r.Attrs[i].value(m.Value); ok {
+				out.List = append(out.List, ndarray.Attr{Name: m.Name, Value: v})
+				continue
+			}
+		}
+		if v, ok := plainly.Get(m.Name); ok {
+			out.List = append(out.List, ndarray.Attr{Name: m.Name, Value: v})
+		}
+	}
+	out.Unsupported = slices.DeleteFunc(plainly.Unsupported, func(u ndarray.UnsupportedAttr) bool {
+		_, known := out.Get(u.Name)
+		return known
+	})
+	for _, a := range r.Attrs {
+		if a.Plain || slices.ContainsFunc(members, func(m bcolz.Member) bool { return m.Name == a.Name }) {
+			continue
+		}
+		v := ndarray.Value{DType: a.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}
+		if a.DType.Kind != ndarray.String {
+			v.Data = append([]byte{}, a.Data...)
+		}
+		x := ndarray.Attr{Name: a.Name, Value: v}
+		if err := x.Validate(); err != nil {
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: a.Name, Type: a.DType.String(), Reason: err.Error()})
+			continue
+		}
+		out.List = append(out.List, x)
+	}
+	return out
+}
+
+// value reads the JSON value as what the record says it was; ok is false if it has
+// changed.
+func (a *recordAttr) value(j bcolz.Value) (ndarray.Value, bool) {
+	v := ndarray.Value{DType: a.DType, Shape: a.Shape}
+	var all []bcolz.Value
+	if !leaves(j, a.Shape, &all) {
+		return v, false
+	}
+	for _, x := range all {
+		if a.DType.Kind == ndarray.String {
+			if x.Kind != bcolz.String {
+				return v, false
+			}
+			v.Strings = append(v.Strings, x.Text)
+			continue
+		}
+		d := a.DType
+		if d.Kind == ndarray.Enum {
+			d = *d.Base
+		}
+		e, ok := element(x, d)
+		if !ok {
+			return v, false
+		}
+		v.Data = append(v.Data, e...)
+	}
+	if a.DType.Kind != ndarray.String && v.Data == nil {
+		v.Data = []byte{}
+	}
+	return v, (&ndarray.Attr{Name: a.Name, Value: v}).Validate() == nil
+}
+
+// jsonOf says a value as JSON does; ok is false where it cannot, or where reading
+// it back would give another value.
+func jsonOf(v ndarray.Value) (j bcolz.Value, ok bool) {
+	if v.Null || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
+		return j, false
+	}
+	n := v.NumElems()
+	leaf := make([]bcolz.Value, 0, n)
+	for i := range n {
+		if v.DType.Kind == ndarray.String {
+			leaf = append(leaf, bcolz.Text(v.Strings[i]))
+			continue
+		}
+		size := int64(v.DType.Size)
+		e, ok := plain(v.Data[i*size:(i+1)*size], v.DType)
+		if !ok {
+			return j, false
+		}
+		leaf = append(leaf, e)
+	}
+	j = nest(leaf, v.Shape)
+	// Said and understood: NaN with a payload, text that is not UTF-8 and the like
+	// fall out here.
+	rec := recordAttr{Name: "x", DType: v.DType, Shape: v.Shape}
+	back, same := rec.value(j)
+	return j, same && back.Equal(v)
+}
+
+func nest(leaf []bcolz.Value, shape []int64) bcolz.Value {
+	if len(shape) == 0 {
+		return leaf[0]
+	}
+	out := bcolz.Value{Kind: bcolz.List, List: []bcolz.Value{}}
+	step := len(leaf) / int(max(shape[0], 1))
+	for i := range int(shape[0]) {
+		out.List = append(out.List, nest(leaf[i*step:(i+1)*step], shape[1:]))
+	}
+	return out
+}
+
+// native reads an integer of 1 to 8 bytes in native order.
+func native(e []byte) uint64 {
+	switch len(e) {
+	case 1:
+		return uint64(e[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(e))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(e))
+	}
+	return binary.NativeEndian.Uint64(e)
+}
+
+// floatOf reads a float of 2, 4 or 8 bytes in native order; all are exact in a
+// float64.
+func floatOf(e []byte) float64 {
+	switch len(e) {
+	case 2:
+		h := uint16(native(e))
+		x := math.Ldexp(float64(h&0x3ff), -24)
+		switch exp := int(h >> 10 & 0x1f); {
+		case exp == 31 && h&0x3ff != 0:
+			x = math.NaN()
+		case exp == 31:
+			x = math.Inf(1)
+		case exp > 0:
+			x = math.Ldexp(float64(h&0x3ff|0x400), exp-25)
+		}
+		if h&0x8000 != 0 {
+			x = math.Copysign(x, -1)
+		}
+		return x
+	case 4:
+		return float64(math.Float32frombits(uint32(native(e))))
+	}
+	return math.Float64frombits(native(e))
+}

@@ -1,0 +1,371 @@
+// Records: a ctable as one array of structures, whose fields are its columns.
+
+package bcolz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
+)
+
+// Records is an open ctable: an array of one axis whose elements are structures with
+// a field for each column. It implements every interface that Backend does.
+//
+// A ctable is as long as its first column. It grows there last and shrinks there
+// first: whenever a writer dies, all columns hold all rows that count. What the
+// others hold beyond is cut off before the table changes its length again.
+type Records struct {
+	root    *os.Root
+	columns []*Backend // in the order of the fields
+	meta    ndarray.Meta
+	attrs   attributes
+	write   bool
+	fresh   bool // a new table: __rootdirs__ comes with Close
+
+	shape sync.RWMutex // held for writing while the number of rows changes
+}
+
+// OpenRecords opens the ctable in the directory path with all its columns. Rows of a
+// column that are arrays are SubArray fields.
+//
+// The errors are those of OpenTable and Open, ErrCorrupt for a column shorter than the
+// first, and errors.ErrUnsupported for a ctable without columns, and for columns whose
+// rows hold no element.
+func OpenRecords(path string, o *OpenOptions) (*Records, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	r, err := openRecords(path, o)
+	return r, ndarray.Wrap("open", path, err)
+}
+
+func openRecords(path string, o *OpenOptions) (_ *Records, err error) {
+	table, err := openTable(path, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &Records{write: o.Write}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.abandon())
+		}
+	}()
+	for _, name := range table.Names {
+		b, err := table.column(name)
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", name, err)
+		}
+		r.columns = append(r.columns, b)
+	}
+	if r.root, err = openRoot(path); err != nil {
+		return nil, err
+	}
+	rec, err := readRecord(r.root, TableRecordFile)
+	if err != nil {
+		return nil, err
+	}
+	r.setAttributes(table.members, rec, true)
+	r.meta, err = tableMeta(path, table.Names, r.columns)
+	if err != nil {
+		return nil, err
+	}
+	rec.applyTable(&r.meta)
+	r.meta.ReadOnly = !o.Write
+	return r, nil
+}
+
+func (r *Records) setAttributes(members bcolz.Attrs, rec *record, durable bool) {
+	r.attrs.dir = store{root: r.root, durable: durable}
+	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
+}
+
+// tableMeta describes a ctable as an array.
+func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, error) {
+	if len(columns) == 0 {
+		return ndarray.Meta{}, fmt.Errorf("%w: a ctable without columns as an array", errors.ErrUnsupported)
+	}
+	first := columns[0].Meta()
+	m := ndarray.Meta{Format: "bcolz", Path: path, Shape: []int64{first.Shape[0]}, ChunkShape: []int64{1}, Compression: first.Compression}
+	var fields []ndarray.Field
+	filled := false
+	for i, b := range columns {
+		c := b.Meta()
+		if c.Shape[0] < m.Shape[0] {
+			return m, fmt.Errorf("%w: column %q has %d rows, the first column has %d", ndarray.ErrCorrupt, names[i], c.Shape[0], m.Shape[0])
+		}
+		m.ChunkShape[0] = max(m.ChunkShape[0], c.ChunkShape[0])
+		d := c.DType
+		if row := c.Shape[1:]; len(row) > 0 {
+			if n, _ := ndarray.Product(row); n == 0 {
+				return m, fmt.Errorf("%w: column %q with rows of shape %v as a field", errors.ErrUnsupported, names[i], row)
+			}
+			d = ndarray.SubArrayOf(d, row...)
+		}
+		fields = append(fields, ndarray.Field{Name: names[i], Type: d})
+		filled = filled || c.Fill != nil
+	}
+	m.DType = ndarray.StructOf(false, fields...)
+	if err := m.DType.Validate(); err != nil {
+		return m, err
+	}
+	if err := ndarray.CheckShape(m.Shape, m.DType.Size); err != nil {
+		return m, err
+	}
+	if filled {
+		m.Fill = make([]byte, m.DType.Size)
+		for i, f := range m.DType.Fields {
+			fillWith(m.Fill[f.Offset:f.Offset+f.Type.Size], columns[i].Meta().Fill)
+		}
+	}
+	return m, nil
+}
+
+// applyTable lets the record say how the structure is laid out, as far as it has
+// the columns of the table.
+func (r *record) applyTable(m *ndarray.Meta) {
+	if r.DType != nil && r.DType.Validate() == nil && sameFields(*r.DType, m.DType) {
+		fill := m.Fill
+		if fill != nil {
+			fill = make([]byte, r.DType.Size)
+			for i, f := range r.DType.Fields {
+				from := m.DType.Fields[i]
+				copy(fill[f.Offset:], m.Fill[from.Offset:from.Offset+from.Type.Size])
+			}
+		}
+		m.DType, m.Fill = *r.DType, fill
+	}
+	r.applyAxes(m)
+}
+
+// sameFields reports whether two structures have the same fields in the same order,
+// wherever they lie.
+func sameFields(a, b ndarray.DType) bool {
+	return a.Kind == ndarray.Struct && slices.EqualFunc(a.Fields, b.Fields, func(x, y ndarray.Field) bool {
+		bx, dx, okx := columnOf(x.Type, nil)
+		by, dy, oky := columnOf(y.Type, nil)
+		return okx && oky && x.Name == y.Name && bx.Equal(by) && slices.Equal(dx, dy)
+	})
+}
+
+// Meta describes the table as an array. Its chunks are as long as the longest of any
+// column.
+func (r *Records) Meta() ndarray.Meta { return r.meta }
+
+// ReadRegion reads rows, column by column; each reads its chunk files on up to
+// GOMAXPROCS goroutines. Bytes between fields are zero.
+func (r *Records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+	r.shape.RLock()
+	defer r.shape.RUnlock()
+	clear(dst)
+	return r.each(ctx, dst, region, func(b *Backend, rows ndarray.Region, record, column strided.Box) error {
+		if err := b.ReadRegion(ctx, column.Data, rows); err != nil {
+			return err
+		}
+		strided.Copy(record, column, column.Shape, 1)
+		return nil
+	})
+}
+
+// WriteRegion replaces rows, column by column, as Backend does it for one. Bytes
+// between fields have no place in a ctable.
+func (r *Records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
+	if err := r.writable(ctx); err != nil {
+		return err
+	}
+	r.shape.RLock()
+	defer r.shape.RUnlock()
+	return r.each(ctx, src, region, func(b *Backend, rows ndarray.Region, record, column strided.Box) error {
+		strided.Copy(column, record, column.Shape, 1)
+		return b.WriteRegion(ctx, column.Data, rows)
+	})
+}
+
+// each calls f for each slab of a region and each column: with the rows in the
+// column, their place in the records, in bytes, and a buffer for them alone.
+func (r *Records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *Backend, rows ndarray.Region, record, column strided.Box) error) error {
+	size := int64(r.meta.DType.Size)
+	var buffer []byte
+	for s := range r.meta.Slabs(region) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := s.Shape[0]
+		for i, field := range r.meta.DType.Fields {
+			buffer = slices.Grow(buffer[:0], int(n)*field.Type.Size)[:int(n)*field.Type.Size]
+			err := f(r.columns[i], r.columns[i].rows(s.Start[0], n),
+				strided.Box{Data: records[:n*size], Shape: []int64{n, size}, Start: []int64{0, int64(field.Offset)}},
+				strided.Box{Data: buffer, Shape: []int64{n, int64(field.Type.Size)}, Start: []int64{0, 0}})
+			if err != nil {
+				return fmt.Errorf("column %q: %w", field.Name, err)
+			}
+		}
+		records = records[n*size:]
+	}
+	return nil
+}
+
+// rows is the region of n whole rows from start on.
+func (b *Backend) rows(start, n int64) ndarray.Region {
+	r := ndarray.Whole(slices.Clone(b.meta.Shape))
+	r.Start[0], r.Shape[0] = start, n
+	return r
+}
+
+func (r *Records) writable(ctx context.Context) error {
+	if !r.write {
+		return ndarray.ErrReadOnly
+	}
+	return ctx.Err()
+}
+
+// Resize changes the number of rows of every column (ctable.resize). New elements are
+// the columns' fill values. It returns the errors of Backend.Resize.
+func (r *Records) Resize(ctx context.Context, shape []int64) error {
+	if err := r.writable(ctx); err != nil {
+		return err
+	}
+	if len(shape) != 1 {
+		return fmt.Errorf("%w: a ctable of %v rows to %v", ndarray.ErrShape, r.meta.Shape, shape)
+	}
+	r.shape.Lock()
+	defer r.shape.Unlock()
+	return r.resize(shape[0], func(i int) error {
+		return r.columns[i].Resize(ctx, append([]int64{shape[0]}, r.columns[i].meta.Shape[1:]...))
+	})
+}
+
+// Append adds rows at the end of every column (ctable.append). src holds whole records
+// in native byte order. Who opens the table sees all of them or none, also after a
+// crash.
+//
+// It returns ndarray.ErrReadOnly, ErrSize for a part of a record, or the errors of
+// Backend.Append.
+func (r *Records) Append(ctx context.Context, src []byte) error {
+	if err := r.writable(ctx); err != nil {
+		return err
+	}
+	size := int64(r.meta.DType.Size)
+	if int64(len(src))%size != 0 {
+		return fmt.Errorf("%w: %d bytes, want whole records of %d", ndarray.ErrSize, len(src), size)
+	}
+	n := int64(len(src)) / size
+	r.shape.Lock()
+	defer r.shape.Unlock()
+	was := r.meta.Shape[0]
+	if n > math.MaxInt64/size-was {
+		return fmt.Errorf("%w: %d rows and %d more", ndarray.ErrShape, was, n)
+	}
+	return r.resize(was+n, func(i int) error {
+		f := r.meta.DType.Fields[i]
+		column := make([]byte, n*int64(f.Type.Size))
+		strided.Copy(strided.Box{Data: column, Shape: []int64{n, int64(f.Type.Size)}, Start: []int64{0, 0}},
+			strided.Box{Data: src, Shape: []int64{n, size}, Start: []int64{0, int64(f.Offset)}}, []int64{n, int64(f.Type.Size)}, 1)
+		return r.columns[i].Append(ctx, column)
+	})
+}
+
+// resize brings all columns to n rows by calls of change: the first column, which the
+// length of the table is read from, grows last and shrinks first.
+func (r *Records) resize(n int64, change func(i int) error) error {
+	was := r.meta.Shape[0]
+	if m := r.meta.MaxShape; m != nil && m[0] != ndarray.Unlimited && n > m[0] {
+		return fmt.Errorf("%w: %d rows, at most %d", ndarray.ErrShape, n, m[0])
+	}
+	// What an unfinished growth has left behind the rows that count.
+	for i, b := range r.columns {
+		if b.meta.Shape[0] == was {
+			continue
+		}
+		if err := b.Resize(context.Background(), append([]int64{was}, b.meta.Shape[1:]...)); err != nil {
+			return fmt.Errorf("column %q: %w", r.meta.DType.Fields[i].Name, err)
+		}
+	}
+	order := make([]int, len(r.columns))
+	for i := range order {
+		order[i] = i
+	}
+	if n > was {
+		slices.Reverse(order)
+	}
+	for _, i := range order {
+		err := change(i)
+		if i == 0 {
+			r.meta.Shape = []int64{r.columns[0].meta.Shape[0]} // what others read from now on
+		}
+		if err != nil {
+			return fmt.Errorf("column %q: %w", r.meta.DType.Fields[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// Attrs returns the attributes of the table; those of its columns are the columns'.
+func (r *Records) Attrs(ctx context.Context) (ndarray.Attrs, error) { return r.attrs.list(ctx) }
+
+// SetAttr writes an attribute of the table.
+func (r *Records) SetAttr(ctx context.Context, a ndarray.Attr) error {
+	if err := r.writable(ctx); err != nil {
+		return err
+	}
+	return r.attrs.set(a)
+}
+
+// DeleteAttr removes an attribute of the table.
+func (r *Records) DeleteAttr(ctx context.Context, name string) error {
+	if err := r.writable(ctx); err != nil {
+		return err
+	}
+	return r.attrs.remove(name)
+}
+
+// Storage adds up the columns; chunks are chunk files.
+func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
+	var sum ndarray.Storage
+	for _, b := range r.columns {
+		s, err := b.Storage(ctx)
+		if err != nil {
+			return sum, err
+		}
+		sum.StoredBytes += s.StoredBytes
+		sum.NumChunks += s.NumChunks
+	}
+	return sum, nil
+}
+
+// Close writes what a new table still lacks, and frees all columns.
+func (r *Records) Close() error {
+	var errs []error
+	for _, b := range r.columns {
+		errs = append(errs, b.Close())
+	}
+	r.columns = nil
+	if err := errors.Join(errs...); err != nil || !r.fresh {
+		return errors.Join(err, r.root.Close())
+	}
+	// The names come last: a directory without them is no ctable.
+	var d bcolz.RootDirs
+	for _, f := range r.meta.DType.Fields {
+		d.Names = append(d.Names, f.Name)
+	}
+	return errors.Join(r.attrs.dir.replace(bcolz.RootDirsFile, d.Append(nil)), r.root.Close())
+}
+
+// abandon closes without finishing.
+func (r *Records) abandon() error {
+	var errs []error
+	for _, b := range r.columns {
+		errs = append(errs, b.abandon())
+	}
+	if r.root != nil {
+		errs = append(errs, r.root.Close())
+	}
+	return errors.Join(errs...)
+}

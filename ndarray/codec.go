@@ -1,0 +1,394 @@
+// Codecs: how an element in memory becomes a Go value and back, worked out once for
+// a pair of types and then applied to a whole slice.
+
+package ndarray
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// codec moves elements of one type in and out of Go values of another.
+type codec struct {
+	direct bool // the bytes are the same: nothing is to be moved
+	goSize uintptr
+	steps  []step
+}
+
+// step moves one part of an element.
+type step struct {
+	kind   stepKind
+	inGo   uintptr // bytes from the start of the Go value
+	inElem int     // and of the element
+	size   int     // of the part in the element
+	pad    Pad
+
+	count  int // repeat: how often
+	goStep uintptr
+	inner  []step
+}
+
+type stepKind uint8
+
+const (
+	copyStep stepKind = iota
+	boolStep
+	bytesStep
+	unicodeStep
+	repeatStep
+)
+
+// DTypeFor returns an element type that T belongs to, in native byte order: of a
+// struct one with its exported fields, laid out as a C compiler does. A string
+// needs the type that it shall be stored as, in the tag behind the name:
+//
+//	type record struct {
+//		ID   int32      `nd:"id"`
+//		Name string     `nd:"name,S16"`
+//		At   [3]float64 // "At", ('<f8', (3,))
+//	}
+//
+// It returns ErrType, with the Go type or field, if there is none.
+func DTypeFor[T any]() (DType, error) {
+	d, err := dtypeFor(reflect.TypeFor[T](), "")
+	if err == nil {
+		err = d.Validate()
+	}
+	return d, err
+}
+
+func dtypeFor(t reflect.Type, told string) (DType, error) {
+	if told != "" {
+		d, err := ParseDType(told)
+		if err == nil {
+			_, err = stepsFor(t, d, 0, 0, true)
+		}
+		return d, err
+	}
+	switch t.Kind() {
+	case reflect.Array:
+		var dims []int64
+		for ; t.Kind() == reflect.Array; t = t.Elem() {
+			dims = append(dims, int64(t.Len()))
+		}
+		base, err := dtypeFor(t, "")
+		if err != nil {
+			return DType{}, err
+		}
+		return SubArrayOf(base, dims...), nil
+	case reflect.Struct:
+		var fields []Field
+		for _, f := range structFields(t) {
+			d, err := dtypeFor(f.Type, f.told)
+			if err != nil {
+				return DType{}, fmt.Errorf("field %s: %w", f.Name, err)
+			}
+			fields = append(fields, Field{Name: f.name, Type: d})
+		}
+		return StructOf(true, fields...), nil
+	}
+	if d := scalarType(t); d.Kind != 0 {
+		return d, nil
+	}
+	return DType{}, fmt.Errorf("%w: no element is a Go %v", ErrType, t)
+}
+
+// scalarType is the element type of Go's numbers and bool, in native order.
+func scalarType(t reflect.Type) DType {
+	d := DType{Size: int(t.Size()), Order: NoOrder}
+	switch t.Kind() {
+	case reflect.Bool:
+		d.Kind = Bool
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		d.Kind = Int
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		d.Kind = Uint
+	case reflect.Float32, reflect.Float64:
+		d.Kind = Float
+	case reflect.Complex64, reflect.Complex128:
+		d.Kind = Complex
+	default:
+		return DType{}
+	}
+	return d.Native()
+}
+
+type structField struct {
+	reflect.StructField
+	name, told string
+}
+
+// structFields lists the exported fields that take part, with their names.
+func structFields(t reflect.Type) []structField {
+	var out []structField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, told, _ := strings.Cut(f.Tag.Get("nd"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		out = append(out, structField{f, name, told})
+	}
+	return out
+}
+
+// codecFor finds how elements of type d become a T. For writing every part of the
+// element must come from the T.
+func codecFor[T any](d DType, write bool) (*codec, error) {
+	t := reflect.TypeFor[T]()
+	if t.Kind() == reflect.String && d.Kind == String {
+		return &codec{}, nil
+	}
+	steps, err := stepsFor(t, d, 0, 0, write)
+	if err != nil {
+		return nil, fmt.Errorf("%w: array is %v, asked for %v", err, d, t)
+	}
+	c := &codec{goSize: t.Size(), steps: mergeSteps(steps)}
+	if t.Size() == uintptr(d.Size) && len(c.steps) == 1 {
+		s := c.steps[0]
+		c.direct = s.inGo == 0 && s.inElem == 0 && s.size == d.Size && (s.kind == copyStep || s.kind == boolStep)
+		c.direct = c.direct && (s.kind == copyStep || t.Kind() == reflect.Bool)
+	}
+	return c, nil
+}
+
+func stepsFor(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]step, error) {
+	part := step{inGo: inGo, inElem: inElem, size: d.Size}
+	switch t.Kind() {
+	case reflect.String:
+		switch d.Kind {
+		case Bytes:
+			part.kind, part.pad = bytesStep, d.Pad
+			return []step{part}, nil
+		case Unicode:
+			part.kind = unicodeStep
+			return []step{part}, nil
+		}
+	case reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 && t.Len() == d.Size && d.Kind != String {
+			return []step{part}, nil
+		}
+		if d.Kind == SubArray && int64(t.Len()) == d.Dims[0] {
+			return repeatSteps(t, d, inGo, inElem, write)
+		}
+	case reflect.Struct:
+		if d.Kind == Struct {
+			return fieldSteps(t, d, inGo, inElem, write)
+		}
+	default:
+		have := d
+		switch d.Kind {
+		case Enum:
+			have = *d.Base
+		case DateTime, TimeDelta:
+			have = DType{Kind: Int, Size: d.Size, Order: d.Order}
+		}
+		if want := scalarType(t); want.Kind != 0 && want.EqualValues(have) {
+			if want.Kind == Bool {
+				part.kind = boolStep
+			}
+			return []step{part}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %v is no Go %v", ErrType, d, t)
+}
+
+func repeatSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]step, error) {
+	inner := *d.Base
+	if len(d.Dims) > 1 {
+		inner = SubArrayOf(*d.Base, d.Dims[1:]...)
+	}
+	steps, err := stepsFor(t.Elem(), inner, 0, 0, write)
+	if err != nil {
+		return nil, err
+	}
+	steps = mergeSteps(steps)
+	if len(steps) == 1 && steps[0].kind == copyStep && steps[0].size == inner.Size && t.Elem().Size() == uintptr(inner.Size) {
+		return []step{{inGo: inGo, inElem: inElem, size: d.Size}}, nil
+	}
+	return []step{{kind: repeatStep, inGo: inGo, inElem: inElem, size: inner.Size, count: t.Len(), goStep: t.Elem().Size(), inner: steps}}, nil
+}
+
+func fieldSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]step, error) {
+	var steps []step
+	used := make(map[string]bool)
+	for _, f := range structFields(t) {
+		field, ok := d.Field(f.name)
+		if !ok || used[f.name] {
+			return nil, fmt.Errorf("%w: Go field %s: the array has no other field %q", ErrType, f.Name, f.name)
+		}
+		used[f.name] = true
+		more, err := stepsFor(f.Type, field.Type, inGo+f.Offset, inElem+field.Offset, write)
+		if err != nil {
+			return nil, fmt.Errorf("field %q: %w", f.name, err)
+		}
+		steps = append(steps, more...)
+	}
+	for _, field := range d.Fields {
+		if write && !used[field.Name] {
+			return nil, fmt.Errorf("%w: no Go field for %q, which would be lost", ErrType, field.Name)
+		}
+	}
+	return steps, nil
+}
+
+// mergeSteps joins copies that touch on both sides.
+func mergeSteps(steps []step) []step {
+	var out []step
+	for _, s := range steps {
+		if n := len(out) - 1; n >= 0 && s.kind == copyStep && out[n].kind == copyStep &&
+			out[n].inGo+uintptr(out[n].size) == s.inGo && out[n].inElem+out[n].size == s.inElem {
+			out[n].size += s.size
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// decode fills n Go values at p from elements of size bytes.
+func (c *codec) decode(p unsafe.Pointer, n int, b []byte, size int) error {
+	for i := range n {
+		if err := decodeSteps(c.steps, unsafe.Add(p, uintptr(i)*c.goSize), b[i*size:(i+1)*size]); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func decodeSteps(steps []step, p unsafe.Pointer, b []byte) error {
+	for _, s := range steps {
+		to := unsafe.Add(p, s.inGo)
+		switch s.kind {
+		case copyStep, boolStep:
+			dst := unsafe.Slice((*byte)(to), s.size)
+			copy(dst, b[s.inElem:])
+			if s.kind == boolStep {
+				normalizeBools(dst)
+			}
+		case bytesStep:
+			*(*string)(to) = decodeBytes(b[s.inElem:s.inElem+s.size], s.pad)
+		case unicodeStep:
+			text, err := decodeUnicode(b[s.inElem : s.inElem+s.size])
+			if err != nil {
+				return err
+			}
+			*(*string)(to) = text
+		case repeatStep:
+			for i := range s.count {
+				at := s.inElem + i*s.size
+				if err := decodeSteps(s.inner, unsafe.Add(to, uintptr(i)*s.goStep), b[at:at+s.size]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// encode fills elements of size bytes from n Go values at p. b is zero bytes.
+func (c *codec) encode(b []byte, size int, p unsafe.Pointer, n int) error {
+	for i := range n {
+		if err := encodeSteps(c.steps, b[i*size:(i+1)*size], unsafe.Add(p, uintptr(i)*c.goSize)); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func encodeSteps(steps []step, b []byte, p unsafe.Pointer) error {
+	for _, s := range steps {
+		from := unsafe.Add(p, s.inGo)
+		switch s.kind {
+		case copyStep, boolStep:
+			copy(b[s.inElem:], unsafe.Slice((*byte)(from), s.size))
+		case bytesStep:
+			if err := encodeBytes(b[s.inElem:s.inElem+s.size], *(*string)(from), s.pad); err != nil {
+				return err
+			}
+		case unicodeStep:
+			if err := encodeUnicode(b[s.inElem:s.inElem+s.size], *(*string)(from)); err != nil {
+				return err
+			}
+		case repeatStep:
+			for i := range s.count {
+				at := s.inElem + i*s.size
+				if err := encodeSteps(s.inner, b[at:at+s.size], unsafe.Add(from, uintptr(i)*s.goStep)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// decodeBytes is the text of a Bytes element without its padding.
+func decodeBytes(b []byte, pad Pad) string {
+	switch pad {
+	case SpacePad:
+		return strings.TrimRight(string(b), " ")
+	case NullTerm:
+		text, _, _ := strings.Cut(string(b), "\x00")
+		return text
+	}
+	return strings.TrimRight(string(b), "\x00")
+}
+
+// encodeBytes puts s into the place b with its padding. What would not come back
+// is refused.
+func encodeBytes(b []byte, s string, pad Pad) error {
+	room := len(b)
+	if pad == NullTerm {
+		room--
+	}
+	if len(s) > room {
+		return fmt.Errorf("%w: text of %d bytes in a place of %d", ErrValue, len(s), room)
+	}
+	for i := copy(b, s); i < len(b); i++ {
+		b[i] = 0
+		if pad == SpacePad {
+			b[i] = ' '
+		}
+	}
+	if decodeBytes(b, pad) != s {
+		return fmt.Errorf("%w: text %q comes back without its end, it is %v", ErrValue, s, pad)
+	}
+	return nil
+}
+
+func decodeUnicode(b []byte) (string, error) {
+	var s strings.Builder
+	for len(b) > 0 && binary.NativeEndian.Uint32(b[len(b)-4:]) == 0 {
+		b = b[:len(b)-4]
+	}
+	for ; len(b) > 0; b = b[4:] {
+		r := binary.NativeEndian.Uint32(b)
+		if r > utf8.MaxRune || !utf8.ValidRune(rune(r)) {
+			return "", fmt.Errorf("%w: %#x is no code point", ErrValue, r)
+		}
+		s.WriteRune(rune(r))
+	}
+	return s.String(), nil
+}
+
+func encodeUnicode(b []byte, s string) error {
+	if !utf8.ValidString(s) || strings.HasSuffix(s, "\x00") {
+		return fmt.Errorf("%w: text %q is no UTF-8, or ends in its padding", ErrValue, s)
+	}
+	if n := utf8.RuneCountInString(s); n > len(b)/4 {
+		return fmt.Errorf("%w: text of %d code points in a place of %d", ErrValue, n, len(b)/4)
+	}
+	for _, r := range s {
+		binary.NativeEndian.PutUint32(b, uint32(r))
+		b = b[4:]
+	}
+	clear(b)
+	return nil
+}

@@ -1,0 +1,128 @@
+// Conversions, asked for and checked: numbers of one type as numbers of another.
+
+package ndarray
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Convert fills dst, elements of type to, with the elements of src, of type from,
+// both in native byte order. The types are Bool, Int, Uint, Float of 4 or 8 bytes,
+// as source also of 2 bytes and BFloat, and Enum, which is its
+// integer. A value must come back the same from the new type, or, if round is set,
+// need only be within its range and is rounded to the nearest float.
+//
+// It returns ErrType for other types, ErrSize for buffers that do not belong
+// together, and ErrValue, with the number of the element, for a value that does
+// not fit; dst then holds a part.
+func Convert(dst []byte, to DType, src []byte, from DType, round bool) error {
+	if to.Kind == Enum {
+		to = *to.Base
+	}
+	if from.Kind == Enum {
+		from = *from.Base
+	}
+	if !to.isReal() || !from.isReal() || to.Kind == BFloat || to.Kind == Float && to.Size != 4 && to.Size != 8 || from.Kind == Float && from.Size > 8 { // extended precision is not converted
+		return fmt.Errorf("%w: %v from %v", ErrType, to, from)
+	}
+	if len(src)%from.Size != 0 || len(dst)/to.Size != len(src)/from.Size || len(dst)%to.Size != 0 {
+		return fmt.Errorf("%w: %d bytes of %v from %d of %v", ErrSize, len(dst), to, len(src), from)
+	}
+	for i := 0; len(src) > 0; i++ {
+		if !convertOne(dst[:to.Size], to, src[:from.Size], from, round) {
+			return fmt.Errorf("%w: element %d: %s is no %v", ErrValue, i, FormatElement(from, src[:from.Size]), to)
+		}
+		dst, src = dst[to.Size:], src[from.Size:]
+	}
+	return nil
+}
+
+func (d DType) isReal() bool {
+	switch d.Kind {
+	case Bool, Int, Uint, Float, BFloat:
+		return true
+	}
+	return false
+}
+
+func convertOne(dst []byte, to DType, src []byte, from DType, round bool) bool {
+	if from.Kind == Float || from.Kind == BFloat {
+		x := loadFloat(from, src)
+		if to.Kind == Float {
+			return storeFloat(dst, x, round)
+		}
+		switch {
+		case x != math.Trunc(x): // NaN too
+			return false
+		case x < 0 && x >= -1<<63:
+			return storeInt(dst, to, true, uint64(int64(x)))
+		case x >= 0 && x < 1<<64:
+			return storeInt(dst, to, false, uint64(x))
+		}
+		return false
+	}
+	negative, bits := false, uint64(0)
+	switch from.Kind {
+	case Bool:
+		if src[0] != 0 {
+			bits = 1
+		}
+	case Int:
+		v := loadInt(src)
+		negative, bits = v < 0, uint64(v)
+	default:
+		bits = loadUint(src)
+	}
+	if to.Kind != Float {
+		return storeInt(dst, to, negative, bits)
+	}
+	x := float64(bits)
+	exact := x < 1<<64 && uint64(x) == bits
+	if negative {
+		x = float64(int64(bits))
+		exact = int64(x) == int64(bits) // -2^63 is a float
+	}
+	return (exact || round) && storeFloat(dst, x, round)
+}
+
+// storeFloat puts x into 4 or 8 bytes; any NaN will do for NaN.
+func storeFloat(dst []byte, x float64, round bool) bool {
+	if len(dst) == 8 {
+		binary.NativeEndian.PutUint64(dst, math.Float64bits(x))
+		return true
+	}
+	y := float32(x)
+	binary.NativeEndian.PutUint32(dst, math.Float32bits(y))
+	if round {
+		return math.IsInf(float64(y), 0) == math.IsInf(x, 0)
+	}
+	return float64(y) == x || math.IsNaN(x)
+}
+
+// storeInt puts a whole number, the bits of an int64 if it is negative, into an
+// integer or a bool.
+func storeInt(dst []byte, to DType, negative bool, bits uint64) bool {
+	fits := false
+	switch to.Kind {
+	case Bool:
+		fits = !negative && bits <= 1
+	case Int:
+		least := uint64(1) << (8*to.Size - 1) // 2^(n-1), the size of the least value
+		fits = !negative && bits < least || negative && -bits <= least
+	default:
+		fits = !negative && (to.Size == 8 || bits>>(8*to.Size) == 0)
+	}
+	switch to.Size {
+	case 1:
+		dst[0] = byte(bits)
+	case 2:
+		binary.NativeEndian.PutUint16(dst, uint16(bits))
+	case 4:
+		binary.NativeEndian.PutUint32(dst, uint32(bits))
+	default:
+		binary.NativeEndian.PutUint64(dst, bits)
+	}
+	return fits
+}

@@ -1,0 +1,36 @@
+package formats
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Isolated opens an array in a worker and returns the backend.
+func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
+	var u Untrusted
+	s, err := newSuspect(ctx, &u, options{})
+	if err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.find(l); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	r, err := s.remote(ctx, Auto)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return r, nil
+}
+
+// Encode and Decode are what crosses to a worker.
+func Encode(v any) []byte          { return encode(v) }
+func Decode(b []byte, v any) error { return decode(b, v) }
+
+// Boxes are the pieces that a region is read in.
+var Boxes = boxes

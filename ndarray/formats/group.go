@@ -1,0 +1,155 @@
+// Groups by location: their attributes, read and changed.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable or
+// of a directory of arrays.
+//
+// It returns ndarray.ErrNotFound for a file or path that is not there, ErrFormat,
+// ErrParam where the location is an array, or ErrCorrupt.
+func GroupAttrs(ctx context.Context, location string) (ndarray.Attrs, error) {
+	var attrs ndarray.Attrs
+	err := withGroup(location, func(l Location, format Format) (err error) {
+		c := &treeCopy{source: l}
+		attrs, err = c.groupAttrs(ctx, groupPath(l))
+		return err
+	})
+	return attrs, ndarray.Wrap("read attributes of", location, err)
+}
+
+// EditGroupAttrs sets attributes of a group, after it has removed those called
+// remove, in place. A program that is killed in the midst of it can leave the file
+// damaged. A directory of arrays without a file for attributes gets one.
+//
+// It returns what GroupAttrs returns, ErrNotFound for a name that is not there to
+// be removed, and errors.ErrUnsupported for a ctable and for an attribute that the
+// format cannot hold.
+func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
+	err := withGroup(location, func(l Location, format Format) error {
+		switch format {
+		case HDF5:
+			return editHDF5Group(l, set, remove)
+		case Directory:
+			return editFolder(ctx, l, set, remove)
+		}
+		return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
+	})
+	return ndarray.Wrap("write attributes of", location, err)
+}
+
+// withGroup calls f unless the location can only be an array.
+func withGroup(location string, f func(Location, Format) error) error {
+	l, err := ParseLocation(location)
+	if err != nil {
+		return err
+	}
+	format, err := sniff(l.File)
+	if err != nil {
+		return translate(err)
+	}
+	if format == B2ND {
+		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
+	}
+	if format == Bcolz {
+		if _, err := bcolz.OpenTable(l.File, nil); err != nil {
+			return err
+		}
+		if groupPath(l) != "/" {
+			return fmt.Errorf("%w: a bcolz ctable has columns and no groups", ndarray.ErrParam)
+		}
+	}
+	return translate(f(l, format))
+}
+
+func groupPath(l Location) string { return "/" + strings.Trim(l.Object, "/") }
+
+func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) {
+	for _, a := range set {
+		if err := errors.Join(a.Validate(), hdf5.CheckAttr(a)); err != nil {
+			return err
+		}
+	}
+	f, err := h5.Open(l.File, h5.ReadWrite)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	g := f.Root()
+	if path := groupPath(l); path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+	}
+	for _, name := range remove {
+		if err := g.DeleteAttribute(name); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	for _, a := range set {
+		there, err := g.HasAttribute(a.Name)
+		if there && err == nil {
+			err = g.DeleteAttribute(a.Name)
+		}
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return hdf5.WriteAttrs(g, set)
+}
+
+func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {
+	dir := l.File
+	for name := range strings.SplitSeq(strings.Trim(l.Object, "/"), "/") {
+		if name == "" {
+			continue
+		}
+		if dir, err = child(dir, name, true); err != nil {
+			return err
+		}
+	}
+	file := filepath.Join(dir, groupFile)
+	var b *b2nd.Backend
+	if exists(file) {
+		b, err = b2nd.Open(file, &b2nd.OpenOptions{Write: true})
+	} else {
+		b, err = b2nd.Create(file, groupSpec(nil), nil)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for _, name := range remove {
+		if err := b.DeleteAttr(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, a := range set {
+		if err := a.Validate(); err != nil {
+			return err
+		}
+		if err := b.SetAttr(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupSpec is the null array that holds the attributes of a group of a directory.
+func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
+	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
+}

@@ -1,0 +1,310 @@
+// The program's side of an array that a worker reads: a backend that asks for its
+// data, and checks what comes.
+
+package formats
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
+)
+
+// service is the name under which a worker of this package starts.
+const service = "ndarray/formats"
+
+// windowBytes is the shared memory: two halves, one of which the worker fills while
+// the program empties the other.
+const windowBytes = 32 << 20
+
+func init() {
+	worker.Register(service, serve)
+	worker.RegisterErrors(errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, io.ErrUnexpectedEOF,
+		context.Canceled, context.DeadlineExceeded,
+		ndarray.ErrSize, ndarray.ErrRegion, ndarray.ErrType, ndarray.ErrShape, ndarray.ErrParam, ndarray.ErrReadOnly, ndarray.ErrFormat,
+		ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound,
+		format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
+		h5.ErrParam, h5.ErrSize, h5.ErrRegion, h5.ErrType, h5.ErrOverflow, h5.ErrPrecision, h5.ErrNotHDF5, h5.ErrTruncated, h5.ErrCorrupt,
+		h5.ErrNoFilter, h5.ErrLocked, h5.ErrKind, h5.ErrNotFound,
+		cblosc.ErrSize, cblosc.ErrRegion, cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrFormat)
+}
+
+// A request asks for one piece of an answer: bytes Skip to Skip+Size of what Verb
+// yields, in half Half of the window.
+type request struct {
+	Verb         string // "meta", "attrs", "storage", "read", "strings"
+	Start, Shape []int64
+	Part         ndarray.Region // "read": the box of the region that is wanted now
+	Skip, Size   int64
+	Half         int
+}
+
+// remote is the backend.
+type remote struct {
+	readOnly
+	client *worker.Client
+	file   *os.File
+	meta   ndarray.Meta
+	limits Limits
+}
+
+var (
+	_ ndarray.StringReader    = (*remote)(nil)
+	_ ndarray.AttrReader      = (*remote)(nil)
+	_ ndarray.StorageReporter = (*remote)(nil)
+)
+
+// isolate opens the array in a worker. After an error the file is still the caller's.
+func (s *suspect) isolate(ctx context.Context, how Isolation) (*Guarded, error) {
+	r, err := s.remote(ctx, how)
+	if err != nil {
+		return nil, err
+	}
+	a, err := ndarray.New(r)
+	if err != nil {
+		return nil, errors.Join(err, r.client.Close())
+	}
+	return &Guarded{Array: a, isolated: true, level: r.client.Level()}, nil
+}
+
+func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, error) {
+	cfg := worker.Config{
+		Service: service, Open: encode(*s), Files: []*os.File{s.file},
+		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
+	}
+	if how == Required {
+		cfg.Require = worker.Level{Landlock: 1, Seccomp: true, Rlimits: true}
+	}
+	client, err := worker.NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{client: client, file: s.file, limits: s.Limits}
+	if err := r.load(ctx, s); err != nil {
+		return nil, errors.Join(err, client.Close())
+	}
+	return r, nil
+}
+
+// load asks what the array is, and looks whether there can be such a one.
+func (r *remote) load(ctx context.Context, s *suspect) error {
+	b, err := r.ask(ctx, "meta", ndarray.Region{}, r.limits.Metadata)
+	if err != nil {
+		return err
+	}
+	if err := decode(b, &r.meta); err != nil {
+		return err
+	}
+	r.meta.Path, r.meta.ReadOnly = s.Name, true
+	spec := r.meta.Spec()
+	if err := spec.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", worker.ErrProtocol, err)
+	}
+	if n := r.meta.NumElems(); r.meta.DType.Size > 0 && n > r.limits.Array/int64(r.meta.DType.Size) {
+		return fmt.Errorf("%w: %d elements of %d bytes, the limit was %d bytes", worker.ErrProtocol, n, r.meta.DType.Size, r.limits.Array)
+	}
+	if r.meta.DType.Size > windowBytes/2 {
+		return fmt.Errorf("%w: elements of %d bytes in a worker, at most %d", errors.ErrUnsupported, r.meta.DType.Size, windowBytes/2)
+	}
+	return nil
+}
+
+func (r *remote) Meta() ndarray.Meta { return r.meta }
+
+// Close ends the worker.
+func (r *remote) Close() error { return errors.Join(r.client.Close(), r.file.Close()) }
+
+// ask returns the whole of what a verb yields, at most so many bytes.
+func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most int64) ([]byte, error) {
+	const half = windowBytes / 2
+	piece := func(i int64) []byte {
+		return encode(request{Verb: verb, Start: g.Start, Shape: g.Shape, Skip: i * half, Size: half, Half: int(i % 2)})
+	}
+	var b []byte
+	total := int64(-1) // known with the first answer
+	use := func(answer, window []byte) error {
+		n, err := r.total(answer)
+		switch {
+		case err != nil:
+			return err
+		case total >= 0 && n != total:
+			return fmt.Errorf("%w: %d bytes of %s, first there were %d", worker.ErrProtocol, n, verb, total)
+		case n > most:
+			return &format.Error{Format: "worker", What: verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+		}
+		total = n
+		at := len(b) / half % 2 * half
+		b = append(b, window[at:at+int(min(half, total-int64(len(b))))]...)
+		return nil
+	}
+	if err := r.client.Call(ctx, piece(0), use); err != nil {
+		return nil, err
+	}
+	rest := func(yield func([]byte) bool) {
+		for i := int64(1); i*half < total; i++ {
+			if !yield(piece(i)) {
+				return
+			}
+		}
+	}
+	return b, r.client.Stream(ctx, rest, use)
+}
+
+// total reads the answer to a request: the bytes of the whole.
+func (r *remote) total(answer []byte) (int64, error) {
+	if len(answer) != 8 || binary.LittleEndian.Uint64(answer) > 1<<62 {
+		return 0, fmt.Errorf("%w: an answer of %d bytes", worker.ErrProtocol, len(answer))
+	}
+	return int64(binary.LittleEndian.Uint64(answer)), nil
+}
+
+// ReadRegion reads elements, box by box: while this copies one out of the window the
+// worker decodes the next.
+func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) error {
+	const half = windowBytes / 2
+	type piece struct{ box, part ndarray.Region }
+	var sent []piece // at most two
+	item := r.meta.DType.Size
+	requests := func(yield func([]byte) bool) {
+		i := 0
+		for box := range boxes(g, r.meta.ChunkShape, item, half) {
+			// Of a chunk that is larger than a half the worker keeps the rest.
+			for part := range boxes(box, nil, item, half) {
+				sent = append(sent, piece{box, part})
+				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, Half: i % 2})) {
+					return
+				}
+				i++
+			}
+		}
+	}
+	i := 0
+	return r.client.Stream(ctx, requests, func(answer, window []byte) error {
+		p := sent[0]
+		sent = sent[1:]
+		want := p.part.NumElems() * int64(item)
+		n, err := r.total(answer)
+		if err == nil && n != want {
+			err = fmt.Errorf("%w: %d bytes of %v, want %d", worker.ErrProtocol, n, p.part, want)
+		}
+		if err != nil {
+			return err
+		}
+		at := i % 2 * half
+		i++
+		copyBox(dst, g, window[at:at+int(want)], p.part, p.part, item)
+		return nil
+	})
+}
+
+// copyBox copies the elements of part from one buffer to another, which hold the
+// regions to and from.
+func copyBox(dst []byte, to ndarray.Region, src []byte, from, part ndarray.Region, item int) {
+	if part.Rank() == 0 {
+		copy(dst, src)
+		return
+	}
+	strided.Copy(strided.Box{Data: dst, Shape: to.Shape, Start: less(part.Start, to.Start)},
+		strided.Box{Data: src, Shape: from.Shape, Start: less(part.Start, from.Start)}, part.Shape, item)
+}
+
+func less(a, b []int64) []int64 {
+	c := slices.Clone(a)
+	for i := range c {
+		c[i] -= b[i]
+	}
+	return c
+}
+
+// boxes cuts a region into boxes of at most so many bytes, in row-major order, none of
+// which shares a chunk with another; a chunk that has more bytes is a box of its own.
+// Without chunks it is cut anywhere.
+func boxes(g ndarray.Region, chunk []int64, item int, most int64) iter.Seq[ndarray.Region] {
+	return func(yield func(ndarray.Region) bool) { cut(g, chunk, int64(item), most, 0, yield) }
+}
+
+func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func(ndarray.Region) bool) bool {
+	total := g.NumElems() * item
+	if total <= most || axis == g.Rank() {
+		return yield(g)
+	}
+	thick := int64(1)
+	if chunk != nil {
+		thick = max(chunk[axis], 1)
+	}
+	row := total / g.Shape[axis] // bytes of one element along the axis
+	step := max(most/max(row, 1)/thick, 1) * thick
+	end := g.Start[axis] + g.Shape[axis]
+	for at := g.Start[axis]; at < end; {
+		next := min((at/step+1)*step, end)
+		s := g.Clone()
+		s.Start[axis], s.Shape[axis] = at, next-at
+		if !cut(s, chunk, item, most, axis+1, yield) {
+			return false
+		}
+		at = next
+	}
+	return true
+}
+
+// ReadStrings reads texts of variable length.
+func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region) error {
+	for s := range r.meta.Slabs(g) {
+		b, err := r.ask(ctx, "strings", s, r.limits.Memory)
+		if err != nil {
+			return err
+		}
+		var texts []string
+		if err := decode(b, &texts); err != nil {
+			return err
+		}
+		if int64(len(texts)) != s.NumElems() {
+			return fmt.Errorf("%w: %d texts of %v, want %d", worker.ErrProtocol, len(texts), s, s.NumElems())
+		}
+		dst = dst[copy(dst, texts):]
+	}
+	return nil
+}
+
+// Attrs reads all attributes.
+func (r *remote) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	var a ndarray.Attrs
+	b, err := r.ask(ctx, "attrs", ndarray.Region{}, r.limits.Metadata)
+	if err != nil {
+		return a, err
+	}
+	if err := decode(b, &a); err != nil {
+		return ndarray.Attrs{}, err
+	}
+	for _, x := range a.List {
+		if err := x.Value.DType.Validate(); err != nil {
+			return ndarray.Attrs{}, fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
+		}
+		if err := x.Value.Validate(); errors.Is(err, ndarray.ErrSize) || errors.Is(err, ndarray.ErrShape) {
+			return ndarray.Attrs{}, fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
+		}
+	}
+	return a, nil
+}
+
+// Storage says what the elements take.
+func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
+	var s ndarray.Storage
+	b, err := r.ask(ctx, "storage", ndarray.Region{}, r.limits.Metadata)
+	if err == nil {
+		err = decode(b, &s)
+	}
+	return s, err
+}

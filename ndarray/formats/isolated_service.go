@@ -1,0 +1,160 @@
+// The worker's side: checks the file, opens the array, and puts what is asked for
+// into the window.
+
+package formats
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// serve is the service of the worker package: one array in each worker.
+func serve(s *worker.Session) (worker.Handler, error) {
+	x := &suspect{}
+	if err := decode(s.Open, x); err != nil {
+		return nil, err
+	}
+	if len(s.Files) != 1 {
+		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
+	}
+	x.file = s.Files[0]
+	ctx := context.Background()
+	b, err := x.backend(ctx)
+	if err != nil {
+		return nil, bare(err)
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, cause(err)
+	}
+	return &attendant{array: a, window: s.Window}, nil
+}
+
+// An attendant answers for one array.
+type attendant struct {
+	array  *ndarray.Array
+	window []byte
+
+	// What the last request was about, if it was more than its piece.
+	about request
+	whole []byte
+}
+
+// Call puts a piece of what is asked for into the window and answers with the bytes of
+// the whole, or of the piece if that is "read".
+func (h *attendant) Call(b []byte) ([]byte, error) {
+	var q request
+	if err := decode(b, &q); err != nil {
+		return nil, err
+	}
+	half := int64(len(h.window) / 2)
+	if q.Half < 0 || q.Half > 1 || q.Skip < 0 || q.Size < 0 || q.Size > half {
+		return nil, fmt.Errorf("%w: request %+v", worker.ErrProtocol, q)
+	}
+	to := h.window[int64(q.Half)*half:][:half]
+	if q.Verb == "read" {
+		n, err := h.read(to, q)
+		return binary.LittleEndian.AppendUint64(nil, uint64(n)), cause(err)
+	}
+	if q.Skip == 0 || !h.same(q) {
+		b, err := h.yield(q)
+		if err != nil {
+			return nil, cause(err)
+		}
+		h.about, h.whole = q, b
+	}
+	if q.Skip < int64(len(h.whole)) {
+		copy(to[:q.Size], h.whole[q.Skip:])
+	}
+	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
+}
+
+// same reports whether what is kept is what is asked for.
+func (h *attendant) same(q request) bool {
+	return h.about.Verb == q.Verb && slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
+}
+
+func (h *attendant) yield(q request) ([]byte, error) {
+	ctx := context.Background()
+	switch q.Verb {
+	case "meta":
+		return encode(h.array.Meta()), nil
+	case "attrs":
+		a, err := h.array.Attrs(ctx)
+		return encode(a), err
+	case "storage":
+		s, err := h.array.Storage(ctx)
+		return encode(s), err
+	case "strings":
+		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
+		if err := g.Check(h.array.Shape()); err != nil {
+			return nil, err
+		}
+		texts := make([]string, g.NumElems())
+		err := h.array.ReadStrings(ctx, texts, g)
+		return encode(texts), err
+	}
+	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
+}
+
+// read puts the elements of a part of a region into to. A region that is more than
+// the part is read once and kept.
+func (h *attendant) read(to []byte, q request) (int64, error) {
+	ctx := context.Background()
+	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
+	for _, g := range []ndarray.Region{whole, q.Part} {
+		if err := g.Check(h.array.Shape()); err != nil {
+			return 0, err
+		}
+	}
+	n := q.Part.NumElems() * item
+	if n > int64(len(to)) {
+		return 0, fmt.Errorf("%w: %d bytes, half a window has %d", worker.ErrProtocol, n, len(to))
+	}
+	if slices.Equal(whole.Start, q.Part.Start) && slices.Equal(whole.Shape, q.Part.Shape) {
+		h.about, h.whole = request{}, nil
+		return n, h.array.Read(ctx, to[:n], whole)
+	}
+	if q.Part.Rank() != whole.Rank() || !inside(q.Part, whole) {
+		return 0, fmt.Errorf("%w: part %v of %v", worker.ErrProtocol, q.Part, whole)
+	}
+	if !h.same(q) {
+		h.about = request{}
+		if size := whole.NumElems() * item; int64(cap(h.whole)) < size {
+			h.whole = nil // before the new one is made
+			h.whole = make([]byte, size)
+		} else {
+			h.whole = h.whole[:size]
+		}
+		if err := h.array.Read(ctx, h.whole, whole); err != nil {
+			return 0, err
+		}
+		h.about = q
+	}
+	copyBox(to[:n], q.Part, h.whole, whole, q.Part, int(item))
+	return n, nil
+}
+
+// inside reports whether part lies in whole.
+func inside(part, whole ndarray.Region) bool {
+	for i := range part.Shape {
+		if part.Start[i] < whole.Start[i] || part.Start[i]+part.Shape[i] > whole.Start[i]+whole.Shape[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cause is err without what the program puts around it again: operation and name.
+func cause(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,497 @@
+// CopyTree: all arrays, groups and attributes from one place to another, of any
+// format, after everything that the target cannot hold was found.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// TreeOptions say how CopyTree works; nil means the zero value.
+type TreeOptions struct {
+	Accept    func(Problem) bool // says which losses are accepted; nil: none is
+	DryRun    bool               // find problems, write nothing
+	Overwrite bool               // replace a target that is there
+
+	// Adjust changes how the array at a path of the source will be stored: chunks,
+	// blocks, compression. An error ends the copy before anything is written.
+	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec) error
+
+	Workers  int                    // goroutines; 0 means GOMAXPROCS
+	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
+	Progress func(ndarray.Progress) // of all arrays together, a unit being an array; never called twice at once
+}
+
+// Problem is something of a source tree that the target cannot hold.
+type Problem struct {
+	Path string // in the source
+	What string // "array", "group", "link", "datatype", "object", or "attribute NAME"
+	Err  error  // why
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
+
+// LossError lists everything of a tree that the target cannot hold. It is
+// errors.ErrUnsupported.
+type LossError struct{ Problems []Problem }
+
+func (e *LossError) Error() string {
+	s := fmt.Sprintf("%d things would be lost: %v", len(e.Problems), e.Problems[0])
+	if len(e.Problems) > 1 {
+		s += ", …"
+	}
+	return s
+}
+
+// Unwrap makes a LossError errors.ErrUnsupported.
+func (e *LossError) Unwrap() error { return errors.ErrUnsupported }
+
+// TreeStats say what CopyTree did, or would do.
+type TreeStats struct {
+	Groups, Arrays, Links, Attrs int
+	Bytes                        int64     // of elements, in memory
+	Lost                         []Problem // what was accepted
+}
+
+// CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, if the extension of
+// dst says so, or else to a directory of b2nd files (directory.go has the layout). src
+// is an HDF5 file or a group in it, a bcolz ctable, or a directory of arrays. A ctable
+// holds no groups, and no arrays of another length than its first. Shapes, element
+// types, fill values, chunks, axis names and attributes are kept; compression is
+// kept within a format where it can be written, and is the target's default
+// otherwise. Links are kept in HDF5.
+//
+// First everything is looked at. If the target cannot hold some of it, and Accept
+// does not say that it may be lost, nothing is written and the error is a
+// *LossError with the whole list. The target appears whole, or not at all.
+//
+// It returns the errors of Walk and Open, ErrParam for a source that is one array,
+// ndarray.ErrExists, the context's error, or what reading and writing return.
+func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, error) {
+	if o == nil {
+		o = &TreeOptions{}
+	}
+	c := &treeCopy{options: o, target: Directory}
+	if f, ok := ForName(dst); ok {
+		c.target = f
+	}
+	stats, err := c.copy(ctx, dst, src)
+	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
+}
+
+type treeCopy struct {
+	options *TreeOptions
+	target  Format
+	source  Location
+	stats   TreeStats
+	lost    []Problem // not accepted
+
+	groups, arrays, links []treeItem // parents before children
+}
+
+// treeItem is one thing to be made.
+type treeItem struct {
+	from  string // path in the source
+	path  string // and in the target
+	spec  ndarray.Spec
+	attrs []ndarray.Attr // of a group
+	entry Entry
+}
+
+func (c *treeCopy) copy(ctx context.Context, dst, src string) (TreeStats, error) {
+	var err error
+	if c.source, err = ParseLocation(src); err != nil {
+		return c.stats, err
+	}
+	if c.target == B2ND {
+		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
+	}
+	if err := c.plan(ctx, src); err != nil {
+		return c.stats, err
+	}
+	if len(c.lost) > 0 {
+		return c.stats, &LossError{c.lost}
+	}
+	if c.options.DryRun {
+		return c.stats, nil
+	}
+	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: c.options.Overwrite})
+	if err != nil {
+		return c.stats, err
+	}
+	switch c.target {
+	case HDF5:
+		err = c.writeHDF5(ctx, out.Path())
+	case Bcolz:
+		err = c.writeTable(ctx, out.Path())
+	default:
+		err = c.writeDirectory(ctx, out.Path())
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return c.stats, errors.Join(err, out.Abort())
+	}
+	return c.stats, nil
+}
+
+// lose notes what the target cannot hold.
+func (c *treeCopy) lose(path, what string, err error) {
+	p := Problem{Path: path, What: what, Err: err}
+	if c.options.Accept != nil && c.options.Accept(p) {
+		c.stats.Lost = append(c.stats.Lost, p)
+	} else {
+		c.lost = append(c.lost, p)
+	}
+}
+
+// plan walks the source and works out what is to be made.
+func (c *treeCopy) plan(ctx context.Context, src string) error {
+	root := "/" + strings.Trim(c.source.Object, "/")
+	for e, err := range Walk(ctx, src) {
+		if err != nil {
+			return err
+		}
+		if e.Path == root && e.Kind != Group {
+			return fmt.Errorf("%w: %s is no group, but one %s", ndarray.ErrParam, src, e.Kind)
+		}
+		item := treeItem{from: e.Path, path: "/" + strings.Trim(strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/")), "/"), entry: e}
+		if err := c.planEntry(ctx, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
+	e := item.entry
+	if e.Err != nil {
+		c.lose(e.Path, string(e.Kind), e.Err)
+		return nil
+	}
+	if err := c.checkName(item.path, e.Kind == Group); err != nil {
+		c.lose(e.Path, string(e.Kind), err)
+		return nil
+	}
+	switch e.Kind {
+	case Group:
+		attrs, err := c.groupAttrs(ctx, e.Path)
+		if err != nil {
+			return err
+		}
+		item.attrs = c.keep(e.Path, attrs)
+		c.groups = append(c.groups, item)
+		c.stats.Groups++
+	case Array:
+		return c.planArray(ctx, item)
+	case Link:
+		kind := h5.HardLink.String()
+		held := c.target == HDF5 && (e.LinkKind == kind || e.LinkKind == h5.SoftLink.String() || e.LinkKind == h5.ExternalLink.String())
+		if !held {
+			c.lose(e.Path, "link", fmt.Errorf("%w: %s link to %s in format %s", errors.ErrUnsupported, e.LinkKind, e.Target, c.target))
+			return nil
+		}
+		c.links = append(c.links, item)
+		c.stats.Links++
+	default:
+		c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+	}
+	return nil
+}
+
+func (c *treeCopy) checkName(path string, group bool) error {
+	switch {
+	case c.target == HDF5 || path == "/":
+		return nil
+	case c.target == Bcolz && group:
+		return fmt.Errorf("%w: a ctable holds columns and no groups", errors.ErrUnsupported)
+	case c.target == Bcolz:
+		return bcolz.CheckColumns([]string{strings.TrimPrefix(path, "/")})
+	}
+	_, err := fileName(path[strings.LastIndex(path, "/")+1:], group)
+	return err
+}
+
+func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
+	a, err := c.open(item.from)
+	if err != nil {
+		return err
+	}
+	m := a.Meta()
+	attrs, err := a.Attrs(ctx)
+	if err = errors.Join(err, a.Close()); err != nil {
+		return err
+	}
+	spec := m.Spec()
+	if m.Format != string(c.format()) {
+		spec.Compression, spec.BlockShape = nil, nil
+		if c.target == Bcolz {
+			spec.ChunkShape = nil // those of others cut rows
+		}
+	} else if c.check(item.path, spec) != nil {
+		spec.Compression = nil // a codec that is read and not written
+	}
+	if c.options.Adjust != nil {
+		if err := c.options.Adjust(item.from, m, &spec); err != nil {
+			return err
+		}
+	}
+	if err := c.check(item.path, spec); err != nil {
+		c.lose(item.from, "array", err)
+		return nil
+	}
+	spec.Attrs = c.keep(item.from, attrs)
+	item.spec = spec
+	c.arrays = append(c.arrays, item)
+	c.stats.Arrays++
+	c.stats.Bytes += m.NumElems() * int64(m.DType.Size)
+	return nil
+}
+
+// format is that of the target's arrays.
+func (c *treeCopy) format() Format {
+	if c.target == Directory {
+		return B2ND
+	}
+	return c.target
+}
+
+func (c *treeCopy) check(path string, spec ndarray.Spec) error {
+	switch c.target {
+	case Directory:
+		return b2nd.Check(spec)
+	case HDF5:
+		return hdf5.Check(path, spec)
+	}
+	if err := bcolz.Check(spec); err != nil {
+		return err
+	}
+	if len(c.arrays) > 0 && c.arrays[0].spec.Shape[0] != spec.Shape[0] {
+		return fmt.Errorf("%w: %d rows in a ctable of %d, as long as its first column", errors.ErrUnsupported, spec.Shape[0], c.arrays[0].spec.Shape[0])
+	}
+	return nil
+}
+
+// keep returns the attributes that the target can hold.
+func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
+	for _, u := range attrs.Unsupported {
+		c.lose(path, "attribute "+u.Name, fmt.Errorf("%w: %s: %s", errors.ErrUnsupported, u.Type, u.Reason))
+	}
+	var out []ndarray.Attr
+	for _, a := range attrs.List {
+		if c.target == HDF5 {
+			if err := hdf5.CheckAttr(a); err != nil {
+				c.lose(path, "attribute "+a.Name, err)
+				continue
+			}
+		}
+		out = append(out, a)
+		c.stats.Attrs++
+	}
+	return out
+}
+
+// open opens an array of the source.
+func (c *treeCopy) open(path string) (*ndarray.Array, error) {
+	return openAt(Location{File: c.source.File, Object: path}, options{})
+}
+
+// groupAttrs reads the attributes of a group of the source.
+func (c *treeCopy) groupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	format, err := sniff(c.source.File)
+	if err != nil {
+		return attrs, err
+	}
+	switch format {
+	case Bcolz:
+		table, err := bcolz.OpenTable(c.source.File, nil)
+		if err != nil {
+			return attrs, err
+		}
+		return table.Attrs, nil
+	case Directory:
+		dir := c.source.File
+		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+			if name == "" {
+				continue
+			}
+			if dir, err = child(dir, name, true); err != nil {
+				return attrs, err
+			}
+		}
+		return folderAttrs(ctx, dir)
+	}
+	f, err := h5.Open(c.source.File, h5.ReadOnly)
+	if err != nil {
+		return attrs, hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	g := f.Root()
+	if path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return attrs, hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	return hdf5.ReadAttrs(ctx, g)
+}
+
+func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
+	f, err := h5.Create(file, nil)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	for _, item := range c.groups {
+		g := f.Root()
+		if item.path != "/" {
+			if g, err = f.Root().CreateGroup(item.path); err != nil {
+				return hdf5.Translate(err)
+			}
+		}
+		err := hdf5.WriteAttrs(g, item.attrs)
+		if item.path != "/" {
+			err = errors.Join(err, hdf5.Translate(g.Close()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) { return hdf5.CreateIn(f, item.path, item.spec) })
+	if err != nil {
+		return err
+	}
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.Object, "/"), "/")
+	for _, item := range c.links {
+		switch e := item.entry; e.LinkKind {
+		case h5.HardLink.String():
+			err = f.Root().LinkHard(item.path, "/"+strings.TrimPrefix(strings.TrimPrefix(e.Target, root), "/"))
+		case h5.SoftLink.String():
+			err = f.Root().LinkSoft(item.path, e.Target)
+		default:
+			err = f.Root().LinkExternal(item.path, e.TargetFile, strings.TrimPrefix(e.Target, e.TargetFile+":"))
+		}
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return nil
+}
+
+// writeTable writes a ctable, the names of its columns last.
+func (c *treeCopy) writeTable(ctx context.Context, dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		return bcolz.Create(filepath.Join(dir, item.path), item.spec, nil)
+	})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, item := range c.arrays {
+		names = append(names, strings.TrimPrefix(item.path, "/"))
+	}
+	var attrs []ndarray.Attr
+	for _, root := range c.groups { // at most one
+		attrs = root.attrs
+	}
+	return bcolz.GatherTable(dir, names, attrs)
+}
+
+func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
+	for _, item := range c.groups {
+		at, err := place(dir, item.path, true)
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(at, 0o777); err != nil {
+			return err
+		}
+		b, err := b2nd.Create(filepath.Join(at, groupFile), groupSpec(item.attrs), nil)
+		if err != nil {
+			return err
+		}
+		if err := b.Close(); err != nil {
+			return err
+		}
+	}
+	return c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		at, err := place(dir, item.path, false)
+		if err != nil {
+			return nil, err
+		}
+		return b2nd.Create(at, item.spec, nil)
+	})
+}
+
+// place is where a path of a tree stands in a directory.
+func place(dir, path string, group bool) (string, error) {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, name := range parts {
+		file, err := fileName(name, group || i < len(parts)-1)
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(dir, file)
+	}
+	return dir, nil
+}
+
+// copyArrays makes each array with create and fills it.
+func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error)) error {
+	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
+	for _, item := range c.arrays {
+		before := progress.DoneBytes
+		err := c.copyArray(ctx, item, create, func(p ndarray.Progress) {
+			progress.DoneBytes = before + p.DoneBytes
+			if c.options.Progress != nil {
+				c.options.Progress(progress)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", item.from, err)
+		}
+		if progress.DoneUnits++; c.options.Progress != nil {
+			c.options.Progress(progress)
+		}
+	}
+	return nil
+}
+
+func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(treeItem) (ndarray.Backend, error), progress func(ndarray.Progress)) (err error) {
+	src, err := c.open(item.from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	b, err := create(item)
+	if err != nil {
+		return err
+	}
+	dst, err := ndarray.New(b)
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	if !slices.Equal(dst.Shape(), src.Shape()) {
+		return fmt.Errorf("%w: made as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
+	}
+	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: c.options.Workers, Memory: c.options.Memory, Progress: progress})
+	return err
+}

@@ -1,0 +1,542 @@
+// Files from outside: looked through in Go before a C library sees them, and read in
+// a process of their own where that is to be had.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Isolation says in which process the C libraries work on an untrusted file.
+type Isolation int
+
+// The ways. Whichever is taken, the metadata are checked first.
+const (
+	// Auto is a worker if the program can have one, and its own process otherwise.
+	// Guarded.Isolated tells which.
+	Auto Isolation = iota
+	// Required is a worker held by all that worker.Level knows, or
+	// worker.ErrUnavailable.
+	Required
+	// Off is the program's own process.
+	Off
+)
+
+// Limits bound what an untrusted file may cost. A zero field is the default named
+// with it. What is beyond is format.ErrLimit, or worker.ErrLimit and
+// worker.ErrTimeout if a worker met it.
+type Limits struct {
+	Array    int64 // bytes of all elements of an array, as its shape says; default 1 TiB
+	Chunk    int64 // bytes of a decoded chunk; default 512 MiB
+	Metadata int64 // bytes of one structure of metadata, and of all attributes; default 64 MiB
+	Copy     int64 // bytes of an io.ReaderAt that is no file, and is copied; default 1 GiB
+
+	Memory int64         // bytes of memory of a worker; default 2 GiB
+	CPU    time.Duration // processor time of a worker for one call; default 60 s
+	Wall   time.Duration // time of one call of a worker; default 120 s
+}
+
+func (l Limits) filled() (Limits, error) {
+	for _, x := range []struct {
+		field *int64
+		value int64
+	}{{&l.Array, 1 << 40}, {&l.Chunk, 512 << 20}, {&l.Metadata, 64 << 20}, {&l.Copy, 1 << 30}, {&l.Memory, 2 << 30}} {
+		if *x.field < 0 {
+			return l, fmt.Errorf("%w: a limit of %d bytes", ndarray.ErrParam, *x.field)
+		}
+		if *x.field == 0 {
+			*x.field = x.value
+		}
+	}
+	if l.CPU < 0 || l.Wall < 0 {
+		return l, fmt.Errorf("%w: limits of %v and %v", ndarray.ErrParam, l.CPU, l.Wall)
+	}
+	return l, nil
+}
+
+// Policy says what an untrusted file may have beside arrays in itself. The zero
+// Policy allows the codecs and filters of this module that are safe on any bytes, and
+// nothing that leaves the file; what it does not allow is errors.ErrUnsupported.
+type Policy struct {
+	Codecs  []chunk.Codec  // of Blosc2, beside the safe ones; see chunk.Codec.Safe
+	Filters []chunk.Filter // of Blosc2, beside the safe ones
+
+	// HDF5Filters are allowed beside those of package h5/filter. N-bit (5) and
+	// scale-offset (6), which the C library decodes without looking at how long its
+	// input is, are allowed in a worker and need to be named without one.
+	HDF5Filters []int
+	// ExternalLinks allows an HDF5 file to have them, VirtualSources and
+	// ExternalFiles datasets with elements in other files. Nobody checks those files.
+	// In a worker they cannot be opened.
+	ExternalLinks, VirtualSources, ExternalFiles bool
+}
+
+// Untrusted says how a file from outside is opened. The zero value is right for
+// files that anybody may have sent.
+type Untrusted struct {
+	Limits    Limits
+	Policy    Policy
+	Isolation Isolation
+}
+
+// Guarded is an array in an untrusted file, open for reading.
+type Guarded struct {
+	*ndarray.Array
+	isolated bool
+	level    worker.Level
+}
+
+// Isolated reports whether a worker reads the array.
+func (g *Guarded) Isolated() bool { return g.isolated }
+
+// Level says what holds the worker; the zero Level without one.
+func (g *Guarded) Level() worker.Level { return g.level }
+
+// OpenUntrusted opens an array as Open does, for reading, after its file was looked
+// through in plain Go: all metadata of an HDF5 file, header, index, metalayers and
+// all chunk headers of a Blosc2 frame, the metadata of a bcolz tree, whose chunks are
+// checked as they are read. The file that was checked is the one that is read,
+// whatever becomes of its name meanwhile. Of the options WithDType means something.
+//
+// It returns the errors of Open; ErrCorrupt with a *format.Error, or from a worker its
+// text and sentinel, for what a library must not see; format.ErrLimit; errors.ErrUnsupported for what the Policy does not
+// allow; and what package worker lists, as do the methods of the array.
+func OpenUntrusted(ctx context.Context, location string, u Untrusted, opts ...Option) (*Guarded, error) {
+	g, err := openUntrusted(ctx, location, u, collect(opts))
+	return g, ndarray.Wrap("open untrusted", location, err)
+}
+
+// OpenUntrustedReaderAt is OpenUntrusted for the file of size bytes that r reads,
+// which is a Blosc2 frame or an HDF5 file; object is the path of a dataset in the
+// latter, and "" in a frame. name stands for the file in messages.
+//
+// An r that is an *os.File is read where it is and may be closed afterwards. Any
+// other is copied to a temporary file without a name first, which Limits.Copy
+// bounds, so that what was checked is what is read.
+func OpenUntrustedReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, u Untrusted, opts ...Option) (*Guarded, error) {
+	l := Location{File: name, Object: object}
+	g, err := openUntrustedReader(ctx, r, size, l, u, collect(opts))
+	return g, ndarray.Wrap("open untrusted", l.String(), err)
+}
+
+func openUntrusted(ctx context.Context, location string, u Untrusted, o options) (*Guarded, error) {
+	s, err := newSuspect(ctx, &u, o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.find(l); err != nil {
+		return nil, errors.Join(translate(err), s.close())
+	}
+	return s.open(ctx, u.Isolation)
+}
+
+func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Location, u Untrusted, o options) (*Guarded, error) {
+	s, err := newSuspect(ctx, &u, o)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || size < 0 {
+		return nil, fmt.Errorf("%w: a reader of %d bytes", ndarray.ErrParam, size)
+	}
+	s.Name, s.Object = l.String(), l.Object
+	if s.file, err = own(ctx, r, size, u.Limits.Copy); err == nil {
+		err = s.sniff()
+	}
+	if err == nil {
+		err = checkObject(s.Format, l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s.open(ctx, u.Isolation)
+}
+
+// own returns a file of ours with what r reads.
+func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err error) {
+	if f, ok := r.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode().IsRegular() && info.Size() == size {
+			return os.OpenFile(worker.FilePath(f), os.O_RDONLY, 0)
+		}
+	}
+	if size > most {
+		return nil, &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+	}
+	f, err := os.CreateTemp("", "hyperslab-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(r, 0, size)})
+	if err == nil && n != size {
+		err = fmt.Errorf("%w: the reader ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
+	}
+	return f, err
+}
+
+// withContext is a reader that ends with its context.
+type withContext struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *withContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// suspect is a file that is open and nothing is known of. All but the file crosses to
+// a worker.
+type suspect struct {
+	Name   string // of the array, for messages
+	Format Format
+	Object string // path inside the file
+	DType  *ndarray.DType
+	Limits Limits
+	Policy Policy
+
+	Direct bool // no worker stands between the library and the program
+	file   *os.File
+}
+
+func newSuspect(ctx context.Context, u *Untrusted, o options) (*suspect, error) {
+	if o.format != "" || o.sparse || o.overwrite || o.prune != nil || o.write {
+		return nil, fmt.Errorf("%w: only WithDType means something to OpenUntrusted", ndarray.ErrParam)
+	}
+	if u.Isolation < Auto || u.Isolation > Off {
+		return nil, fmt.Errorf("%w: isolation %d", ndarray.ErrParam, u.Isolation)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var err error
+	if u.Limits, err = u.Limits.filled(); err != nil {
+		return nil, err
+	}
+	return &suspect{DType: o.dtype, Limits: u.Limits, Policy: u.Policy}, nil
+}
+
+func (s *suspect) close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// find opens the file at a location, in a directory of arrays the array's own.
+func (s *suspect) find(l Location) (err error) {
+	s.Name, s.Object = l.String(), l.Object
+	if s.file, err = openToRead(l.File); err != nil {
+		return err
+	}
+	if err := s.sniff(); err != nil {
+		return err
+	}
+	if err := checkObject(s.Format, l); err != nil || s.Format != Directory {
+		return err
+	}
+	array, err := arrayFile(l)
+	if err != nil {
+		return err
+	}
+	inside, err := filepath.Rel(l.File, array)
+	if err != nil {
+		return err
+	}
+	// No link in the directory leads out of it.
+	root, err := os.OpenRoot(worker.FilePath(s.file))
+	if err != nil {
+		return err
+	}
+	f, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err := errors.Join(err, root.Close(), s.file.Close()); err != nil {
+		s.file = f
+		return err
+	}
+	s.file, s.Object = f, ""
+	if err := s.sniff(); err != nil {
+		return err
+	}
+	if s.Format != B2ND {
+		return fmt.Errorf("%w: %s is %s, want b2nd", ndarray.ErrFormat, array, s.Format)
+	}
+	return nil
+}
+
+// openToRead opens a file or a directory without waiting for what may be a pipe.
+func openToRead(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// sniff tells the format as Sniff does, without a library.
+func (s *suspect) sniff() (err error) {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.IsDir():
+		s.Format, err = sniffDirectory(worker.FilePath(s.file))
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
+	}
+	head := make([]byte, 2+len(frameMagic))
+	n, err := s.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n == len(head) && string(head[2:]) == frameMagic {
+		s.Format = B2ND
+		return nil
+	}
+	_, err = hdf5file.Open(s.file, info.Size(), nil)
+	if errors.Is(err, format.ErrMagic) {
+		return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head[:n])
+	}
+	s.Format = HDF5
+	return nil // whatever else is wrong the check tells
+}
+
+// sniffDirectory is sniff for a directory.
+func sniffDirectory(dir string) (Format, error) {
+	if exists(filepath.Join(dir, "chunks.b2frame")) {
+		return B2ND, nil
+	}
+	return sniffTree(dir)
+}
+
+// open checks the file and opens the array, here or in a worker. It takes the file
+// over.
+func (s *suspect) open(ctx context.Context, how Isolation) (*Guarded, error) {
+	if how != Off {
+		g, err := s.isolate(ctx, how)
+		if how == Required || !errors.Is(err, worker.ErrUnavailable) {
+			if err != nil {
+				err = errors.Join(err, s.close())
+			}
+			return g, err
+		}
+	}
+	s.Direct = true
+	b, err := s.backend(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	a, err := array(&guard{Backend: b, name: s.Name, file: s.file}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Guarded{Array: a}, nil
+}
+
+// backend checks the file and gives it to the library.
+func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, damage(err)
+	}
+	b, err := s.unchecked()
+	if err != nil {
+		return nil, bare(err)
+	}
+	m := b.Meta()
+	if n := m.NumElems(); m.DType.Size > 0 && n > s.Limits.Array/int64(m.DType.Size) {
+		err := &format.Error{Format: string(s.Format), What: "shape", Got: fmt.Sprintf("%d elements of %d bytes", n, m.DType.Size), Want: fmt.Sprintf("at most %d bytes", s.Limits.Array), Err: format.ErrLimit}
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func (s *suspect) unchecked() (ndarray.Backend, error) {
+	path := worker.FilePath(s.file)
+	if s.DType != nil && s.Format != B2ND {
+		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, s.Format)
+	}
+	switch s.Format {
+	case B2ND:
+		return opened(b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType}))
+	case Bcolz:
+		return s.openBcolz(path)
+	}
+	return s.openHDF5(path)
+}
+
+// openHDF5 gives the library the path, by which it reads fastest; if nothing has that
+// name any more, which the library minds, what the descriptor reads.
+func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
+	o := &hdf5.OpenOptions{Untrusted: true}
+	info, err := s.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if name, err := filepath.EvalSymlinks(path); err == nil {
+		if now, err := os.Stat(name); err == nil && os.SameFile(info, now) {
+			return opened(hdf5.Open(path, s.Object, o))
+		}
+	}
+	f, err := h5.OpenReaderAt(s.file, info.Size(), nil)
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	return opened(hdf5.OpenIn(f, s.Object, s.Name, o))
+}
+
+func (s *suspect) openBcolz(path string) (ndarray.Backend, error) {
+	l := s.bcolzLimits()
+	o := &bcolz.OpenOptions{Limits: &l}
+	column := strings.Trim(s.Object, "/")
+	table, err := bcolz.OpenTable(path, o)
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && column == "":
+		return opened(bcolz.Open(path, o))
+	case errors.Is(err, ndarray.ErrFormat):
+		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, s.Object)
+	case err != nil:
+		return nil, err
+	case column == "":
+		return nil, fmt.Errorf("%w: a bcolz ctable has columns, name one as %s:/column", ndarray.ErrParam, s.Name)
+	}
+	return opened(table.Column(column))
+}
+
+// opened is a backend as the interface, nil if there is none.
+func opened[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// bare is err without the operation and the path of a descriptor, which mean nothing
+// to a person.
+func bare(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, "/proc/self/fd/") {
+		return e.Err
+	}
+	return err
+}
+
+// damage marks what a check has found with what it means to ndarray.
+func damage(err error) error {
+	switch {
+	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
+		if errors.Is(err, format.ErrVersion) {
+			return ndarray.Mark(err, errors.ErrUnsupported)
+		}
+		return err
+	case errors.Is(err, format.ErrCorrupt), errors.Is(err, format.ErrTruncated), errors.Is(err, format.ErrMagic):
+		return ndarray.Mark(err, ndarray.ErrCorrupt)
+	case errors.Is(err, os.ErrNotExist):
+		return ndarray.Mark(err, ndarray.ErrCorrupt) // of a tree that is there
+	}
+	return err
+}
+
+// guard is a backend over a file that this package keeps open.
+type guard struct {
+	ndarray.Backend
+	readOnly
+	name string
+	file *os.File
+}
+
+var (
+	_ ndarray.StringReader    = (*guard)(nil)
+	_ ndarray.AttrReader      = (*guard)(nil)
+	_ ndarray.StorageReporter = (*guard)(nil)
+)
+
+func (g *guard) Meta() ndarray.Meta {
+	m := g.Backend.Meta()
+	m.Path = g.name
+	m.ReadOnly = true
+	return m
+}
+
+func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	return bare(g.Backend.ReadRegion(ctx, dst, r))
+}
+
+func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+	s, ok := g.Backend.(ndarray.StringReader)
+	if !ok {
+		return fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+	}
+	return bare(s.ReadStrings(ctx, dst, r))
+}
+
+func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	a, ok := g.Backend.(ndarray.AttrReader)
+	if !ok {
+		return ndarray.Attrs{}, fmt.Errorf("%w: attributes", errors.ErrUnsupported)
+	}
+	attrs, err := a.Attrs(ctx)
+	return attrs, bare(err)
+}
+
+func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
+	s, ok := g.Backend.(ndarray.StorageReporter)
+	if !ok {
+		return ndarray.Storage{}, fmt.Errorf("%w: what the elements take", errors.ErrUnsupported)
+	}
+	n, err := s.Storage(ctx)
+	return n, bare(err)
+}
+
+func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.file.Close()) }
+
+// readOnly is what makes every write of a backend ndarray.ErrReadOnly.
+type readOnly struct{}
+
+var (
+	_ ndarray.RegionWriter = readOnly{}
+	_ ndarray.StringWriter = readOnly{}
+	_ ndarray.Resizer      = readOnly{}
+	_ ndarray.AttrWriter   = readOnly{}
+)
+
+func (readOnly) WriteRegion(context.Context, []byte, ndarray.Region) error {
+	return ndarray.ErrReadOnly
+}
+
+func (readOnly) WriteStrings(context.Context, []string, ndarray.Region) error {
+	return ndarray.ErrReadOnly
+}
+
+func (readOnly) Resize(context.Context, []int64) error       { return ndarray.ErrReadOnly }
+func (readOnly) SetAttr(context.Context, ndarray.Attr) error { return ndarray.ErrReadOnly }
+func (readOnly) DeleteAttr(context.Context, string) error    { return ndarray.ErrReadOnly }

@@ -1,0 +1,199 @@
+// The check that an untrusted file passes before a C library is given it.
+
+package formats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format"
+	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// check reports the first thing that keeps the library from reading the file safely.
+func (s *suspect) check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch s.Format {
+	case B2ND:
+		return s.checkFrame()
+	case Bcolz:
+		return s.checkTree()
+	case HDF5:
+		return s.checkHDF5()
+	}
+	return fmt.Errorf("%w: format %q", ndarray.ErrFormat, s.Format)
+}
+
+// checkFrame looks at header, metalayers, trailer, index, and the header and block
+// starts of every chunk.
+func (s *suspect) checkFrame() (err error) {
+	l := cframe.Limits{Header: s.Limits.Metadata, Trailer: s.Limits.Metadata, Index: s.Limits.Metadata}
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	var f *cframe.Frame
+	if info.IsDir() {
+		var root *os.Root
+		if root, err = os.OpenRoot(worker.FilePath(s.file)); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, root.Close()) }()
+		if err := onlyFiles(root.FS()); err != nil {
+			return err
+		}
+		f, err = cframe.ReadDirLimits(root.FS(), l)
+	} else {
+		f, err = cframe.ReadLimits(s.file, info.Size(), l)
+	}
+	if err != nil {
+		return err
+	}
+	policy := chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
+	if err := f.CheckPolicy(policy); err != nil {
+		return err
+	}
+	limit := func(what string, n int64, most int64) error {
+		if n <= most {
+			return nil
+		}
+		return &format.Error{Format: "blosc2 frame", What: what, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+	}
+	if err := errors.Join(limit("chunk size", int64(f.ChunkSize), s.Limits.Chunk), limit("block size", int64(f.BlockSize), s.Limits.Chunk), limit("nbytes", f.NBytes, s.Limits.Array)); err != nil {
+		return err
+	}
+	// Of a few bytes a chunk can make many, attributes are chunks, and all of them are
+	// read together.
+	attrs := int64(0)
+	for _, m := range f.Trailer.VLMetalayers {
+		h, err := chunk.ParseHeader(m.Content)
+		if err != nil {
+			return err
+		}
+		attrs += int64(h.NBytes)
+	}
+	if err := limit("variable-length metalayers", attrs, s.Limits.Metadata); err != nil {
+		return err
+	}
+	_, ok, err := f.Array()
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: a Blosc2 frame without a b2nd or Caterva metalayer", ndarray.ErrFormat)
+	}
+	return f.CheckChunks(policy, nil)
+}
+
+// onlyFiles refuses a sparse frame's directory that holds anything but regular files:
+// the library would follow a link out of it, and wait for the writer of a pipe.
+func onlyFiles(dir fs.FS) error {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return &format.Error{Format: "blosc2 frame", What: fmt.Sprintf("file %q", e.Name()), Got: e.Type().String(), Want: "a regular file", Err: format.ErrCorrupt}
+		}
+	}
+	return nil
+}
+
+func (s *suspect) bcolzLimits() bcolztree.Limits {
+	return bcolztree.Limits{Metadata: s.Limits.Metadata, Chunk: min(s.Limits.Chunk, bcolztree.DefaultLimits().Chunk)}
+}
+
+// checkTree looks at the metadata of a carray, or of the column that is asked for. The
+// backend checks each chunk before it decodes it.
+func (s *suspect) checkTree() (err error) {
+	root, err := os.OpenRoot(worker.FilePath(s.file))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	kind, err := bcolztree.Detect(root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	l := s.bcolzLimits()
+	if kind != bcolztree.TableTree {
+		_, err = bcolztree.ReadArray(root.FS(), ".", &l)
+		return err
+	}
+	t, err := bcolztree.ReadTable(root.FS(), ".", &l)
+	if err != nil {
+		return err
+	}
+	column := strings.Trim(s.Object, "/")
+	if column == "" {
+		return nil // an error, and the backend's to tell
+	}
+	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) {
+		return ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return err
+}
+
+// checkHDF5 looks at all metadata of the file.
+func (s *suspect) checkHDF5() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	limits := hdf5file.DefaultLimits()
+	limits.Structure = s.Limits.Metadata
+	f, err := hdf5file.Open(s.file, info.Size(), &limits)
+	if err != nil {
+		return err
+	}
+	p := hdf5file.Policy{
+		ExternalLinks: s.Policy.ExternalLinks, ExternalFiles: s.Policy.ExternalFiles, VirtualSources: s.Policy.VirtualSources,
+		MaxBytes: uint64(s.Limits.Array), MaxChunk: uint64(s.Limits.Chunk), Decode: decodeChunk,
+	}
+	if s.Direct {
+		// The library's own decoders of these read behind the end of a damaged chunk.
+		p.Refused = []hdf5file.FilterID{hdf5file.NBit, hdf5file.ScaleOffset}
+	}
+	for _, ids := range [][]int{filter.Numbers(), s.Policy.HDF5Filters} {
+		for _, id := range ids {
+			if id < 0 || id > math.MaxUint16 {
+				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
+			}
+			p.Filters = append(p.Filters, hdf5file.FilterID(id))
+		}
+	}
+	return f.Check(p)
+}
+
+// decodeChunk undoes the filters of a chunk of size bytes, whose elements refer to
+// heaps that the check looks at.
+func decodeChunk(l *hdf5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+	filters := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
+	}
+	p, err := filter.New(filters, filter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]byte, size)
+	if err := p.Decode(dst, b, mask); err != nil {
+		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
+	return dst, nil
+}

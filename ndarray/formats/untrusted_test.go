@@ -1,0 +1,284 @@
+package formats_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// everyWay runs a test without and with a worker.
+func everyWay(t *testing.T, f func(t *testing.T, u formats.Untrusted)) {
+	for name, i := range map[string]formats.Isolation{"direct": formats.Off, "worker": formats.Auto} {
+		t.Run(name, func(t *testing.T) { f(t, formats.Untrusted{Isolation: i}) })
+	}
+}
+
+// requireSame opens, compares with Open and closes.
+func requireSame(t *testing.T, location string, u formats.Untrusted) {
+	t.Helper()
+	g, err := formats.OpenUntrusted(bg, location, u)
+	require.NoError(t, err)
+	a, err := formats.Open(bg, location)
+	require.NoError(t, err)
+	want := a.Meta()
+	want.Path = location
+	require.Equal(t, want, g.Meta())
+	if want.DType.Kind == ndarray.String {
+		x, y := make([]string, a.NumElems()), make([]string, a.NumElems())
+		require.NoError(t, a.ReadStrings(bg, x, ndarray.Whole(a.Shape())))
+		require.NoError(t, g.ReadStrings(bg, y, ndarray.Whole(a.Shape())))
+		require.Equal(t, x, y)
+	} else {
+		x, y := make([]byte, a.NBytes()), make([]byte, a.NBytes())
+		require.NoError(t, a.Read(bg, x, ndarray.Whole(a.Shape())))
+		require.NoError(t, g.Read(bg, y, ndarray.Whole(a.Shape())))
+		require.True(t, bytes.Equal(x, y))
+	}
+	x, err := a.Attrs(bg)
+	require.NoError(t, err)
+	y, err := g.Attrs(bg)
+	require.NoError(t, err)
+	require.Equal(t, x, y)
+	require.Equal(t, u.Isolation != formats.Off, g.Isolated())
+	require.ErrorIs(t, g.Write(bg, nil, ndarray.Whole(a.Shape())), ndarray.ErrReadOnly)
+	require.ErrorIs(t, g.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(1.0)}), ndarray.ErrReadOnly)
+	require.NoError(t, a.Close())
+	require.NoError(t, g.Close())
+	require.ErrorIs(t, g.Close(), ndarray.ErrClosed)
+}
+
+func TestUntrustedEveryFormat(t *testing.T) {
+	dir := t.TempDir()
+	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
+	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
+	save(t, in(dir, "a.b2nd"), spec)
+	save(t, in(dir, "sparse.b2nd"), spec, formats.WithSparse())
+	save(t, in(dir, "a.bcolz"), spec)
+	save(t, in(dir, "a.h5:/g/x"), spec)
+	texts, err := formats.Create(bg, in(dir, "s.h5:/x"), ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}})
+	require.NoError(t, err)
+	require.NoError(t, texts.WriteStrings(bg, []string{"", "b", "größer"}, ndarray.Whole([]int64{3})))
+	require.NoError(t, texts.Commit(bg))
+	table := filepath.Join("..", "..", "format", "bcolz", "testdata")
+	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
+	save(t, in(dir, "tree/x.b2nd"), spec)
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for _, l := range []string{"a.b2nd", "sparse.b2nd", "a.bcolz", "a.h5:/g/x", "s.h5:/x", "tree:/x"} {
+			requireSame(t, in(dir, l), u)
+		}
+		trees, err := os.ReadDir(table)
+		require.NoError(t, err)
+		columns := 0
+		for _, e := range trees {
+			location := filepath.Join(table, e.Name())
+			for x, err := range formats.Walk(bg, location) {
+				if err != nil || x.Kind != formats.Array || x.Err != nil || x.Path == "/" {
+					continue
+				}
+				requireSame(t, location+":"+x.Path, u)
+				columns++
+			}
+		}
+		require.Positive(t, columns, "columns of a ctable")
+	})
+}
+
+// What is wrong with a call, or with a file, is the same error with and without a
+// worker.
+func TestUntrustedRefuses(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(30, 20))
+	save(t, in(dir, "a.h5:/x"), int32s(30, 20))
+	write := func(name string, b []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	frame, err := os.ReadFile(in(dir, "a.b2nd"))
+	require.NoError(t, err)
+	write("cut.b2nd", frame[:len(frame)-10])
+	plugin := bytes.Clone(frame)
+	h, err := cframe.ParseHeader(plugin)
+	require.NoError(t, err)
+	first := plugin[h.HeaderSize:] // the chunk
+	first[2] |= 6 << 5
+	first[0x16] = byte(chunk.Grok)
+	write("plugin.b2nd", plugin)
+	file, err := os.ReadFile(in(dir, "a.h5"))
+	require.NoError(t, err)
+	write("cut.h5", file[:len(file)-1])
+	write("text", []byte("neither"))
+	write("wide.h5", pipelined(t, h5.FilterScaleOffset))
+
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for _, c := range []struct {
+			location string
+			edit     func(u *formats.Untrusted)
+			want     error
+		}{
+			{"none.b2nd", nil, ndarray.ErrNotFound},
+			{"a.h5:/y", nil, ndarray.ErrNotFound},
+			{"a.h5", nil, ndarray.ErrParam},
+			{"a.b2nd:/y", nil, ndarray.ErrParam},
+			{"text", nil, ndarray.ErrFormat},
+			{"cut.b2nd", nil, ndarray.ErrCorrupt},
+			{"cut.b2nd", nil, format.ErrTruncated},
+			{"plugin.b2nd", nil, errors.ErrUnsupported},
+			{"cut.h5:/x", nil, format.ErrTruncated},
+			{"a.b2nd", func(u *formats.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
+			{"a.h5:/x", func(u *formats.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
+			{"a.b2nd", func(u *formats.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *formats.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *formats.Untrusted) { u.Limits.Chunk = -1 }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *formats.Untrusted) { u.Isolation = 9 }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *formats.Untrusted) { u.Policy.HDF5Filters = []int{-1} }, ndarray.ErrParam},
+		} {
+			u := u
+			if c.edit != nil {
+				c.edit(&u)
+			}
+			_, err := formats.OpenUntrusted(bg, in(dir, c.location), u)
+			require.ErrorIs(t, err, c.want, c.location)
+			var e *ndarray.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, in(dir, c.location), e.Path)
+			require.NotContains(t, err.Error(), "/proc/self/fd", "a path of ours tells nobody anything")
+		}
+		_, err := formats.OpenUntrusted(bg, in(dir, "a.h5:/x"), u, formats.WithDType(ndarray.DTypeOf[float32]()))
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		_, err = formats.OpenUntrusted(bg, in(dir, "a.b2nd"), u, formats.WithWrite())
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_, err = formats.OpenUntrusted(ctx, in(dir, "a.b2nd"), u)
+		require.ErrorIs(t, err, context.Canceled)
+
+		// A decoder that trusts its input works in a worker alone, unless it is named.
+		g, err := formats.OpenUntrusted(bg, in(dir, "wide.h5:/x"), u)
+		if u.Isolation == formats.Off {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			u.Policy.HDF5Filters = []int{h5.FilterScaleOffset}
+			g, err = formats.OpenUntrusted(bg, in(dir, "wide.h5:/x"), u)
+		}
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	})
+}
+
+// pipelined is an HDF5 file with a dataset /x behind one filter.
+func pipelined(t *testing.T, id int) []byte {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(name, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(16), &h5.DatasetOptions{
+		Chunks: []int64{8}, Filters: []h5.Filter{{ID: id, Values: []uint32{2, 0}}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return b
+}
+
+// The file that was checked is the one that is read, whatever its name leads to later.
+func TestUntrustedKeepsTheFile(t *testing.T) {
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+			dir := t.TempDir()
+			save(t, in(dir, name), int32s(500, 7))
+			g, err := formats.OpenUntrusted(bg, in(dir, name), u)
+			require.NoError(t, err)
+			entry := entries(t, dir)
+			require.NoError(t, os.Remove(in(dir, entry[0])))
+			require.NoError(t, os.WriteFile(in(dir, entry[0]), []byte("something else"), 0o644))
+			got, err := ndarray.ReadAll[int32](bg, g.Array)
+			require.NoError(t, err)
+			require.Equal(t, count(3500), got)
+			require.NoError(t, g.Close())
+		}
+	})
+}
+
+func TestUntrustedReaderAt(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(500, 7))
+	save(t, in(dir, "a.h5:/x"), int32s(500, 7))
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for name, object := range map[string]string{"a.b2nd": "", "a.h5": "/x"} {
+			b, err := os.ReadFile(in(dir, name))
+			require.NoError(t, err)
+			f, err := os.Open(in(dir, name))
+			require.NoError(t, err)
+			for _, r := range []io.ReaderAt{bytes.NewReader(b), f} {
+				g, err := formats.OpenUntrustedReaderAt(bg, r, int64(len(b)), "upload", object, u)
+				require.NoError(t, err)
+				if r == io.ReaderAt(f) {
+					require.NoError(t, f.Close(), "it is ours no longer")
+				}
+				got, err := ndarray.ReadAll[int32](bg, g.Array)
+				require.NoError(t, err)
+				require.Equal(t, count(3500), got)
+				require.Equal(t, formats.Location{File: "upload", Object: object}.String(), g.Meta().Path)
+				require.NoError(t, g.Close())
+			}
+			small := u
+			small.Limits.Copy = 10
+			_, err = formats.OpenUntrustedReaderAt(bg, bytes.NewReader(b), int64(len(b)), "upload", object, small)
+			require.ErrorIs(t, err, format.ErrLimit)
+			_, err = formats.OpenUntrustedReaderAt(bg, bytes.NewReader(b), int64(len(b))+1, "upload", object, u)
+			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+			_, err = formats.OpenUntrustedReaderAt(bg, bytes.NewReader(b[:50]), 50, "upload", object, u)
+			require.Error(t, err)
+			_, err = formats.OpenUntrustedReaderAt(bg, nil, 0, "upload", object, u)
+			require.ErrorIs(t, err, ndarray.ErrParam)
+		}
+	})
+}
+
+// Links in a directory lead nowhere out of it.
+func TestUntrustedLinks(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "outside.b2nd"), int32s(500, 7))
+	save(t, in(dir, "sparse.b2nd"), int32s(500, 7), formats.WithSparse())
+	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
+	require.NoError(t, os.Symlink(in(dir, "outside.b2nd"), in(dir, "tree/x.b2nd")))
+	chunks := entries(t, in(dir, "sparse.b2nd"))
+	name := in(dir, "sparse.b2nd/"+chunks[0])
+	require.NoError(t, os.Rename(name, in(dir, "moved")))
+	require.NoError(t, os.Symlink(in(dir, "moved"), name))
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		_, err := formats.OpenUntrusted(bg, in(dir, "tree:/x"), u)
+		require.Error(t, err)
+		_, err = formats.OpenUntrusted(bg, in(dir, "sparse.b2nd"), u)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	})
+}
+
+// Files of few bytes ask for no more memory than the limits allow, and Required means
+// what it says.
+func TestUntrustedRequired(t *testing.T) {
+	location := in(t.TempDir(), "a.b2nd")
+	save(t, location, int32s(500, 7))
+	g, err := formats.OpenUntrusted(bg, location, formats.Untrusted{Isolation: formats.Required})
+	if errors.Is(err, worker.ErrUnavailable) {
+		t.Log("this system does not isolate in full: ", err)
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, g.Level().Full())
+	require.NoError(t, g.Close())
+}

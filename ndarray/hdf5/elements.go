@@ -1,0 +1,146 @@
+// Moving elements: whole chunks by workers (package chunkio), what is less by the
+// library, which keeps decoded chunks for the next call.
+
+package hdf5
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// ReadRegion reads elements. The bytes come as they are stored and are turned to
+// native order here: faster than the library's conversion, and to the last bit for
+// every NaN.
+func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	if b.worthReading(len(dst)) {
+		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
+		if err != nil {
+			return Translate(err)
+		}
+		b.meta.DType.ToNative(dst)
+		return nil
+	}
+	for s := range b.meta.Slabs(r) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		part := dst[:s.NumElems()*int64(b.meta.DType.Size)]
+		dst = dst[len(part):]
+		if err := b.dataset.ReadRegion(part, b.stored, region(s)); err != nil {
+			return Translate(err)
+		}
+		b.meta.DType.ToNative(part)
+	}
+	return nil
+}
+
+// worthReading tells regions for workers from those for the library: a region
+// smaller than a chunk that the library's cache holds is likely to be followed by
+// one of the same chunk. Blosc2 decodes parts of a chunk.
+func (b *Backend) worthReading(n int) bool {
+	if b.library || b.meta.ChunkShape == nil {
+		return false
+	}
+	if b.untrusted {
+		return true
+	}
+	chunk := b.chunkBytes()
+	return int64(n) >= chunk || chunk > h5.DefaultChunkCache().Bytes ||
+		len(b.filters) == 1 && b.filters[0].ID == filter.Blosc2
+}
+
+func (b *Backend) chunkBytes() int64 {
+	n, _ := ndarray.Product(b.meta.ChunkShape) // a dataset has it, so it fits
+	return n * int64(b.meta.DType.Size)
+}
+
+// WriteRegion writes elements, in the order of storage.
+func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+	write := b.writeByLibrary
+	if b.worthWriting(r) {
+		write = b.writeChunks
+		if b.meta.DType.IsNative() {
+			return write(ctx, src, r)
+		}
+	}
+	var swapped []byte // one slab in the order of storage
+	for s := range b.meta.Slabs(r) {
+		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
+		src = src[len(part):]
+		if !b.meta.DType.IsNative() {
+			swapped = append(swapped[:0], part...)
+			b.meta.DType.ToNative(swapped) // to the order of storage: swapping is its own inverse
+			part = swapped
+		}
+		if err := write(ctx, part, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Region) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return Translate(b.dataset.WriteRegion(src, b.stored, region(r)))
+}
+
+func (b *Backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region) error {
+	_, err := chunkio.Write(ctx, b.dataset, src, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
+	return Translate(err)
+}
+
+// worthWriting reports a region of which at least half lies in chunks that it covers
+// whole. A chunk written in part is encoded at once by workers, while the library
+// waits for the rest.
+func (b *Backend) worthWriting(r ndarray.Region) bool {
+	if b.library || b.meta.ChunkShape == nil {
+		return false
+	}
+	part := 1.0
+	for i, c := range b.meta.ChunkShape {
+		end := r.Start[i] + r.Shape[i]
+		from := (r.Start[i] + c - 1) / c * c
+		to := end / c * c
+		if end == b.meta.Shape[i] {
+			to = end
+		}
+		if to <= from {
+			return false
+		}
+		part *= float64(to-from) / float64(r.Shape[i])
+	}
+	return part >= 0.5
+}
+
+func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count: r.Shape} }
+
+// Storage reports what the elements take in the file (H5Dget_storage_size), after
+// those that wait in the library's chunk cache were written.
+func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+	if !b.meta.ReadOnly {
+		if err := b.dataset.Flush(); err != nil {
+			return ndarray.Storage{}, Translate(err)
+		}
+	}
+	info, err := b.dataset.Info()
+	if err != nil {
+		return ndarray.Storage{}, Translate(err)
+	}
+	_, s, err := describe(&info, b.meta.Path)
+	if err != nil {
+		return s, err
+	}
+	if s.Library = "asked for"; !b.library {
+		if s.Library, err = chunkio.Fallback(b.dataset); err != nil {
+			return s, Translate(err)
+		}
+	}
+	return s, errors.Join(err, ctx.Err())
+}

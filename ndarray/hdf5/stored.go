@@ -1,0 +1,210 @@
+// Chunks as they are stored: between datasets with the same filters, and between a
+// dataset behind the filter Blosc2 and b2nd arrays.
+
+package hdf5
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// rawForm is the form of chunks as they are in the file. What fills up a chunk at the
+// edge of the array is the fill value, which the library shows when the array grows.
+func (b *Backend) rawForm() ndarray.ChunkForm {
+	d := fmt.Sprintf("%v, fill %x, plain edges %v, filters", b.stored, b.meta.Fill, b.plainEdges)
+	for _, f := range b.filters {
+		d += fmt.Sprintf(" %d %v", f.ID, f.Values)
+	}
+	return ndarray.ChunkForm{Kind: "hdf5", Details: d}
+}
+
+// exchanges reports whether the dataset's chunks can be had and set as they are.
+func (b *Backend) exchanges() bool {
+	return !b.library && b.meta.ChunkShape != nil && b.stored.Plain()
+}
+
+// blosc2Only returns the parameters of the filter Blosc2 if the dataset has it alone,
+// and they say all.
+func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
+	if len(b.filters) != 1 || b.filters[0].ID != filter.Blosc2 || len(b.filters[0].Values) <= blosc2Rank {
+		return nil, nil
+	}
+	c, ok := blosc2Compression(b.filters[0].Values)
+	if !ok {
+		return nil, nil
+	}
+	c.Codec = c.Codec[len(blosc2Prefix):]
+	return b.filters[0].Values, c
+}
+
+// ChunkForms returns the form of the file, and that of Blosc2 with the blocks of the
+// first chunk that is stored.
+func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
+	if !b.exchanges() {
+		return nil, nil
+	}
+	forms := []ndarray.ChunkForm{b.rawForm()}
+	_, c := b.blosc2Only()
+	if c == nil {
+		return forms, ctx.Err()
+	}
+	stored, err := b.dataset.NumChunks()
+	if err != nil || stored == 0 {
+		return forms, Translate(err)
+	}
+	first, err := b.dataset.ChunkByIndex(0)
+	if err != nil {
+		return forms, Translate(err)
+	}
+	raw, _, err := b.rawChunk(nil, first.Offset)
+	if err != nil || raw == nil {
+		return forms, err
+	}
+	_, blocks, err := filter.Blosc2Chunk(raw)
+	if err != nil || blocks == nil {
+		return forms, Translate(err)
+	}
+	return append(forms, ndarray.Blosc2Form(b.meta.DType.Size, int64s(blocks), c)), nil
+}
+
+func int64s(v []int32) []int64 {
+	out := make([]int64, len(v))
+	for i, x := range v {
+		out[i] = int64(x)
+	}
+	return out
+}
+
+// rawChunk returns the stored bytes of the chunk at offset, in the memory of dst if
+// that suffices, and its filter mask; nil if it is not stored.
+func (b *Backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
+	for {
+		n, mask, err := b.dataset.ReadChunk(dst[:cap(dst)], offset...)
+		switch {
+		case errors.Is(err, h5.ErrNotFound):
+			return nil, 0, nil
+		case err == nil:
+			return dst[:n], mask, nil
+		case !errors.Is(err, h5.ErrSize):
+			return nil, 0, Translate(err)
+		}
+		size, err := b.dataset.ChunkBytes(offset...)
+		if err != nil {
+			return nil, 0, Translate(err)
+		}
+		limit, err := b.dataset.File().Size()
+		if err != nil {
+			return nil, 0, Translate(err)
+		}
+		if size > limit || size <= int64(cap(dst)) {
+			return nil, 0, fmt.Errorf("%w: a chunk of %d bytes in a file of %d", ndarray.ErrCorrupt, size, limit)
+		}
+		dst = make([]byte, size)
+	}
+}
+
+// offset is the first element of chunk n, and whether the chunk ends inside the array.
+func (b *Backend) offset(n int64) (at []int64, inside bool) {
+	at, inside = make([]int64, len(b.meta.ChunkShape)), true
+	for i := len(at) - 1; i >= 0; i-- {
+		c := b.meta.ChunkShape[i]
+		along := (b.meta.Shape[i] + c - 1) / c
+		at[i] = n % along * c
+		n /= along
+		inside = inside && at[i]+c <= b.meta.Shape[i]
+	}
+	return at, inside
+}
+
+// ReadChunk returns a chunk as it is stored, or the Blosc2 chunk in it.
+func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	at, _ := b.offset(n)
+	dst = slices.Grow(dst[:0], 4)[:4]
+	raw, mask, err := b.rawChunk(dst[4:], at)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	if f == b.rawForm() {
+		out := slices.Grow(dst[:0], 4+len(raw))[:4+len(raw)]
+		copy(out[4:], raw) // where it is already, unless dst was too short
+		binary.LittleEndian.PutUint32(out, mask)
+		return out, nil
+	}
+	_, c := b.blosc2Only()
+	if c == nil || mask != 0 {
+		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
+	}
+	chunk, blocks, err := filter.Blosc2Chunk(raw)
+	if err != nil {
+		return nil, Translate(err)
+	}
+	if f != ndarray.Blosc2Form(b.meta.DType.Size, int64s(blocks), c) {
+		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
+	}
+	return chunk, nil
+}
+
+// TakesChunks reports the form of the file, and Blosc2 in any blocks.
+func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
+	if !b.exchanges() {
+		return false, ctx.Err()
+	}
+	if f == b.rawForm() {
+		return true, ctx.Err()
+	}
+	_, c := b.blosc2Only()
+	if c == nil {
+		return false, ctx.Err()
+	}
+	blocks, ok := f.Blocks()
+	return ok && f == ndarray.Blosc2Form(b.meta.DType.Size, blocks, c), ctx.Err()
+}
+
+// HasChunk reports whether a chunk is stored.
+func (b *Backend) HasChunk(ctx context.Context, n int64) (bool, error) {
+	at, _ := b.offset(n)
+	size, err := b.dataset.ChunkBytes(at...)
+	if errors.Is(err, h5.ErrNotFound) {
+		err = nil
+	}
+	return size > 0, errors.Join(Translate(err), ctx.Err())
+}
+
+// WriteChunk stores a chunk as it is, or as the one chunk of a frame. A chunk at the
+// edge of the array is not taken from elsewhere: what fills it up is another format's.
+func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkForm, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	at, inside := b.offset(n)
+	if f == b.rawForm() {
+		if len(chunk) < 4 {
+			return fmt.Errorf("%w: a chunk of %d bytes", ndarray.ErrSize, len(chunk))
+		}
+		return Translate(b.dataset.WriteChunk(chunk[4:], binary.LittleEndian.Uint32(chunk), at...))
+	}
+	values, c := b.blosc2Only()
+	blocks, ok := f.Blocks()
+	if c == nil || !ok || !inside {
+		return fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
+	}
+	small := make([]int32, len(blocks))
+	for i, n := range blocks {
+		small[i] = int32(n) // part of a chunk, of less than 2 GiB
+	}
+	frame, err := filter.Blosc2Frame(nil, values, chunk, small, int(b.chunkBytes()))
+	if err != nil {
+		return Translate(err)
+	}
+	return Translate(b.dataset.WriteChunk(frame, 0, at...))
+}

@@ -1,0 +1,90 @@
+// NumPy on the other side: its texts and ours mean the same types, and a selection
+// takes the elements that NumPy takes. The Python half is testdata/oracle.py.
+package ndarray_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+// oracle asks the Python half. Without an interpreter the test is skipped, and in
+// CI, where NumPy belongs to the proof, it fails.
+func oracle(t *testing.T, verb string, question, answer any) {
+	t.Helper()
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
+		}
+		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with NumPy (make peers)")
+	}
+	in, err := json.Marshal(question)
+	require.NoError(t, err)
+	cmd := exec.Command(interpreter, "testdata/oracle.py", verb)
+	var out, talk bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &talk
+	require.NoError(t, cmd.Run(), "oracle.py %s:\n%s", verb, talk.String())
+	require.NoError(t, json.Unmarshal(out.Bytes(), answer))
+}
+
+// describe is oracle.py's describe.
+func describe(d ndarray.DType) any {
+	switch d.Kind {
+	case ndarray.SubArray:
+		dims := []any{}
+		for _, n := range d.Dims {
+			dims = append(dims, float64(n))
+		}
+		return map[string]any{"size": float64(d.Size), "base": describe(*d.Base), "dims": dims}
+	case ndarray.Struct:
+		fields := []any{}
+		for _, f := range d.Fields {
+			fields = append(fields, []any{f.Name, f.Title, float64(f.Offset), describe(f.Type)})
+		}
+		return map[string]any{"size": float64(d.Size), "fields": fields}
+	}
+	return d.String()
+}
+
+func TestDTypesAgainstNumPy(t *testing.T) {
+	var mine []ndarray.DType
+	var texts []string
+	gen := rapid.Custom(ndarraytest.DrawDType)
+	for seed := range 300 {
+		mine = append(mine, gen.Example(seed).NumPy())
+	}
+	for _, d := range ndarraytest.DTypes() {
+		if d.Size != 12 { // NumPy has no such float on this machine
+			mine = append(mine, d.NumPy())
+		}
+	}
+	for _, d := range mine {
+		texts = append(texts, d.String())
+	}
+	var answer struct {
+		Ours   [][2]any // NumPy's text, what the type is
+		Theirs [][2]any // NumPy's text of what it read, what that is
+	}
+	oracle(t, "dtypes", map[string]any{"seed": 6, "count": 500, "texts": texts}, &answer)
+	require.Len(t, answer.Ours, 500)
+	require.Len(t, answer.Theirs, len(mine))
+	for i, d := range mine {
+		require.Equal(t, describe(d), answer.Theirs[i][1], "NumPy reads %s", texts[i])
+	}
+	for _, a := range answer.Ours {
+		text := a[0].(string)
+		d, err := ndarray.ParseDType(text)
+		require.NoError(t, err, text)
+		require.Equal(t, a[1], describe(d), text)
+		require.Equal(t, text, d.String())
+	}
+}

@@ -1,0 +1,432 @@
+// Work over all chunks of an array at once: Each, and what is summed up from it.
+
+package ndarray
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// WorkOptions say how Each and Summarize work; nil means the zero value.
+type WorkOptions struct {
+	Workers  int            // goroutines; 0 means GOMAXPROCS
+	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
+	Progress func(Progress) // called after each unit, never twice at once; must return soon
+}
+
+// Each reads all elements in units of whole chunks and calls f for each unit, from
+// several goroutines at once and in no order. b holds the elements of r in
+// row-major order and native byte order; it is f's until f returns.
+//
+// It returns the first error of f, the context's, ErrParam, ErrType for an array of
+// Kind String, or what reading returns. It returns when all goroutines have ended.
+func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error) error {
+	if o == nil {
+		o = &WorkOptions{}
+	}
+	m := a.Meta()
+	if m.DType.Kind == String {
+		return a.wrap("work on", fmt.Errorf("%w: strings of variable length have no bytes", ErrType))
+	}
+	p, err := newPlan(m, m, o.Workers, o.Memory, 1)
+	if err != nil {
+		return a.wrap("work on", err)
+	}
+	return a.wrap("work on", p.run(ctx, 1, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
+		if err := a.Read(ctx, b[0], r); err != nil {
+			return err
+		}
+		return f(ctx, r, b[0])
+	}))
+}
+
+// Map writes to dst what f makes of the elements of src, which has the same shape:
+// f is called as by Each, with out for the elements of r in dst's element type, in
+// native byte order.
+//
+// It returns ErrShape, and the errors of Each and Write.
+func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx context.Context, r Region, out, in []byte) error) error {
+	if o == nil {
+		o = &WorkOptions{}
+	}
+	to, from := dst.Meta(), src.Meta()
+	switch {
+	case !slices.Equal(to.Shape, from.Shape) || to.Null != from.Null:
+		return dst.wrap("map to", fmt.Errorf("%w: %s, source %s is %s", ErrShape, shapeText(to), from.Path, shapeText(from)))
+	case to.DType.Kind == String || from.DType.Kind == String:
+		return dst.wrap("map to", fmt.Errorf("%w: strings of variable length have no bytes", ErrType))
+	}
+	wide := to // units are of dst's chunks; the wider of the two types bounds their bytes
+	if from.DType.Size > wide.DType.Size {
+		wide.DType = from.DType
+	}
+	p, err := newPlan(wide, from, o.Workers, o.Memory, 2)
+	if err != nil {
+		return dst.wrap("map to", err)
+	}
+	return dst.wrap("map to", p.run(ctx, 2, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
+		in := b[0][:r.NumElems()*int64(from.DType.Size)]
+		out := b[1][:r.NumElems()*int64(to.DType.Size)]
+		if err := src.Read(ctx, in, r); err != nil {
+			return err
+		}
+		if err := f(ctx, r, out, in); err != nil {
+			return err
+		}
+		return dst.Write(ctx, out, r)
+	}))
+}
+
+// Summary is what Summarize found. Elements that are not a number are counted in
+// NaNs and in nothing else. Infinities are numbers.
+//
+// Integers are summed up exactly, whatever their number. Floats are summed up so
+// that the error does not grow with their number, in float64; the last digits may
+// differ from run to run, as the order of chunks does. A sum beyond float64 is
+// infinite, and the mean then still right.
+type Summary struct {
+	DType DType
+	Count int64 // elements that are numbers
+	NaNs  int64
+
+	Min, Max float64 // NaN if Count is 0; of integers rounded
+	Sum      float64 // of integers ExactSum, rounded once
+	Mean     float64 // NaN if Count is 0
+	Std      float64 // standard deviation of all elements (divided by Count); NaN if Count is 0
+
+	MinInt, MaxInt, ExactSum *big.Int // Bool, Int, Uint and Enum; nil otherwise, and without elements but for the sum
+}
+
+// Summarize works out count, least, greatest, sum, mean and standard deviation of
+// an array of Bool, Int, Uint, Enum, Float or BFloat; floats of extended precision
+// are rounded to float64 first.
+//
+// It returns ErrType for other elements, and the errors of Each.
+func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
+	d := a.DType()
+	base := d
+	if d.Kind == Enum {
+		base = *d.Base
+	}
+	var mu sync.Mutex
+	ints, floats := newIntTotals(base.Kind != Int), floatTotals{min: math.NaN(), max: math.NaN()}
+	var f func(context.Context, Region, []byte) error
+	switch base.Kind {
+	case Bool, Int, Uint:
+		f = func(_ context.Context, _ Region, b []byte) error {
+			own := newIntTotals(base.Kind != Int)
+			own.add(base, b)
+			mu.Lock()
+			defer mu.Unlock()
+			ints.join(&own)
+			return nil
+		}
+	case Float, BFloat:
+		f = func(_ context.Context, _ Region, b []byte) error {
+			own := floatTotals{min: math.NaN(), max: math.NaN()}
+			own.add(base, b)
+			mu.Lock()
+			defer mu.Unlock()
+			floats.join(&own)
+			return nil
+		}
+	default:
+		return Summary{}, a.wrap("summarize", fmt.Errorf("%w: %v has no sum", ErrType, d))
+	}
+	if err := Each(ctx, a, o, f); err != nil {
+		return Summary{}, err
+	}
+	if base.Kind == Float || base.Kind == BFloat {
+		return floats.summary(d), nil
+	}
+	return ints.summary(d), nil
+}
+
+// wide is a whole number of 192 bits in two's complement: the sum of 2^63 squares
+// of 64 bits fits.
+type wide [3]uint64
+
+func (w *wide) add(x wide) {
+	var c uint64
+	for i := range w {
+		w[i], c = bits.Add64(w[i], x[i], c)
+	}
+}
+
+func (w wide) big() *big.Int {
+	n := new(big.Int)
+	for i := len(w) - 1; i >= 0; i-- {
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w[i]))
+	}
+	if w[2]>>63 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), 192))
+	}
+	return n
+}
+
+// intTotals are exact.
+type intTotals struct {
+	unsigned     bool
+	count        int64
+	min, max     int64 // their bits, if unsigned
+	sum, squares wide
+}
+
+func newIntTotals(unsigned bool) intTotals {
+	t := intTotals{unsigned: unsigned, min: math.MaxInt64, max: math.MinInt64}
+	if unsigned {
+		t.min, t.max = -1, 0 // all bits, none
+	}
+	return t
+}
+
+func (t *intTotals) less(a, b int64) bool {
+	if t.unsigned {
+		return uint64(a) < uint64(b)
+	}
+	return a < b
+}
+
+func (t *intTotals) add(d DType, b []byte) {
+	t.count += int64(len(b) / d.Size)
+	for ; len(b) > 0; b = b[d.Size:] {
+		var v int64
+		switch d.Kind {
+		case Bool:
+			if b[0] != 0 {
+				v = 1
+			}
+		case Int:
+			v = loadInt(b[:d.Size])
+		default:
+			v = int64(loadUint(b[:d.Size]))
+		}
+		if t.less(v, t.min) {
+			t.min = v
+		}
+		if t.less(t.max, v) {
+			t.max = v
+		}
+		size := uint64(v)
+		high := uint64(0)
+		if !t.unsigned && v < 0 {
+			high, size = math.MaxUint64, -size
+		}
+		t.sum.add(wide{uint64(v), high, high})
+		hi, lo := bits.Mul64(size, size)
+		t.squares.add(wide{lo, hi, 0})
+	}
+}
+
+func (t *intTotals) join(o *intTotals) {
+	if o.count == 0 {
+		return
+	}
+	t.count += o.count
+	if t.less(o.min, t.min) {
+		t.min = o.min
+	}
+	if t.less(t.max, o.max) {
+		t.max = o.max
+	}
+	t.sum.add(o.sum)
+	t.squares.add(o.squares)
+}
+
+func (t *intTotals) summary(d DType) Summary {
+	s := Summary{DType: d, Count: t.count, ExactSum: t.sum.big(), Min: math.NaN(), Max: math.NaN(), Mean: math.NaN(), Std: math.NaN()}
+	s.Sum, _ = new(big.Float).SetInt(s.ExactSum).Float64()
+	if t.count == 0 {
+		return s
+	}
+	number := func(v int64) *big.Int {
+		if t.unsigned {
+			return new(big.Int).SetUint64(uint64(v))
+		}
+		return big.NewInt(v)
+	}
+	s.MinInt, s.MaxInt = number(t.min), number(t.max)
+	s.Min, _ = new(big.Float).SetInt(s.MinInt).Float64()
+	s.Max, _ = new(big.Float).SetInt(s.MaxInt).Float64()
+	n := big.NewInt(t.count)
+	s.Mean, _ = new(big.Rat).SetFrac(s.ExactSum, n).Float64()
+	// The variance is (n Σx² - (Σx)²) / n², exact until it is rounded.
+	v := new(big.Int).Mul(n, t.squares.big())
+	v.Sub(v, new(big.Int).Mul(s.ExactSum, s.ExactSum))
+	variance, _ := new(big.Rat).SetFrac(v, new(big.Int).Mul(n, n)).Float64()
+	s.Std = math.Sqrt(variance)
+	return s
+}
+
+// floatTotals hold a sum with its compensation (Neumaier) and the moments of
+// Welford and Chan, which do not cancel.
+type floatTotals struct {
+	count, nans int64
+	min, max    float64
+	sum, rest   float64
+	mean, m2    float64 // of the finite sum's elements
+}
+
+func (t *floatTotals) add(d DType, b []byte) {
+	for ; len(b) > 0; b = b[d.Size:] {
+		x := loadFloat(d, b[:d.Size])
+		if math.IsNaN(x) {
+			t.nans++
+			continue
+		}
+		t.count++
+		t.bounds(x, x)
+		t.addSum(x)
+		delta := x - t.mean
+		t.mean += delta / float64(t.count)
+		t.m2 += delta * (x - t.mean)
+	}
+}
+
+// bounds widens min and max; NaN is none yet.
+func (t *floatTotals) bounds(low, high float64) {
+	if !(t.min <= low) {
+		t.min = low
+	}
+	if !(t.max >= high) {
+		t.max = high
+	}
+}
+
+func (t *floatTotals) addSum(x float64) {
+	s := t.sum + x
+	switch {
+	case math.IsInf(s, 0) || math.IsNaN(s): // no rest can mend that
+	case math.Abs(t.sum) >= math.Abs(x):
+		t.rest += t.sum - s + x
+	default:
+		t.rest += x - s + t.sum
+	}
+	t.sum = s
+}
+
+func (t *floatTotals) join(o *floatTotals) {
+	t.nans += o.nans
+	if o.count == 0 {
+		return
+	}
+	t.bounds(o.min, o.max)
+	t.addSum(o.sum)
+	t.rest += o.rest
+	if t.count == 0 {
+		t.mean, t.m2 = o.mean, o.m2
+	} else {
+		share := float64(o.count) / float64(t.count+o.count)
+		delta := o.mean - t.mean
+		t.m2 += o.m2 + delta*delta*(float64(t.count)*share)
+		t.mean += delta * share
+	}
+	t.count += o.count
+}
+
+func (t *floatTotals) summary(d DType) Summary {
+	s := Summary{DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Sum: t.sum, Mean: math.NaN(), Std: math.NaN()}
+	if !math.IsInf(t.sum, 0) && !math.IsNaN(t.sum) {
+		s.Sum += t.rest
+	}
+	if t.count == 0 {
+		return s
+	}
+	s.Mean = s.Sum / float64(t.count)
+	if math.IsInf(s.Sum, 0) && !math.IsInf(t.min, 0) && !math.IsInf(t.max, 0) {
+		s.Mean = t.mean // the sum is too large, the mean is not
+	}
+	s.Std = math.Sqrt(max(t.m2, 0) / float64(t.count))
+	if math.IsNaN(t.m2) {
+		s.Std = math.NaN()
+	}
+	return s
+}
+
+// Histogram counts the elements of an array in bins of equal width from low to
+// high: a bin holds its lower edge, the last one its upper edge too. Elements
+// below, above and not a number are counted apart.
+type Histogram struct {
+	Low, High          float64
+	Bins               []int64
+	Below, Above, NaNs int64
+}
+
+// Edge is the lower edge of bin i, or the upper one of the last if i is
+// len(Bins).
+func (h *Histogram) Edge(i int) float64 {
+	if i == len(h.Bins) {
+		return h.High
+	}
+	return h.Low + (h.High-h.Low)*(float64(i)/float64(len(h.Bins)))
+}
+
+// CountBins counts the elements of a in bins from low to high. Integers beyond
+// 2^53 are rounded first.
+//
+// It returns ErrParam for no bins, more than 2^24, or bounds that are not finite
+// and ascending, ErrType for elements that Summarize does not take, and the errors
+// of Each.
+func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *WorkOptions) (Histogram, error) {
+	d := a.DType()
+	if d.Kind == Enum {
+		d = *d.Base
+	}
+	fail := func(err error) (Histogram, error) { return Histogram{}, a.wrap("count", err) }
+	if bins < 1 || bins > 1<<24 || !(low < high) || math.IsInf(high-low, 0) {
+		return fail(fmt.Errorf("%w: %d bins from %v to %v", ErrParam, bins, low, high))
+	}
+	var load func([]byte) float64
+	switch d.Kind {
+	case Bool, Uint:
+		load = func(b []byte) float64 { return float64(loadUint(b)) }
+	case Int:
+		load = func(b []byte) float64 { return float64(loadInt(b)) }
+	case Float, BFloat:
+		load = func(b []byte) float64 { return loadFloat(d, b) }
+	default:
+		return fail(fmt.Errorf("%w: %v has no bins", ErrType, a.DType()))
+	}
+	h := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
+	var mu sync.Mutex
+	err := Each(ctx, a, o, func(_ context.Context, _ Region, b []byte) error {
+		own := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
+		for ; len(b) > 0; b = b[d.Size:] {
+			own.count(load(b[:d.Size]))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		h.Below, h.Above, h.NaNs = h.Below+own.Below, h.Above+own.Above, h.NaNs+own.NaNs
+		for i, n := range own.Bins {
+			h.Bins[i] += n
+		}
+		return nil
+	})
+	return h, err
+}
+
+func (h *Histogram) count(x float64) {
+	switch {
+	case math.IsNaN(x):
+		h.NaNs++
+	case x < h.Low:
+		h.Below++
+	case x > h.High:
+		h.Above++
+	default:
+		i := min(int((x-h.Low)/(h.High-h.Low)*float64(len(h.Bins))), len(h.Bins)-1)
+		// What was rounded falls to the side on which its edges are.
+		for i > 0 && x < h.Edge(i) {
+			i--
+		}
+		for i < len(h.Bins)-1 && x >= h.Edge(i+1) {
+			i++
+		}
+		h.Bins[i]++
+	}
+}

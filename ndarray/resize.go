@@ -1,0 +1,266 @@
+// Changing an array's shape: resize, append, insert and delete along an axis.
+
+package ndarray
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Resize changes the shape at the far end of each axis. Elements that are in both
+// shapes stay as they are, new ones read as the fill value. It waits for running
+// calls, and other calls wait for it.
+//
+// It returns ErrShape, with the axis and both lengths, for another number of axes
+// and beyond Meta.MaxShape, ErrClosed, ErrReadOnly, errors.ErrUnsupported where
+// the backend cannot, or what it returns.
+func (a *Array) Resize(ctx context.Context, shape []int64) error {
+	return a.change("resize", func() error { return a.resizeLocked(ctx, shape) })
+}
+
+// Append adds the elements of src behind the last along an axis, in row-major
+// order and native byte order. len(src) must be a multiple of the bytes that one
+// step along the axis takes.
+//
+// It returns ErrSize with both lengths, and the errors of Resize and Write.
+func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
+	return a.change("append to", func() error { return a.insertLocked(ctx, axis, -1, int64(len(src)), a.bytesWriter(ctx, src)) })
+}
+
+// Insert adds the elements of src before index at of an axis; what was there and
+// behind moves back. Moved elements are read and written again, about 4 MiB at a
+// time. After an error in the midst of that, elements may stand twice.
+//
+// It returns ErrRegion for an index outside, and the errors of Append.
+func (a *Array) Insert(ctx context.Context, axis int, at int64, src []byte) error {
+	return a.change("insert into", func() error {
+		if at < 0 {
+			return fmt.Errorf("%w: axis %d: index %d", ErrRegion, axis, at)
+		}
+		return a.insertLocked(ctx, axis, at, int64(len(src)), a.bytesWriter(ctx, src))
+	})
+}
+
+// Delete removes n indexes of an axis from index at on; what was behind moves up,
+// as Insert moves elements.
+//
+// It returns ErrRegion, with axis, indexes and length, and the errors of Resize
+// and Write.
+func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
+	return a.change("delete from", func() error {
+		m := a.m()
+		if err := m.checkAxis(axis); err != nil {
+			return err
+		}
+		length := m.Shape[axis]
+		if at < 0 || n < 0 || at > length || n > length-at {
+			return fmt.Errorf("%w: axis %d: %d indexes from %d on, axis has %d", ErrRegion, axis, n, at, length)
+		}
+		if _, err := ability[Resizer](a, true); err != nil || n == 0 {
+			return err
+		}
+		err := a.eachBlock(axis, length-at-n, func(from, count int64) error {
+			return a.moveBlock(ctx, axis, at+n+from, at+from, count)
+		})
+		if err != nil {
+			return err
+		}
+		shape := slices.Clone(m.Shape)
+		shape[axis] -= n
+		return a.resizeLocked(ctx, shape)
+	})
+}
+
+// Append adds src behind the last element along an axis; T must be the array's
+// element type, as in Write.
+//
+// It returns the errors of Write and of Array.Append.
+func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
+	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
+		return a.change("append to", func() error {
+			return a.insertLocked(ctx, axis, -1, int64(len(texts)), func(r Region) error {
+				w, err := ability[StringWriter](a, true)
+				if err != nil {
+					return err
+				}
+				return w.WriteStrings(ctx, texts, r)
+			})
+		})
+	}
+	return moveOut(a, "append to", src, func(b []byte) error { return a.Append(ctx, axis, b) })
+}
+
+// change runs f alone.
+func (a *Array) change(op string, f func() error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return a.wrap(op, ErrClosed)
+	}
+	return a.wrap(op, f())
+}
+
+func (m *Meta) checkAxis(axis int) error {
+	if m.Null || axis < 0 || axis >= len(m.Shape) {
+		return fmt.Errorf("%w: axis %d of an array that is %s", ErrRegion, axis, shapeText(*m))
+	}
+	return nil
+}
+
+func (a *Array) resizeLocked(ctx context.Context, shape []int64) error {
+	r, err := ability[Resizer](a, true)
+	if err != nil {
+		return err
+	}
+	m := a.m()
+	if m.Null || len(shape) != len(m.Shape) {
+		return fmt.Errorf("%w: %v for an array that is %s", ErrShape, shape, shapeText(*m))
+	}
+	for i, n := range m.MaxShape {
+		if n != Unlimited && shape[i] > n {
+			return fmt.Errorf("%w: axis %d: length %d, at most %d", ErrShape, i, shape[i], n)
+		}
+	}
+	if err := errors.Join(CheckShape(shape, int(m.DType.room())), ctx.Err()); err != nil {
+		return err
+	}
+	if _, err := NewGrid(shape, m.ChunkShape); err != nil {
+		return err
+	}
+	if slices.Equal(shape, m.Shape) {
+		return nil
+	}
+	err = r.Resize(ctx, slices.Clone(shape))
+	now := a.backend.Meta().Clone() // the truth after an error too
+	g, gerr := NewGrid(now.Shape, now.ChunkShape)
+	if gerr == nil {
+		a.state.Store(&state{meta: now, grid: g})
+	}
+	return errors.Join(err, gerr)
+}
+
+func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error {
+	return func(r Region) error {
+		w, err := ability[RegionWriter](a, true)
+		if err != nil {
+			return err
+		}
+		return w.WriteRegion(ctx, src, r)
+	}
+}
+
+// insertLocked makes room for have bytes, or strings, before index at of an axis,
+// -1 being its end, and fills it with put.
+func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put func(Region) error) error {
+	m := a.m()
+	if err := m.checkAxis(axis); err != nil {
+		return err
+	}
+	if _, err := ability[Resizer](a, true); err != nil {
+		return err
+	}
+	length := m.Shape[axis]
+	if at == -1 {
+		at = length
+	}
+	if at > length {
+		return fmt.Errorf("%w: axis %d: index %d, axis has %d", ErrRegion, axis, at, length)
+	}
+	one := slices.Clone(m.Shape)
+	one[axis] = 1
+	row, _ := Product(append(one, max(int64(m.DType.Size), 1)))
+	if row == 0 || have%row != 0 {
+		return fmt.Errorf("%w: %d bytes, one step along axis %d of %v takes %d", ErrSize, have, axis, m.Shape, row)
+	}
+	n := have / row
+	if n == 0 {
+		return nil
+	}
+	shape := slices.Clone(m.Shape)
+	if shape[axis] += n; shape[axis] < 0 {
+		return fmt.Errorf("%w: axis %d: length %d and %d more", ErrShape, axis, length, n)
+	}
+	if err := a.resizeLocked(ctx, shape); err != nil {
+		return err
+	}
+	blocks := [][2]int64{}
+	err := a.eachBlock(axis, length-at, func(from, count int64) error {
+		blocks = append(blocks, [2]int64{from, count})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, b := range slices.Backward(blocks) {
+		if err := a.moveBlock(ctx, axis, at+b[0], at+b[0]+n, b[1]); err != nil {
+			return err
+		}
+	}
+	r := Whole(shape)
+	r.Start[axis], r.Shape[axis] = at, n
+	return put(r)
+}
+
+// eachBlock cuts n steps along an axis into blocks of about slabBytes.
+func (a *Array) eachBlock(axis int, n int64, f func(from, count int64) error) error {
+	one := slices.Clone(a.m().Shape)
+	one[axis] = 1
+	row, _ := Product(append(one, a.m().DType.room()))
+	step := max(slabBytes/max(row, 1), 1)
+	for from := int64(0); from < n; from += step {
+		if err := f(from, min(step, n-from)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveBlock copies count steps along an axis. A block of one step may be large and
+// is moved in slabs; a longer one is small and is read whole before it is written.
+func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) error {
+	m := a.m()
+	whole := Whole(m.Shape)
+	whole.Start[axis], whole.Shape[axis] = from, count
+	if whole.NumElems() == 0 {
+		return nil
+	}
+	move := func(r Region) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		target := r.Clone()
+		target.Start[axis] = to
+		if m.DType.Kind == String {
+			reader, err1 := ability[StringReader](a, false)
+			writer, err2 := ability[StringWriter](a, true)
+			if err := errors.Join(err1, err2); err != nil {
+				return err
+			}
+			texts := make([]string, r.NumElems())
+			if err := reader.ReadStrings(ctx, texts, r); err != nil {
+				return err
+			}
+			return writer.WriteStrings(ctx, texts, target)
+		}
+		w, err := ability[RegionWriter](a, true)
+		if err != nil {
+			return err
+		}
+		b := make([]byte, r.NumElems()*int64(m.DType.Size))
+		if err := a.backend.ReadRegion(ctx, b, r); err != nil {
+			return err
+		}
+		return w.WriteRegion(ctx, b, target)
+	}
+	if count > 1 {
+		return move(whole)
+	}
+	for r := range m.Slabs(whole) {
+		if err := move(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

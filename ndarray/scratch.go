@@ -1,0 +1,204 @@
+// Copying in two stages, where the grids of two arrays disagree so badly that in the
+// memory allowed each source chunk would be decoded many times: the elements go
+// through a temporary file, in chunks that both sides reach in few pieces.
+
+package ndarray
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/internal/boxes"
+)
+
+// tooOften is how many times each source chunk may be decoded, on average, before two
+// stages are taken instead. Those write and read each element once more.
+const tooOften = 3
+
+// readPlan cuts an array into units that are read once.
+func readPlan(src Meta, o *CopyOptions) (plan, error) {
+	return newPlan(src, src, o.Workers, o.Memory, 1)
+}
+
+// copyTwice copies by way of a temporary file, which is filled in the units of read.
+func copyTwice(ctx context.Context, dst, src *Array, read plan, o *CopyOptions) (_ CopyStats, err error) {
+	// The temporary array has no chunks that cost anything to cut.
+	loose := func(m Meta) Meta { m.ChunkShape = nil; return m }
+	write, err := newPlan(*dst.m(), loose(*src.m()), o.Workers, o.Memory, 1)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	chunk := make([]int64, len(read.units.chunk))
+	for i := range chunk {
+		chunk[i] = min(read.units.chunk[i], write.units.chunk[i])
+	}
+	t, err := newScratch(*src.m(), chunk, o.TempDir)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	tmp, err := New(t)
+	if err != nil {
+		return CopyStats{}, errors.Join(err, t.Close())
+	}
+	defer func() { err = errors.Join(err, tmp.Close()) }()
+
+	var done Progress // in the first stage
+	progress := o.Progress
+	if progress != nil {
+		progress = func(p Progress) {
+			p.DoneBytes += done.DoneBytes
+			p.DoneUnits += done.DoneUnits
+			p.TotalBytes, p.TotalUnits = 2*read.total, read.count+write.count
+			o.Progress(p)
+		}
+	}
+	first, err := copyUnits(ctx, tmp, src, read, progress)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	done = Progress{DoneBytes: read.total, DoneUnits: read.count}
+	second, err := copyUnits(ctx, dst, tmp, write, progress)
+	second.Stages = 2
+	second.Workers, second.PeakBuffer = max(first.Workers, second.Workers), max(first.PeakBuffer, second.PeakBuffer)
+	return second, err
+}
+
+// scratch is an array in a temporary file that has no name: chunks one behind the
+// other, each row-major, all of one size. What was never written, and chunks of zeros,
+// are holes where the file system has them.
+type scratch struct {
+	meta Meta
+	grid Grid
+	size int64 // bytes of a chunk
+	file *os.File
+
+	written atomic.Int64 // bytes
+}
+
+func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
+	m := Meta{Format: "scratch", Path: "", Shape: like.Shape, DType: like.DType}
+	g, err := NewGrid(m.Shape, chunk)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := Product(append([]int64{int64(m.DType.Size), g.NumChunks()}, chunk...))
+	if !ok {
+		return nil, fmt.Errorf("%w: a temporary file for %v elements in chunks of %v", ErrShape, m.Shape, chunk)
+	}
+	f, err := os.CreateTemp(dir, "hyperslab-")
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // gone with the program, whatever ends it
+		return nil, errors.Join(err, f.Close())
+	}
+	size, _ := Product(append([]int64{int64(m.DType.Size)}, chunk...))
+	return &scratch{meta: m, grid: g, size: size, file: f}, nil
+}
+
+func (s *scratch) Meta() Meta { return s.meta }
+
+func (s *scratch) Close() error { return s.file.Close() }
+
+func (s *scratch) ReadRegion(ctx context.Context, dst []byte, r Region) error {
+	return s.each(ctx, dst, r, func(b []byte, at int64) error {
+		_, err := s.file.ReadAt(b, at)
+		return err
+	}, false)
+}
+
+func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region) error {
+	return s.each(ctx, src, r, func(b []byte, at int64) error {
+		if allZero(b) {
+			return nil // each element is written once, into a hole
+		}
+		s.written.Add(int64(len(b)))
+		_, err := s.file.WriteAt(b, at)
+		return err
+	}, true)
+}
+
+// each moves what r has of each chunk, by way of a buffer that has its place in the
+// chunk in one piece: from the first row of the chunk that r touches to the last.
+func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []byte, at int64) error, write bool) error {
+	item := s.meta.DType.Size
+	first, n := make([]int64, len(r.Start)), make([]int64, len(r.Start))
+	for i, c := range s.grid.chunk {
+		first[i] = r.Start[i] / c
+		n[i] = (r.Start[i]+r.Shape[i]-1)/c - first[i] + 1
+	}
+	total, _ := Product(n)
+	outside := boxes.Strides(r.Shape, item) // in the buffer of the caller
+	var buf []byte
+	for k := range total {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		number, index := int64(0), make([]int64, len(n))
+		for i, rest := len(n)-1, k; i >= 0; i-- {
+			index[i] = first[i] + rest%n[i]
+			rest /= n[i]
+		}
+		for i, x := range index {
+			number = number*s.grid.counts[i] + x
+		}
+		c := s.grid.Chunk(index)
+		part, _ := c.Intersect(r) // the chunks were chosen so that there is something
+		inAll := Region{Start: make([]int64, len(n)), Shape: part.Shape}
+		inChunk := Region{Start: make([]int64, len(n)), Shape: part.Shape}
+		for i := range n {
+			inAll.Start[i] = part.Start[i] - r.Start[i]
+			inChunk.Start[i] = part.Start[i] - index[i]*s.grid.chunk[i]
+		}
+		for piece := range pieces(inChunk, s.grid.chunk) {
+			bytes := piece.NumElems() * int64(item)
+			if int64(cap(buf)) < bytes {
+				buf = make([]byte, bytes)
+			}
+			b := buf[:bytes]
+			from, at := int64(0), int64(0)
+			for i := range n {
+				from += (inAll.Start[i] + piece.Start[i] - inChunk.Start[i]) * outside[i]
+				at = at*s.grid.chunk[i] + piece.Start[i]
+			}
+			inside := boxes.Strides(piece.Shape, item)
+			if write {
+				box := boxes.New(piece.Shape, inside, outside, item)
+				box.Copy(b, all[from:])
+			}
+			if err := move(b, number*s.size+at*int64(item)); err != nil {
+				return err
+			}
+			if !write {
+				box := boxes.New(piece.Shape, outside, inside, item)
+				box.Copy(all[from:], b)
+			}
+		}
+	}
+	return nil
+}
+
+// pieces cuts a box of a chunk of that shape into those that lie in one piece in it.
+func pieces(box Region, chunk []int64) func(yield func(Region) bool) {
+	axis := len(chunk) - 1 // axes behind this one are whole
+	for axis > 0 && box.Shape[axis] == chunk[axis] {
+		axis--
+	}
+	return func(yield func(Region) bool) {
+		total, _ := Product(box.Shape[:max(axis, 0)])
+		for k := range total {
+			p := box.Clone()
+			for i, rest := axis-1, k; i >= 0; i-- {
+				p.Start[i] += rest % box.Shape[i]
+				p.Shape[i] = 1
+				rest /= box.Shape[i]
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

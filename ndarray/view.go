@@ -1,0 +1,174 @@
+// Views: a selection of an array as an array of its own.
+
+package ndarray
+
+import (
+	"context"
+	"fmt"
+)
+
+// View returns the elements of s as an array, for reading. Nothing is copied:
+// elements are read from a as they are asked for, so that everything that works
+// on an array works on a part of one. The view has the attributes, the axis names,
+// the fill value and the compression of a, and its chunks where the selection
+// keeps them whole. a must stay open, and stays the caller's to close; a Resize of
+// a does not reach the view.
+//
+// It returns what Selection.Shape finds, and ErrRegion for a null array.
+func View(a *Array, s Selection) (*Array, error) {
+	m := a.Meta()
+	if m.Null {
+		return nil, a.wrap("select from", fmt.Errorf("%w: the array is null", ErrRegion))
+	}
+	p, err := s.resolve(m.Shape)
+	if err != nil {
+		return nil, a.wrap("select from", err)
+	}
+	v := &view{a: a, p: p}
+	v.meta = Meta{
+		Format: m.Format, Path: m.Path + s.String(), Shape: p.shape, DType: m.DType, Fill: m.Fill,
+		Compression: m.Compression, ReadOnly: true,
+	}
+	for result, axis := range p.from {
+		name := ""
+		if axis >= 0 && m.AxisNames != nil {
+			name = m.AxisNames[axis]
+		}
+		if name != "" && v.meta.AxisNames == nil {
+			v.meta.AxisNames = make([]string, len(p.from))
+		}
+		if name != "" {
+			v.meta.AxisNames[result] = name
+		}
+	}
+	if m.ChunkShape != nil && p.keepsChunks(m.ChunkShape) {
+		v.meta.ChunkShape = make([]int64, len(p.from))
+		for result, axis := range p.from {
+			v.meta.ChunkShape[result] = 1
+			if axis >= 0 {
+				v.meta.ChunkShape[result] = m.ChunkShape[axis]
+			}
+		}
+	}
+	if m.DType.Kind == String {
+		return New(stringView{v})
+	}
+	return New(v)
+}
+
+// keepsChunks reports whether the chunks of the result are chunks of the array, or
+// parts of them along axes that are gone.
+func (p picked) keepsChunks(chunk []int64) bool {
+	if len(p.from) == 0 {
+		return false
+	}
+	for _, axis := range p.from {
+		if axis >= 0 && (!p.axes[axis].isSpan() || p.axes[axis].start%chunk[axis] != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// part is the selection of the elements that region r of p's result holds.
+func (p picked) part(r Region, rank int) picked {
+	q := picked{shape: r.Shape, count: r.NumElems(), from: p.from}
+	if p.axes == nil {
+		q.points = p.points[r.Start[0]*int64(rank) : (r.Start[0]+r.Shape[0])*int64(rank)]
+		return q
+	}
+	q.axes = append(q.axes, p.axes...)
+	for result, axis := range p.from {
+		if axis < 0 {
+			continue
+		}
+		x, start, n := p.axes[axis], r.Start[result], r.Shape[result]
+		if x.list != nil {
+			q.axes[axis] = pick{list: x.list[start : start+n], count: n}
+		} else {
+			q.axes[axis] = pick{start: x.at(start), step: x.step, count: n}
+		}
+	}
+	return q
+}
+
+// view is the backend of a View.
+type view struct {
+	a    *Array
+	p    picked
+	meta Meta
+}
+
+// Meta implements Backend.
+func (v *view) Meta() Meta { return v.meta }
+
+// ReadRegion implements Backend.
+func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
+	return v.a.use("read", func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return v.a.takePicked(ctx, dst, v.p.part(r, v.a.Rank()))
+	})
+}
+
+// Attrs implements AttrReader.
+func (v *view) Attrs(ctx context.Context) (Attrs, error) { return v.a.Attrs(ctx) }
+
+// Close implements Backend. The array under the view stays open.
+func (v *view) Close() error { return nil }
+
+// stringView is a view of an array of Kind String.
+type stringView struct{ *view }
+
+// ReadStrings implements StringReader.
+func (v stringView) ReadStrings(ctx context.Context, dst []string, r Region) error {
+	return v.a.takeStrings(ctx, dst, v.p.part(r, v.a.Rank()))
+}
+
+// takeStrings reads the selected texts: region by region, each as large as lies
+// together, since texts have no bytes that could be picked from a box.
+func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
+	rank := a.Rank()
+	if p.axes == nil {
+		one := Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
+		for i := range one.Shape {
+			one.Shape[i] = 1
+		}
+		for i := range p.count {
+			copy(one.Start, p.points[i*int64(rank):])
+			if err := a.ReadStrings(ctx, dst[i:i+1], one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Axes behind the last that is no span are read whole.
+	spans := rank
+	for spans > 0 && p.axes[spans-1].isSpan() {
+		spans--
+	}
+	r := Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
+	n := int64(1)
+	for i := spans; i < rank; i++ {
+		r.Start[i], r.Shape[i] = p.axes[i].at(0), p.axes[i].count
+		n *= r.Shape[i]
+	}
+	var walk func(axis int) error
+	walk = func(axis int) error {
+		if axis == spans {
+			err := a.ReadStrings(ctx, dst[:n], r)
+			dst = dst[n:]
+			return err
+		}
+		r.Shape[axis] = 1
+		for i := range p.axes[axis].count {
+			r.Start[axis] = p.axes[axis].at(i)
+			if err := walk(axis + 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(0)
+}
