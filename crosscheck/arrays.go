@@ -1,0 +1,501 @@
+// Vectors of n-dimensional arrays in Blosc2 frames: b2nd and Caterva.
+
+package crosscheck
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+)
+
+const arrayDocument = "README_B2ND_METALAYER.rst"
+
+var arrayParameters = []parameter{
+	{"rank", []string{"0", "1", "2", "3", "5", "8"}},
+	{"storage", []string{"contiguous", "sparse"}},
+	{"shape", []string{"whole", "ragged", "prime", "zero", "one chunk"}},
+	{"block", []string{"whole", "ragged", "chunk"}},
+	{"dtype", []string{"|b1", "<i2", ">i4", "<f4", "<f8", "<c16", "|S5", "<U3", "<M8[ns]", "[('a', '<i4'), ('b', '<f8')]"}},
+	{"filter", []string{"none", "shuffle", "bitshuffle", "delta"}},
+	{"codec", []string{"blosclz", "lz4", "zstd"}},
+	{"data", []string{"ramp", "random", "runs", "constant"}},
+}
+
+var itemSizes = map[string]int{
+	"|b1": 1, "<i2": 2, ">i4": 4, "<f4": 4, "<f8": 8, "<c16": 16, "|S5": 5, "<U3": 12, "<M8[ns]": 8, "[('a', '<i4'), ('b', '<f8')]": 12,
+}
+
+// arrayShapes derives shape, chunks and blocks.
+func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
+	rank := number(v, "rank")
+	for i := range rank {
+		chunk := int32([]int{6, 4, 5, 3, 3, 2, 2, 2}[i])
+		if rank == 1 {
+			chunk = 60
+		}
+		var n int64
+		switch v["shape"] {
+		case "whole":
+			n = int64(chunk) * 2
+			if rank > 4 && i > 1 {
+				n = int64(chunk)
+			}
+		case "ragged":
+			n = int64(chunk) + 1 + int64(i%2)
+			if rank > 4 && i > 2 {
+				n = int64(chunk) - 1
+			}
+		case "prime":
+			n = []int64{13, 7, 11, 5, 3, 2, 3, 2}[i]
+		case "zero":
+			n = 5
+			if i == rank/2 {
+				n = 0
+			}
+		case "one chunk":
+			n = int64(chunk)
+		}
+		block := chunk
+		switch v["block"] {
+		case "whole":
+			block = max(chunk/2, 1)
+		case "ragged": // does not divide the chunk: chunks are padded to whole blocks
+			block = max(chunk*2/3, 1)
+		}
+		shape, chunks, blocks = append(shape, n), append(chunks, chunk), append(blocks, block)
+	}
+	return shape, chunks, blocks
+}
+
+func arrayAllowed(v map[string]string) bool {
+	if v["rank"] == "0" {
+		return v["shape"] == "whole" && v["block"] == "chunk"
+	}
+	return true
+}
+
+func emitArrays(ctx context.Context, e *emitter) error {
+	rows, pairs, impossible := choose(arrayParameters, func(row []int) bool { return arrayAllowed(values(arrayParameters, row)) }, e.full)
+	for i, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.array("b2nd", values(arrayParameters, row), i); err != nil {
+			return err
+		}
+	}
+	e.coverage("b2nd", arrayParameters, rows, pairs, impossible)
+	return nil
+}
+
+// emitCaterva adds arrays as Caterva had them: at most 8 dimensions, elements
+// without a type.
+func emitCaterva(_ context.Context, e *emitter) error {
+	for i, rank := range []string{"0", "1", "2", "3", "5", "8"} {
+		for k, shape := range []string{"whole", "ragged", "prime", "zero"} {
+			v := map[string]string{
+				"rank": rank, "shape": shape, "storage": []string{"contiguous", "sparse"}[(i+k)%2], "block": []string{"whole", "ragged", "chunk"}[(i+k)%3],
+				"dtype": []string{"<i2", "<f8", "|S5"}[k%3], "filter": []string{"shuffle", "bitshuffle", "none"}[i%3], "codec": []string{"lz4", "blosclz", "zstd"}[k%3], "data": "ramp",
+			}
+			if rank == "0" {
+				v["block"] = "chunk"
+			}
+			if !arrayAllowed(v) {
+				continue
+			}
+			if err := e.array("caterva", v, 10*i+k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dtypeName is a dtype as part of a file name.
+func dtypeName(dtype string) string {
+	var b []byte
+	for _, c := range []byte(dtype) {
+		switch {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+			b = append(b, c)
+		case c == '>':
+			b = append(b, "big_"...)
+		}
+	}
+	return string(b)
+}
+
+// array writes an array by the reference, reads it back and adds it. Of Caterva the
+// dtype gives no more than the size of an element.
+func (e *emitter) array(area string, v map[string]string, i int) error {
+	shape, chunks, blocks := arrayShapes(v)
+	size := itemSizes[v["dtype"]]
+	id := fmt.Sprintf("%s/rank%s/%s-%s-block_%s-%s-%s-%s-%s", area, v["rank"], dtypeName(v["dtype"]), dashed(v["shape"]), v["block"], v["storage"], v["filter"], v["codec"], v["data"])
+	dtype := v["dtype"]
+	if area == "caterva" {
+		dtype = ""
+	}
+	codec, err := cblosc.ParseCodec(v["codec"])
+	if err != nil {
+		return err
+	}
+	p := cblosc.DefaultCParams()
+	p.Codec, p.TypeSize = codec, size
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
+	copy(p.Filters[:], pipelineOf(v["filter"]).filters)
+	path := filepath.Join(e.dir, filepath.FromSlash(id+"."+area))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	n := int64(size)
+	for _, s := range shape {
+		n *= s
+	}
+	data := series(v["data"], uint64(i), int(n), size)
+	if err := writeArray(&cblosc.ArrayParams{
+		Shape: shape, Chunks: chunks, Blocks: blocks, DType: dtype, Caterva: area == "caterva",
+		Storage: cblosc.Storage{Path: path, Contiguous: v["storage"] == "contiguous", CParams: p},
+	}, data); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	got, err := decodeArray(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	if !bytes.Equal(got, data) {
+		return fmt.Errorf("%s: the reference decodes other bytes than it was given", id)
+	}
+	return e.add(Case{
+		ID: id, Area: area, Path: id + "." + area, Must: Accept, Section: arrayDocument + "; README_CFRAME_FORMAT.rst", Params: v,
+		Metadata: map[string]any{"shape": shape, "chunks": chunks, "blocks": blocks, "dtype": dtype, "itemsize": size},
+		Decoded:  &Decoded{Bytes: n, SHA256: hexSum(data), DType: dtype, Shape: append([]int64{}, shape...), Item: size},
+	})
+}
+
+func dashed(s string) string { return string(bytes.ReplaceAll([]byte(s), []byte(" "), []byte("_"))) }
+
+func writeArray(p *cblosc.ArrayParams, data []byte) error {
+	a, err := cblosc.CreateArray(p)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if len(data) == 0 {
+		return nil
+	}
+	return a.WriteRegion(data, make([]int64, len(p.Shape)), p.Shape)
+}
+
+// decodeArray reads a whole array by the reference.
+func decodeArray(path string) ([]byte, error) {
+	a, err := cblosc.OpenArray(path)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	shape := a.Shape()
+	n := int64(a.ItemSize())
+	for _, s := range shape {
+		n *= s
+	}
+	out := make([]byte, n)
+	if n == 0 {
+		return out, nil
+	}
+	return out, a.ReadRegion(out, make([]int64, len(shape)), shape)
+}
+
+// arrayRule is one way to misread how chunks and blocks tile an array.
+type arrayRule struct {
+	name, stage, sentence string
+	at                    func(g geometry, chunk, in []int64) int64 // where in the chunk's bytes an element is looked for
+}
+
+// geometry is what a b2nd metalayer says, in elements.
+type geometry struct{ shape, chunks, blocks []int64 }
+
+// padded is the extent of a stored chunk: whole blocks.
+func (g geometry) padded() []int64 {
+	p := make([]int64, len(g.chunks))
+	for i := range p {
+		p[i] = (g.chunks[i] + g.blocks[i] - 1) / g.blocks[i] * g.blocks[i]
+	}
+	return p
+}
+
+// place is where the element at in, counted from the chunk's first, stands in the
+// stored chunk: blocks in row-major order, and in each block row-major again.
+func (g geometry) place(in []int64) int64 {
+	padded := g.padded()
+	var block, inner, items int64
+	items = 1
+	for i := range in {
+		block = block*(padded[i]/g.blocks[i]) + in[i]/g.blocks[i]
+		inner = inner*g.blocks[i] + in[i]%g.blocks[i]
+		items *= g.blocks[i]
+	}
+	return block*items + inner
+}
+
+func rowMajor(at, shape []int64) int64 {
+	var n int64
+	for i := range at {
+		n = n*shape[i] + at[i]
+	}
+	return n
+}
+
+var arrayRules = []arrayRule{
+	{"the blocks of a chunk are taken for one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
+		return rowMajor(in, g.padded())
+	}},
+	{"chunks at the far edge are taken to be cut to the array", "edge chunk", "Chunks: every chunk is stored whole, padded with zeros behind the array's edge", func(g geometry, chunk, in []int64) int64 {
+		e := geometry{shape: g.shape, chunks: slices.Clone(g.chunks), blocks: slices.Clone(g.blocks)}
+		for i := range e.chunks {
+			e.chunks[i] = min(g.chunks[i], g.shape[i]-chunk[i]*g.chunks[i])
+			e.blocks[i] = min(g.blocks[i], e.chunks[i])
+		}
+		return e.place(in)
+	}},
+	{"blocks at the far edge of a chunk are taken to be cut to the chunk", "edge block", "Blocks: every block is stored whole; a chunk is padded to whole blocks", func(g geometry, _, in []int64) int64 {
+		// The walk of a reader that stores as many elements of the last block as
+		// the chunk has.
+		var before int64
+		count := func(block []int64) int64 {
+			n := int64(1)
+			for i := range block {
+				n *= min(g.blocks[i], g.chunks[i]-block[i]*g.blocks[i])
+			}
+			return n
+		}
+		mine := make([]int64, len(in))
+		for i := range in {
+			mine[i] = in[i] / g.blocks[i]
+		}
+		padded := g.padded()
+		grid := make([]int64, len(in))
+		for i := range grid {
+			grid[i] = padded[i] / g.blocks[i]
+		}
+		at := make([]int64, len(in))
+		for !slices.Equal(at, mine) {
+			before += count(at)
+			for i := len(at) - 1; i >= 0; i-- {
+				if at[i]++; at[i] < grid[i] {
+					break
+				}
+				at[i] = 0
+			}
+		}
+		var inner int64
+		for i := range in {
+			inner = inner*min(g.blocks[i], g.chunks[i]-mine[i]*g.blocks[i]) + in[i]%g.blocks[i]
+		}
+		return before + inner
+	}},
+	{"axes are taken in the other order", "axis order", "Shape: the last axis changes fastest", func(g geometry, _, in []int64) int64 {
+		r := geometry{}
+		back := slices.Clone(in)
+		slices.Reverse(back)
+		r.chunks, r.blocks = slices.Clone(g.chunks), slices.Clone(g.blocks)
+		slices.Reverse(r.chunks)
+		slices.Reverse(r.blocks)
+		return r.place(back)
+	}},
+}
+
+// tile builds an array from its decoded chunks, taking each element from where at
+// looks for it. What is looked for outside the chunk comes out as zeros.
+func (g geometry) tile(chunks [][]byte, item int, at func(g geometry, chunk, in []int64) int64) []byte {
+	n := int64(1)
+	grid := make([]int64, len(g.shape))
+	for i := range g.shape {
+		n *= g.shape[i]
+		grid[i] = (g.shape[i] + g.chunks[i] - 1) / g.chunks[i]
+	}
+	out := make([]byte, n*int64(item))
+	index := make([]int64, len(g.shape))
+	chunk, in := make([]int64, len(g.shape)), make([]int64, len(g.shape))
+	for k := range n {
+		rest := k
+		for i := len(index) - 1; i >= 0; i-- {
+			index[i] = rest % g.shape[i]
+			rest /= g.shape[i]
+			chunk[i], in[i] = index[i]/g.chunks[i], index[i]%g.chunks[i]
+		}
+		data := chunks[rowMajor(chunk, grid)]
+		from := at(g, chunk, in) * int64(item)
+		if from >= 0 && from+int64(item) <= int64(len(data)) {
+			copy(out[k*int64(item):], data[from:from+int64(item)])
+		}
+	}
+	return out
+}
+
+// explainArray tries the rules of tiling, then explains the chunk that holds the
+// first difference.
+func explainArray(path string, c Case, got []byte) (*Explanation, error) {
+	a, err := cblosc.OpenArray(path)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	want, err := decodeArray(path)
+	if err != nil {
+		return nil, err
+	}
+	item := a.ItemSize()
+	x := difference(got, want, item)
+	if x.Offset < 0 || len(want) == 0 {
+		return x, nil
+	}
+	g := geometry{shape: a.Shape()}
+	for i := range g.shape {
+		g.chunks = append(g.chunks, int64(a.Chunks()[i]))
+		g.blocks = append(g.blocks, int64(a.Blocks()[i]))
+	}
+	s := a.SChunk()
+	chunks := make([][]byte, s.NumChunks())
+	for i := range chunks {
+		chunks[i] = make([]byte, s.ChunkSize())
+		if _, err := s.DecompressChunk(chunks[i], int64(i)); err != nil {
+			return nil, err
+		}
+	}
+	element := min(x.Element, int64(len(want)/item)-1)
+	x.Index = make([]int64, len(g.shape))
+	chunk, in, grid := make([]int64, len(g.shape)), make([]int64, len(g.shape)), make([]int64, len(g.shape))
+	rest := element
+	for i := len(g.shape) - 1; i >= 0; i-- {
+		x.Index[i] = rest % g.shape[i]
+		rest /= g.shape[i]
+		chunk[i], in[i] = x.Index[i]/g.chunks[i], x.Index[i]%g.chunks[i]
+		grid[i] = (g.shape[i] + g.chunks[i] - 1) / g.chunks[i]
+	}
+	x.Chunk = rowMajor(chunk, grid)
+	x.Header = []string{fmt.Sprintf("b2nd shape %v, chunks %v, blocks %v, %s", g.shape, g.chunks, g.blocks, a.DType())}
+	for _, r := range arrayRules {
+		if bytes.Equal(g.tile(chunks, item, r.at), got) {
+			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
+			return x, nil
+		}
+	}
+	if len(got) != len(want) {
+		x.Stage = "shape"
+		return x, nil
+	}
+	// The chunk as the reader must have seen it: its own values where the array
+	// shows them, the reference's in the padding.
+	theirs := bytes.Clone(chunks[x.Chunk])
+	for k := range int64(len(want) / item) {
+		rest := k
+		same := true
+		for i := len(g.shape) - 1; i >= 0; i-- {
+			at := rest % g.shape[i]
+			rest /= g.shape[i]
+			same = same && at/g.chunks[i] == chunk[i]
+			in[i] = at % g.chunks[i]
+		}
+		if same {
+			copy(theirs[g.place(in)*int64(item):], got[k*int64(item):(k+1)*int64(item)])
+		}
+	}
+	head := x.Header
+	if x, err = explainPart(x, s, x.Chunk, theirs, x.Chunk*int64(s.ChunkSize())); err != nil {
+		return nil, err
+	}
+	x.Header = append(head, x.Header[1:]...)
+	return x, nil
+}
+
+// Vectors of the metalayer alone: its bytes decode to one line of JSON, with the
+// keys version, shape, chunks, blocks, dtype_format, dtype. The library holds
+// fewer dimensions than the format.
+
+func emitMetalayers(_ context.Context, e *emitter) error {
+	for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
+		top := b2nd.MaxDims
+		if name == b2nd.CatervaName {
+			top = b2nd.MaxCatervaDims
+		}
+		for rank := range top + 1 {
+			m := b2nd.Meta{Caterva: name == b2nd.CatervaName, Shape: []int64{}, Chunks: []int32{}, Blocks: []int32{}}
+			if !m.Caterva {
+				m.DType = []string{"<f8", "|S7", "[('x', '<i2'), ('y', '>f4', (2, 3))]"}[rank%3]
+			}
+			for i := range rank {
+				m.Shape = append(m.Shape, []int64{7, 300, 70_000, 5_000_000_000, 0, 1}[i%6]*btoi64(rank < 4 || i%6 != 3)+btoi64(rank >= 4 && i%6 == 3))
+				m.Chunks = append(m.Chunks, []int32{7, 200, 65_537, 127, 128, 1}[i%6])
+				m.Blocks = append(m.Blocks, []int32{3, 130, 40_000, 100, 2, 1}[i%6])
+			}
+			b := m.Append(nil)
+			back, err := b2nd.Parse(name, b)
+			if err != nil {
+				return fmt.Errorf("%s of rank %d: %w", name, rank, err)
+			}
+			text, err := json.Marshal(metalayerJSON{back.Version, back.Shape, back.Chunks, back.Blocks, back.DTypeFormat, back.DType})
+			if err != nil {
+				return err
+			}
+			c := Case{
+				ID: fmt.Sprintf("metalayer/%s-rank%02d", name, rank), Area: "metalayer", Must: Accept, Section: arrayDocument + ": Metalayer format",
+				Params:  map[string]string{"name": name, "rank": fmt.Sprint(rank)},
+				Decoded: &Decoded{Bytes: int64(len(text)), SHA256: hexSum(text), Shape: []int64{int64(len(text))}, Item: 1},
+			}
+			if err := e.file(c, ".msgpack", b); err != nil {
+				return err
+			}
+			if rank == 2 {
+				for n := range b {
+					c := Case{ID: fmt.Sprintf("metalayer/refuse/%s-cut-%02d", name, n), Area: "metalayer", Must: Refuse, Rule: "the metalayer ends early", Section: arrayDocument + ": Metalayer format", Params: map[string]string{"name": name}}
+					if _, err := b2nd.Parse(name, b[:n]); err == nil {
+						return fmt.Errorf("%s: the reader accepts it", c.ID)
+					}
+					if n%5 == 0 || n == len(b)-1 {
+						if err := e.file(c, ".msgpack", b[:n]); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func btoi64(b bool) int64 { return int64(btoi(b)) }
+
+type metalayerJSON struct {
+	Version     int8    `json:"version"`
+	Shape       []int64 `json:"shape"`
+	Chunks      []int32 `json:"chunks"`
+	Blocks      []int32 `json:"blocks"`
+	DTypeFormat int8    `json:"dtype_format"`
+	DType       string  `json:"dtype"`
+}
+
+func explainMetalayer(path string, c Case, got []byte) (*Explanation, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := b2nd.Parse(c.Params["name"], b)
+	if err != nil {
+		return nil, err
+	}
+	want, err := json.Marshal(metalayerJSON{m.Version, m.Shape, m.Chunks, m.Blocks, m.DTypeFormat, m.DType})
+	if err != nil {
+		return nil, err
+	}
+	x := difference(got, want, 1)
+	x.Stage = "metalayer"
+	x.Header = []string{"want " + string(want)}
+	return x, nil
+}

@@ -1,0 +1,71 @@
+package crosscheck
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// A reader that misreads how chunks and blocks tile an array is caught and the
+// rule named; the same tiling read right gives the array.
+func TestMisreadTilingIsCaughtAndNamed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "v")
+	m, err := Emit(t.Context(), dir, &Options{Areas: []string{"b2nd", "caterva"}})
+	require.NoError(t, err)
+	named := make(map[string]int)
+	placed := 0
+	for _, c := range m.Cases {
+		path := filepath.Join(dir, c.Path)
+		if c.Decoded.Bytes == 0 || c.Decoded.Bytes > 20_000 {
+			continue // nothing to misread, or slow to misread in so many ways
+		}
+		a, err := cblosc.OpenArray(path)
+		require.NoError(t, err)
+		g := geometry{shape: a.Shape()}
+		for i := range g.shape {
+			g.chunks = append(g.chunks, int64(a.Chunks()[i]))
+			g.blocks = append(g.blocks, int64(a.Blocks()[i]))
+		}
+		s := a.SChunk()
+		chunks := make([][]byte, s.NumChunks())
+		for i := range chunks {
+			chunks[i] = make([]byte, s.ChunkSize())
+			_, err := s.DecompressChunk(chunks[i], int64(i))
+			require.NoError(t, err)
+		}
+		item := a.ItemSize()
+		require.NoError(t, a.Close())
+		right := g.tile(chunks, item, func(g geometry, _, in []int64) int64 { return g.place(in) })
+		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
+		for _, r := range arrayRules {
+			got := g.tile(chunks, item, r.at)
+			if hexSum(got) == c.Decoded.SHA256 {
+				continue
+			}
+			x, err := Explain(dir, c, got)
+			require.NoError(t, err)
+			require.NotEmpty(t, x.Rule, c.ID)
+			if x.Rule == r.name {
+				named[r.name]++
+			}
+		}
+		right[len(right)-1] ^= 1
+		x, err := Explain(dir, c, right)
+		require.NoError(t, err)
+		require.EqualValues(t, len(right)-1, x.Offset)
+		require.Empty(t, x.Rule, c.ID)
+		require.NotEmpty(t, x.Stage)
+		require.EqualValues(t, len(chunks)-1, x.Chunk)
+		for i, n := range g.shape {
+			require.Equal(t, n-1, x.Index[i])
+		}
+		placed++
+	}
+	for _, r := range arrayRules {
+		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+	}
+	require.Positive(t, placed)
+}

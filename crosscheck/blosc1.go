@@ -1,0 +1,62 @@
+// Vectors of Blosc1 chunks, as C-Blosc 1.x, bcolz, zarr and HDF5's filter 32001
+// have them: a header of 16 bytes, one filter.
+
+package crosscheck
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+var blosc1Parameters = []parameter{
+	{"codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{"level", []string{"0", "1", "5", "9"}},
+	{"filters", []string{"none", "shuffle", "bitshuffle"}},
+	{"typesize", []string{"1", "2", "3", "4", "8", "12", "16", "17", "255"}},
+	{"block", []string{"auto", "small", "4096"}},
+	{"length", []string{"one", "ragged", "block", "tail", "large"}},
+	{"data", seriesNames},
+}
+
+func emitBlosc1(ctx context.Context, e *emitter) error {
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	rows, pairs, impossible := choose(blosc1Parameters, func([]int) bool { return true }, e.full)
+	for i, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v := values(blosc1Parameters, row)
+		p, err := chunkParams(v)
+		if err != nil {
+			return err
+		}
+		p.Filters[cblosc.MaxFilters-1], p.Filters[0] = p.Filters[0], cblosc.Filter{}
+		p.Split = cblosc.SplitForwardCompat
+		c := Case{
+			ID:   fmt.Sprintf("blosc1/%s-%s/%s-t%s-b%s-%s-%s", v["codec"], v["level"], v["filters"], v["typesize"], v["block"], v["length"], v["data"]),
+			Area: "blosc1", Section: chunkDocument + ": Header of 16 bytes; README_HEADER.rst of C-Blosc 1", Params: v,
+		}
+		data := series(v["data"], uint64(i), lengthBytes(v), p.TypeSize)
+		b := make([]byte, cblosc.MaxCompressedSize(len(data)))
+		n, err := cblosc.CompressBlosc1(p, b, data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if err := e.goodChunk(d, c, b[:n], data, false); err != nil {
+			return err
+		}
+	}
+	e.coverage("blosc1", blosc1Parameters, rows, pairs, impossible)
+	b := make([]byte, cblosc.MaxCompressedSize(0))
+	n, err := cblosc.CompressBlosc1(nil, b, nil)
+	if err != nil {
+		return err
+	}
+	return e.goodChunk(d, Case{ID: "blosc1/empty", Area: "blosc1", Section: chunkDocument + ": Header, nbytes"}, b[:n], nil, false)
+}

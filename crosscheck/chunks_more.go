@@ -1,0 +1,121 @@
+// Chunks that are no combination of parameters: dictionaries, older versions of
+// the header, and with all of them every type size and every short length.
+
+package crosscheck
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// dictionaryChunks adds chunks whose blocks share a dictionary of Zstd.
+func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
+	for i, v := range []struct{ typesize, block, n int }{{1, 4096, 200_000}, {4, 4096, 200_000}, {8, 8192, 300_001}} {
+		p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 5, TypeSize: v.typesize, BlockSize: v.block, Threads: 1, Dict: true, Split: cblosc.SplitNever}
+		if v.typesize > 1 {
+			p.Filters[0] = cblosc.Filter{ID: cblosc.Shuffle}
+		}
+		c := Case{
+			ID: fmt.Sprintf("chunk/dictionary/t%d-b%d-%d", v.typesize, v.block, v.n), Section: chunkDocument + ": blosc2_flags, bit 0; Dictionary",
+			Params: map[string]string{"codec": "zstd", "dictionary": "yes", "typesize": strconv.Itoa(v.typesize)},
+		}
+		b, data, err := compress(p, series("text", uint64(i), v.n, v.typesize))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if b[0x1F]&1 == 0 {
+			return fmt.Errorf("%s: the reference learned no dictionary", c.ID)
+		}
+		if err := e.goodChunk(d, c, b, data, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// olderChunks adds headers of the versions before the one that is written now:
+// they differ in the number alone as long as they use nothing newer, but that
+// version 3 did not clear the last filter, which counts for nothing in it.
+func (e *emitter) olderChunks(d *cblosc.Decompressor) error {
+	p := &cblosc.CParams{Codec: cblosc.LZ4, Level: 5, TypeSize: 4, BlockSize: 4096, Threads: 1, Split: cblosc.SplitForwardCompat}
+	p.Filters[cblosc.MaxFilters-2] = cblosc.Filter{ID: cblosc.Shuffle}
+	for _, version := range []byte{3, 4, 5} {
+		b, data, err := compress(p, series("ramp", uint64(version), 20_000, 4))
+		if err != nil {
+			return err
+		}
+		b[0] = version
+		if version == 3 {
+			b[0x10+cblosc.MaxFilters-1] = byte(cblosc.Delta)
+		}
+		c := Case{ID: fmt.Sprintf("chunk/version-%d", version), Section: chunkDocument + ": Header, version", Params: map[string]string{"version": strconv.Itoa(int(version))}}
+		if err := e.goodChunk(d, c, b, data, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepChunks adds every type size behind every filter, and every short length.
+func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error {
+	seed := uint64(0)
+	add := func(typesize, n int, p pipeline) error {
+		seed++
+		if p.sizes != nil || p.whole && n%typesize != 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		q := &cblosc.CParams{Codec: cblosc.LZ4, Level: 5, TypeSize: typesize, BlockSize: 64 * typesize, Threads: 1, Split: cblosc.SplitAlways}
+		copy(q.Filters[:], p.filters)
+		for i, f := range q.Filters {
+			if f.ID == cblosc.ByteDelta {
+				q.Filters[i] = cblosc.NewByteDelta(typesize)
+			}
+		}
+		c := Case{
+			ID: fmt.Sprintf("chunk/sweep/t%d-n%d-%s", typesize, n, dashed(p.name)), Section: chunkDocument + ": Blocks, Streams, Filter pipeline",
+			Params: map[string]string{"typesize": strconv.Itoa(typesize), "nbytes": strconv.Itoa(n), "filters": p.name},
+		}
+		b, data, err := compress(q, series("ramp", seed, n, typesize))
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		return e.goodChunk(d, c, b, data, p.lossy)
+	}
+	for _, p := range pipelines {
+		for size := 1; size <= 255; size++ {
+			for _, n := range []int{size, 200*size + 1, 203 * size} {
+				if err := add(size, n, p); err != nil {
+					return err
+				}
+			}
+		}
+		for _, size := range []int{1, 3, 4, 8} {
+			for n := 1; n <= 300; n++ {
+				if n%size == 0 && n > size && n != 203*size || n%size != 0 && n != 200*size+1 {
+					if err := add(size, n, p); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// compress makes a chunk and hands the data back beside it.
+func compress(p *cblosc.CParams, data []byte) (b, same []byte, err error) {
+	c, err := cblosc.NewCompressor(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	b = make([]byte, cblosc.MaxCompressedSize(len(data)))
+	n, err := c.Compress(b, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b[:n], data, nil
+}

@@ -1,0 +1,147 @@
+// Emit: the corpus, written by the reference libraries.
+
+package crosscheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// Options say what Emit writes. A nil *Options is the zero value.
+type Options struct {
+	Full     bool                         // the whole product of parameters instead of all pairs
+	Areas    []string                     // nil: all of them
+	Progress func(area string, cases int) // called as an area is done; nil: nobody asks
+}
+
+// area is one part of the corpus.
+type area struct {
+	name    string
+	emit    func(context.Context, *emitter) error
+	explain func(path string, c Case, got []byte) (*Explanation, error)
+}
+
+var areas = []area{
+	{"chunk", emitChunks, explainChunkFile},
+	{"blosc1", emitBlosc1, explainChunkFile},
+	{"frame", emitFrames, explainFrame},
+	{"b2nd", emitArrays, explainArray},
+	{"caterva", emitCaterva, explainArray},
+	{"metalayer", emitMetalayers, explainMetalayer},
+	{"hdf5", emitHDF5, explainHDF5},
+}
+
+// Areas returns the names of the parts of the corpus in the order they are
+// written.
+func Areas() []string {
+	names := make([]string, len(areas))
+	for i, a := range areas {
+		names[i] = a.name
+	}
+	return names
+}
+
+// Emit writes the vectors and their manifest into dir, which must not exist or be
+// empty. The bytes depend on the linked versions of the libraries alone. What the
+// reference libraries do not decode as the manifest will say is an error of Emit:
+// a vector is never wrong.
+func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	for _, v := range os.Environ() {
+		// The library lets these override the parameters of the vectors.
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "BLOSC_") {
+			return nil, fmt.Errorf("crosscheck: emit: the environment sets %s, which changes what C-Blosc2 writes", name)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("crosscheck: emit: %w", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		return nil, fmt.Errorf("crosscheck: emit: %s: %w", dir, errors.Join(err, notEmpty(len(entries))))
+	}
+	for _, name := range o.Areas {
+		if !known(name) {
+			return nil, fmt.Errorf("crosscheck: emit: no area %q; there are %s", name, strings.Join(Areas(), ", "))
+		}
+	}
+	e := &emitter{dir: dir, full: o.Full, m: &Manifest{Schema: Schema, Full: o.Full, Versions: map[string]string{"c-blosc2": cblosc.Version()}}}
+	for _, a := range areas {
+		if len(o.Areas) > 0 && !slices.Contains(o.Areas, a.name) {
+			continue
+		}
+		before := len(e.m.Cases)
+		if err := a.emit(ctx, e); err != nil {
+			return nil, fmt.Errorf("crosscheck: emit %s: %w", a.name, err)
+		}
+		if o.Progress != nil {
+			o.Progress(a.name, len(e.m.Cases)-before)
+		}
+	}
+	if err := e.m.save(dir); err != nil {
+		return nil, fmt.Errorf("crosscheck: emit: %w", err)
+	}
+	return e.m, nil
+}
+
+func notEmpty(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: the folder holds %d entries", os.ErrExist, n)
+}
+
+func known(name string) bool { return slices.Contains(Areas(), name) }
+
+// emitter collects the cases of one Emit.
+type emitter struct {
+	dir  string
+	full bool
+	m    *Manifest
+}
+
+// file writes one vector and adds its case; c.Path is set from the area and the
+// id.
+func (e *emitter) file(c Case, ext string, content []byte) error {
+	c.Path = c.ID + ext
+	name := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, content, 0o644); err != nil {
+		return err
+	}
+	return e.add(c)
+}
+
+// add adds the case of a file or directory that is written.
+func (e *emitter) add(c Case) error {
+	var err error
+	c.Bytes, c.SHA256, err = Digest(filepath.Join(e.dir, filepath.FromSlash(c.Path)))
+	if err != nil {
+		return err
+	}
+	e.m.Cases = append(e.m.Cases, c)
+	return nil
+}
+
+func (e *emitter) coverage(area string, ps []parameter, rows [][]int, pairs, impossible int) {
+	names := make([]string, len(ps))
+	for i, p := range ps {
+		names[i] = p.name
+	}
+	e.m.Coverage = append(e.m.Coverage, Coverage{Area: area, Parameters: names, Pairs: pairs, Covered: covered(ps, rows), Impossible: impossible, Cases: len(rows)})
+}
+
+// decodedBytes describes plain bytes of elements of item bytes.
+func decodedBytes(b []byte, item int) *Decoded {
+	return &Decoded{Bytes: int64(len(b)), SHA256: hexSum(b), Shape: []int64{int64(len(b) / item)}, Item: item}
+}

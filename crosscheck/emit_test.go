@@ -1,0 +1,54 @@
+package crosscheck_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/crosscheck"
+	"github.com/hyperslab/hyperslab/internal/leak"
+)
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode != "" {
+		os.Exit(reader(mode, os.Args[1], os.Args[2]))
+	}
+	leak.Main(m)
+}
+
+func TestTwoEmitsAreTheSame(t *testing.T) {
+	a, b := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	m, err := crosscheck.Emit(t.Context(), a, nil)
+	require.NoError(t, err)
+	again, err := crosscheck.Emit(t.Context(), b, nil)
+	require.NoError(t, err)
+	require.Len(t, again.Cases, len(m.Cases))
+	for i, c := range m.Cases {
+		require.Equal(t, c, again.Cases[i])
+	}
+	na, da, err := crosscheck.Digest(a)
+	require.NoError(t, err)
+	nb, db, err := crosscheck.Digest(b)
+	require.NoError(t, err)
+	require.Equal(t, na, nb)
+	require.Equal(t, da, db)
+	require.LessOrEqual(t, na, int64(30<<20), "small by default")
+	loaded, err := crosscheck.Load(a)
+	require.NoError(t, err)
+	require.Len(t, loaded.Cases, len(m.Cases))
+	for _, c := range m.Coverage {
+		require.Equal(t, c.Pairs, c.Covered, "%s: every pair that can occur occurs", c.Area)
+		t.Logf("%s: %d cases hold %d pairs, %d cannot occur", c.Area, c.Cases, c.Pairs, c.Impossible)
+	}
+	t.Logf("%d cases, %d bytes", len(m.Cases), na)
+
+	_, err = crosscheck.Emit(t.Context(), a, nil)
+	require.ErrorIs(t, err, os.ErrExist)
+	_, err = crosscheck.Emit(t.Context(), filepath.Join(t.TempDir(), "c"), &crosscheck.Options{Areas: []string{"zarr"}})
+	require.ErrorContains(t, err, "zarr")
+	t.Setenv("BLOSC_NTHREADS", "2")
+	_, err = crosscheck.Emit(t.Context(), filepath.Join(t.TempDir(), "d"), nil)
+	require.ErrorContains(t, err, "BLOSC_NTHREADS")
+}

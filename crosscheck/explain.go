@@ -1,0 +1,248 @@
+// Explain: where a wrong answer parts from the reference, and by which rule.
+
+package crosscheck
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// Explanation tells how an answer differs from the reference's.
+type Explanation struct {
+	Offset   int64    `json:"offset"`             // first differing byte of the decoded output; -1 if there is none
+	Element  int64    `json:"element"`            // the element it belongs to
+	Index    []int64  `json:"index,omitempty"`    // that element's index in an array
+	Got      string   `json:"got"`                // bytes from there, as hex
+	Want     string   `json:"want"`               // of the reference
+	GotSize  int64    `json:"got_size"`           // bytes of the answer
+	WantSize int64    `json:"want_size"`          // bytes of the reference
+	Differ   int64    `json:"differ"`             // bytes that differ, where both have one
+	Chunk    int64    `json:"chunk"`              // of a frame or an array; 0 for a chunk alone
+	Block    int      `json:"block"`              // in the chunk; -1 if the chunk is not cut into blocks
+	Stream   int      `json:"stream"`             // in the block, that the byte comes from; -1 unknown
+	Stage    string   `json:"stage"`              // the step in which the answers part
+	Rule     string   `json:"rule,omitempty"`     // the misread rule that gives exactly this answer
+	Sentence string   `json:"sentence,omitempty"` // what the specification says of it
+	Header   []string `json:"header,omitempty"`   // fields that matter, "name = value (meaning)"
+}
+
+// String is several lines for a person.
+func (x *Explanation) String() string {
+	var b strings.Builder
+	switch {
+	case x.GotSize != x.WantSize:
+		fmt.Fprintf(&b, "%d bytes, the reference gives %d\n", x.GotSize, x.WantSize)
+	case x.Offset < 0:
+		return "no difference"
+	}
+	if x.Offset >= 0 {
+		fmt.Fprintf(&b, "first difference at byte %d (element %d", x.Offset, x.Element)
+		if x.Index != nil {
+			fmt.Fprintf(&b, ", index %v", x.Index)
+		}
+		fmt.Fprintf(&b, "): got %s, want %s; %d bytes differ\n", x.Got, x.Want, x.Differ)
+		fmt.Fprintf(&b, "in chunk %d", x.Chunk)
+		if x.Block >= 0 {
+			fmt.Fprintf(&b, ", block %d", x.Block)
+		}
+		if x.Stream >= 0 {
+			fmt.Fprintf(&b, ", stream %d", x.Stream)
+		}
+		b.WriteByte('\n')
+	}
+	if x.Stage != "" {
+		fmt.Fprintf(&b, "stage: %s\n", x.Stage)
+	}
+	if x.Rule != "" {
+		fmt.Fprintf(&b, "misread rule: %s\n", x.Rule)
+	}
+	if x.Sentence != "" {
+		fmt.Fprintf(&b, "specification: %s\n", x.Sentence)
+	}
+	for _, h := range x.Header {
+		fmt.Fprintf(&b, "header: %s\n", h)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// difference fills what can be said without knowing the format.
+func difference(got, want []byte, item int) *Explanation {
+	x := &Explanation{Offset: -1, GotSize: int64(len(got)), WantSize: int64(len(want)), Block: -1, Stream: -1}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			if x.Offset < 0 {
+				x.Offset = int64(i)
+			}
+			x.Differ++
+		}
+	}
+	if x.Offset < 0 && len(got) != len(want) {
+		x.Offset = int64(min(len(got), len(want)))
+	}
+	if x.Offset >= 0 {
+		x.Element = x.Offset / int64(max(item, 1))
+		x.Got, x.Want = window(got, x.Offset), window(want, x.Offset)
+	}
+	return x
+}
+
+// window is up to 16 bytes from offset, as hex.
+func window(b []byte, offset int64) string {
+	if offset >= int64(len(b)) {
+		return "nothing"
+	}
+	return fmt.Sprintf("% x", b[offset:min(offset+16, int64(len(b)))])
+}
+
+// ruleOf is one way to misread a chunk, its stage, and the sentence against it.
+type ruleOf struct {
+	name, stage, sentence string
+	m                     misread
+}
+
+var chunkRules = []ruleOf{
+	{"only the first stream of a split block is read", "streams", "Streams: a block is as many streams as the type size if flags bit 4 is unset and it is not the last, shorter block", misread{firstStreamOnly: true}},
+	{"a run of a byte is read as zeros", "streams", "Streams: a negative size of -255 to -1 is a run of the byte that is its negation's low byte", misread{runsAsZeros: true}},
+	{"the shuffle is not undone", "filter shuffle", "Filter pipeline: filter 1 is undone after the codec", misread{skip: chunk.Shuffle}},
+	{"the bit shuffle is not undone", "filter bitshuffle", "Filter pipeline: filter 2 is undone after the codec", misread{skip: chunk.BitShuffle}},
+	{"the delta is not undone", "filter delta", "Filter pipeline: filter 3 is undone last, against the first block", misread{skip: chunk.Delta}},
+	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 34 keeps the difference of each byte to the one before in each of as many streams as its parameter says", misread{skip: chunk.ByteDelta}},
+	{"bytes behind the last whole element are zeros", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailDropped: true}},
+	{"the shuffle moves bytes behind the last whole element", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailShuffled: true}},
+	{"the bit shuffle covers elements behind the last multiple of 8", "filter bitshuffle", "Bit shuffle: it covers the greatest multiple of 8 elements; the rest is copied as it is", misread{bitTail: true}},
+	{"the bits of a byte come in the other order", "filter bitshuffle", "Bit shuffle: the first of 8 elements is in the lowest bit", misread{bitOrder: true}},
+	{"bit shuffle is undone as byte shuffle", "filter bitshuffle", "Header: filter 1 is the byte shuffle, filter 2 the bit shuffle", misread{bitAsByte: true}},
+	{"delta is undone against the block before", "filter delta", "Delta: the reference of every block is the chunk's first", misread{deltaPrevious: true}},
+	{"filters are undone in the order in which they were applied", "filter order", "Filter pipeline: the last filter applied is the first undone", misread{filtersForward: true}},
+	{"stored data is taken from byte 16", "stored", "Header: of a chunk with flags bits 0 and 2 both set it is 32 bytes long", misread{storedAt16: true}},
+	{"a repeated value is written once", "special value", "blosc2_flags: special value 3 repeats the value behind the header to the length nbytes", misread{valueOnce: true}},
+	{"special values come out as zeros", "special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised", misread{specialZeros: true}},
+	{"a NaN has all bits set", "special value", "blosc2_flags: special value 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", misread{nanPayload: true}},
+	{"the last, shorter block is left out", "blocks", "Blocks: their number is nbytes divided by blocksize, rounded up", misread{lastBlockMissing: true}},
+	{"the bytes of each element are in the other order", "byte order", "Data are stored in the order of the machine that wrote them; blosc2_flags bit 1 marks big-endian", misread{swapped: true}},
+}
+
+func explainChunkFile(path string, _ Case, got []byte) (*Explanation, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return ExplainChunk(b, got)
+}
+
+// ExplainChunk compares got, what a reader made of the chunk b, with what the
+// reference makes of it. The chunk must be sound.
+func ExplainChunk(b, got []byte) (*Explanation, error) {
+	c, err := chunk.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := stages(b, misread{})
+	if err != nil {
+		return nil, err
+	}
+	want := valuesOf(blocks)
+	x := difference(got, want, c.ItemSize())
+	if x.Offset < 0 {
+		return x, nil
+	}
+	x.Header = headerLines(c)
+	at := x.Offset
+	var block []stage
+	for i, s := range blocks {
+		n := int64(len(s[len(s)-1].data))
+		if at < n {
+			block = s
+			if c.HasBlocks() {
+				x.Block = i
+			}
+			break
+		}
+		at -= n
+	}
+	for _, r := range chunkRules {
+		other, err := stages(b, r.m)
+		if err == nil && bytes.Equal(valuesOf(other), got) {
+			x.Rule, x.Sentence, x.Stage = r.name, r.sentence, r.stage
+			break
+		}
+	}
+	if block != nil {
+		start := x.Offset - at
+		theirs := got[min(start, int64(len(got))):]
+		theirs = theirs[:min(len(theirs), len(block[len(block)-1].data))]
+		if x.Stage == "" {
+			x.Stage = lastEqual(block, theirs)
+		}
+		if x.Block >= 0 {
+			x.Stream = streamOf(c, x.Block, int(at))
+		}
+	}
+	return x, nil
+}
+
+// lastEqual names the stage from which the answer parts: the one behind a stage
+// that it equals, or the last.
+func lastEqual(block []stage, theirs []byte) string {
+	for i := len(block) - 2; i >= 0; i-- {
+		if bytes.Equal(block[i].data, theirs) {
+			return block[i+1].name + ": not done, the answer is what stands before it"
+		}
+	}
+	if len(block) == 1 {
+		return block[0].name
+	}
+	return block[len(block)-1].name + ", or a step before it"
+}
+
+// streamOf finds the stream that byte at of a block comes from: through the byte
+// shuffle if there is one, through others not at all.
+func streamOf(c *chunk.Chunk, block, at int) int {
+	streams := c.Blocks[block].Streams
+	if len(streams) == 1 {
+		return 0
+	}
+	n := int(c.Blocks[block].Length)
+	size := int(c.TypeSize)
+	for slot := chunk.NumFilters - 1; slot >= 0; slot-- {
+		switch c.Filters[slot] {
+		case chunk.Shuffle:
+			if whole := n / size; at < whole*size {
+				at = at%size*whole + at/size
+			}
+		case chunk.BitShuffle:
+			return at % size // all bits of a byte lie in the planes of one stream
+		}
+	}
+	for i, s := range streams {
+		if at < int(s.Length) {
+			return i
+		}
+		at -= int(s.Length)
+	}
+	return -1
+}
+
+// headerLines are the fields of the header that decide how it is decoded.
+func headerLines(c *chunk.Chunk) []string {
+	lines := []string{
+		fmt.Sprintf("version = %d", c.Version),
+		fmt.Sprintf("flags = 0x%02x (codec format %d, split %t, stored %t)", c.Flags, c.Format, c.Split(), c.Stored()),
+		fmt.Sprintf("typesize = %d", c.TypeSize),
+		fmt.Sprintf("nbytes = %d", c.NBytes),
+		fmt.Sprintf("blocksize = %d (%d blocks)", c.BlockSize, c.NumBlocks()),
+	}
+	for i, f := range c.Filters {
+		if f != chunk.NoFilter {
+			lines = append(lines, fmt.Sprintf("filter %d = %d (%s), meta %d", i, f, f, c.FiltersMeta[i]))
+		}
+	}
+	if c.Special != chunk.NotSpecial {
+		lines = append(lines, fmt.Sprintf("special value = %d (%s)", c.Special, c.Special))
+	}
+	return lines
+}

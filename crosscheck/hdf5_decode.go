@@ -1,0 +1,254 @@
+// What an object of an HDF5 file decodes to, by the reference.
+
+package crosscheck
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// hdf5Object is an object as the reference decodes it.
+type hdf5Object struct {
+	data     []byte
+	dtype    string
+	shape    []int64
+	item     int // 0 where elements differ in length
+	metadata map[string]any
+}
+
+// decodeHDF5 reads a dataset, an attribute ("/path@name") or a group.
+func decodeHDF5(path, object string) (x *hdf5Object, err error) {
+	f, err := h5.Open(path, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	name, attribute, ok := strings.Cut(object, "@")
+	o, err := openHDF5(f, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	if ok {
+		return decodeAttribute(f, o, attribute)
+	}
+	switch o := o.(type) {
+	case *h5.Dataset:
+		return decodeDataset(f, o)
+	case *h5.Group:
+		return decodeGroup(o)
+	case *h5.CommittedType:
+		dt, err := o.Datatype()
+		if err != nil {
+			return nil, err
+		}
+		text := []byte(dt.String())
+		return &hdf5Object{data: text, shape: []int64{int64(len(text))}, item: 1, metadata: map[string]any{"kind": "datatype"}}, nil
+	}
+	return nil, fmt.Errorf("%w: %T", errors.ErrUnsupported, o)
+}
+
+// openHDF5 opens an object; files that hold its elements lie beside its own.
+func openHDF5(f *h5.File, name string) (h5.Object, error) {
+	if kind, err := f.Root().Kind(name); err == nil && kind == h5.DatasetObject {
+		return f.Root().OpenDatasetWith(name, &h5.DatasetAccess{ExternalPrefix: "${ORIGIN}"})
+	}
+	return f.Root().OpenObject(name)
+}
+
+func decodeDataset(f *h5.File, d *h5.Dataset) (*hdf5Object, error) {
+	i, err := d.Info()
+	if err != nil {
+		return nil, err
+	}
+	x := &hdf5Object{shape: i.Space.Dims, metadata: hdf5Layout(&i)}
+	x.dtype, x.item = numpyType(i.Datatype)
+	if i.Space.NumElems() == 0 {
+		return x, nil
+	}
+	v, err := d.ReadValues(h5.All)
+	if err != nil {
+		return nil, err
+	}
+	x.data, err = appendValues(nil, f, &v)
+	return x, err
+}
+
+func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) {
+	a, err := o.ReadAttribute(name)
+	if err != nil {
+		return nil, err
+	}
+	x := &hdf5Object{shape: a.Space.Dims, metadata: map[string]any{"datatype": a.Datatype.String(), "dataspace": a.Space.String()}}
+	x.dtype, x.item = numpyType(a.Datatype)
+	if a.Data != nil {
+		x.data = a.Data
+		return x, asStored(a.Data, a.Datatype)
+	}
+	if a.Strings != nil {
+		if a.Values, err = a.Elements(); err != nil {
+			return nil, err
+		}
+	}
+	x.data, err = appendValues(nil, f, &a.Values)
+	return x, err
+}
+
+// asStored puts elements in the order of this machine into the order of t. Numbers
+// must take as many bytes as in memory.
+func asStored(b []byte, t h5.Datatype) error {
+	if n := t.Native(); n.Size != t.Size {
+		return fmt.Errorf("%w: an attribute of %v", errors.ErrUnsupported, t)
+	}
+	for i := 0; i+t.Size <= len(b); i += t.Size {
+		e := b[i : i+t.Size]
+		switch t.Class {
+		case h5.Integer, h5.Float, h5.Bitfield, h5.Enum:
+			if t.Order != h5.NativeOrder && t.Class != h5.Enum || t.Class == h5.Enum && t.Base.Order != h5.NativeOrder {
+				reverse(e)
+			}
+		case h5.Array:
+			if err := asStored(e, *t.Base); err != nil {
+				return err
+			}
+		case h5.Compound:
+			for _, m := range t.Members {
+				if err := asStored(e[m.Offset:m.Offset+m.Type.Size], *m.Type); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// decodeGroup lists the links: a line for each, in the order of names, with the
+// kind, the name and what it leads to, behind tabs.
+func decodeGroup(g *h5.Group) (*hdf5Object, error) {
+	var b []byte
+	for l, err := range g.Links() {
+		if err != nil {
+			return nil, err
+		}
+		switch l.Kind {
+		case h5.HardLink:
+			kind, err := g.Kind(l.Name)
+			if err != nil {
+				return nil, err
+			}
+			b = fmt.Appendf(b, "hard\t%s\t%s\n", l.Name, kind)
+		case h5.SoftLink:
+			b = fmt.Appendf(b, "soft\t%s\t%s\n", l.Name, l.Target)
+		case h5.ExternalLink:
+			b = fmt.Appendf(b, "external\t%s\t%s\t%s\n", l.Name, l.File, l.Target)
+		default:
+			b = fmt.Appendf(b, "user\t%s\t%d\t%x\n", l.Name, l.Class, l.Value)
+		}
+	}
+	i, err := g.Info()
+	if err != nil {
+		return nil, err
+	}
+	return &hdf5Object{data: b, shape: []int64{int64(len(b))}, item: 1, metadata: map[string]any{"kind": "group", "links": i.Links, "storage": i.Storage.String()}}, nil
+}
+
+// numpyType is the type as NumPy writes it, "" where that has none, and the bytes
+// of an element, 0 where they differ.
+func numpyType(t h5.Datatype) (name string, item int) {
+	if !t.Plain() {
+		return "", 0
+	}
+	order := "<"
+	if t.Order == h5.BigEndian {
+		order = ">"
+	}
+	if t.Size == 1 {
+		order = "|"
+	}
+	whole := t.Offset == 0 && t.Precision == 8*t.Size
+	switch {
+	case t.IsBool():
+		name = "|b1"
+	case t.Class == h5.Integer && whole && t.Size <= 8 && t.Signed:
+		name = fmt.Sprintf("%si%d", order, t.Size)
+	case t.Class == h5.Integer && whole && t.Size <= 8:
+		name = fmt.Sprintf("%su%d", order, t.Size)
+	case t.Class == h5.Float && t.Order != h5.VAX && t.Size <= 8 && t.Equal(h5.IEEEFloat(max(t.Size, 2), t.Order)):
+		name = fmt.Sprintf("%sf%d", order, t.Size)
+	case t.Class == h5.String && t.CharSet == h5.ASCII:
+		name = fmt.Sprintf("|S%d", t.Size)
+	}
+	return name, t.Size
+}
+
+func appendValues(b []byte, f *h5.File, v *h5.Values) (_ []byte, err error) {
+	for i := range v.Len() {
+		if b, err = appendView(b, f, v.View(i)); err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	return b, nil
+}
+
+// appendView appends an element: what is nothing but its bytes as they are stored,
+// what varies in length behind its length.
+func appendView(b []byte, f *h5.File, v h5.View) (_ []byte, err error) {
+	t := v.Datatype()
+	if t.Plain() {
+		return append(b, v.Bytes()...), nil
+	}
+	switch t.Class {
+	case h5.String:
+		text, _ := v.Text()
+		return appendSized(b, []byte(text)), nil
+	case h5.Reference:
+		text, err := referenceText(f, v.Ref())
+		if err != nil {
+			return nil, err
+		}
+		return appendSized(b, []byte(text)), nil
+	}
+	var inner []byte
+	for i := range v.Len() {
+		if inner, err = appendView(inner, f, v.At(i)); err != nil {
+			return nil, err
+		}
+	}
+	if t.Class == h5.Sequence {
+		return appendSized(b, inner), nil
+	}
+	return append(b, inner...), nil // a compound, or an array
+}
+
+func appendSized(b, content []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(content))), content...)
+}
+
+// referenceText is the path of what a reference refers to; "@" and the name of an
+// attribute; the corners of each block of a region. A null reference is "".
+func referenceText(f *h5.File, r h5.Ref) (string, error) {
+	if r.IsNull() {
+		return "", nil
+	}
+	to, err := f.Resolve(r)
+	if err != nil {
+		return "", err
+	}
+	text := to.Path
+	if to.Attribute != "" {
+		text += "@" + to.Attribute
+	}
+	if to.Region {
+		for box, err := range to.Space.Boxes(to.Selection.Selection) {
+			if err != nil {
+				return "", err
+			}
+			text += fmt.Sprintf("%v-%v", box.First, box.Last)
+		}
+	}
+	return text, nil
+}

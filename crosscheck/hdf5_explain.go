@@ -1,0 +1,290 @@
+// Where a wrong reading of an HDF5 dataset parts from the reference's, and the
+// misread rule that gives exactly it.
+
+package crosscheck
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+// hdf5Misread is a rule of HDF5 that a reader got wrong. The zero value reads right.
+type hdf5Misread struct {
+	swapped       bool // the bytes of each number are taken in the other order
+	maskIgnored   bool // every filter is undone for every chunk
+	edgesFiltered bool // chunks at the edges are taken to be filtered like the others
+	skip          int  // this filter is not undone
+	fillZero      bool // what is not stored is zero
+	edgeCut       bool // chunks at the edges are taken to be as short as the array
+	packed        bool // stored chunks are put one after another, as if none were missing
+	columnMajor   bool // the first axis of a chunk is taken to change fastest
+}
+
+type hdf5Rule struct {
+	name, stage, sentence string
+	m                     hdf5Misread
+}
+
+var hdf5Rules = []hdf5Rule{
+	{"the bytes of each number are taken in the other order", "byte order", "IV.A.2.d Datatype, class bit field: bit 0 is the byte order, 0 little-endian, 1 big-endian", hdf5Misread{swapped: true}},
+	{"the filter mask of a chunk is ignored", "filter mask", "III.A.1 chunk key: a set bit of the filter mask says that the filter was skipped for this chunk", hdf5Misread{maskIgnored: true}},
+	{"unfiltered edge chunks are taken to be filtered", "edge chunk", "IV.A.2.i layout version 4, flags bit 0: do not apply filters to a partial edge chunk", hdf5Misread{edgesFiltered: true}},
+	{"the shuffle is not undone", "filter 2 (shuffle)", "IV.A.2.l: filters are undone from the last to the first", hdf5Misread{skip: h5.FilterShuffle}},
+	{"what is not stored is zero", "fill value", "IV.A.2.f: elements of space that is not allocated have the fill value", hdf5Misread{fillZero: true}},
+	{"chunks at the edges are taken to be cut to the shape", "edge chunk", "III.A.1: all chunks have the size of the layout message, also those that reach over the edge", hdf5Misread{edgeCut: true}},
+	{"stored chunks are put one after another", "missing chunk", "III.A.1: the place of a chunk is that of its offset; chunks may be missing", hdf5Misread{packed: true}},
+	{"the first axis of a chunk is taken to change fastest", "axis order", "IV.A.2.b: the last dimension changes fastest", hdf5Misread{columnMajor: true}},
+}
+
+// hdf5Stored is a dataset of fixed-size elements as it is stored.
+type hdf5Stored struct {
+	info   h5.DatasetInfo
+	item   int
+	chunks []hdf5Chunk
+	whole  []byte // of other layouts: the elements
+}
+
+type hdf5Chunk struct {
+	h5.Chunk
+	data []byte
+}
+
+// loadStored reads the stored chunks of a dataset, or nil if it is none that the
+// rules know.
+func loadStored(path, object string) (s *hdf5Stored, err error) {
+	f, err := h5.Open(path, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if strings.Contains(object, "@") {
+		return nil, nil // an attribute
+	}
+	if kind, err := f.Root().Kind(object); err != nil || kind != h5.DatasetObject {
+		return nil, err
+	}
+	o, err := openHDF5(f, object)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	d := o.(*h5.Dataset)
+	s = &hdf5Stored{}
+	if s.info, err = d.Info(); err != nil {
+		return nil, err
+	}
+	if !s.info.Datatype.Plain() || s.info.Space.NumElems() == 0 {
+		return nil, nil
+	}
+	s.item = s.info.Datatype.Size
+	if s.info.Layout != h5.Chunked {
+		s.whole = make([]byte, s.info.Space.NumElems()*int64(s.item))
+		return s, d.ReadRegion(s.whole, s.info.Datatype, s.info.Space.All())
+	}
+	for c, err := range d.Chunks() {
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, c.Bytes)
+		if _, _, err := d.ReadChunk(b, c.Offset...); err != nil {
+			return nil, err
+		}
+		s.chunks = append(s.chunks, hdf5Chunk{c, b})
+	}
+	return s, nil
+}
+
+// partial reports whether a chunk reaches over the edge.
+func (s *hdf5Stored) partial(c *hdf5Chunk) bool {
+	for i, at := range c.Offset {
+		if at+s.info.Chunks[i] > s.info.Space.Dims[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// chunk undoes the filters of a chunk.
+func (s *hdf5Stored) chunk(c *hdf5Chunk, m hdf5Misread) ([]byte, error) {
+	n := s.item
+	for _, k := range s.info.Chunks {
+		n *= int(k)
+	}
+	if s.info.PlainEdges && s.partial(c) && !m.edgesFiltered {
+		return c.data, nil
+	}
+	mask := c.FilterMask
+	if m.maskIgnored {
+		mask = 0
+	}
+	for i, f := range s.info.Filters {
+		if f.ID == m.skip {
+			mask |= 1 << i
+		}
+	}
+	p, err := filter.New(s.info.Filters, filter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, n)
+	return out, p.Decode(out, c.data, mask)
+}
+
+// read puts the dataset together.
+func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
+	dims := s.info.Space.Dims
+	var out []byte
+	if s.info.Layout != h5.Chunked {
+		out = bytes.Clone(s.whole)
+		if m.fillZero && s.info.StorageBytes == 0 && !s.elsewhere() {
+			clear(out)
+		}
+	} else {
+		fill := s.info.Fill
+		if len(fill) != s.item || m.fillZero {
+			fill = make([]byte, s.item)
+		}
+		out = bytes.Repeat(fill, int(s.info.Space.NumElems()))
+		grid := make([]int64, len(dims))
+		for i := range dims {
+			grid[i] = (dims[i] + s.info.Chunks[i] - 1) / s.info.Chunks[i]
+		}
+		for k := range s.chunks {
+			c := &s.chunks[k]
+			b, err := s.chunk(c, m)
+			if err != nil {
+				return nil, fmt.Errorf("chunk at %v: %w", c.Offset, err)
+			}
+			offset := c.Offset
+			if m.packed {
+				offset = make([]int64, len(dims))
+				for i, rest := len(dims)-1, int64(k); i >= 0; i-- {
+					offset[i] = rest % grid[i] * s.info.Chunks[i]
+					rest /= grid[i]
+				}
+			}
+			s.place(out, b, offset, m)
+		}
+	}
+	if m.swapped && (s.info.Datatype.Class == h5.Integer || s.info.Datatype.Class == h5.Float) {
+		for i := 0; i < len(out); i += s.item {
+			reverse(out[i : i+s.item])
+		}
+	}
+	return out, nil
+}
+
+// elsewhere reports whether the elements lie outside the file.
+func (s *hdf5Stored) elsewhere() bool {
+	return s.info.Layout == h5.Virtual || len(s.info.External) > 0
+}
+
+// place copies the elements of a chunk to where they belong.
+func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
+	dims, chunks := s.info.Space.Dims, s.info.Chunks
+	shape := make([]int64, len(dims)) // of the part inside
+	n := int64(1)
+	for i := range dims {
+		shape[i] = min(chunks[i], dims[i]-offset[i])
+		n *= shape[i]
+	}
+	in, at := make([]int64, len(dims)), make([]int64, len(dims))
+	for k := range n {
+		rest := k
+		for i := len(dims) - 1; i >= 0; i-- {
+			in[i] = rest % shape[i]
+			at[i] = offset[i] + in[i]
+			rest /= shape[i]
+		}
+		from := rowMajor(in, chunks)
+		switch {
+		case m.edgeCut:
+			from = rowMajor(in, shape)
+		case m.columnMajor:
+			from = 0
+			for i := len(dims) - 1; i >= 0; i-- {
+				from = from*chunks[i] + in[i]
+			}
+		}
+		if to := rowMajor(at, dims) * int64(s.item); (from+1)*int64(s.item) <= int64(len(b)) {
+			copy(out[to:to+int64(s.item)], b[from*int64(s.item):])
+		}
+	}
+}
+
+func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
+	want, err := decodeHDF5(path, c.Object)
+	if err != nil {
+		return nil, err
+	}
+	x := difference(got, want.data, want.item)
+	if x.Offset < 0 {
+		return x, nil
+	}
+	x.Stage = "elements"
+	s, err := loadStored(path, c.Object)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return x, nil
+	}
+	i := &s.info
+	x.Header = []string{
+		fmt.Sprintf("%v, %v, %v", i.Datatype, i.Space, i.Layout),
+		fmt.Sprintf("fill value %x, %d bytes stored", i.Fill, i.StorageBytes),
+	}
+	dims := i.Space.Dims
+	if element := x.Element; len(dims) > 0 && element < i.Space.NumElems() {
+		x.Index = make([]int64, len(dims))
+		for k := len(dims) - 1; k >= 0; k-- {
+			x.Index[k] = element % dims[k]
+			element /= dims[k]
+		}
+	}
+	if i.Layout == h5.Chunked {
+		x.Stage = "chunks"
+		s.explainChunk(x)
+	}
+	for _, r := range hdf5Rules {
+		other, err := s.read(r.m)
+		if err == nil && bytes.Equal(other, got) {
+			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
+			break
+		}
+	}
+	return x, nil
+}
+
+// explainChunk names the chunk that holds the first difference.
+func (s *hdf5Stored) explainChunk(x *Explanation) {
+	if x.Index == nil {
+		return
+	}
+	i := &s.info
+	x.Header = append(x.Header, fmt.Sprintf("chunks %v, index %v, %d stored", i.Chunks, i.Index, len(s.chunks)))
+	for k, f := range i.Filters {
+		x.Header = append(x.Header, fmt.Sprintf("filter %d = %d (%s), values %v", k, f.ID, f.Name, f.Values))
+	}
+	offset, at, grid := make([]int64, len(x.Index)), make([]int64, len(x.Index)), make([]int64, len(x.Index))
+	for k, n := range x.Index {
+		at[k] = n / i.Chunks[k]
+		offset[k] = at[k] * i.Chunks[k]
+		grid[k] = (i.Space.Dims[k] + i.Chunks[k] - 1) / i.Chunks[k]
+	}
+	x.Chunk = rowMajor(at, grid)
+	for k := range s.chunks {
+		c := &s.chunks[k]
+		if rowMajor(c.Offset, i.Space.Dims) == rowMajor(offset, i.Space.Dims) {
+			x.Header = append(x.Header, fmt.Sprintf("chunk at %v: %d bytes at address %d, filter mask 0x%x", c.Offset, c.Bytes, c.Address, c.FilterMask))
+			return
+		}
+	}
+	x.Header = append(x.Header, fmt.Sprintf("chunk at %v: not stored", offset))
+	x.Stage = "missing chunk"
+}

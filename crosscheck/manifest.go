@@ -1,0 +1,163 @@
+// The manifest: what each vector is and what a reader must make of it.
+
+package crosscheck
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Schema names the version of the manifest's form. docs/crosscheck-manifest.md
+// documents it.
+const Schema = "hyperslab.crosscheck/1"
+
+// ManifestName is the file in the folder of the vectors.
+const ManifestName = "manifest.json"
+
+// Manifest lists the vectors of a folder.
+type Manifest struct {
+	Schema   string            `json:"schema"`
+	Versions map[string]string `json:"versions"` // of the libraries the bytes depend on
+	Full     bool              `json:"full"`     // the whole product of parameters, not pairs
+	Cases    []Case            `json:"cases"`
+	Coverage []Coverage        `json:"coverage"` // of pairs of parameters, by area
+}
+
+// Must says what a reader has to do with a vector.
+type Must string
+
+// What a reader must do.
+const (
+	Accept Must = "accept"
+	Refuse Must = "refuse"
+)
+
+// Case is one vector.
+type Case struct {
+	ID       string            `json:"id"`               // unique, stable between versions
+	Area     string            `json:"area"`             // one of Areas
+	Path     string            `json:"path"`             // file or directory, relative, with slashes
+	Object   string            `json:"object,omitempty"` // path inside an HDF5 file
+	Beside   []string          `json:"beside,omitempty"` // files that the vector refers to, in its folder
+	Must     Must              `json:"must"`
+	Rule     string            `json:"rule,omitempty"` // what a refused vector breaks
+	Section  string            `json:"section"`        // of the specification
+	Params   map[string]string `json:"params,omitempty"`
+	Metadata map[string]any    `json:"metadata,omitempty"` // what a reader must report
+	Bytes    int64             `json:"bytes"`              // of the file; of all files of a directory
+	SHA256   string            `json:"sha256"`             // of the file; see Digest for a directory
+	Decoded  *Decoded          `json:"decoded,omitempty"`  // nil for a refused vector
+}
+
+// Decoded describes the bytes a reader must produce.
+type Decoded struct {
+	Bytes  int64   `json:"bytes"`
+	SHA256 string  `json:"sha256"`          // "": only their number counts, the contents are unspecified
+	DType  string  `json:"dtype,omitempty"` // as NumPy writes it; "" where the format has none
+	Shape  []int64 `json:"shape"`
+	Item   int     `json:"item"` // bytes of an element
+}
+
+// Load reads and checks the manifest of a folder.
+func Load(dir string) (*Manifest, error) {
+	name := filepath.Join(dir, ManifestName)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("crosscheck: %w", err)
+	}
+	var m Manifest
+	if err := json.Unmarshal(b, &m); err != nil {
+		return nil, fmt.Errorf("crosscheck: %s: %w", name, err)
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("crosscheck: %s: %w", name, err)
+	}
+	return &m, nil
+}
+
+func (m *Manifest) check() error {
+	if m.Schema != Schema {
+		return fmt.Errorf("schema %q, this version reads %q", m.Schema, Schema)
+	}
+	seen := make(map[string]bool, len(m.Cases))
+	for _, c := range m.Cases {
+		switch {
+		case c.ID == "" || seen[c.ID]:
+			return fmt.Errorf("id %q is empty or stands twice", c.ID)
+		case !filepath.IsLocal(filepath.FromSlash(c.Path)):
+			return fmt.Errorf("%s: path %q leaves the folder", c.ID, c.Path)
+		case c.Must != Accept && c.Must != Refuse:
+			return fmt.Errorf("%s: must be %q or %q, not %q", c.ID, Accept, Refuse, c.Must)
+		case (c.Must == Accept) != (c.Decoded != nil):
+			return fmt.Errorf("%s: decoded stands with %q and only there", c.ID, Accept)
+		}
+		seen[c.ID] = true
+	}
+	return nil
+}
+
+func (m *Manifest) save(dir string) error {
+	if err := m.check(); err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, ManifestName), append(b, '\n'), 0o644)
+}
+
+// Areas returns the areas of the cases, sorted.
+func (m *Manifest) Areas() []string {
+	set := make(map[string]bool)
+	for _, c := range m.Cases {
+		set[c.Area] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// Digest returns the size in bytes and the SHA-256 of a file; of a directory the
+// size of all files and the SHA-256 of the lines "sha256  path\n" of each, in
+// the order of their paths.
+func Digest(path string) (bytes int64, digest string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, "", err
+	}
+	if !info.IsDir() {
+		b, err := os.ReadFile(path)
+		return int64(len(b)), hexSum(b), err
+	}
+	var lines []string
+	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(path, p)
+		bytes += int64(len(b))
+		lines = append(lines, hexSum(b)+"  "+filepath.ToSlash(rel)+"\n")
+		return err
+	})
+	if err != nil {
+		return 0, "", err
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
+	return bytes, hexSum([]byte(strings.Join(lines, ""))), nil
+}
+
+func hexSum(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}

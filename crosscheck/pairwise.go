@@ -1,0 +1,159 @@
+// Pairwise coverage: few cases that hold every pair of values of every two
+// parameters, and the count that proves it.
+
+package crosscheck
+
+import "slices"
+
+// A parameter and its values.
+type parameter struct {
+	name   string
+	values []string
+}
+
+// Coverage counts the pairs of parameter values of an area.
+type Coverage struct {
+	Area       string   `json:"area"`
+	Parameters []string `json:"parameters"`
+	Pairs      int      `json:"pairs"`      // pairs that can occur
+	Covered    int      `json:"covered"`    // pairs that occur in a case
+	Impossible int      `json:"impossible"` // pairs the format or the library rules out
+	Cases      int      `json:"cases"`
+}
+
+// choose returns rows, one index into each parameter's values, such that every
+// pair of values that some allowed row holds stands in at least one row; or with
+// full every allowed row. The result depends on the arguments alone.
+func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]int, pairs, impossible int) {
+	if full {
+		each(ps, func(row []int) {
+			if allowed(row) {
+				rows = append(rows, slices.Clone(row))
+			}
+		})
+	}
+	type pair struct{ p, v, q, w int }
+	open := make(map[pair]bool)
+	var order []pair
+	for p := range ps {
+		for q := p + 1; q < len(ps); q++ {
+			for v := range ps[p].values {
+				for w := range ps[q].values {
+					k := pair{p, v, q, w}
+					open[k] = true
+					order = append(order, k)
+				}
+			}
+		}
+	}
+	total := len(order)
+	cover := func(row []int) {
+		for p := range row {
+			for q := p + 1; q < len(row); q++ {
+				delete(open, pair{p, row[p], q, row[q]})
+			}
+		}
+	}
+	gain := func(row []int, upTo int) int { // open pairs among the values chosen so far
+		n := 0
+		for p := range row {
+			for q := p + 1; q < len(row); q++ {
+				if row[p] >= 0 && row[q] >= 0 && (p == upTo || q == upTo) && open[pair{p, row[p], q, row[q]}] {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	for _, row := range rows {
+		cover(row)
+	}
+	g := generator(1)
+	for _, k := range order {
+		if !open[k] {
+			continue
+		}
+		// Grow a row from the open pair, each parameter by the value that closes
+		// most; from other starts if the row is not allowed.
+		found := false
+		for try := range 64 {
+			row := make([]int, len(ps))
+			for i := range row {
+				row[i] = -1
+			}
+			row[k.p], row[k.q] = k.v, k.w
+			for p := range ps {
+				if row[p] >= 0 {
+					continue
+				}
+				best, most := 0, -1
+				first := int(g.next() >> 33 % uint64(len(ps[p].values)))
+				for i := range ps[p].values {
+					v := (first + i) % len(ps[p].values)
+					row[p] = v
+					n := gain(row, p)
+					if try > 8 { // greed has failed: try chance
+						n = int(g.next() >> 60)
+					}
+					if n > most {
+						best, most = v, n
+					}
+				}
+				row[p] = best
+			}
+			if allowed(row) {
+				rows = append(rows, row)
+				cover(row)
+				found = true
+				break
+			}
+		}
+		if !found {
+			// Chance may miss the one allowed row: look at all of them.
+			each(ps, func(row []int) {
+				if !found && row[k.p] == k.v && row[k.q] == k.w && allowed(row) {
+					rows = append(rows, slices.Clone(row))
+					cover(row)
+					found = true
+				}
+			})
+		}
+		if !found {
+			delete(open, k)
+			impossible++
+		}
+	}
+	return rows, total - impossible, impossible
+}
+
+// each calls f with every row; f must not keep it.
+func each(ps []parameter, f func(row []int)) {
+	row := make([]int, len(ps))
+	for {
+		f(row)
+		i := len(row) - 1
+		for ; i >= 0; i-- {
+			if row[i]++; row[i] < len(ps[i].values) {
+				break
+			}
+			row[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// covered counts the pairs of values that stand in rows: a second count, so that
+// choose does not mark its own work.
+func covered(ps []parameter, rows [][]int) int {
+	seen := make(map[[4]int]bool)
+	for _, row := range rows {
+		for p := range ps {
+			for q := p + 1; q < len(ps); q++ {
+				seen[[4]int{p, row[p], q, row[q]}] = true
+			}
+		}
+	}
+	return len(seen)
+}

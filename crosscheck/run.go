@@ -1,0 +1,284 @@
+// Run: an outside program over the vectors, and what became of each.
+
+package crosscheck
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Verdict is what became of one case.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass            Verdict = "pass"             // the right bytes, or the refusal that was due
+	Wrong           Verdict = "wrong"            // other bytes, and no complaint
+	Refused         Verdict = "refused"          // an error where the vector is sound
+	Crash           Verdict = "crash"            // ended by a signal, a panic or an abort
+	Hang            Verdict = "hang"             // beyond the time limit
+	WronglyAccepted Verdict = "wrongly accepted" // no error where the vector is broken
+)
+
+// Verdicts are all verdicts, from good to bad.
+var Verdicts = []Verdict{Pass, Refused, Wrong, WronglyAccepted, Crash, Hang}
+
+// Result is the verdict on one case.
+type Result struct {
+	Case        string        `json:"case"`
+	Area        string        `json:"area"`
+	Verdict     Verdict       `json:"verdict"`
+	Detail      string        `json:"detail,omitempty"` // the exit status, the error, the end of standard error
+	Explanation *Explanation  `json:"explanation,omitempty"`
+	Time        time.Duration `json:"nanoseconds"`
+}
+
+// Report is the outcome of one run.
+type Report struct {
+	Schema  string                     `json:"schema"`
+	Subject string                     `json:"subject"` // the command, or the name given by a test
+	Results []Result                   `json:"results"`
+	Counts  map[string]map[Verdict]int `json:"counts"` // by area
+}
+
+// ReportSchema names the version of the report's form.
+const ReportSchema = "hyperslab.crosscheck.report/1"
+
+// OK reports whether every case passed.
+func (r *Report) OK() bool {
+	for _, x := range r.Results {
+		if x.Verdict != Pass {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Report) add(x Result) {
+	r.Results = append(r.Results, x)
+	if r.Counts == nil {
+		r.Counts = make(map[string]map[Verdict]int)
+	}
+	if r.Counts[x.Area] == nil {
+		r.Counts[x.Area] = make(map[Verdict]int)
+	}
+	r.Counts[x.Area][x.Verdict]++
+}
+
+// RunOptions say how Run judges a program. Zero fields take the defaults named.
+type RunOptions struct {
+	Read    string        // shell command with {in}, {out} and, where it likes, {object} and {area}
+	Areas   []string      // nil: all
+	Timeout time.Duration // of one case; default 10 s
+	Memory  int64         // bytes of address space of one process; 0: no limit
+	Workers int           // cases at a time; default the number of processors
+	Done    func(Result)  // called after each case, in the order of the cases; nil: nobody asks
+}
+
+// Run runs a reader over the vectors of dir. For each case the command is run by
+// /bin/sh with {in} and {out} replaced by quoted paths: it reads {in} and writes
+// the decoded bytes to {out} and ends with status 0, or refuses with another. A
+// status of 128 and above counts as a crash.
+func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
+	m, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}") {
+		return nil, fmt.Errorf("crosscheck: the command %q must hold {in} and {out}", o.Read)
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	scratch, err := os.MkdirTemp("", "crosscheck-")
+	if err != nil {
+		return nil, fmt.Errorf("crosscheck: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	var cases []Case
+	for _, c := range m.Cases {
+		if o.Areas == nil || slices.Contains(o.Areas, c.Area) {
+			cases = append(cases, c)
+		}
+	}
+	results := make([]Result, len(cases))
+	ready := make([]chan struct{}, len(cases))
+	for i := range ready {
+		ready[i] = make(chan struct{})
+	}
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(o.Workers, max(len(cases), 1)) {
+		wg.Go(func() {
+			for i := range next {
+				out := filepath.Join(scratch, fmt.Sprintf("out-%d", i))
+				results[i] = runOne(ctx, dir, cases[i], out, &o)
+				os.RemoveAll(out)
+				close(ready[i])
+			}
+		})
+	}
+	go func() {
+		defer close(next)
+		for i := range cases {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	r := &Report{Schema: ReportSchema, Subject: o.Read}
+	for i := range cases {
+		select {
+		case <-ready[i]:
+		case <-ctx.Done():
+			wg.Wait()
+			return nil, ctx.Err()
+		}
+		r.add(results[i])
+		if o.Done != nil {
+			o.Done(results[i])
+		}
+	}
+	wg.Wait()
+	return r, nil
+}
+
+// quote makes one word of s for /bin/sh.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func runOne(ctx context.Context, dir string, c Case, out string, o *RunOptions) Result {
+	res := Result{Case: c.ID, Area: c.Area}
+	in := filepath.Join(dir, filepath.FromSlash(c.Path))
+	if abs, err := filepath.Abs(in); err == nil {
+		in = abs
+	}
+	line := strings.NewReplacer("{in}", quote(in), "{out}", quote(out), "{object}", quote(c.Object), "{area}", quote(c.Area)).Replace(o.Read)
+	if o.Memory > 0 {
+		line = fmt.Sprintf("ulimit -v %d || exit 125\n%s", o.Memory>>10, line)
+	}
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
+	var talk bytes.Buffer
+	cmd.Stderr = &bounded{b: &talk}
+	// The shell's children die with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	start := time.Now()
+	err := cmd.Run()
+	res.Time = time.Since(start)
+	last := lastLine(talk.String())
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		res.Verdict, res.Detail = Hang, ctx.Err().Error()
+	case limited.Err() != nil:
+		res.Verdict, res.Detail = Hang, fmt.Sprintf("still running after %v", o.Timeout)
+	case errors.As(err, &exit) && (exit.ExitCode() < 0 || exit.ExitCode() >= 128):
+		res.Verdict, res.Detail = Crash, join(exit.String(), last)
+	case errors.As(err, &exit) && goPanic(talk.String()):
+		res.Verdict, res.Detail = Crash, join("a Go panic", last)
+	case errors.As(err, &exit):
+		res.Verdict, res.Detail = Refused, join(exit.String(), last)
+		if c.Must == Refuse {
+			res.Verdict = Pass
+		}
+	case err != nil:
+		res.Verdict, res.Detail = Crash, err.Error()
+	case c.Must == Refuse:
+		res.Verdict, res.Detail = WronglyAccepted, c.Rule
+	default:
+		got, err := os.ReadFile(out)
+		if err != nil {
+			res.Verdict, res.Detail = Refused, "status 0 and no output: "+err.Error()
+			break
+		}
+		judge(&res, dir, c, got)
+	}
+	return res
+}
+
+// judge compares decoded bytes with the manifest, and explains a difference.
+func judge(res *Result, dir string, c Case, got []byte) {
+	if int64(len(got)) == c.Decoded.Bytes && (c.Decoded.SHA256 == "" || hexSum(got) == c.Decoded.SHA256) {
+		res.Verdict = Pass
+		return
+	}
+	res.Verdict = Wrong
+	x, err := Explain(dir, c, got)
+	if err != nil {
+		res.Detail = fmt.Sprintf("%d bytes, want %d; not explained: %v", len(got), c.Decoded.Bytes, err)
+		return
+	}
+	res.Explanation = x
+	res.Detail, _, _ = strings.Cut(x.String(), "\n")
+	if x.Rule != "" {
+		res.Detail += "; " + x.Rule
+	}
+}
+
+// Explain compares what a reader made of a case of the vectors in dir with what
+// the reference makes of it. It returns an error if the vector is not the one of
+// the manifest, or broken.
+func Explain(dir string, c Case, got []byte) (*Explanation, error) {
+	if c.Must == Refuse {
+		return nil, fmt.Errorf("crosscheck: %s must be refused: there is nothing to compare", c.ID)
+	}
+	path := filepath.Join(dir, filepath.FromSlash(c.Path))
+	_, sum, err := Digest(path)
+	if err != nil {
+		return nil, fmt.Errorf("crosscheck: %w", err)
+	}
+	if sum != c.SHA256 {
+		return nil, fmt.Errorf("crosscheck: %s: the file has changed: sha256 %s, the manifest says %s", c.ID, sum, c.SHA256)
+	}
+	for _, a := range areas {
+		if a.name == c.Area {
+			return a.explain(path, c, got)
+		}
+	}
+	return nil, fmt.Errorf("crosscheck: %s: no area %q", c.ID, c.Area)
+}
+
+func goPanic(stderr string) bool {
+	return strings.HasPrefix(stderr, "panic: ") || strings.Contains(stderr, "\npanic: ") || strings.Contains(stderr, "fatal error: ")
+}
+
+func join(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + ": " + b
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// bounded keeps the first part of what a program says.
+type bounded struct{ b *bytes.Buffer }
+
+const talkSize = 16 << 10
+
+func (w *bounded) Write(p []byte) (int, error) {
+	w.b.Write(p[:min(len(p), talkSize-w.b.Len())])
+	return len(p), nil
+}

@@ -1,0 +1,155 @@
+package crosscheck_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/crosscheck"
+)
+
+// decode is a right reader of chunks: the library itself.
+func decode(chunk []byte) ([]byte, error) {
+	i, err := cblosc.Info(chunk)
+	if err != nil {
+		return nil, err
+	}
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if i.CBytes != len(chunk) {
+		return nil, fmt.Errorf("%d bytes, the header says %d", len(chunk), i.CBytes)
+	}
+	out := make([]byte, i.NBytes)
+	_, err = d.Decompress(out, chunk)
+	return out, err
+}
+
+// reader is the program under test: this test binary, run with a mode.
+func reader(mode, in, out string) int {
+	b, err := os.ReadFile(in)
+	if err != nil {
+		panic(err)
+	}
+	stored := strings.Contains(in, "lz4-9") // the cases that go wrong
+	switch {
+	case mode == "hang" && stored:
+		time.Sleep(time.Hour)
+	case mode == "crash" && stored:
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case mode == "panic" && stored:
+		panic("a reader's own bug")
+	case mode == "silent" && stored:
+		return 0
+	}
+	got, err := decode(b)
+	if err != nil && mode != "trusting" {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if mode == "wrong" && stored && len(got) > 0 {
+		got[len(got)/2] ^= 1
+	}
+	if err := os.WriteFile(out, got, 0o644); err != nil {
+		panic(err)
+	}
+	return 0
+}
+
+func TestRun(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a 'quoted' folder")
+	m, err := crosscheck.Emit(t.Context(), dir, &crosscheck.Options{Areas: []string{"chunk"}})
+	require.NoError(t, err)
+	// A process a case: the cases that go wrong, and some of every kind beside them.
+	m.Cases = slices.DeleteFunc(m.Cases, func(c crosscheck.Case) bool {
+		return !strings.Contains(c.ID, "lz4-9") && !strings.Contains(c.ID, "special/") && !strings.Contains(c.ID, "refuse/c")
+	})
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, crosscheck.ManifestName), text, 0o644))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for mode, want := range map[string]crosscheck.Verdict{
+		"right": crosscheck.Pass, "wrong": crosscheck.Wrong, "crash": crosscheck.Crash, "panic": crosscheck.Crash,
+		"silent": crosscheck.Refused, "trusting": crosscheck.WronglyAccepted, "hang": crosscheck.Hang,
+	} {
+		t.Run(mode, func(t *testing.T) {
+			o := crosscheck.RunOptions{
+				Read: "CROSSCHECK_TEST_READER=" + mode + " " + self + " {in} {out}", Areas: []string{"chunk"}, Timeout: time.Minute,
+			}
+			if mode == "hang" {
+				o.Timeout = time.Second
+			}
+			seen := 0
+			o.Done = func(crosscheck.Result) { seen++ }
+			r, err := crosscheck.Run(t.Context(), dir, o)
+			require.NoError(t, err)
+			require.Len(t, r.Results, seen)
+			require.Equal(t, mode == "right", r.OK())
+			for _, x := range r.Results {
+				if mode == "hang" && x.Verdict == crosscheck.Hang && !strings.Contains(x.Case, "lz4-9") {
+					continue // a loaded machine may not finish a right answer in a second
+				}
+				require.Contains(t, []crosscheck.Verdict{crosscheck.Pass, want}, x.Verdict, "%s: %s", x.Case, x.Detail)
+			}
+			if mode != "right" {
+				require.Positive(t, r.Counts["chunk"][want])
+			}
+			var b bytes.Buffer
+			require.NoError(t, r.WriteJUnit(&b))
+			var back struct {
+				Suites []struct {
+					Tests    int `xml:"tests,attr"`
+					Failures int `xml:"failures,attr"`
+					Errors   int `xml:"errors,attr"`
+				} `xml:"testsuite"`
+			}
+			require.NoError(t, xml.Unmarshal(b.Bytes(), &back))
+			require.Equal(t, seen, back.Suites[0].Tests)
+			require.Equal(t, seen-r.Counts["chunk"][crosscheck.Pass], back.Suites[0].Failures+back.Suites[0].Errors)
+		})
+	}
+	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Read: "cat"})
+	require.ErrorContains(t, err, "{in}")
+	_, err = crosscheck.Run(t.Context(), t.TempDir(), crosscheck.RunOptions{Read: "cat {in} > {out}"})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestCodecInAGoTest(t *testing.T) { crosscheck.Codec(t, decode) }
+
+func TestExplainWantsTheVectorOfTheManifest(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "v")
+	m, err := crosscheck.Emit(t.Context(), dir, &crosscheck.Options{Areas: []string{"chunk"}})
+	require.NoError(t, err)
+	for _, c := range m.Cases {
+		if c.Must == crosscheck.Refuse {
+			_, err := crosscheck.Explain(dir, c, nil)
+			require.ErrorContains(t, err, "must be refused")
+			continue
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, c.Path), []byte("changed"), 0o644))
+		_, err := crosscheck.Explain(dir, c, nil)
+		require.ErrorContains(t, err, "has changed")
+		break
+	}
+	for _, bad := range []string{`{`, `{"schema":"other"}`, `{"schema":"hyperslab.crosscheck/1","cases":[{"id":"a","path":"../x","must":"refuse"}]}`, `{"schema":"hyperslab.crosscheck/1","cases":[{"id":"a","path":"x","must":"maybe"}]}`, `{"schema":"hyperslab.crosscheck/1","cases":[{"id":"a","path":"x","must":"accept"}]}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, crosscheck.ManifestName), []byte(bad), 0o644))
+		_, err := crosscheck.Load(dir)
+		require.Error(t, err, bad)
+		require.False(t, errors.Is(err, os.ErrNotExist))
+	}
+}
