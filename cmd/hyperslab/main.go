@@ -6,8 +6,10 @@ import (
 	"os"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func main() {
+	worker.Init()
 	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -24,6 +24,9 @@ func advice(cmd *cobra.Command, err error) string {
 	case errors.As(err, &usage):
 		return "see " + cmd.CommandPath() + " --help"
 	case errors.Is(err, fs.ErrExist):
+		if cmd.Flags().Lookup("force") == nil {
+			return "give the name of a new folder"
+		}
 		return "-f replaces it, as a whole"
 	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":
 		return "the folder must exist"

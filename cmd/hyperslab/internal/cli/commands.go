@@ -6,5 +6,23 @@ import "github.com/spf13/cobra"
 
 // commands are the subcommands; completion is cobra's own.
 func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{a.lsCommand(), a.infoCommand(), a.convertCommand(), a.diffCommand(), a.versionCommand()}
+	return []*cobra.Command{
+		a.lsCommand(),
+		a.treeCommand(),
+		a.infoCommand(),
+		a.chunksCommand(),
+		a.dumpCommand(),
+		a.statsCommand(),
+		a.explainCommand(),
+		a.plotCommand(),
+		a.convertCommand(),
+		a.diffCommand(),
+		a.repackCommand(),
+		a.cpCommand(),
+		a.appendCommand(),
+		a.attrCommand(),
+		a.rmCommand(),
+		a.crosscheckCommand(),
+		a.versionCommand(),
+	}
 }

@@ -22,7 +22,9 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	group := object[:strings.LastIndex(object, "/")+1]
 	var found []string
 	directive := cobra.ShellCompDirectiveNoFileComp
-	for e, err := range formats.Walk(cmd.Context(), file+":"+group) {
+	base := "/" + strings.Trim(group, "/")
+	below := func(e formats.Entry) bool { return e.Path != base }
+	for e, err := range formats.Walk(cmd.Context(), file+":"+group, formats.WithPrune(below)) {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

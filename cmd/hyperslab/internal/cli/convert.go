@@ -44,16 +44,12 @@ type convertDoc struct {
 }
 
 type convertFlags struct {
-	job    jobFlags
-	attrs  attrFlags
+	job   jobFlags
+	attrs attrFlags
+	storeFlags
 	force  bool
 	format string
-	codec  string
-	level  int // -1: not given
-	filter string
-	chunks string
-	blocks string
-	sparse bool
+	dtype  string
 	dryRun bool
 	json   bool
 }
@@ -82,9 +78,6 @@ the source.` + addressHelp,
 		Args:              arity(2, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("level") {
-				o.level = -1
-			}
 			return a.convert(cmd.Context(), args[0], args[1], &o)
 		},
 	}
@@ -92,18 +85,12 @@ the source.` + addressHelp,
 	o.attrs.add(cmd, "leave out")
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists, an HDF5 file as a whole")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd or hdf5")
-	f.StringVar(&o.codec, "codec", "", "`CODEC` of b2nd: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate; of both: none")
-	f.IntVar(&o.level, "level", 0, "compression level `N`, 0 to 9")
-	f.StringVar(&o.filter, "shuffle", "", "`KIND` of shuffle: none, byte or, in b2nd, bit")
-	f.StringVar(&o.chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
-	f.StringVar(&o.blocks, "blocks", "", "`SHAPE` of a block inside a chunk of b2nd, in elements")
-	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz or caterva")
+	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements, of their size; for Caterva, which stores none")
+	o.storeFlags.add(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	jsonFlag(cmd, &o.json)
-	completeWords(cmd, "format", string(formats.B2ND), string(formats.HDF5))
-	completeWords(cmd, "codec", "none", "blosclz", "lz4", "lz4hc", "zlib", "zstd", "deflate")
-	completeWords(cmd, "shuffle", "none", "byte", "bit")
+	completeWords(cmd, "format", targets...)
 	return cmd
 }
 
@@ -113,7 +100,15 @@ func (a *app) convert(ctx context.Context, source, target string, o *convertFlag
 		return err
 	}
 	start := time.Now()
-	src, err := formats.Open(ctx, source)
+	var opts []formats.Option
+	if o.dtype != "" {
+		d, err := ndarray.ParseDType(o.dtype)
+		if err != nil {
+			return usagef("--dtype %s: %w", o.dtype, err)
+		}
+		opts = append(opts, formats.WithDType(d))
+	}
+	src, err := formats.Open(ctx, source, opts...)
 	if err != nil {
 		return err
 	}

@@ -13,58 +13,21 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// defaultCompression is what a format uses when nothing is asked for.
-var defaultCompression = map[formats.Format]func() *ndarray.Compression{
-	formats.B2ND: b2nd.DefaultCompression,
-	formats.HDF5: hdf5.DefaultCompression,
-}
-
-// codecs are those that --codec takes, and filters what can stand before them.
-var (
-	codecs = map[formats.Format][]string{
-		formats.B2ND: {"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"},
-		formats.HDF5: {"deflate", "none"},
-	}
-	filters = map[formats.Format][]string{
-		formats.B2ND: {"shuffle", "bitshuffle", "delta"},
-		formats.HDF5: {"shuffle", "fletcher32"},
-	}
-)
-
-// Between formats the chunks of the source are kept if they have a size that
-// serves in either, in bytes; else the target chooses.
-const (
-	leastChunk = 16 << 10
-	mostChunk  = 64 << 20
-)
+// targets are the formats that --format takes.
+var targets = []string{string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz), string(formats.Caterva)}
 
 // check finds what is wrong with the flags whatever the arrays are, and returns
 // the memory bound in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
-	if o.level < -1 || o.level > 9 { // -1: not given
-		return 0, usagef("--level %d: want 0 to 9", o.level)
-	}
-	if o.codec == "none" && o.level > 0 {
-		return 0, usagef("--level %d: codec none has no levels", o.level)
-	}
-	if o.filter != "" {
-		if err := oneOf("--shuffle", o.filter, "none", "byte", "bit"); err != nil {
-			return 0, err
-		}
+	if err := o.storeFlags.check(); err != nil {
+		return 0, err
 	}
 	if o.format != "" {
-		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5)); err != nil {
+		if err := oneOf("--format", o.format, targets...); err != nil {
 			return 0, err
-		}
-	}
-	for flag, text := range map[string]string{"--chunks": o.chunks, "--blocks": o.blocks} {
-		if _, err := parseShape(text); err != nil {
-			return 0, usagef("%s: %w", flag, err)
 		}
 	}
 	return o.job.check()
@@ -84,14 +47,14 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 	if format = formats.Format(o.format); format == "" {
 		var ok bool
 		if format, ok = formats.ForName(to.File); !ok {
-			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd or .h5, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
+			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd, .h5 or .bcolz, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
 	case format == formats.HDF5 && !named:
 		return "", usagef("%s: an HDF5 file can hold many arrays; name this one, for example %s:/data", target, to.File)
 	case format != formats.HDF5 && named:
-		return "", usagef("%s: a b2nd file holds one array and has no paths inside", target)
+		return "", usagef("%s: a %s file holds one array and has no paths inside", target, format)
 	}
 	return format, o.mayReplace(from.File, to.File, format)
 }
@@ -111,118 +74,6 @@ func (o *convertFlags) mayReplace(source, target string, format formats.Format) 
 		return usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
 	}
 	return nil
-}
-
-// spec is the array to create from one that m describes; attributes come later.
-func (o *convertFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, error) {
-	spec := m.Spec()
-	within := string(format) == m.Format || format == formats.B2ND && m.Format == "caterva"
-	if !within {
-		spec.Compression = nil
-		if n := chunkBytes(m); n < leastChunk || n > mostChunk {
-			spec.ChunkShape = nil
-		}
-	}
-	if !within || format == formats.HDF5 || o.chunks != "" {
-		spec.BlockShape = nil
-	}
-	if o.chunks != "" {
-		spec.ChunkShape, _ = parseShape(o.chunks) // checked
-	}
-	if o.blocks != "" {
-		spec.BlockShape, _ = parseShape(o.blocks)
-		if format != formats.B2ND {
-			return spec, usagef("--blocks is for b2nd; %s has no blocks", format)
-		}
-		if spec.ChunkShape == nil {
-			return spec, usagef("--blocks needs --chunks here")
-		}
-	}
-	if o.sparse && format != formats.B2ND {
-		return spec, usagef("--sparse is for b2nd, not for %s", format)
-	}
-	if err := o.compression(&spec, format); err != nil {
-		return spec, err
-	}
-	if err := spec.Validate(); err != nil {
-		return spec, fmt.Errorf("cannot store that: %w", err)
-	}
-	return spec, nil
-}
-
-// compression changes what flags ask to change; nil is the default of the target.
-func (o *convertFlags) compression(spec *ndarray.Spec, format formats.Format) error {
-	asked := o.codec != "" || o.level >= 0 || o.filter != ""
-	c := spec.Compression.Clone()
-	switch unknown := notWritten(c, format); {
-	case !asked && unknown != "":
-		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
-	case !asked:
-		return nil
-	case c == nil, c.Codec == "none", unknown != "":
-		c = defaultCompression[format]()
-	}
-	if o.codec != "" {
-		c.Codec = codecName(o.codec, format)
-		if err := oneOf(fmt.Sprintf("in %s --codec", format), c.Codec, codecs[format]...); err != nil {
-			return err
-		}
-	}
-	if c.Codec == "none" {
-		c.Level, c.Filters = 0, nil
-	}
-	if o.level >= 0 {
-		c.Level = o.level
-	}
-	if o.filter != "" {
-		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
-		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" {
-			c.Filters = append([]string{name}, c.Filters...)
-		}
-	}
-	spec.Compression = c
-	return nil
-}
-
-// notWritten names what of c can be read in a format but not written, "" if
-// nothing.
-func notWritten(c *ndarray.Compression, format formats.Format) string {
-	if c == nil {
-		return ""
-	}
-	if !slices.Contains(codecs[format], c.Codec) {
-		return "codec " + c.Codec
-	}
-	for _, f := range c.Filters {
-		if !slices.Contains(filters[format], f) {
-			return "filter " + f
-		}
-	}
-	return ""
-}
-
-// codecName is the name a codec has in a format: both have DEFLATE, under two
-// names.
-func codecName(codec string, format formats.Format) string {
-	switch {
-	case format == formats.HDF5 && codec == "zlib":
-		return "deflate"
-	case format == formats.B2ND && codec == "deflate":
-		return "zlib"
-	}
-	return codec
-}
-
-// chunkBytes is what a chunk takes in memory; 0 if the array is not chunked.
-func chunkBytes(m ndarray.Meta) int64 {
-	if m.ChunkShape == nil {
-		return 0
-	}
-	n, ok := ndarray.Product(m.ChunkShape)
-	if !ok || n > mostChunk {
-		return mostChunk + 1
-	}
-	return n * int64(m.DType.Size)
 }
 
 // settled says what becomes of the attributes of the source.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,6 +36,8 @@ type diffDoc struct {
 	First          []valueDoc `json:"first"`
 	Attributes     []attrDiff `json:"attributes"`
 	Excluded       []string   `json:"excluded_attributes"`
+	EncodingA      *string    `json:"encoding_a"`
+	EncodingB      *string    `json:"encoding_b"`
 	Seconds        jsonFloat  `json:"seconds"`
 }
 
@@ -57,7 +60,10 @@ type diffFlags struct {
 	job        jobFlags
 	attrs      attrFlags
 	rtol, atol float64
+	ulp        uint64
 	equalNaN   bool
+	encoding   bool
+	exclude    []string
 	valuesOnly bool
 	count      int
 	json       bool
@@ -67,19 +73,26 @@ func (a *app) diffCommand() *cobra.Command {
 	var o diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two arrays, whatever their formats",
+		Short: "Compare two arrays or trees, whatever their formats",
 		Long: `diff compares shape, element type, every value and the attributes of two arrays. How
 they are stored (chunks, compression, fill value, order of attributes) does not count.
 Without tolerances values are compared bit for bit, so that NaN is the same as NaN and
 -0 is not 0.
 
+Two groups, ctables, directories of arrays or whole HDF5 files are compared path by
+path, with their links and the attributes of groups; --exclude leaves paths out. With
+--encoding chunks, blocks and compression count too.
+
 With --rtol or --atol two floating point values a and b are the same if
-|a-b| <= atol + rtol*|b|. The exit code is 0 if nothing differs, 1 if something does,
-2 if it cannot be told.` + addressHelp,
+|a-b| <= atol + rtol*|b|; with --ulp also if there are fewer than N values of their type
+between them. The exit code is 0 if nothing differs, 1 if something does,
+2 if it cannot be told, 3 if that is so for a part of a tree and the rest is the same.` + addressHelp,
 		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab diff rose.b2nd rose-lz4.b2nd
   hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
-  hyperslab diff waves.b2nd changed.b2nd -n 5`,
+  hyperslab diff waves.b2nd changed.b2nd -n 5
+  hyperslab diff tree.h5 tree.h5 --exclude /run1/raw
+  hyperslab diff waves.b2nd waves.h5:/waves --ulp 2 --encoding`,
 		Args:              arity(2, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,8 +102,11 @@ With --rtol or --atol two floating point values a and b are the same if
 	f := cmd.Flags()
 	f.Float64Var(&o.rtol, "rtol", 0, "relative tolerance of floating point values")
 	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance of floating point values")
+	f.Uint64Var(&o.ulp, "ulp", 0, "floats at most `N` steps from one value of their type to the next apart are the same")
 	f.BoolVar(&o.equalNaN, "equal-nan", false, "any NaN is the same as any other")
 	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes nor byte order")
+	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
+	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and what is below it; may be given several times")
 	f.IntVarP(&o.count, "count", "n", 1, "how many differing values to show")
 	o.attrs.add(cmd, "do not compare")
 	o.job.add(cmd, "say nothing: the exit code tells")
@@ -104,6 +120,16 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	start := time.Now()
+	trees, err := areTrees(ctx, pathA, pathB)
+	if err != nil {
+		return err
+	}
+	if trees {
+		return a.diffTrees(ctx, pathA, pathB, opts, o)
+	}
+	if len(o.exclude) > 0 {
+		return usagef("--exclude is for trees, and these are two arrays")
+	}
 	x, err := formats.Open(ctx, pathA)
 	if err != nil {
 		return err
@@ -124,7 +150,8 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if err != nil {
 		return err
 	}
-	same := c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
+	storedA, storedB := o.encodings(&c)
+	same := o.same(&c) && storedA == storedB
 	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {
 		return err
 	}
@@ -132,6 +159,55 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return &exitError{code: exitDiffers}
 	}
 	return nil
+}
+
+// areTrees reports whether both addresses lead to groups; one alone cannot be
+// compared.
+func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
+	a, err := isGroup(ctx, pathA)
+	if err != nil {
+		return false, err
+	}
+	b, err := isGroup(ctx, pathB)
+	if err != nil {
+		return false, err
+	}
+	if a != b {
+		group := pathA
+		if b {
+			group = pathB
+		}
+		return false, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
+	}
+	return a, nil
+}
+
+// same reports whether nothing differs that counts.
+func (o *diffFlags) same(c *ndarray.Comparison) bool {
+	return c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
+}
+
+// encodings say how the two arrays are stored, "" if that does not count.
+func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
+	if !o.encoding {
+		return "", ""
+	}
+	return encodingText(c.A), encodingText(c.B)
+}
+
+// encodingText is "chunks 10x30, blocks 5x30, shuffle + zstd 5".
+func encodingText(m ndarray.Meta) string {
+	var parts []string
+	if m.ChunkShape != nil {
+		parts = append(parts, "chunks "+shapeText(m.ChunkShape))
+	}
+	if m.BlockShape != nil {
+		parts = append(parts, "blocks "+shapeText(m.BlockShape))
+	}
+	if m.Compression != nil {
+		parts = append(parts, m.Compression.String())
+	}
+	return strings.Join(parts, ", ")
 }
 
 // options turns the flags into what Compare wants.
@@ -152,8 +228,8 @@ func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
 			return nil, usagef("%s %v: want a number that is not negative", flag, v)
 		}
 	}
-	if o.rtol != 0 || o.atol != 0 || o.equalNaN {
-		opts.Tolerance = &ndarray.Tolerance{Rtol: o.rtol, Atol: o.atol, EqualNaN: o.equalNaN}
+	if o.rtol != 0 || o.atol != 0 || o.ulp != 0 || o.equalNaN {
+		opts.Tolerance = &ndarray.Tolerance{Rtol: o.rtol, Atol: o.atol, ULP: o.ulp, EqualNaN: o.equalNaN}
 	}
 	return opts, nil
 }
@@ -207,7 +283,16 @@ func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded 
 	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
 		d.First = append(d.First, valueDoc{Index: jsonShape(v.Index), A: v.A, B: v.B})
 	}
-	for _, at := range c.Attrs {
+	d.Attributes = append(d.Attributes, attrDiffs(c.Attrs)...)
+	if o.encoding {
+		a, b := o.encodings(c)
+		d.EncodingA, d.EncodingB = &a, &b
+	}
+	return d
+}
+
+func attrDiffs(attrs []ndarray.AttrDifference) (docs []attrDiff) {
+	for _, at := range attrs {
 		doc := attrDiff{Name: at.Name, Problem: string(at.Problem)}
 		if at.Problem != ndarray.AttrMissingA {
 			doc.A = &at.A
@@ -215,9 +300,9 @@ func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded 
 		if at.Problem != ndarray.AttrMissingB {
 			doc.B = &at.B
 		}
-		d.Attributes = append(d.Attributes, doc)
+		docs = append(docs, doc)
 	}
-	return d
+	return docs
 }
 
 // writeDiff says what differs: shape, type, values, attributes, in this order.
@@ -238,6 +323,9 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 			what = "attribute?" // nobody can tell
 		}
 		t.add(what, safe(at.Name), orMissing(at.A), orMissing(at.B))
+	}
+	if storedA, storedB := o.encodings(c); storedA != storedB {
+		t.add("encoding", "", storedA, storedB)
 	}
 	if err := t.write(w, p); err != nil {
 		return err

@@ -21,6 +21,8 @@ import (
 //	waves.b2nd    20x30 <f4, not compressed, so that sizes do not depend on codecs; waves.h5:/waves the same
 //	changed.b2nd  waves with three values, one byte order of an attribute and one unit changed
 //	scalar.b2nd   one integer beyond 2^53
+//	records.b2nd  structures of all that a column can be
+//	gaps.b2nd     floats, a chunk of them never written, some equal to _FillValue
 //	tree.h5       groups, links, and a dataset whose element type is not supported
 //	broken.h5     the same, one dataset's header damaged
 //	rich.b2nd     attributes of every kind, two of them not for HDF5
@@ -59,6 +61,8 @@ func field(t testing.TB) string {
 	create(t, at("changed.b2nd"), spec, values)
 
 	create(t, at("scalar.b2nd"), ndarray.Spec{}, []int64{1<<53 + 1})
+	makeRecords(t, at("records.b2nd"))
+	makeGaps(t, at("gaps.b2nd"))
 
 	waves, err := os.ReadFile(at("waves.b2nd"))
 	require.NoError(t, err)
@@ -80,6 +84,47 @@ func field(t testing.TB) string {
 	makeTree(t, at("tree.h5"))
 	breakTree(t, at("tree.h5"), at("broken.h5"))
 	return dir
+}
+
+// record has a field of most kinds.
+type record struct {
+	ID   int32            `nd:"id"`
+	Name string           `nd:"name,S8"`
+	When int64            `nd:"when,<M8[s]"`
+	At   [2]float64       `nd:"at"`
+	Z    complex64        `nd:"z"`
+	In   struct{ B bool } `nd:"in"`
+}
+
+func makeRecords(t testing.TB, location string) {
+	t.Helper()
+	ctx := context.Background()
+	d, err := ndarray.ParseDType("[('id', '<i4'), ('name', 'S8'), ('when', '<M8[s]'), ('at', '<f8', (2,)), ('z', '<c8'), ('in', [('B', '?')])]")
+	require.NoError(t, err)
+	draft, err := formats.Create(ctx, location, ndarray.Spec{Shape: []int64{3}, DType: d})
+	require.NoError(t, err)
+	values := []record{
+		{ID: 1, Name: "one", When: 0, At: [2]float64{0.5, -1}, Z: 1 + 2i},
+		{ID: -2, Name: `with ", and`, When: 1e9, At: [2]float64{math.NaN(), math.Inf(-1)}},
+		{ID: 3, When: ndarray.NaT, In: struct{ B bool }{true}},
+	}
+	values[1].Name = values[1].Name[:8]
+	require.NoError(t, ndarray.Write(ctx, draft.Array, values, ndarray.Whole([]int64{3})))
+	require.NoError(t, draft.Commit(ctx))
+	require.NoError(t, draft.Close())
+}
+
+func makeGaps(t testing.TB, location string) {
+	t.Helper()
+	ctx := context.Background()
+	draft, err := formats.Create(ctx, location, ndarray.Spec{
+		Shape: []int64{4, 4}, ChunkShape: []int64{2, 4}, DType: ndarray.DTypeOf[float64](), Compression: &ndarray.Compression{Codec: "none"},
+		Attrs: []ndarray.Attr{{Name: "_FillValue", Value: ndarray.Scalar(-999.0)}, {Name: "units", Value: ndarray.Text("K")}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(ctx, draft.Array, []float64{1, 2, 3, -999, 5, 6, -999, 8}, ndarray.Region{Start: []int64{0, 0}, Shape: []int64{2, 4}}))
+	require.NoError(t, draft.Commit(ctx))
+	require.NoError(t, draft.Close())
 }
 
 func dtype(t testing.TB, text string) ndarray.DType {
@@ -117,13 +162,16 @@ func makeTree(t testing.TB, name string) {
 		require.NoError(t, err)
 	}
 	level := 6
-	for path, o := range map[string]*h5.DatasetOptions{
-		"time":                nil,
-		"run1/temperature":    {Chunks: []int64{4, 5}, Shuffle: true, Deflate: &level},
-		"run1/raw/counts":     {Chunks: []int64{8, 10}},
-		"run1/odd\x1b[31mred": nil,
+	for _, x := range []struct {
+		path string
+		o    *h5.DatasetOptions
+	}{
+		{"time", nil},
+		{"run1/temperature", &h5.DatasetOptions{Chunks: []int64{4, 5}, Shuffle: true, Deflate: &level}},
+		{"run1/raw/counts", &h5.DatasetOptions{Chunks: []int64{8, 10}}},
+		{"run1/odd\x1b[31mred", nil},
 	} {
-		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.BigEndian), h5.SimpleSpace(8, 10), o)
+		d, err := f.Root().CreateDataset(x.path, h5.Int(4, h5.BigEndian), h5.SimpleSpace(8, 10), x.o)
 		require.NoError(t, err)
 		counts := make([]int32, 80)
 		for i := range counts {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Characters of a value or a type that go on screen, in a column of its own and
@@ -29,6 +28,7 @@ type infoDoc struct {
 	Format           string           `json:"format"`
 	Shape            []jsonInt        `json:"shape"`
 	MaxShape         []jsonInt        `json:"max_shape"`
+	Axes             []string         `json:"axes"`
 	DType            string           `json:"dtype"`
 	ItemSize         int              `json:"item_size"`
 	Elements         jsonInt          `json:"elements"`
@@ -66,7 +66,7 @@ func (a *app) infoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info FILE[:/path]",
 		Short: "Show everything known of one array",
-		Long:  "info shows shape, element type, chunks, compression, size and attributes of one array." + addressHelp + twoArguments,
+		Long:  "info shows shape, element type, chunks, compression, size and attributes of one array." + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab info rose.b2nd
   hyperslab info etopo.h5:/ROSE
   hyperslab info etopo.h5 /ROSE
@@ -98,16 +98,16 @@ type facts struct {
 }
 
 func gatherFacts(ctx context.Context, address string) (f *facts, err error) {
-	arr, err := formats.Open(ctx, address)
+	arr, err := openPart(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
 	f = &facts{address: address, meta: arr.Meta(), bytes: arr.NBytes()}
-	if f.storage, err = storageOf(ctx, arr); err != nil {
+	if f.storage, err = storageOf(ctx, arr.Array); err != nil {
 		return nil, err
 	}
-	if f.attrs, err = attrsOf(ctx, arr); err != nil {
+	if f.attrs, err = attrsOf(ctx, arr.Array); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -146,7 +146,7 @@ func (f *facts) doc() infoDoc {
 	m := f.meta
 	d := infoDoc{
 		Schema: schemaInfo, Address: f.address, Format: m.Format,
-		Shape: shapeDoc(m), MaxShape: jsonShape(m.MaxShape),
+		Shape: shapeDoc(m), MaxShape: jsonShape(m.MaxShape), Axes: m.AxisNames,
 		DType: m.DType.String(), ItemSize: m.DType.Size,
 		Elements: jsonInt(m.NumElems()), Bytes: jsonInt(f.bytes), Ratio: ratio(f.bytes, f.storage),
 		Chunks: jsonShape(m.ChunkShape), Blocks: jsonShape(m.BlockShape),
@@ -163,17 +163,32 @@ func (f *facts) doc() infoDoc {
 		d.Fill = elementJSON(m.DType, m.Fill)
 	}
 	for _, attr := range f.attrs.List {
-		v := attr.Value
-		doc := attrDoc{Name: attr.Name, DType: v.DType.String(), Value: valueJSON(v)}
-		if !v.Null {
-			doc.Shape = append([]jsonInt{}, jsonShape(v.Shape)...)
-		}
-		d.Attributes = append(d.Attributes, doc)
+		d.Attributes = append(d.Attributes, newAttrDoc(attr))
 	}
 	for _, u := range f.attrs.Unsupported {
 		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
 	}
 	return d
+}
+
+// axisNames lists the names of the axes, with a dash for one that has none.
+func axisNames(names []string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		if shown[i] = safe(name); name == "" {
+			shown[i] = "-"
+		}
+	}
+	return joined(shown)
+}
+
+func newAttrDoc(attr ndarray.Attr) attrDoc {
+	v := attr.Value
+	doc := attrDoc{Name: attr.Name, DType: v.DType.String(), Value: valueJSON(v)}
+	if !v.Null {
+		doc.Shape = append([]jsonInt{}, jsonShape(v.Shape)...)
+	}
+	return doc
 }
 
 func (f *facts) write(w io.Writer, p paint) error {
@@ -185,6 +200,9 @@ func (f *facts) write(w io.Writer, p paint) error {
 	row("shape", fmt.Sprintf("%s (%s)", metaShape(m), plural(m.NumElems(), "element")))
 	if m.MaxShape != nil {
 		row("max shape", shapeText(m.MaxShape))
+	}
+	if m.AxisNames != nil {
+		row("axes", axisNames(m.AxisNames))
 	}
 	row("dtype", dtypeText(m.DType))
 	if m.ChunkShape != nil {

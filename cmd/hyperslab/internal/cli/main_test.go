@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
@@ -15,6 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"hyperslab": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },
 	})
 }
 
@@ -31,4 +33,26 @@ func (l leakChecked) Run() int {
 		}
 	}
 	return status
+}
+
+// reader is a program for crosscheck to judge: it decodes a Blosc2 chunk.
+func reader(in, out string) int {
+	b, err := os.ReadFile(in)
+	if err == nil {
+		var i cblosc.ChunkInfo
+		if i, err = cblosc.Info(b); err == nil {
+			decoded := make([]byte, i.NBytes)
+			var d *cblosc.Decompressor
+			if d, err = cblosc.NewDecompressor(nil); err == nil {
+				if _, err = d.Decompress(decoded, b); err == nil {
+					err = os.WriteFile(out, decoded, 0o644)
+				}
+			}
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

@@ -21,6 +21,7 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 	color          string // --color
+	width          int    // columns of the terminal behind a pager, 0 without one
 	data, talk     paint  // colours of standard output and of standard error
 }
 
@@ -161,15 +162,21 @@ func oneOf(flag, value string, words ...string) error {
 	return usagef("%s %s: want %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
 }
 
-// arity checks the number of arguments against what the usage line names.
+// arity checks the number of arguments against what the usage line names; a most
+// of -1 means any number.
 func arity(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch n := len(args); {
 		case n < least:
-			return usagef("%s missing: hyperslab %s", plural(int64(least-n), "argument"), cmd.Use)
-		case n > most:
-			return usagef("%q is one argument too many: hyperslab %s", args[most], cmd.Use)
+			return usagef("%s missing: %s", plural(int64(least-n), "argument"), usage(cmd))
+		case most >= 0 && n > most:
+			return usagef("%q is one argument too many: %s", args[most], usage(cmd))
 		}
 		return nil
 	}
+}
+
+// usage is the usage line with the commands that lead to cmd.
+func usage(cmd *cobra.Command) string {
+	return strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
 }

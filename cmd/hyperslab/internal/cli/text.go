@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // safe returns s with everything that a terminal would act on, or a line-based
@@ -39,3 +40,7 @@ func plural(n int64, noun string) string {
 	}
 	return strconv.FormatInt(n, 10) + " " + noun
 }
+
+// textWidth is the number of columns that a text without control characters takes,
+// one for each character, as everywhere in this package.
+func textWidth(s string) int { return utf8.RuneCountInString(s) }

@@ -14,18 +14,29 @@ import (
 )
 
 // elementJSON is what stands for one element in a document: true or false, a
-// number, [real, imaginary], a string, or {"base64": …} for bytes that are not
-// text. b is in native byte order.
+// number, [real, imaginary], a string, the name of an enumeration's value, a time as
+// ISO 8601, an object with the fields of a structure, nested arrays, or
+// {"base64": …} for bytes that are not text. b is in native byte order.
 func elementJSON(d ndarray.DType, b []byte) any {
 	switch d.Kind {
 	case ndarray.Bool:
 		return b[0] != 0
-	case ndarray.Int, ndarray.Uint, ndarray.Float:
+	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat:
 		return numberJSON(ndarray.FormatElement(d, b))
 	case ndarray.Complex:
 		half := d.Size / 2
 		part := ndarray.DType{Kind: ndarray.Float, Size: half, Order: d.Order}
 		return []any{elementJSON(part, b[:half]), elementJSON(part, b[half:])}
+	case ndarray.DateTime, ndarray.TimeDelta, ndarray.Enum:
+		return ndarray.FormatElement(d, b)
+	case ndarray.Struct:
+		fields := make(jsonObject, len(d.Fields))
+		for i, f := range d.Fields {
+			fields[i] = jsonMember{f.Name, elementJSON(f.Type, b[f.Offset:][:f.Type.Size])}
+		}
+		return fields
+	case ndarray.SubArray:
+		return nest(d.Dims, func(i int) any { return elementJSON(*d.Base, b[i*d.Base.Size:][:d.Base.Size]) })
 	case ndarray.Bytes, ndarray.Unicode:
 		quoted := ndarray.FormatElement(d, b)
 		text, err := strconv.Unquote(quoted)
@@ -65,24 +76,51 @@ func valueJSON(v ndarray.Value) any {
 	if v.Null {
 		return nil
 	}
-	next := 0
-	var nest func(shape []int64) any
-	nest = func(shape []int64) any {
-		if len(shape) > 0 {
-			list := make([]any, shape[0])
-			for i := range list {
-				list[i] = nest(shape[1:])
-			}
-			return list
-		}
-		i := next
-		next++
+	return nest(v.Shape, func(i int) any {
 		if v.DType.Kind == ndarray.String {
 			return v.Strings[i]
 		}
 		return elementJSON(v.DType, v.Data[i*v.DType.Size:][:v.DType.Size])
+	})
+}
+
+// nest arranges elements, given by their number in row-major order, as arrays in
+// arrays.
+func nest(shape []int64, element func(i int) any) any {
+	next := 0
+	var level func(shape []int64) any
+	level = func(shape []int64) any {
+		if len(shape) == 0 {
+			next++
+			return element(next - 1)
+		}
+		list := make([]any, shape[0])
+		for i := range list {
+			list[i] = level(shape[1:])
+		}
+		return list
 	}
-	return nest(v.Shape)
+	return level(shape)
+}
+
+// jsonObject is an object whose members keep their order.
+type jsonObject []jsonMember
+
+type jsonMember struct {
+	name  string
+	value any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o jsonObject) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, compactJSON(m.name)...), ':'), compactJSON(m.value)...)
+	}
+	return append(out, '}'), nil
 }
 
 // shorten cuts a text to so many characters.

@@ -1,0 +1,185 @@
+// hyperslab append: the elements of arrays behind those of another.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+type appendFlags struct {
+	job  jobFlags
+	edit editFlags
+	axis int
+}
+
+func (a *app) appendCommand() *cobra.Command {
+	var o appendFlags
+	cmd := &cobra.Command{
+		Use:   "append TARGET SOURCE...",
+		Short: "Add the elements of arrays behind the last of another",
+		Long: `append makes an array longer along one axis and fills the new part with the elements
+of other arrays, of any format, in the order given. All must have its element type and,
+but for that axis, its shape. An HDF5 dataset must be made to grow (a maximum shape).` + editHelp + addressHelp,
+		Example: `  hyperslab append waves.b2nd changed.b2nd
+  hyperslab append waves.b2nd waves.h5:/waves changed.b2nd --axis 0 --in-place`,
+		Args:              arity(2, -1),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.append(cmd.Context(), args[0], args[1:], &o)
+		},
+	}
+	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
+	o.job.add(cmd, "no progress and no summary")
+	o.edit.add(cmd)
+	return cmd
+}
+
+func (a *app) append(ctx context.Context, target string, sources []string, o *appendFlags) (err error) {
+	memory, err := o.job.check()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	loc, err := formats.ParseLocation(target)
+	if err != nil {
+		return err
+	}
+	var from []*ndarray.Array
+	defer func() {
+		for _, src := range from {
+			err = errors.Join(err, src.Close())
+		}
+	}()
+	for _, source := range sources {
+		if o.edit.inPlace && sameFile(source, loc.File) {
+			return usagef("%s is in the file that changes; without --in-place that is possible", source)
+		}
+		src, err := formats.Open(ctx, source)
+		if err != nil {
+			return err
+		}
+		from = append(from, src)
+	}
+	bytes, err := appendable(ctx, target, from, o.axis)
+	if err != nil {
+		return err
+	}
+	if o.edit.dryRun {
+		a.note("would append %s along axis %d of %s", iecBytes(bytes), o.axis, safe(target))
+		return nil
+	}
+	m := newMeter(o.job.progress, a.stderr, "append", bytes, time.Now)
+	var shape []int64
+	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
+		dst, err := formats.Open(ctx, formats.Location{File: file, Object: loc.Object}.String(), formats.WithWrite())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, dst.Close()) }()
+		done := int64(0)
+		for _, src := range from {
+			err := appendArray(ctx, dst, src, o.axis, memory, func(n int64) { done += n; m.update(done) })
+			if err != nil {
+				return err
+			}
+		}
+		shape = dst.Shape()
+		return nil
+	})
+	m.finish()
+	if err == nil && !o.job.quiet {
+		a.note("%s: %s, %s in %v", safe(target), shapeText(shape), iecBytes(bytes), time.Since(start).Round(time.Millisecond))
+	}
+	return err
+}
+
+// sameFile reports whether an address leads into a file.
+func sameFile(address, file string) bool {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return false
+	}
+	x, errX := os.Stat(loc.File)
+	y, errY := os.Stat(file)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// appendable checks all sources against the target, before it is touched, and
+// returns their bytes.
+func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int) (bytes int64, err error) {
+	dst, err := formats.Open(ctx, target)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	shape := dst.Shape()
+	if axis < 0 || axis >= len(shape) {
+		return 0, usagef("--axis %d: %s is %s, its axes are counted from 0", axis, target, metaShape(dst.Meta()))
+	}
+	length := shape[axis]
+	for _, src := range from {
+		own := src.Shape()
+		if !src.DType().EqualValues(dst.DType()) {
+			return 0, fmt.Errorf("%w: %s is %v, %s is %v", ndarray.ErrType, src.Meta().Path, src.DType(), target, dst.DType())
+		}
+		if len(own) != len(shape) || !slices.Equal(own[:axis], shape[:axis]) || !slices.Equal(own[axis+1:], shape[axis+1:]) {
+			return 0, fmt.Errorf("%w: %s is %s, %s is %s: only axis %d may differ",
+				ndarray.ErrShape, src.Meta().Path, metaShape(src.Meta()), target, metaShape(dst.Meta()), axis)
+		}
+		length += own[axis]
+		bytes += src.NBytes()
+	}
+	m := dst.Meta()
+	if m.MaxShape == nil && m.Format == string(formats.HDF5) {
+		return 0, fmt.Errorf("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape, target, axis)
+	}
+	if m.MaxShape != nil && m.MaxShape[axis] != ndarray.Unlimited && length > m.MaxShape[axis] {
+		return 0, fmt.Errorf("%w: axis %d of %s would become %d long, its maximum is %d", ndarray.ErrShape, axis, target, length, m.MaxShape[axis])
+	}
+	return bytes, nil
+}
+
+// appendArray makes dst longer by src, piece by piece.
+func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory int64, moved func(bytes int64)) error {
+	shape := dst.Shape()
+	at := shape[axis]
+	shape[axis] += src.Shape()[axis]
+	if err := dst.Resize(ctx, shape); err != nil {
+		return err
+	}
+	place := func(r ndarray.Region) ndarray.Region {
+		r = r.Clone()
+		r.Start[axis] += at
+		return r
+	}
+	if src.DType().Kind != ndarray.String {
+		return sequential(ctx, src, src.Shape(), src.Meta().ChunkShape, src.DType().Size, memory, func(r ndarray.Region, b []byte) error {
+			moved(int64(len(b)))
+			return dst.Write(ctx, b, place(r))
+		})
+	}
+	for r := range pieces(src.Shape(), nil, max(memory/textBytes, 1)) {
+		texts := make([]string, r.NumElems())
+		if err := src.ReadStrings(ctx, texts, r); err != nil {
+			return err
+		}
+		if err := dst.WriteStrings(ctx, texts, place(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// textBytes is what a text of variable length counts for in --memory, as in
+// ndarray.Copy.
+const textBytes = 64

@@ -1,0 +1,84 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+func readAll[T ndarray.Element](t *testing.T, location string) ([]T, ndarray.Meta) {
+	t.Helper()
+	ctx := context.Background()
+	a, err := formats.Open(ctx, location)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.Close()) }()
+	v, err := ndarray.ReadAll[T](ctx, a)
+	require.NoError(t, err)
+	return v, a.Meta()
+}
+
+func count(n int) []int32 {
+	v := make([]int32, n)
+	for i := range v {
+		v[i] = int32(i)
+	}
+	return v
+}
+
+// What was there stays, what is appended follows, whatever the axis, the format and
+// the size of the pieces.
+func TestAppendValues(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	create(t, at("more.b2nd"), ndarray.Spec{Shape: []int64{4, 5}, ChunkShape: []int64{3, 2}}, count(20))
+	for _, target := range []string{"a.b2nd", "a.h5:/x", "a.bcolz"} {
+		for axis := range 2 {
+			if target == "a.bcolz" && axis == 1 {
+				continue // grows along the first axis alone
+			}
+			spec := ndarray.Spec{Shape: []int64{4, 5}, MaxShape: []int64{ndarray.Unlimited, ndarray.Unlimited}, ChunkShape: []int64{2, 3}}
+			if target == "a.bcolz" {
+				spec.ChunkShape, spec.MaxShape = []int64{3, 5}, nil
+			}
+			create(t, at(target), spec, count(20))
+			_, stderr, code := run("append", at(target), at("more.b2nd"), at("more.b2nd"), "--axis", string(rune('0'+axis)), "-M", "24", "-q")
+			require.Zero(t, code, "%s axis %d: %s", target, axis, stderr)
+			got, m := readAll[int32](t, at(target))
+			want := []int64{4, 5}
+			want[axis] *= 3
+			require.Equal(t, want, m.Shape)
+			for i, v := range got {
+				row, column := int64(i)/want[1], int64(i)%want[1]
+				require.Equal(t, int32(row%4*5+column%5), v, "%s axis %d element %d", target, axis, i)
+			}
+			loc, err := formats.ParseLocation(at(target))
+			require.NoError(t, err)
+			require.NoError(t, os.RemoveAll(loc.File))
+		}
+	}
+}
+
+// A change keeps the permissions of the file, and a link that leads to it.
+func TestEditKeepsModeAndLink(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "a.b2nd"), filepath.Join(dir, "link.b2nd")
+	create(t, file, ndarray.Spec{Shape: []int64{3}}, count(3))
+	require.NoError(t, os.Chmod(file, 0o640))
+	require.NoError(t, os.Symlink("a.b2nd", link))
+	_, stderr, code := run("attr", "set", link, "k", "v")
+	require.Zero(t, code, stderr)
+	info, err := os.Lstat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode())
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	require.Equal(t, "a.b2nd", to)
+	stdout, _, _ := run("attr", "get", file, "k")
+	require.Equal(t, "v\n", stdout)
+}

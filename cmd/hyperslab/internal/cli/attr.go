@@ -1,0 +1,266 @@
+// hyperslab attr: attributes of arrays and groups, looked at and changed.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// attrListDoc is the document of attr list --json and attr get --json.
+type attrListDoc struct {
+	Schema           string           `json:"schema"`
+	Address          string           `json:"address"`
+	Attributes       []attrDoc        `json:"attributes"`
+	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
+}
+
+func (a *app) attrCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "attr",
+		Short: "List, show, set and remove attributes",
+		Long:  "attr works on the attributes of an array or of a group, in every format." + addressHelp,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q%s", "attr "+args[0], near(cmd, args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.attrListCommand(), a.attrGetCommand(), a.attrSetCommand(), a.attrRmCommand())
+	return cmd
+}
+
+func (a *app) attrListCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "list FILE[:/path]",
+		Short: "List the attributes with their types and values",
+		Example: `  hyperslab attr list waves.b2nd
+  hyperslab attr list etopo.h5:/ROSE --json`,
+		Args:              arity(1, 1),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			attrs, err := attrsAt(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.stdout, newAttrListDoc(args[0], attrs))
+			}
+			t := table{head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
+			for _, attr := range attrs.List {
+				v := attr.Value
+				shape := shapeText(v.Shape)
+				if v.Null {
+					shape = "null"
+				}
+				t.add(safe(attr.Name), v.DType.String(), shape, shorten(safe(v.String()), wide))
+			}
+			for _, u := range attrs.Unsupported {
+				t.add(safe(u.Name), shorten(safe(u.Type), narrow), "", "("+safe(u.Reason)+")")
+			}
+			return t.write(a.stdout, a.data)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (a *app) attrGetCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "get FILE[:/path] NAME",
+		Short: "Write the value of an attribute to standard output",
+		Long: `get writes the value of one attribute: a text as it is, everything else as attr set
+reads it. The exit code is 2 if there is no attribute of that name.`,
+		Example: `  hyperslab attr get waves.b2nd units
+  hyperslab attr get waves.b2nd range`,
+		Args:              arity(2, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			attrs, err := attrsAt(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			v, ok := attrs.Get(args[1])
+			if !ok {
+				for _, u := range attrs.Unsupported {
+					if u.Name == args[1] {
+						return fmt.Errorf("%s: attribute %s: %w: %s", args[0], u.Name, errors.ErrUnsupported, u.Reason)
+					}
+				}
+				return fmt.Errorf("%s: attribute %s: %w", args[0], args[1], ndarray.ErrNotFound)
+			}
+			if asJSON {
+				one := ndarray.Attrs{List: []ndarray.Attr{{Name: args[1], Value: v}}}
+				return writeJSON(a.stdout, newAttrListDoc(args[0], one))
+			}
+			text, err := attrLine(v)
+			if err != nil {
+				return err
+			}
+			if isTerminal(a.stdout) {
+				text = safeLines(text)
+			}
+			_, err = fmt.Fprintln(a.stdout, text)
+			return err
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (a *app) attrSetCommand() *cobra.Command {
+	var e editFlags
+	var dtype string
+	cmd := &cobra.Command{
+		Use:   "set FILE[:/path] NAME VALUE",
+		Short: "Add an attribute, or replace its value",
+		Long: `set writes one attribute. VALUE is read as JSON: a number, true or false, a text in
+quotes, or lists of these, nested for more axes. What is no JSON is a text as it
+stands. Numbers become int64, or float64 if one of them has a fraction or an exponent;
+--dtype chooses another type, with NumPy's names, or "string" for text whatever it
+looks like. A value that does not fit the type is refused.` + editHelp,
+		Example: `  hyperslab attr set waves.b2nd units km
+  hyperslab attr set waves.b2nd range [-1,1.5] --dtype f4
+  hyperslab attr set waves.h5:/waves version 2 --dtype string`,
+		Args:              arity(3, 3),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v, err := parseValue(args[2], dtype)
+			if err != nil {
+				return usagef("%s: %w", args[1], err)
+			}
+			attr := ndarray.Attr{Name: args[1], Value: v}
+			if err := attr.Validate(); err != nil {
+				return err
+			}
+			if e.dryRun {
+				a.note("would set %s of %s to %s %s", safe(attr.Name), safe(args[0]), v.DType, safe(v.String()))
+				_, err := attrsAt(cmd.Context(), args[0])
+				return err
+			}
+			return e.editAttrs(cmd.Context(), args[0], []ndarray.Attr{attr}, nil)
+		},
+	}
+	cmd.Flags().StringVar(&dtype, "dtype", "", "element `TYPE` of the value")
+	e.add(cmd)
+	return cmd
+}
+
+func (a *app) attrRmCommand() *cobra.Command {
+	var e editFlags
+	cmd := &cobra.Command{
+		Use:   "rm FILE[:/path] NAME...",
+		Short: "Remove attributes",
+		Long:  "rm removes attributes, all that are named or none." + editHelp,
+		Example: `  hyperslab attr rm waves.b2nd scale
+  hyperslab attr rm waves.h5:/waves scale range`,
+		Args:              arity(2, -1),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			attrs, err := attrsAt(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			for _, name := range args[1:] {
+				_, ok := attrs.Get(name)
+				ok = ok || slices.ContainsFunc(attrs.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
+				if !ok {
+					return fmt.Errorf("%s: attribute %s: %w; nothing was removed", args[0], name, ndarray.ErrNotFound)
+				}
+			}
+			if e.dryRun {
+				a.note("would remove %s of %s", plural(int64(len(args)-1), "attribute"), safe(args[0]))
+				return nil
+			}
+			return e.editAttrs(cmd.Context(), args[0], nil, args[1:])
+		},
+	}
+	e.add(cmd)
+	return cmd
+}
+
+// editAttrs changes the attributes of the array or group at an address.
+func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) error {
+	group, err := isGroup(ctx, address)
+	if err != nil {
+		return err
+	}
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return err
+	}
+	return e.edit(ctx, loc.File, func(file string) error {
+		at := formats.Location{File: file, Object: loc.Object}.String()
+		if group {
+			return formats.EditGroupAttrs(ctx, at, set, remove)
+		}
+		return editArrayAttrs(ctx, at, set, remove)
+	})
+}
+
+func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) (err error) {
+	arr, err := formats.Open(ctx, address, formats.WithWrite())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	for _, name := range remove {
+		if err := arr.DeleteAttr(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, attr := range set {
+		if err := arr.SetAttr(ctx, attr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isGroup says what is at an address: a group, or else an array.
+func isGroup(ctx context.Context, address string) (bool, error) {
+	prune := formats.WithPrune(func(formats.Entry) bool { return true })
+	for e, err := range formats.Walk(ctx, address, prune) {
+		return e.Kind == formats.Group, err
+	}
+	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
+}
+
+// attrsAt reads the attributes of the array or group at an address.
+func attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
+	group, err := isGroup(ctx, address)
+	switch {
+	case err != nil:
+		return attrs, err
+	case group:
+		return formats.GroupAttrs(ctx, address)
+	}
+	arr, err := formats.Open(ctx, address)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	return attrsOf(ctx, arr)
+}
+
+func newAttrListDoc(address string, attrs ndarray.Attrs) attrListDoc {
+	d := attrListDoc{Schema: schemaAttr, Address: address, Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{}}
+	for _, attr := range attrs.List {
+		d.Attributes = append(d.Attributes, newAttrDoc(attr))
+	}
+	for _, u := range attrs.Unsupported {
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+	}
+	return d
+}

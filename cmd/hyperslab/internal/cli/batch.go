@@ -1,0 +1,126 @@
+// Many inputs to one command: names, patterns and lists, one after the other, with
+// a summary.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// batchFlags are the flags of commands that take many inputs.
+type batchFlags struct {
+	into string
+	list string
+	keep bool
+}
+
+func (b *batchFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&b.into, "into", "", "all arguments are sources; the targets go to the folder `DIR` under their names")
+	f.StringVar(&b.list, "files-from", "", "also the sources that `FILE` lists, one a line; - is standard input")
+	f.BoolVar(&b.keep, "keep-going", false, "after a failure go on with the next source; exit code 3 at the end")
+}
+
+// batchHelp ends the long help of commands with these flags.
+const batchHelp = `
+
+Sources may be patterns (*, ? and [ ]) that the shell left alone. The first failure
+ends the run, unless --keep-going; what was finished stays.`
+
+// arity asks for a source, unless there is a list.
+func (b *batchFlags) arity(cmd *cobra.Command, args []string) error {
+	if b.list != "" {
+		return nil
+	}
+	return arity(1, -1)(cmd, args)
+}
+
+// batch calls do for each source. If several were asked for it ends with a line
+// that says how many went well.
+func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool, do func(source string) error) error {
+	sources, err := b.sources(cmd.InOrStdin(), args)
+	if err != nil {
+		return err
+	}
+	done := 0
+	var failed []error
+	for _, source := range sources {
+		err := do(source)
+		if err == nil {
+			done++
+			continue
+		}
+		if ctxErr := cmd.Context().Err(); !b.keep || ctxErr != nil || errors.Is(err, context.Canceled) || len(sources) == 1 {
+			if done > 0 {
+				err = &exitError{code: exitPartly, err: fmt.Errorf("%w\n  %d of %s done before", err, done, plural(int64(len(sources)), "source"))}
+			}
+			return err
+		}
+		a.complain(cmd, err)
+		failed = append(failed, err)
+	}
+	switch {
+	case len(failed) > 0:
+		code := exitPartly
+		if done == 0 {
+			code = exitCode(failed[0])
+		}
+		return &exitError{code: code, err: fmt.Errorf("%d of %s failed", len(failed), plural(int64(len(sources)), "source"))}
+	case len(sources) > 1 && !quiet:
+		a.note("%s done", plural(int64(done), "source"))
+	}
+	return nil
+}
+
+// sources are all that arguments and list name, patterns expanded.
+func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
+	names := append([]string{}, args...)
+	if b.list != "" {
+		r := stdin
+		if b.list != "-" {
+			f, err := os.Open(b.list)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			r = f
+		}
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" {
+				names = append(names, line)
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return nil, err
+		}
+	}
+	var out []string
+	for _, name := range names {
+		if _, err := os.Lstat(name); err == nil || !strings.ContainsAny(name, "*?[") {
+			out = append(out, name)
+			continue
+		}
+		found, err := filepath.Glob(name)
+		if err != nil {
+			return nil, usagef("%s: %w", name, err)
+		}
+		if len(found) == 0 {
+			return nil, usagef("%s matches no file", name)
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 {
+		return nil, usagef("no sources are named")
+	}
+	return out, nil
+}

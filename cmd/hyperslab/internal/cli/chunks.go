@@ -1,0 +1,354 @@
+// hyperslab chunks: where the chunks of an array are and what they take.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// chunksDoc is the document of chunks --json.
+type chunksDoc struct {
+	Schema  string      `json:"schema"`
+	Address string      `json:"address"`
+	Format  string      `json:"format"`
+	Shape   []jsonInt   `json:"shape"`
+	Grid    []jsonInt   `json:"grid"`
+	Chunk   []jsonInt   `json:"chunk_shape"`
+	Total   jsonInt     `json:"num_chunks"`
+	Stored  jsonInt     `json:"listed_chunks"`
+	Chunks  []*chunkDoc `json:"chunks"`
+}
+
+// chunkDoc is one chunk. What its format does not say is null.
+type chunkDoc struct {
+	Index   []jsonInt  `json:"index"`
+	Start   []jsonInt  `json:"start"`
+	Shape   []jsonInt  `json:"shape"`
+	File    *string    `json:"file"`
+	Offset  *jsonInt   `json:"offset"`
+	Stored  jsonInt    `json:"stored_bytes"`
+	Bytes   jsonInt    `json:"bytes"`
+	Ratio   *jsonFloat `json:"ratio"`
+	Codec   *string    `json:"codec"`
+	Special *string    `json:"special"`
+	Mask    *int64     `json:"filter_mask"`
+}
+
+type chunksFlags struct {
+	count int
+	json  bool
+}
+
+func (a *app) chunksCommand() *cobra.Command {
+	var o chunksFlags
+	cmd := &cobra.Command{
+		Use:   "chunks FILE[:/path]",
+		Short: "List the chunks of an array: place, bytes, ratio",
+		Long: `chunks lists the stored chunks of an array: the place in the grid, the offset in the
+file, the bytes they take and the ratio to the bytes of their values; of Blosc2 and bcolz
+also the codec of each chunk and whether it is a run of one value, of HDF5 the filters
+that were left out. Chunks that were never written are not listed. Nothing is decoded.` + addressHelp + twoArguments,
+		Example: `  hyperslab chunks etopo.h5:/ROSE
+  hyperslab chunks rose.b2nd -n 20
+  hyperslab chunks rose.b2nd --json`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.chunks(cmd.Context(), address(args), &o)
+		},
+	}
+	cmd.Flags().IntVarP(&o.count, "count", "n", 0, "at most `N` chunks; 0 means all")
+	jsonFlag(cmd, &o.json)
+	a.paged(cmd)
+	return cmd
+}
+
+func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err error) {
+	if o.count < 0 {
+		return usagef("-n %d: want 0 or more chunks", o.count)
+	}
+	arr, err := formats.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	m := arr.Meta()
+	if err := arr.Close(); err != nil {
+		return err
+	}
+	if m.ChunkShape == nil {
+		return usagef("%s is not chunked: its elements lie in one piece", address)
+	}
+	grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	if err != nil {
+		return err
+	}
+	doc := chunksDoc{
+		Schema: schemaChunks, Address: address, Format: m.Format, Shape: shapeDoc(m), Chunk: jsonShape(m.ChunkShape),
+		Grid: jsonShape(grid.Counts()), Total: jsonInt(grid.NumChunks()), Chunks: []*chunkDoc{},
+	}
+	add := func(c *chunkDoc) error {
+		if o.count > 0 && len(doc.Chunks) == o.count {
+			return errEnough
+		}
+		doc.Chunks = append(doc.Chunks, c)
+		return ctx.Err()
+	}
+	lister := chunkLister{meta: m, grid: grid, add: add}
+	switch m.Format {
+	case "hdf5":
+		err = lister.hdf5(address)
+	case "bcolz":
+		err = lister.bcolz(m.Path)
+	default:
+		err = lister.frame(m.Path)
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	doc.Stored = jsonInt(len(doc.Chunks))
+	if o.json {
+		return writeJSON(a.stdout, doc)
+	}
+	if err := doc.write(a.stdout, a.data); err != nil {
+		return err
+	}
+	switch {
+	case err != nil:
+		a.note("%d of %s; -n 0 lists all", doc.Stored, plural(int64(doc.Total), "chunk"))
+	case doc.Stored < doc.Total:
+		a.note("%d of %s stored; the others were never written", doc.Stored, plural(int64(doc.Total), "chunk"))
+	}
+	return nil
+}
+
+// errEnough ends a listing.
+var errEnough = errors.New("enough chunks")
+
+// chunkLister goes through the chunks of one array.
+type chunkLister struct {
+	meta ndarray.Meta
+	grid ndarray.Grid
+	add  func(*chunkDoc) error
+}
+
+// doc is what follows from the place of a chunk and from what it takes.
+func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
+	r := l.grid.Chunk(index)
+	return &chunkDoc{
+		Index: jsonShape(index), Start: jsonShape(r.Start), Shape: jsonShape(r.Shape), Stored: jsonInt(stored), Bytes: jsonInt(bytes),
+		Ratio: ratio(bytes, &ndarray.Storage{StoredBytes: stored}),
+	}
+}
+
+// indexOf is the place in the grid of the n-th chunk in row-major order.
+func (l *chunkLister) indexOf(n int64) []int64 {
+	counts := l.grid.Counts()
+	index := make([]int64, len(counts))
+	for i := len(counts) - 1; i >= 0; i-- {
+		index[i], n = n%counts[i], n/counts[i]
+	}
+	return index
+}
+
+// hdf5 asks the library, which knows every index and where external links lead.
+func (l *chunkLister) hdf5(address string) (err error) {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return err
+	}
+	f, err := h5.Open(loc.File, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	d, err := f.Root().OpenDataset(strings.TrimPrefix(loc.Object, "/"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	full, _ := ndarray.Product(l.meta.ChunkShape)
+	for c, err := range d.Chunks() {
+		if err != nil {
+			return err
+		}
+		index := make([]int64, len(c.Offset))
+		for i, n := range c.Offset {
+			index[i] = n / l.meta.ChunkShape[i]
+		}
+		doc := l.doc(index, c.Bytes, full*int64(l.meta.DType.Size))
+		offset, mask := jsonInt(c.Address), int64(c.FilterMask)
+		doc.Offset, doc.Mask = &offset, &mask
+		if err := l.add(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// frame reads the index of a Blosc2 frame, in one file or in a directory.
+func (l *chunkLister) frame(file string) (err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	var frame *cframe.Frame
+	sparse := info.IsDir()
+	if sparse {
+		frame, err = cframe.ReadDir(os.DirFS(file))
+	} else {
+		f, oerr := os.Open(file)
+		if oerr != nil {
+			return oerr
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		frame, err = cframe.Read(f, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	offsets, err := frame.Offsets(nil)
+	if err != nil {
+		return err
+	}
+	for n, o := range offsets {
+		if int64(n) >= l.grid.NumChunks() {
+			break
+		}
+		index := l.indexOf(int64(n))
+		var doc *chunkDoc
+		if o.IsSpecial() {
+			doc = l.doc(index, 0, int64(frame.ChunkSize))
+			doc.Special = orNull(o.Special().String())
+		} else {
+			h, err := frame.ReadChunkHeader(o)
+			if err != nil {
+				return fmt.Errorf("chunk %d: %w", n, err)
+			}
+			doc = l.doc(index, int64(h.CBytes), int64(h.NBytes))
+			describeChunk(doc, h)
+			at := jsonInt(0)
+			if sparse {
+				doc.File = orNull(cframe.ChunkFile(o))
+			} else {
+				at = jsonInt(int64(o) + int64(frame.HeaderSize))
+			}
+			doc.Offset = &at
+		}
+		if err := l.add(doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bcolz reads the headers in the chunk files of a carray.
+func (l *chunkLister) bcolz(path string) error {
+	tree := os.DirFS(path)
+	array, err := bcolz.ReadArray(tree, ".", nil)
+	if err != nil {
+		return err
+	}
+	for n := range array.NumFiles() {
+		chunks, err := array.ReadChunks(n)
+		if err != nil {
+			return err
+		}
+		name := array.FileName(n)
+		at := jsonInt(bcolz.HeaderSize)
+		for _, c := range chunks {
+			doc := l.doc(l.indexOf(n), int64(c.Header.CBytes), int64(c.Header.NBytes))
+			describeChunk(doc, c.Header)
+			here := at
+			doc.File, doc.Offset = orNull(filepath.ToSlash(name)), &here
+			at += jsonInt(len(c.Data))
+			if err := l.add(doc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// describeChunk adds what the header of a Blosc chunk says.
+func describeChunk(doc *chunkDoc, h chunk.Header) {
+	switch {
+	case h.Special != chunk.NotSpecial:
+		doc.Special = orNull(h.Special.String())
+	case h.Stored():
+		doc.Codec = orNull("stored")
+	default:
+		doc.Codec = orNull(h.Codec.String())
+	}
+}
+
+func (d *chunksDoc) write(w io.Writer, p paint) error {
+	t := &table{head: []string{"CHUNK", "ELEMENTS", "OFFSET", "STORED", "RATIO"}, right: []bool{2: true, 3: true, 4: true}}
+	blosc := d.Format != "hdf5"
+	if blosc {
+		t.head = append(t.head, "CODEC")
+	} else {
+		t.head = append(t.head, "FILTERS LEFT OUT")
+	}
+	files := false
+	for _, c := range d.Chunks {
+		files = files || c.File != nil
+	}
+	if files {
+		t.head = append(t.head, "FILE")
+	}
+	for _, c := range d.Chunks {
+		index, start, shape := plainInts(c.Index), plainInts(c.Start), plainInts(c.Shape)
+		r := ndarray.Region{Start: start, Shape: shape}
+		offset, ratio, last := "", "", cmpOr(c.Codec, c.Special)
+		if c.Offset != nil {
+			offset = fmt.Sprint(int64(*c.Offset))
+		}
+		if c.Ratio != nil {
+			ratio = fmt.Sprintf("%.2fx", float64(*c.Ratio))
+		}
+		if c.Mask != nil && *c.Mask != 0 {
+			last = fmt.Sprintf("%#x", *c.Mask)
+		}
+		row := []string{indexText(index), r.String(), offset, iecBytes(int64(c.Stored)), ratio, last}
+		if files {
+			row = append(row, safe(deref(c.File)))
+		}
+		t.add(row...)
+	}
+	out := bufio.NewWriter(w)
+	return errors.Join(t.write(out, p), out.Flush())
+}
+
+// cmpOr is the first text that is there.
+func cmpOr(texts ...*string) string {
+	for _, s := range texts {
+		if s != nil {
+			return *s
+		}
+	}
+	return ""
+}
+
+func plainInts(list []jsonInt) []int64 {
+	out := make([]int64, len(list))
+	for i, n := range list {
+		out[i] = int64(n)
+	}
+	return out
+}

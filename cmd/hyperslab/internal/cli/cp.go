@@ -1,0 +1,220 @@
+// hyperslab cp: objects and files copied as they are stored.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+type cpFlags struct {
+	edit  editFlags
+	force bool
+	refs  bool
+}
+
+func (a *app) cpCommand() *cobra.Command {
+	var o cpFlags
+	cmd := &cobra.Command{
+		Use:   "cp SOURCE... TARGET",
+		Short: "Copy objects into an HDF5 file, or arrays as they are",
+		Long: `cp copies what is stored, as it is stored: nothing is decompressed.
+
+From HDF5 to HDF5 it copies datasets, groups with all that is in them, named types and
+their attributes into a file that is there, or into a new one. If the target ends in a
+slash, or there are several sources, it is a group, and names are kept; groups on the
+way are made. References inside what is copied lead nowhere, unless --references copies
+what they lead to as well.
+
+A b2nd, Caterva or bcolz array is a file or directory and is copied as one. hyperslab
+convert goes from one format to another.` + editHelp,
+		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
+  hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
+  hyperslab cp waves.b2nd again.b2nd`,
+		Args:              arity(2, -1),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			last := len(args) - 1
+			return a.cp(cmd.Context(), args[:last], args[last], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
+	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
+	o.edit.add(cmd)
+	return cmd
+}
+
+func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlags) error {
+	to, err := formats.ParseLocation(target)
+	if err != nil {
+		return err
+	}
+	var from []formats.Location
+	for _, source := range sources {
+		loc, err := formats.ParseLocation(source)
+		if err != nil {
+			return err
+		}
+		format, err := formats.Sniff(loc.File)
+		if err != nil {
+			return err
+		}
+		if format != formats.HDF5 || strings.Trim(loc.Object, "/") == "" {
+			if len(sources) > 1 {
+				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
+			}
+			return a.cpFile(ctx, loc, format, to, o)
+		}
+		from = append(from, loc)
+	}
+	if to.Object == "" {
+		return usagef("%s: a path inside the file is missing, for example %s:%s", target, to.File, from[0].Object)
+	}
+	if len(from) > 1 && !strings.HasSuffix(to.Object, "/") {
+		return usagef("%s: of several sources the target is a group; end it in a slash", target)
+	}
+	return a.cpObjects(ctx, from, to, o)
+}
+
+// cpFile copies a file or directory that is one array, or a whole HDF5 file.
+func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.Format, to formats.Location, o *cpFlags) error {
+	if from.Object != "" || to.Object != "" {
+		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
+	}
+	if f, ok := formats.ForName(to.File); !ok || f != format {
+		return usagef("%s is of format %s, and the name %s says otherwise; hyperslab convert goes from one format to another", from.File, format, to.File)
+	}
+	if !o.force {
+		if _, err := os.Lstat(to.File); err == nil {
+			return &ndarray.Error{Op: "create", Path: to.File, Err: ndarray.ErrExists}
+		}
+	}
+	if o.edit.dryRun {
+		a.note("would copy %s to %s", safe(from.File), safe(to.File))
+		return nil
+	}
+	out, err := atomicfile.Create(to.File, atomicfile.Options{Overwrite: o.force})
+	if err != nil {
+		return err
+	}
+	err = copyPath(ctx, out.Path(), from.File)
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+// cpObjects copies objects of HDF5 files into a file, a new one if there is none.
+func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats.Location, o *cpFlags) error {
+	names := make([]string, len(from))
+	for i, loc := range from {
+		names[i] = path.Clean("/" + to.Object)
+		if strings.HasSuffix(to.Object, "/") {
+			names[i] = path.Join("/", to.Object, path.Base(path.Clean(loc.Object)))
+		}
+		for j := range i {
+			if names[j] == names[i] {
+				return usagef("%s and %s would both become %s:%s", from[j], from[i], to.File, names[i])
+			}
+		}
+	}
+	_, err := os.Stat(to.File)
+	there := err == nil
+	within := make([]bool, len(from)) // whether source and target are one file
+	for i, loc := range from {
+		within[i] = sameFile(loc.String(), to.File)
+	}
+	copyAll := func(file string, create bool) error { return copyObjects(ctx, from, within, file, names, create, o) }
+	if there {
+		if format, err := formats.Sniff(to.File); err != nil {
+			return err
+		} else if format != formats.HDF5 {
+			return usagef("%s is of format %s and has no paths inside", to.File, format)
+		}
+	}
+	switch {
+	case o.edit.dryRun:
+		for i, loc := range from {
+			a.note("would copy %s to %s:%s", safe(loc.String()), safe(to.File), safe(names[i]))
+		}
+		return nil
+	case there:
+		return o.edit.edit(ctx, to.File, func(file string) error { return copyAll(file, false) })
+	}
+	out, err := atomicfile.Create(to.File, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	err = copyAll(out.Path(), true)
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+func copyObjects(ctx context.Context, from []formats.Location, within []bool, file string, names []string, create bool, o *cpFlags) (err error) {
+	var dst *h5.File
+	if create {
+		dst, err = h5.Create(file, nil)
+	} else {
+		dst, err = h5.Open(file, h5.ReadWrite)
+	}
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(dst.Close())) }()
+	for i, loc := range from {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		src := dst
+		if !within[i] {
+			if src, err = h5.Open(loc.File, h5.ReadOnly); err != nil {
+				return hdf5.Translate(err)
+			}
+		}
+		err := copyObject(src, loc.Object, dst, names[i], o)
+		if !within[i] {
+			err = errors.Join(err, src.Close())
+		}
+		if err != nil {
+			return ndarray.Wrap("copy", loc.String(), hdf5.Translate(err))
+		}
+	}
+	return nil
+}
+
+func copyObject(src *h5.File, object string, dst *h5.File, name string, o *cpFlags) error {
+	there, err := dst.Root().HasLink(name)
+	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group on the way may be missing
+		return err
+	}
+	if there {
+		if !o.force {
+			return fmt.Errorf("%w: %s", ndarray.ErrExists, name)
+		}
+		if err := dst.Root().Unlink(name); err != nil {
+			return err
+		}
+	}
+	return src.Root().CopyObject(object, dst.Root(), name, &h5.CopyOptions{ExpandReferences: o.refs})
+}

@@ -1,0 +1,312 @@
+// hyperslab crosscheck: vectors for authors of other readers, and a judge.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/crosscheck"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+// emitDoc is the document of crosscheck emit --json.
+type emitDoc struct {
+	Schema   string            `json:"schema"`
+	Folder   string            `json:"folder"`
+	Manifest string            `json:"manifest"`
+	Full     bool              `json:"full"`
+	Versions map[string]string `json:"versions"`
+	Cases    int               `json:"cases"`
+	Bytes    jsonInt           `json:"bytes"`
+	Areas    []emitArea        `json:"areas"`
+}
+
+// emitArea is one area of vectors.
+type emitArea struct {
+	Area       string  `json:"area"`
+	Accept     int     `json:"accept"`
+	Refuse     int     `json:"refuse"`
+	Bytes      jsonInt `json:"bytes"`
+	Pairs      int     `json:"pairs"`
+	Covered    int     `json:"covered"`
+	Impossible int     `json:"impossible"`
+}
+
+func (a *app) crosscheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "crosscheck",
+		Short: "Test other readers and writers of these formats against the reference libraries",
+		Long: `crosscheck is for authors of other implementations, in any language. emit writes
+vectors: files made by the reference libraries, with a manifest that says what each
+decodes to, or that it must be refused. run judges a program over them and explains
+what it got wrong. docs/crosscheck-manifest.md describes the manifest, the decoded
+bytes and the report.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no command %q%s", args[0], near(cmd, args[0]))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.crosscheckEmitCommand(), a.crosscheckRunCommand())
+	return cmd
+}
+
+func (a *app) crosscheckEmitCommand() *cobra.Command {
+	var o crosscheck.Options
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "emit FOLDER",
+		Short: "Write the vectors and their manifest",
+		Long: `emit writes the vectors into FOLDER, which must be new or empty. Their bytes depend on
+the versions of the linked libraries and on nothing else: two runs write the same.`,
+		Example: `  hyperslab crosscheck emit vectors
+  hyperslab crosscheck emit chunks --area chunk --area frame
+  hyperslab crosscheck emit layers --area metalayer --json`,
+		Args: arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkAreas(o.Areas); err != nil {
+				return err
+			}
+			m, err := crosscheck.Emit(cmd.Context(), args[0], &o)
+			if err != nil {
+				return err
+			}
+			d := newEmitDoc(args[0], m)
+			if asJSON {
+				return writeJSON(a.stdout, d)
+			}
+			return d.table().write(a.stdout, a.data)
+		},
+	}
+	cmd.Flags().BoolVar(&o.Full, "full", false, "every combination of parameters, not every pair: gigabytes")
+	areaFlag(cmd, &o.Areas)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func areaFlag(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "area", nil, "only the `AREA` ("+joined(crosscheck.Areas())+"); may be given several times")
+	completeWords(cmd, "area", crosscheck.Areas()...)
+}
+
+func checkAreas(names []string) error {
+	for _, name := range names {
+		if err := oneOf("--area", name, crosscheck.Areas()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newEmitDoc(folder string, m *crosscheck.Manifest) emitDoc {
+	d := emitDoc{Schema: schemaEmit, Folder: folder, Manifest: crosscheck.ManifestName, Full: m.Full, Versions: m.Versions, Cases: len(m.Cases)}
+	for _, name := range crosscheck.Areas() {
+		e := emitArea{Area: name}
+		for _, c := range m.Cases {
+			switch {
+			case c.Area != name:
+				continue
+			case c.Must == crosscheck.Accept:
+				e.Accept++
+			default:
+				e.Refuse++
+			}
+			e.Bytes += jsonInt(c.Bytes)
+		}
+		for _, c := range m.Coverage {
+			if c.Area == name {
+				e.Pairs, e.Covered, e.Impossible = c.Pairs, c.Covered, c.Impossible
+			}
+		}
+		if e.Accept+e.Refuse > 0 {
+			d.Areas = append(d.Areas, e)
+			d.Bytes += e.Bytes
+		}
+	}
+	return d
+}
+
+func (d *emitDoc) table() *table {
+	t := &table{head: []string{"AREA", "ACCEPT", "REFUSE", "SIZE", "PAIRS COVERED"}, right: []bool{false, true, true, true, true}}
+	for _, e := range d.Areas {
+		pairs := ""
+		if e.Pairs > 0 {
+			pairs = strconv.Itoa(e.Covered) + " of " + strconv.Itoa(e.Pairs)
+		}
+		t.add(e.Area, strconv.Itoa(e.Accept), strconv.Itoa(e.Refuse), iecBytes(int64(e.Bytes)), pairs)
+	}
+	return t
+}
+
+// crosscheckFlags are those of crosscheck run.
+type crosscheckFlags struct {
+	run     crosscheck.RunOptions
+	memory  string
+	junit   string
+	explain int
+	json    bool
+}
+
+func (a *app) crosscheckRunCommand() *cobra.Command {
+	var o crosscheckFlags
+	cmd := &cobra.Command{
+		Use:   "run FOLDER",
+		Short: "Judge a program over the vectors",
+		Long: `run starts a program for each vector of FOLDER, by /bin/sh, and says what became of it:
+
+  pass              the right bytes, or the refusal that was due
+  refused           an error where the vector is sound
+  wrong             other bytes, and no complaint
+  wrongly accepted  no error where the vector is broken
+  crash             a signal, a panic, or a status of 128 and above
+  hang              beyond --timeout
+
+In the command {in} stands for the vector and {out} for where the decoded bytes go;
+{object} is the path inside an HDF5 file and {area} the area. Status 0 means that it
+decoded, any other that it refused.
+
+The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be told.`,
+		Example: `  hyperslab crosscheck run vectors --read './their-reader {in} {out}' --area chunk
+  hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml`,
+		Args: arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.crosscheckRun(cmd.Context(), args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.run.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
+	areaFlag(cmd, &o.run.Areas)
+	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "most `TIME` for one case")
+	f.StringVarP(&o.memory, "memory", "M", "", "most address space, in `BYTES`, of one process of the command")
+	f.IntVarP(&o.run.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
+	f.IntVarP(&o.explain, "explain", "n", 3, "how many failures are explained in full")
+	f.StringVar(&o.junit, "junit", "", "write the report to `FILE` as JUnit XML, too")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+// check reads the flags.
+func (o *crosscheckFlags) check() error {
+	switch {
+	case o.run.Read == "":
+		return usagef("--read missing: the command that is judged")
+	case !strings.Contains(o.run.Read, "{in}") || !strings.Contains(o.run.Read, "{out}"):
+		return usagef("--read %q: want {in} and {out} in it", o.run.Read)
+	case o.run.Timeout <= 0:
+		return usagef("--timeout %v: want more than nothing", o.run.Timeout)
+	case o.run.Workers < 0:
+		return usagef("-j %d: want 0 or more workers", o.run.Workers)
+	case o.explain < 0:
+		return usagef("-n %d: want 0 or more explanations", o.explain)
+	}
+	if o.memory != "" {
+		n, err := parseBytes(o.memory)
+		switch {
+		case err != nil:
+			return usagef("--memory: %w", err)
+		case n < 1<<20:
+			return usagef("--memory %s: want at least 1MiB", o.memory)
+		}
+		o.run.Memory = n
+	}
+	return checkAreas(o.run.Areas)
+}
+
+func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFlags) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	r, err := crosscheck.Run(ctx, folder, o.run)
+	if err != nil {
+		return err
+	}
+	if o.junit != "" {
+		if err := replaceFile(o.junit, r.WriteJUnit); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		err = writeJSON(a.stdout, r)
+	} else {
+		err = a.writeVerdicts(r, o.explain)
+	}
+	if err == nil && !r.OK() {
+		err = &exitError{code: exitDiffers}
+	}
+	return err
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	out, err := atomicfile.Create(name, atomicfile.Options{Overwrite: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Abort()) }() // nothing after Commit
+	f, err := os.Create(out.Path())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// writeVerdicts lists the cases that did not pass, explains the first of them, and
+// counts all by area.
+func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
+	failed := table{head: []string{"VERDICT", "CASE", "WHY"}}
+	var long []string
+	for _, x := range r.Results {
+		if x.Verdict == crosscheck.Pass {
+			continue
+		}
+		failed.add(string(x.Verdict), safe(x.Case), shorten(safe(x.Detail), wide))
+		if x.Explanation != nil && len(long) < explain {
+			long = append(long, x.Case+"\n  "+strings.ReplaceAll(x.Explanation.String(), "\n", "\n  ")+"\n")
+		}
+	}
+	counts := table{head: []string{"AREA", "CASES"}, right: []bool{false, true}}
+	for _, v := range crosscheck.Verdicts {
+		counts.head = append(counts.head, strings.ToUpper(string(v)))
+		counts.right = append(counts.right, true)
+	}
+	for _, area := range crosscheck.Areas() {
+		n := 0
+		row := []string{area, ""}
+		for _, v := range crosscheck.Verdicts {
+			n += r.Counts[area][v]
+			row = append(row, strconv.Itoa(r.Counts[area][v]))
+		}
+		if row[1] = strconv.Itoa(n); n > 0 {
+			counts.add(row...)
+		}
+	}
+	if len(failed.rows) > 0 {
+		slices.SortStableFunc(failed.rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+		if err := failed.write(a.stdout, a.data); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(a.stdout, "\n"); err != nil {
+			return err
+		}
+	}
+	for _, text := range long {
+		if _, err := io.WriteString(a.stdout, safeLines(text)+"\n"); err != nil {
+			return err
+		}
+	}
+	return counts.write(a.stdout, a.data)
+}

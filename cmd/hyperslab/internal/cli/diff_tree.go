@@ -1,0 +1,310 @@
+// hyperslab diff of whole trees: groups, links, arrays and attributes, path by path.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// diffTreeDoc is the document of diff --json of two trees.
+type diffTreeDoc struct {
+	Schema    string           `json:"schema"`
+	A         string           `json:"a"`
+	B         string           `json:"b"`
+	Same      bool             `json:"same"`
+	Compared  int              `json:"compared"`
+	Different []objectDiff     `json:"different"`
+	Unknown   []unsupportedDoc `json:"not_compared"`
+	Seconds   jsonFloat        `json:"seconds"`
+}
+
+// objectDiff is one path at which two trees differ. What is not told is null.
+type objectDiff struct {
+	Path       string     `json:"path"`
+	Problem    string     `json:"problem"`
+	Array      *diffDoc   `json:"array"`
+	Attributes []attrDiff `json:"attributes"`
+	A          *string    `json:"a"`
+	B          *string    `json:"b"`
+}
+
+// Problems of a path.
+const (
+	missingA      = "missing in the first"
+	missingB      = "missing in the second"
+	otherKind     = "of another kind"
+	otherTarget   = "leads elsewhere"
+	otherArray    = "array differs"
+	otherAttrs    = "attributes differ"
+	otherEncoding = "stored otherwise"
+)
+
+// treeDiff compares two trees.
+type treeDiff struct {
+	a            *app
+	pathA, pathB string
+	o            *diffFlags
+	opts         *ndarray.CompareOptions
+	meter        *meter
+	done         int64
+	doc          diffTreeDoc
+}
+
+// diffTrees compares everything below two groups.
+func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.CompareOptions, o *diffFlags) error {
+	start := time.Now()
+	d := &treeDiff{a: a, pathA: pathA, pathB: pathB, o: o, opts: opts}
+	d.doc = diffTreeDoc{Schema: schemaDiffTree, A: pathA, B: pathB, Different: []objectDiff{}, Unknown: []unsupportedDoc{}}
+	x, total, err := d.entries(ctx, pathA)
+	if err != nil {
+		return err
+	}
+	y, _, err := d.entries(ctx, pathB)
+	if err != nil {
+		return err
+	}
+	d.meter = newMeter(o.job.progress, a.stderr, "diff", total, time.Now)
+	err = d.compare(ctx, x, y)
+	d.meter.finish()
+	if err != nil {
+		return err
+	}
+	d.doc.Same, d.doc.Seconds = len(d.doc.Different) == 0, seconds(time.Since(start))
+	if err := d.report(time.Since(start)); err != nil {
+		return err
+	}
+	switch {
+	case !d.doc.Same:
+		return &exitError{code: exitDiffers}
+	case len(d.doc.Unknown) > 0:
+		return &exitError{code: exitPartly, err: fmt.Errorf("%s not compared", plural(int64(len(d.doc.Unknown)), "object"))}
+	}
+	return nil
+}
+
+// entries lists a tree by paths from its top, without what is excluded, and adds up
+// the bytes of its arrays.
+func (d *treeDiff) entries(ctx context.Context, address string) (map[string]formats.Entry, int64, error) {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return nil, 0, err
+	}
+	top := strings.TrimSuffix("/"+strings.Trim(loc.Object, "/"), "/")
+	all, total := make(map[string]formats.Entry), int64(0)
+	for e, err := range formats.Walk(ctx, address) {
+		if err != nil {
+			return nil, 0, err
+		}
+		at := "/" + strings.TrimPrefix(strings.TrimPrefix(e.Path, top), "/")
+		if d.excluded(at) {
+			continue
+		}
+		all[at] = e
+		if e.Kind == formats.Array && e.Err == nil {
+			total += e.Meta.NumElems() * int64(e.Meta.DType.Size)
+		}
+	}
+	return all, total, nil
+}
+
+// excluded reports whether a path, or a group that it is in, is not compared.
+func (d *treeDiff) excluded(path string) bool {
+	return slices.ContainsFunc(d.o.exclude, func(x string) bool {
+		x = "/" + strings.Trim(x, "/")
+		return path == x || strings.HasPrefix(path, x+"/")
+	})
+}
+
+func (d *treeDiff) compare(ctx context.Context, x, y map[string]formats.Entry) error {
+	var paths []string
+	for path := range x {
+		paths = append(paths, path)
+	}
+	for path := range y {
+		if _, ok := x[path]; !ok {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		p, inA := x[path]
+		q, inB := y[path]
+		switch {
+		case !inA:
+			d.differs(objectDiff{Path: path, Problem: missingA, B: orNull(string(q.Kind))})
+		case !inB:
+			d.differs(objectDiff{Path: path, Problem: missingB, A: orNull(string(p.Kind))})
+		case p.Err != nil || q.Err != nil:
+			e := p
+			if p.Err == nil {
+				e = q
+			}
+			d.doc.Unknown = append(d.doc.Unknown, unsupportedDoc{Name: path, Type: e.Type, Reason: e.Err.Error()})
+		case p.Kind != q.Kind:
+			d.differs(objectDiff{Path: path, Problem: otherKind, A: orNull(string(p.Kind)), B: orNull(string(q.Kind))})
+		default:
+			d.doc.Compared++
+			if err := d.pair(ctx, path, p, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *treeDiff) differs(o objectDiff) { d.doc.Different = append(d.doc.Different, o) }
+
+// pair compares two entries of one kind, both of them well.
+func (d *treeDiff) pair(ctx context.Context, path string, p, q formats.Entry) error {
+	switch p.Kind {
+	case formats.Group:
+		return d.groups(ctx, path, p, q)
+	case formats.Array:
+		return d.arrays(ctx, path, p, q)
+	case formats.Link:
+		a, b := p.LinkKind+" "+p.Target, q.LinkKind+" "+q.Target
+		if a != b {
+			d.differs(objectDiff{Path: path, Problem: otherTarget, A: &a, B: &b})
+		}
+	default:
+		if p.Type != q.Type {
+			d.differs(objectDiff{Path: path, Problem: otherKind, A: &p.Type, B: &q.Type})
+		}
+	}
+	return nil
+}
+
+func (d *treeDiff) address(tree string, e formats.Entry) string {
+	loc, err := formats.ParseLocation(tree)
+	if err != nil {
+		return tree // it was parsed before
+	}
+	return formats.Location{File: loc.File, Object: e.Path}.String()
+}
+
+func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) error {
+	if d.o.valuesOnly {
+		return nil
+	}
+	x, err := formats.GroupAttrs(ctx, d.address(d.pathA, p))
+	if err != nil {
+		return err
+	}
+	y, err := formats.GroupAttrs(ctx, d.address(d.pathB, q))
+	if err != nil {
+		return err
+	}
+	exclude := slices.Clone(d.opts.ExcludeAttrs)
+	if d.o.attrs.unsupported {
+		for _, u := range append(slices.Clone(x.Unsupported), y.Unsupported...) {
+			exclude = append(exclude, u.Name)
+		}
+	}
+	if attrs := ndarray.CompareAttrs(x, y, exclude); len(attrs) > 0 {
+		d.differs(objectDiff{Path: path, Problem: otherAttrs, Attributes: attrDiffs(attrs)})
+	}
+	return nil
+}
+
+func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) (err error) {
+	a, b := d.address(d.pathA, p), d.address(d.pathB, q)
+	x, err := formats.Open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	y, err := formats.Open(ctx, b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, y.Close()) }()
+	opts := *d.opts
+	if opts.ExcludeAttrs, err = d.o.excluded(ctx, x, y); err != nil {
+		return err
+	}
+	before := d.done
+	opts.Progress = func(p ndarray.Progress) {
+		d.done = before + p.DoneBytes
+		d.meter.update(d.done)
+	}
+	start := time.Now()
+	c, err := ndarray.Compare(ctx, x, y, &opts)
+	if err != nil {
+		return err
+	}
+	if !d.o.same(&c) {
+		doc := newDiffDoc(a, b, &c, false, opts.ExcludeAttrs, time.Since(start), d.o)
+		d.differs(objectDiff{Path: path, Problem: otherArray, Array: &doc})
+		return nil
+	}
+	if s, t := d.o.encodings(&c); s != t {
+		d.differs(objectDiff{Path: path, Problem: otherEncoding, A: &s, B: &t})
+	}
+	return nil
+}
+
+// report writes the document, or a line for each path that differs.
+func (d *treeDiff) report(took time.Duration) error {
+	switch {
+	case d.o.json:
+		return writeJSON(d.a.stdout, d.doc)
+	case d.o.job.quiet:
+		return nil
+	}
+	for _, u := range d.doc.Unknown {
+		d.a.note("not compared: %s: %s", safe(u.Name), safe(u.Reason))
+	}
+	if d.doc.Same {
+		d.a.note("same: %s in %v", plural(int64(d.doc.Compared), "object"), took.Round(time.Millisecond))
+		return nil
+	}
+	t := table{head: []string{"PATH", "DIFFERS", "WHERE", "A", "B"}}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return shorten(safe(*s), narrow)
+	}
+	for _, o := range d.doc.Different {
+		if o.Array == nil && o.Attributes == nil {
+			t.add(safe(o.Path), o.Problem, "", text(o.A), text(o.B))
+		}
+		attrs := o.Attributes
+		if o.Array != nil {
+			x := o.Array
+			if !x.SameShape {
+				t.add(safe(o.Path), "shape", "", orText(shapeCell(x.ShapeA), "null"), orText(shapeCell(x.ShapeB), "null"))
+			}
+			if !x.SameDType && !d.o.valuesOnly || !x.ValuesCompared && x.SameShape {
+				t.add(safe(o.Path), "dtype", "", x.DTypeA, x.DTypeB)
+			}
+			for _, v := range x.First {
+				index := make([]int64, len(v.Index))
+				for i, n := range v.Index {
+					index[i] = int64(n)
+				}
+				t.add(safe(o.Path), fmt.Sprintf("%d of %d", x.Different, x.Elements), indexText(index), v.A, v.B)
+			}
+			attrs = x.Attributes
+		}
+		for _, at := range attrs {
+			t.add(safe(o.Path), "attribute", safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
+		}
+	}
+	return t.write(d.a.stdout, d.a.data)
+}
+
+func orText(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

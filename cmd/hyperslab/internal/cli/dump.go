@@ -1,0 +1,330 @@
+// hyperslab dump: the values of an array, for people and for programs.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// dumpDoc is the document of dump --json. The values, which may be many, are
+// written behind the rest as they are read.
+type dumpDoc struct {
+	Schema  string    `json:"schema"`
+	Address string    `json:"address"`
+	Shape   []jsonInt `json:"shape"`
+	DType   string    `json:"dtype"`
+	Values  any       `json:"values"`
+}
+
+type dumpFlags struct {
+	json, ndjson, csv, npy, ddl, header, index bool
+	h5dump                                     h5dumpFlags
+}
+
+func (a *app) dumpCommand() *cobra.Command {
+	var o dumpFlags
+	cmd := &cobra.Command{
+		Use:   "dump FILE[:/path][[SELECTION]]",
+		Short: "Write the values of an array: text, JSON, CSV or .npy",
+		Long: `dump writes the values of an array, or of a part of it, to standard output. As text,
+each line begins with the index of its first value; a structure has a line and a column
+for each field.
+
+--json writes one document, --ndjson a line of JSON for each index of the first axis,
+--csv a line for each row of the last axis (of structures: a line for each, below the
+names of the fields), --npy what numpy.load reads. --ddl writes a whole HDF5 file in the
+words of h5dump. Values are read some megabytes at a time, however large the array is.` +
+			addressHelp + twoArguments + sliceHelp,
+		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
+  hyperslab dump etopo.h5:/ETOPO120X --csv
+  hyperslab dump 'rose.b2nd[::10, ::10]' --json
+  hyperslab dump 'rose.b2nd[45]' --npy > row.npy
+  hyperslab dump etopo.h5 --ddl --header`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.ddl || o.header {
+			return a.dumpDDL(args, &o)
+		}
+		where, err := o.h5dump.address(args)
+		if err != nil {
+			return err
+		}
+		return a.dump(cmd.Context(), where, &o)
+	}
+	f := cmd.Flags()
+	jsonFlag(cmd, &o.json)
+	f.BoolVar(&o.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
+	f.BoolVar(&o.csv, "csv", false, "write comma-separated values")
+	f.BoolVar(&o.npy, "npy", false, "write what numpy.load reads")
+	f.BoolVar(&o.ddl, "ddl", false, "write a whole HDF5 file as text, as h5dump does")
+	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: what there is, without the values")
+	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
+	o.h5dump.add(cmd)
+	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
+	a.paged(cmd)
+	return cmd
+}
+
+func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
+	if o.index && !o.csv {
+		return usagef("--index goes with --csv")
+	}
+	arr, err := openPart(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if o.npy && isTerminal(a.stdout) {
+		return usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
+	}
+	w := bufio.NewWriterSize(a.stdout, 64<<10)
+	switch {
+	case o.json:
+		err = dumpJSON(ctx, w, address, arr.Array)
+	case o.ndjson:
+		err = dumpLines(ctx, w, arr.Array)
+	case o.csv:
+		err = dumpCSV(ctx, w, arr.Array, o.index)
+	case o.npy:
+		err = dumpNPY(ctx, w, arr.Array)
+	default:
+		err = dumpText(ctx, w, arr.Array, a.columns())
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// dumpDDL writes an HDF5 file in h5dump's words.
+func (a *app) dumpDDL(args []string, o *dumpFlags) (err error) {
+	if !o.ddl {
+		return usagef("--header goes with --ddl")
+	}
+	loc, err := formats.ParseLocation(args[0])
+	if err != nil {
+		return err
+	}
+	if len(args) > 1 || strings.Trim(loc.Object, "/") != "" {
+		return usagef("--ddl writes a whole file; give it FILE alone")
+	}
+	switch format, err := formats.Sniff(loc.File); {
+	case err != nil:
+		return err
+	case format != formats.HDF5:
+		return usagef("%s: --ddl is for HDF5 files, this is %s", loc.File, format)
+	}
+	f, err := h5.Open(loc.File, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return ddl.Write(a.stdout, f, &ddl.Options{Name: loc.File, WithoutValues: o.header})
+}
+
+// dumpJSON writes the document with the values as nested arrays, a line for each
+// row of the last axis.
+func dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array) error {
+	m := arr.Meta()
+	var head strings.Builder
+	if err := writeJSON(&head, dumpDoc{Schema: schemaDump, Address: address, Shape: shapeDoc(m), DType: m.DType.String()}); err != nil {
+		return err
+	}
+	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error
+	if m.Null {
+		_, _ = w.WriteString("null")
+	} else if err := writeNested(ctx, w, arr, "\n", "  "); err != nil {
+		return err
+	}
+	_, err := w.WriteString("\n}\n")
+	return err
+}
+
+// writeNested writes the elements as arrays in arrays, which break the line and are
+// indented; "" and "" put all on one line.
+func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string) error {
+	shape := arr.Shape()
+	rank := len(shape)
+	if arr.NumElems() == 0 {
+		return writeEmpty(ctx, w, shape)
+	}
+	p := newPlace(shape)
+	var text []byte
+	return eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+		for i := range e.n {
+			open, closed := p.begins(), p.ends()
+			for k := open; k > 0; k-- {
+				if k < rank {
+					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+				}
+				_ = w.WriteByte('[')
+			}
+			text = e.appendJSON(text[:0], i)
+			_, _ = w.Write(text)
+			for k := 1; k <= closed; k++ {
+				if k > 1 {
+					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+				}
+				_ = w.WriteByte(']')
+			}
+			if closed < rank {
+				_ = w.WriteByte(',')
+				if closed == 0 || newline == "" {
+					_ = w.WriteByte(' ')
+				}
+			}
+			p.next()
+		}
+		return w.Flush()
+	})
+}
+
+// writeEmpty writes an array without elements: brackets down to the axis of length 0.
+func writeEmpty(ctx context.Context, w *bufio.Writer, shape []int64) error {
+	if shape[0] == 0 {
+		_, err := w.WriteString("[]")
+		return err
+	}
+	_ = w.WriteByte('[')
+	for i := range shape[0] {
+		if i > 0 {
+			_, _ = w.WriteString(", ")
+		}
+		if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:])); err != nil {
+			return err
+		}
+	}
+	return w.WriteByte(']')
+}
+
+// dumpLines writes one line of JSON for each index of the first axis.
+func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
+	shape := arr.Shape()
+	if len(shape) > 0 && arr.NumElems() == 0 {
+		for range shape[0] {
+			if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:]), w.WriteByte('\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	inner := max(len(shape)-1, 0)
+	p := newPlace(shape)
+	var text []byte
+	return eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+		for i := range e.n {
+			text = text[:0]
+			for range min(p.begins(), inner) {
+				text = append(text, '[')
+			}
+			text = e.appendJSON(text, i)
+			closed := min(p.ends(), inner)
+			for range closed {
+				text = append(text, ']')
+			}
+			if closed == inner {
+				text = append(text, '\n')
+			} else {
+				text = append(text, ", "...)
+			}
+			_, _ = w.Write(text)
+			p.next()
+		}
+		return w.Flush()
+	})
+}
+
+// dumpText writes lines of as many values as fit, each behind its index.
+func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns int) error {
+	m := arr.Meta()
+	if m.DType.Kind == ndarray.Struct {
+		return dumpRecords(ctx, w, arr)
+	}
+	label := 0 // of the longest index
+	if len(m.Shape) > 0 {
+		last := make([]int64, len(m.Shape))
+		for i, n := range m.Shape {
+			last[i] = max(n-1, 0)
+		}
+		label = len(indexText(last)) + 2
+	}
+	p := newPlace(m.Shape)
+	width := 0
+	return eachBlock(ctx, arr, outputBlock/16, func(_ ndarray.Region, e *batch) error {
+		cells := make([]string, e.n)
+		for i := range cells {
+			cells[i] = e.text(i)
+			width = max(width, textWidth(cells[i]))
+		}
+		perLine := max((columns-label+1)/(width+1), 1)
+		column := 0
+		for i, cell := range cells {
+			if column == 0 && label > 0 {
+				index := indexText(p.index)
+				_, _ = w.WriteString(index + strings.Repeat(" ", label-len(index)))
+			} else if column > 0 {
+				_ = w.WriteByte(' ')
+			}
+			_, _ = w.WriteString(strings.Repeat(" ", width-textWidth(cell)) + cell)
+			if column++; column == perLine || p.ends() > 0 || i == len(cells)-1 || len(p.shape) == 0 {
+				_ = w.WriteByte('\n')
+				column = 0
+			}
+			p.next()
+		}
+		return w.Flush()
+	})
+}
+
+// dumpRecords writes structures, a line each with a column for each field.
+func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
+	d := arr.DType()
+	t := &table{head: []string{""}, right: []bool{false}}
+	for _, f := range d.Fields {
+		t.head = append(t.head, safe(f.Name))
+		t.right = append(t.right, numeric(f.Type))
+	}
+	if arr.Rank() == 0 {
+		t.head, t.right = t.head[1:], t.right[1:]
+	}
+	p := newPlace(arr.Shape())
+	err := eachBlock(ctx, arr, outputBlock/16, func(_ ndarray.Region, e *batch) error {
+		for i := range e.n {
+			var cells []string
+			if arr.Rank() > 0 {
+				cells = append(cells, indexText(p.index))
+			}
+			b := e.bytes(i)
+			for _, f := range d.Fields {
+				cells = append(cells, ndarray.FormatElement(f.Type, b[f.Offset:][:f.Type.Size]))
+			}
+			t.add(cells...)
+			p.next()
+		}
+		err := t.write(w, false)
+		t.head, t.rows = nil, nil
+		return errors.Join(err, w.Flush())
+	})
+	if t.head != nil && err == nil {
+		err = t.write(w, false)
+	}
+	return err
+}
+
+// numeric reports whether the digits of d belong under one another at the right.
+func numeric(d ndarray.DType) bool {
+	switch d.Kind {
+	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+// The flags that people who know h5dump have in their fingers.
+
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// h5dumpFlags are h5dump's -d -s -S -c -k, which say in another way what an address
+// with a selection says. They are not listed in the help.
+type h5dumpFlags struct {
+	dataset, start, stride, count, block string
+}
+
+func (o *h5dumpFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.dataset, "dataset", "d", "", "the object `PATH`, as in h5dump")
+	f.StringVarP(&o.start, "start", "s", "", "first `INDEX` along each axis, as in h5dump")
+	f.StringVarP(&o.stride, "stride", "S", "", "`STEP` along each axis, as in h5dump")
+	f.StringVarP(&o.count, "count", "c", "", "`NUMBER` of blocks along each axis, as in h5dump")
+	f.StringVarP(&o.block, "block", "k", "", "`LENGTH` of a block along each axis, as in h5dump")
+	for _, name := range []string{"dataset", "start", "stride", "count", "block"} {
+		if err := f.MarkHidden(name); err != nil {
+			panic("cli: " + err.Error())
+		}
+	}
+}
+
+// address turns the flags into the address that means the same.
+func (o *h5dumpFlags) address(args []string) (string, error) {
+	if o.dataset != "" {
+		if len(args) > 1 {
+			return "", usagef("-d %s and %s are two objects; dump writes one", o.dataset, args[1])
+		}
+		args = []string{args[0], o.dataset}
+	}
+	where := address(args)
+	lists := map[string][]int64{}
+	axes := 0
+	for _, given := range [][2]string{{"-s", o.start}, {"-S", o.stride}, {"-c", o.count}, {"-k", o.block}} {
+		flag, text := given[0], given[1]
+		if text == "" {
+			continue
+		}
+		for part := range strings.SplitSeq(strings.Trim(text, `"`), ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+			if err != nil || n < 0 || n == 0 && flag != "-s" {
+				return "", usagef("%s %s: want a number for each axis, for example %s 0,10", flag, text, flag)
+			}
+			lists[flag] = append(lists[flag], n)
+		}
+		if axes != 0 && axes != len(lists[flag]) {
+			return "", usagef("%s %s: %d axes, another flag has %d", flag, text, len(lists[flag]), axes)
+		}
+		axes = len(lists[flag])
+	}
+	if axes == 0 {
+		return where, nil
+	}
+	if _, selection := splitSelection(where); selection != "" {
+		return "", usagef("%s has a selection already; leave out -s, -S, -c and -k", where)
+	}
+	value := func(flag string, axis int, otherwise int64) int64 {
+		if l := lists[flag]; l != nil {
+			return l[axis]
+		}
+		return otherwise
+	}
+	parts := make([]string, axes)
+	for axis := range parts {
+		start, block := value("-s", axis, 0), value("-k", axis, 1)
+		stride, count := value("-S", axis, 1), value("-c", axis, 1)
+		switch {
+		case block > stride && count > 1:
+			return "", usagef("axis %d: blocks of %d every %d overlap", axis, block, stride)
+		case block == 1:
+			parts[axis] = fmt.Sprintf("%d:%d:%d", start, start+(count-1)*stride+1, stride)
+		case count == 1 || block == stride:
+			parts[axis] = fmt.Sprintf("%d:%d", start, start+count*block)
+		default:
+			if count*block > 1<<20 {
+				return "", usagef("axis %d: %d blocks of %d are more than a selection lists; write a slice", axis, count, block)
+			}
+			var list []string
+			for i := range count {
+				for k := range block {
+					list = append(list, strconv.FormatInt(start+i*stride+k, 10))
+				}
+			}
+			parts[axis] = "[" + strings.Join(list, ", ") + "]"
+		}
+	}
+	return where + "[" + strings.Join(parts, ", ") + "]", nil
+}

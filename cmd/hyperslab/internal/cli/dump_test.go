@@ -1,0 +1,87 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// NumPy reads back what dump --npy writes, and what dump --json writes is the same.
+func TestDumpAgainstNumPy(t *testing.T) {
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		if os.Getenv("CI") != "" {
+			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
+		}
+		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with NumPy (make peers)")
+	}
+	dir := field(t)
+	create(t, filepath.Join(dir, "ints.b2nd"), ndarray.Spec{Shape: []int64{2, 3, 4}}, []uint16{
+		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 65535})
+	for _, c := range []struct{ address, npy string }{
+		{"waves.b2nd", "<f4 (20, 30)"},
+		{"waves.b2nd[::7, ::-9]", "<f4 (3, 4)"},
+		{"waves.b2nd[3]", "<f4 (30,)"},
+		{"waves.b2nd[3, 4]", "<f4 ()"},
+		{"waves.b2nd[:0]", "<f4 (0, 30)"},
+		{"tree.h5:/time", "<i4 (8, 10)"},
+		{"ints.b2nd", "<u2 (2, 3, 4)"},
+		{"records.b2nd[['id']]", ""},
+		{"records.b2nd", "[('id', '<i4'), ('name', 'S8'), ('when', '<M8[s]'), ('at', '<f8', (2,)), ('z', '<c8'), ('in', [('B', '?')])] (3,)"},
+	} {
+		stdout, stderr, code := run("dump", "--npy", filepath.Join(dir, c.address))
+		if c.npy == "" {
+			require.Equal(t, 2, code)
+			continue
+		}
+		require.Zero(t, code, stderr)
+		file := filepath.Join(t.TempDir(), "a.npy")
+		require.NoError(t, os.WriteFile(file, []byte(stdout), 0o644))
+		document, stderr, code := run("dump", "--json", filepath.Join(dir, c.address))
+		require.Zero(t, code, stderr)
+		cmd := exec.Command(interpreter, "-c", npyOracle, file)
+		cmd.Stdin = strings.NewReader(document)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", c.address, out)
+		require.Equal(t, c.npy, strings.TrimSpace(string(out)), c.address)
+	}
+}
+
+const npyOracle = `
+import sys, json, numpy
+a = numpy.load(sys.argv[1])
+d = json.load(sys.stdin)
+assert list(a.shape) == d["shape"], (a.shape, d["shape"])
+if a.dtype.names is None:
+    b = numpy.array(d["values"], dtype=a.dtype).reshape(a.shape)
+    assert (a == b).all()
+else:
+    assert [int(x) for x in a["id"]] == [v["id"] for v in d["values"]]
+    assert [x.decode() for x in a["name"]] == [v["name"] for v in d["values"]]
+    assert [str(x) for x in a["when"]] == [v["when"] for v in d["values"]]
+print(str(a.dtype) if a.dtype.names else a.dtype.str, a.shape)
+`
+
+// Large output does not take memory with it, and a failing writer ends it.
+func TestDumpInPieces(t *testing.T) {
+	dir := t.TempDir()
+	values := make([]int32, 3000*1000)
+	for i := range values {
+		values[i] = int32(i)
+	}
+	file := filepath.Join(dir, "a.b2nd")
+	create(t, file, ndarray.Spec{Shape: []int64{3000, 1000}, ChunkShape: []int64{100, 300}}, values)
+	stdout, stderr, code := run("dump", file, "--npy")
+	require.Zero(t, code, stderr)
+	require.Len(t, stdout, 128+4*len(values))
+	require.Equal(t, []byte{0xbf, 0xc6, 0x2d, 0}, []byte(stdout[len(stdout)-4:]))
+	stdout, _, code = run("dump", file+"[::100]", "--ndjson")
+	require.Zero(t, code)
+	require.Equal(t, 30, strings.Count(stdout, "\n"))
+}

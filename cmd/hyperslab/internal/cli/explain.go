@@ -1,0 +1,462 @@
+// hyperslab explain: what every byte of a file means.
+
+package cli
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// explainDoc is the document of explain --json.
+type explainDoc struct {
+	Schema     string   `json:"schema"`
+	File       string   `json:"file"`
+	Format     string   `json:"format"`
+	Complaints int      `json:"complaints"`
+	Field      fieldDoc `json:"field"`
+}
+
+// fieldDoc is one annotated range of bytes.
+type fieldDoc struct {
+	Name      string     `json:"name"`
+	Offset    jsonInt    `json:"offset"`
+	Length    jsonInt    `json:"length"`
+	Hex       *string    `json:"hex"`
+	Value     *string    `json:"value"`
+	Meaning   *string    `json:"meaning"`
+	Complaint *string    `json:"complaint"`
+	Fields    []fieldDoc `json:"fields"`
+}
+
+// Structures that explain knows, the values of --as.
+const (
+	asChunk = "chunk"
+	asFrame = "frame"
+	asHDF5  = "hdf5"
+	asBcolz = "bcolz"
+)
+
+// largestChunk is what a file that is one chunk may have, in bytes: it is read whole.
+const largestChunk = 1 << 30
+
+type explainFlags struct {
+	at    string
+	as    string
+	depth int
+	wrong bool
+	json  bool
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var o explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain FILE[:/path]",
+		Short: "Say what every byte of a file means",
+		Long: `explain annotates the structures of a file byte by byte: Blosc and Blosc2 chunks, frames
+with their b2nd or Caterva metalayers, bcolz directories and chunk files, HDF5 files,
+and with FILE:/path the header of one HDF5 object. Each line has the offset and the first
+bytes in hexadecimal, the name of the field in the words of the format's document, its
+value, what it means, and behind an exclamation mark what is wrong with it.
+
+The file is read without any C library, as far as its bytes allow, so that damaged files
+can be looked at. In directories offsets count from the start of each file. The elements
+themselves are not described. With --wrong only what is wrong is listed, and the exit
+code is 1 if anything is.`,
+		Example: `  hyperslab explain rose.b2nd
+  hyperslab explain rose.b2nd --at 0x18
+  hyperslab explain etopo.h5 -L 2
+  hyperslab explain etopo.h5:/ROSE
+  hyperslab explain damaged.h5 --wrong`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.explain(address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.at, "at", "", "only the fields that hold the byte at `OFFSET`, decimal or 0x…")
+	f.StringVar(&o.as, "as", "", "take the file for a `KIND`: chunk, frame, hdf5 or bcolz; else its first bytes tell")
+	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	f.BoolVar(&o.wrong, "wrong", false, "only what is wrong")
+	jsonFlag(cmd, &o.json)
+	completeWords(cmd, "as", asChunk, asFrame, asHDF5, asBcolz)
+	a.paged(cmd)
+	return cmd
+}
+
+func (a *app) explain(address string, o *explainFlags) (err error) {
+	at, err := o.check()
+	if err != nil {
+		return err
+	}
+	e, err := openExplained(address, o.as)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	root, err := e.describe()
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		if e.file == nil {
+			return usagef("--at: %s is a directory; name a file in it", e.name)
+		}
+		if at >= e.size {
+			return usagef("--at %d: the file has %s", at, plural(e.size, "byte"))
+		}
+		root = chain(root, at)
+	}
+	wrong := 0
+	for range root.Complaints() {
+		wrong++
+	}
+	if o.json {
+		err = writeJSON(a.stdout, explainDoc{Schema: schemaExplain, File: e.name, Format: e.kind, Complaints: wrong, Field: e.doc(root, o.depth)})
+	} else {
+		err = a.writeExplained(e, root, at, o)
+	}
+	if err == nil && o.wrong && wrong > 0 {
+		return &exitError{code: exitDiffers}
+	}
+	return err
+}
+
+func (o *explainFlags) check() (at int64, err error) {
+	if o.depth < 0 {
+		return 0, usagef("-L %d: want 0 or more levels", o.depth)
+	}
+	if o.as != "" {
+		if err := oneOf("--as", o.as, asChunk, asFrame, asHDF5, asBcolz); err != nil {
+			return 0, err
+		}
+	}
+	if o.at == "" {
+		return -1, nil
+	}
+	if at, err = strconv.ParseInt(o.at, 0, 64); err != nil || at < 0 {
+		return 0, usagef("--at %s: want an offset in bytes, for example 4096 or 0x1000", o.at)
+	}
+	return at, nil
+}
+
+// explained is a file or directory whose bytes are described.
+type explained struct {
+	name   string
+	object string // of an HDF5 file, "" for all of it
+	kind   string
+	file   *os.File // nil for a directory
+	size   int64
+}
+
+// openExplained finds out what the file is; as decides if it is not empty.
+func openExplained(address, as string) (_ *explained, err error) {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(loc.File)
+	if err != nil {
+		return nil, ndarray.Wrap("explain", loc.File, err)
+	}
+	e := &explained{name: loc.File, object: loc.Object, kind: as, size: info.Size()}
+	if info.IsDir() {
+		if e.kind == "" {
+			e.kind = asBcolz
+			if _, err := os.Stat(filepath.Join(loc.File, cframe.IndexFile)); err == nil {
+				e.kind = asFrame
+			}
+		}
+		if e.kind != asBcolz && e.kind != asFrame {
+			return nil, usagef("--as %s: %s is a directory", as, loc.File)
+		}
+	} else {
+		if e.file, err = os.Open(loc.File); err != nil {
+			return nil, ndarray.Wrap("explain", loc.File, err)
+		}
+		if e.kind == "" {
+			e.kind, err = sniffStructure(e.file, e.size)
+		}
+	}
+	if err == nil && e.object != "" && e.kind != asHDF5 {
+		err = usagef("%s: only HDF5 files have paths inside, this is a %s", address, e.kind)
+	}
+	if err != nil {
+		return nil, errors.Join(ndarray.Wrap("explain", loc.File, err), e.close())
+	}
+	return e, nil
+}
+
+func (e *explained) close() error {
+	if e.file == nil {
+		return nil
+	}
+	return e.file.Close()
+}
+
+// sniffStructure goes by the first bytes; HDF5 files may have a user block of a power
+// of two before theirs. A chunk has no magic: it is one if its header says so and its
+// length is that of the file.
+func sniffStructure(r io.ReaderAt, size int64) (string, error) {
+	head := make([]byte, min(size, 32))
+	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), head); err != nil {
+		return "", err
+	}
+	if len(head) > 10 && string(head[2:10]) == "b2frame\x00" {
+		return asFrame, nil
+	}
+	if strings.HasPrefix(string(head), bcolz.Magic) {
+		return asBcolz, nil
+	}
+	magic := make([]byte, len(hdf5.Signature))
+	for at := int64(0); at+int64(len(magic)) <= size; at = max(2*at, 512) {
+		if _, err := r.ReadAt(magic, at); err != nil {
+			return "", err
+		}
+		if string(magic) == hdf5.Signature {
+			return asHDF5, nil
+		}
+	}
+	if h, err := chunk.ParseHeader(head); err == nil && h.Check() == nil && int64(h.CBytes) == size {
+		return asChunk, nil
+	}
+	return "", fmt.Errorf("%w: neither a Blosc chunk or frame, a bcolz chunk file, nor HDF5 (begins with % x); --as KIND looks at it all the same",
+		ndarray.ErrFormat, head[:min(len(head), 10)])
+}
+
+// describe makes the tree of fields.
+func (e *explained) describe() (format.Field, error) {
+	if e.file == nil {
+		if e.kind == asFrame {
+			return cframe.DescribeDir(os.DirFS(e.name)), nil
+		}
+		return bcolz.Describe(os.DirFS(e.name), "."), nil
+	}
+	switch e.kind {
+	case asFrame:
+		return cframe.Describe(e.file, e.size), nil
+	case asHDF5:
+		if e.object == "" {
+			return hdf5.Describe(e.file, e.size), nil
+		}
+		return e.describeObject()
+	}
+	if e.size > largestChunk {
+		return format.Field{}, fmt.Errorf("%w: %s is larger than a %s can be", ndarray.ErrFormat, e.name, e.kind)
+	}
+	b := make([]byte, e.size)
+	if _, err := io.ReadFull(io.NewSectionReader(e.file, 0, e.size), b); err != nil {
+		return format.Field{}, err
+	}
+	if e.kind == asBcolz {
+		return bcolz.DescribeFile(b), nil
+	}
+	return chunk.Describe(b), nil
+}
+
+// describeObject finds an object of an HDF5 file by its path, along hard links.
+func (e *explained) describeObject() (format.Field, error) {
+	f, err := hdf5.Open(e.file, e.size, nil)
+	if err != nil {
+		return format.Field{}, err
+	}
+	want := "/" + strings.Trim(e.object, "/")
+	for entry, err := range f.Walk() {
+		if err != nil && entry.Object == nil {
+			continue // another object, damaged; the walk goes on
+		}
+		if entry.Path == want && entry.Object != nil {
+			return f.DescribeObject(entry.Object.Addr), nil
+		}
+	}
+	return format.Field{}, ndarray.Wrap("explain", e.name+":"+want, fmt.Errorf("%w: no hard link leads to such an object", ndarray.ErrNotFound))
+}
+
+// chain keeps of the tree what holds the byte at offset at.
+func chain(f format.Field, at int64) format.Field {
+	var kept []format.Field
+	for _, c := range f.Fields {
+		if holds(c, at) {
+			kept = append(kept, chain(c, at))
+		}
+	}
+	f.Fields = kept
+	return f
+}
+
+// holds reports whether the byte at offset at is in f, or in a part of it: the parts
+// of an object need not lie in one piece.
+func holds(f format.Field, at int64) bool {
+	if at >= f.Offset && at-f.Offset < f.Length {
+		return true
+	}
+	for _, c := range f.Fields {
+		if holds(c, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// hexBytes is how many bytes of a field are shown on screen, and in a document.
+const (
+	hexBytes    = 8
+	hexBytesDoc = 64
+)
+
+// hex is the first bytes of a field without parts; "" for others, and for what lies
+// outside the file or in another one.
+func (e *explained) hex(f format.Field, most int64) string {
+	if e.file == nil || f.Length <= 0 || len(f.Fields) > 0 || f.Offset < 0 || f.Offset >= e.size {
+		return ""
+	}
+	b := make([]byte, min(f.Length, most, e.size-f.Offset))
+	if _, err := e.file.ReadAt(b, f.Offset); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(b)
+}
+
+func (e *explained) doc(f format.Field, depth int) fieldDoc {
+	d := fieldDoc{
+		Name: f.Name, Offset: jsonInt(f.Offset), Length: jsonInt(f.Length), Value: orNull(f.Value), Meaning: orNull(f.Meaning),
+		Complaint: orNull(f.Complaint), Hex: orNull(e.hex(f, hexBytesDoc)), Fields: []fieldDoc{},
+	}
+	if depth == 1 {
+		return d
+	}
+	for _, c := range f.Fields {
+		d.Fields = append(d.Fields, e.doc(c, depth-1))
+	}
+	return d
+}
+
+// writeExplained writes a line for each field.
+func (a *app) writeExplained(e *explained, root format.Field, at int64, o *explainFlags) error {
+	w := bufio.NewWriter(a.stdout)
+	count := 0
+	if o.wrong {
+		for path, f := range root.Complaints() {
+			_, _ = fmt.Fprintf(w, "%10d  %s: %s\n", f.Offset, safe(path), safe(f.Complaint)) // the writer keeps its first error
+			count++
+		}
+	} else {
+		e.lines(w, a.data, root, 0, o.depth, &count)
+	}
+	if at >= 0 {
+		if err := e.dumpAround(w, at); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	switch {
+	case o.wrong && count == 0:
+		a.note("nothing is wrong with %s", safe(e.name))
+	case count > 0 && !o.wrong:
+		a.note("%s; --wrong lists them alone", plural(int64(count), "complaint"))
+	}
+	return nil
+}
+
+// lines writes f and its parts, indented, and counts complaints.
+func (e *explained) lines(w *bufio.Writer, p paint, f format.Field, depth, most int, wrong *int) {
+	line := fmt.Sprintf("%10d %9d  %s", f.Offset, f.Length, pad(spacedHex(e.hex(f, hexBytes), f.Length > hexBytes), 3*hexBytes))
+	line += "  " + pad(strings.Repeat("  ", depth)+safe(f.Name), 30) + "  " + safe(f.Value)
+	if f.Meaning != "" {
+		line += "  (" + safe(f.Meaning) + ")"
+	}
+	line = strings.TrimRight(line, " ")
+	if f.Complaint != "" {
+		line += "  " + p.failure("! "+safe(f.Complaint))
+		*wrong++
+	}
+	_, _ = w.WriteString(line + "\n")
+	if most == 1 {
+		for _, c := range f.Fields {
+			for range c.Complaints() {
+				*wrong++
+			}
+		}
+		return
+	}
+	for _, c := range f.Fields {
+		e.lines(w, p, c, depth+1, most-1, wrong)
+	}
+}
+
+// spacedHex puts a space between bytes, and dots behind if there are more.
+func spacedHex(digits string, more bool) string {
+	var b strings.Builder
+	for i := 0; i < len(digits); i += 2 {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(digits[i : i+2])
+	}
+	if more && digits != "" {
+		b.WriteString("…")
+	}
+	return b.String()
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-textWidth(s), 0))
+}
+
+// dumpAround writes the bytes around at, 16 a line, with the one that is meant in
+// brackets.
+func (e *explained) dumpAround(w *bufio.Writer, at int64) error {
+	from := max(at/16*16-32, 0)
+	b := make([]byte, min(80, e.size-from))
+	if _, err := e.file.ReadAt(b, from); err != nil {
+		return err
+	}
+	_ = w.WriteByte('\n')
+	for start := 0; start < len(b); start += 16 {
+		line := fmt.Sprintf("%10d ", from+int64(start))
+		text := ""
+		for i := start; i < start+16; i++ {
+			switch {
+			case i >= len(b):
+				line += "   "
+				continue
+			case from+int64(i) == at:
+				line += fmt.Sprintf("[%02x", b[i])
+			case from+int64(i) == at+1 && i > start:
+				line += fmt.Sprintf("]%02x", b[i])
+			default:
+				line += fmt.Sprintf(" %02x", b[i])
+			}
+			if b[i] >= 0x20 && b[i] < 0x7f {
+				text += string(rune(b[i]))
+			} else {
+				text += "."
+			}
+		}
+		end := " "
+		if last := from + int64(min(start+15, len(b)-1)); last == at {
+			end = "]"
+		}
+		_, _ = w.WriteString(line + end + " " + text + "\n")
+	}
+	return nil
+}

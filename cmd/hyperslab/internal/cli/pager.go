@@ -1,0 +1,102 @@
+// Long output on a terminal goes through a pager.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+)
+
+// paged makes a command write through a pager if standard output is a terminal: what
+// HYPERSLAB_PAGER or else PAGER says, or else less, which ends by itself if all fits
+// the screen. An empty variable, "cat", --no-pager and TERM=dumb mean none.
+func (a *app) paged(cmd *cobra.Command) {
+	off := false
+	cmd.Flags().BoolVar(&off, "no-pager", false, "write straight to the terminal, however long it is")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		command := pagerCommand(os.LookupEnv)
+		if off || command == "" || !isTerminal(a.stdout) {
+			return run(cmd, args)
+		}
+		return a.throughPager(command, func() error { return run(cmd, args) })
+	}
+}
+
+// pagerCommand is the command line of the pager, "" for none.
+func pagerCommand(lookup func(string) (string, bool)) string {
+	if kind, _ := lookup("TERM"); kind == "dumb" {
+		return ""
+	}
+	for _, name := range []string{"HYPERSLAB_PAGER", "PAGER"} {
+		if command, ok := lookup(name); ok {
+			if command == "cat" {
+				return ""
+			}
+			return command
+		}
+	}
+	if _, err := exec.LookPath("less"); err != nil {
+		return ""
+	}
+	return "less"
+}
+
+// throughPager runs f with standard output going to the pager, and waits until the
+// reader has left it.
+func (a *app) throughPager(command string, f func() error) error {
+	pager := exec.Command("sh", "-c", command)
+	pager.Stdout, pager.Stderr = a.stdout, a.stderr
+	pager.Env = os.Environ()
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		pager.Env = append(pager.Env, "LESS=FRX") // leave if it fits, show colours, keep the screen
+	}
+	in, err := pager.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := pager.Start(); err != nil {
+		return fmt.Errorf("starting the pager %q: %w", command, err)
+	}
+	a.width = terminalWidth(a.stdout)
+	terminal := a.stdout
+	a.stdout = in
+	defer func() { a.stdout = terminal }()
+	err = f()
+	return errors.Join(err, ignoreClosed(in.Close()), pagerLeft(pager.Wait()))
+}
+
+// ignoreClosed drops the error of a pipe whose reader has gone first.
+func ignoreClosed(err error) error {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
+		return nil
+	}
+	return err
+}
+
+// pagerLeft drops the exit code of the pager, which says nothing about the data; a
+// shell that did not find it says so itself.
+func pagerLeft(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+// columns is how wide text for a person is written: as wide as the terminal, 80
+// columns elsewhere, so that files do not depend on who wrote them.
+func (a *app) columns() int {
+	if a.width > 0 {
+		return a.width
+	}
+	if width := terminalWidth(a.stdout); width > 0 {
+		return width
+	}
+	return 80
+}

@@ -1,0 +1,298 @@
+// hyperslab plot: a picture of an array.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Values of --kind.
+const (
+	kindAuto      = "auto"
+	kindHeat      = "heatmap"
+	kindLine      = "line"
+	kindHistogram = "histogram"
+)
+
+type plotFlags struct {
+	output string
+	kind   string
+	title  string
+	size   string
+	limits string
+	colors string
+	bins   int
+	force  bool
+	asIs   bool
+}
+
+// picture is everything that is drawn, ready for a file or a terminal.
+type picture struct {
+	kind      string
+	title     string
+	label     string // of the values, with their units
+	axes      []axis
+	shape     []int64
+	low, high float64 // of the values, or as --range has it
+	clipped   bool    // --range was given
+
+	grid *cellGrid          // heatmap
+	line *envelope          // line
+	bins *ndarray.Histogram // histogram
+}
+
+func (a *app) plotCommand() *cobra.Command {
+	var o plotFlags
+	cmd := &cobra.Command{
+		Use:   "plot FILE[:/path][[SELECTION]]",
+		Short: "Draw an array: heat map, line or histogram, in a file or on the terminal",
+		Long: `plot draws an array of two axes as a heat map, of one axis as a line, of any shape as a
+histogram. With -o the picture goes to a PNG or SVG file, else as blocks to standard
+output. A selection takes two axes out of more.
+
+Title and labels come from the attributes long_name and units and from the names of the
+axes. Along the axes stand the indexes in the whole array, or the values of the variable
+that an axis is named after, as in netCDF files. Values equal to _FillValue or
+missing_value are left blank, unless --as-is is given. A cell of a heat map is the mean
+of the elements in it, a point of a line stands for the least and the greatest, so that
+no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceHelp,
+		Example: `  hyperslab plot etopo.h5:/ROSE -o rose.png
+  hyperslab plot etopo.h5:/ROSE
+  hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
+  hyperslab plot etopo.h5:/ROSE --kind histogram -o heights.png --bins 60
+  hyperslab plot 'rose.b2nd[::-1, :90]' -o west.png --range=-4000,4000 --colors diverging`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.plot(cmd.Context(), address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
+	f.StringVar(&o.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
+	f.StringVar(&o.title, "title", "", "`TEXT` above the picture")
+	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+	f.StringVar(&o.limits, "range", "", "`LOW,HIGH`: values that get the first and the last colour, or the ends of the axis")
+	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, gray or diverging")
+	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
+	f.BoolVar(&o.asIs, "as-is", false, "draw _FillValue and missing_value like any other value")
+	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
+	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
+	completeWords(cmd, "colors", "viridis", "gray", "diverging")
+	return cmd
+}
+
+func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error) {
+	width, height, format, err := o.check()
+	if err != nil {
+		return err
+	}
+	var out *atomicfile.Output
+	if o.output != "" { // refused before any work is done
+		if out, err = atomicfile.Create(o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				err = ndarray.ErrExists
+			}
+			return ndarray.Wrap("create", o.output, err)
+		}
+		defer func() { err = errors.Join(err, out.Abort()) }()
+	}
+	columns, lines := width, height
+	if out == nil {
+		columns, lines = terminalRoom(a.columns())
+	}
+	p, err := gatherPicture(ctx, address, o, columns, lines)
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		return p.blocks(a.stdout, a.data, gradients[o.colors], columns, lines)
+	}
+	if err := p.save(out.Path(), format, width, height, gradients[o.colors]); err != nil {
+		return ndarray.Wrap("create", o.output, err)
+	}
+	if err := out.Commit(); err != nil {
+		return ndarray.Wrap("create", o.output, err)
+	}
+	a.note("%s: %s of %s, %dx%d", safe(o.output), p.kind, safe(address), width, height)
+	return nil
+}
+
+// check reads the flags.
+func (o *plotFlags) check() (width, height int, format string, err error) {
+	if err := errors.Join(
+		oneOf("--kind", o.kind, kindAuto, kindHeat, kindLine, kindHistogram),
+		oneOf("--colors", o.colors, "viridis", "gray", "diverging"),
+	); err != nil {
+		return 0, 0, "", err
+	}
+	if o.bins < 1 || o.bins > 10000 {
+		return 0, 0, "", usagef("--bins %d: want 1 to 10000", o.bins)
+	}
+	size, err := parseShape(o.size)
+	if err != nil || len(size) != 2 || size[0] < 200 || size[1] < 150 || size[0] > 16384 || size[1] > 16384 {
+		return 0, 0, "", usagef("--size %s: want pixels, from 200x150 to 16384x16384", o.size)
+	}
+	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+	if o.output != "" && format != "png" && format != "svg" {
+		return 0, 0, "", usagef("-o %s: want a name that ends in .png or .svg", o.output)
+	}
+	return int(size[0]), int(size[1]), format, nil
+}
+
+// limitsOf reads --range.
+func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
+	if o.limits == "" {
+		return 0, 0, false, nil
+	}
+	left, right, ok := strings.Cut(o.limits, ",")
+	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
+		return 0, 0, false, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", o.limits)
+	}
+	return low, high, true, nil
+}
+
+// gatherPicture reads the array, reduced to width × height cells or points.
+func gatherPicture(ctx context.Context, address string, o *plotFlags, width, height int) (_ *picture, err error) {
+	low, high, clipped, err := o.limitsOf()
+	if err != nil {
+		return nil, err
+	}
+	arr, err := openPart(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	p := &picture{kind: o.kind, shape: arr.Shape(), low: low, high: high, clipped: clipped}
+	if err := p.choose(address, arr.Meta()); err != nil {
+		return nil, err
+	}
+	location, _ := splitSelection(address)
+	if err := p.describe(ctx, address, location, arr, o.title); err != nil {
+		return nil, err
+	}
+	values, err := visible(ctx, arr.Array, o.asIs)
+	if err != nil {
+		return nil, err
+	}
+	if values != arr.Array {
+		defer func() { err = errors.Join(err, values.Close()) }()
+	}
+	return p, p.read(ctx, values, o.bins, width, height)
+}
+
+// choose finds out the kind of picture and whether it can be.
+func (p *picture) choose(address string, m ndarray.Meta) error {
+	if !drawable(m.DType) {
+		return usagef("%s: elements of type %v are no numbers to draw", address, m.DType)
+	}
+	if m.NumElems() == 0 {
+		return usagef("%s has no elements to draw", address)
+	}
+	if p.kind == kindAuto {
+		switch len(m.Shape) {
+		case 1:
+			p.kind = kindLine
+		case 2:
+			p.kind = kindHeat
+		default:
+			return usagef("%s has %s; a picture has one or two, which a selection as in 'FILE:/path[0, ..., :, :]' takes, or --kind histogram", address, axesText(len(m.Shape)))
+		}
+	}
+	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.kind]; want != 0 && want != len(m.Shape) {
+		return usagef("%s has %s, a %s takes %d; a selection takes some out of more", address, axesText(len(m.Shape)), p.kind, want)
+	}
+	return nil
+}
+
+func axesText(n int) string {
+	if n == 1 {
+		return "1 axis"
+	}
+	return fmt.Sprintf("%d axes", n)
+}
+
+// describe finds title, labels and coordinates.
+func (p *picture) describe(ctx context.Context, address, location string, arr *part, title string) error {
+	long, err := textAttr(ctx, arr.Array, "long_name")
+	if err != nil {
+		return err
+	}
+	units, err := textAttr(ctx, arr.Array, "units")
+	if err != nil {
+		return err
+	}
+	p.title = safe(cmp.Or(title, long, address))
+	p.label = safe(units)
+	if p.kind != kindHistogram {
+		if p.axes, err = axesOf(ctx, location, arr); err != nil {
+			return err
+		}
+		for i := range p.axes {
+			p.axes[i].label = safe(p.axes[i].label)
+		}
+	}
+	return nil
+}
+
+// visible is the array with NaN in place of what counts as missing.
+func visible(ctx context.Context, arr *ndarray.Array, asIs bool) (*ndarray.Array, error) {
+	if asIs || !measurable(arr.DType()) {
+		return arr, nil
+	}
+	missing, err := missingValues(ctx, arr)
+	if err != nil || len(missing) == 0 {
+		return arr, err
+	}
+	return withoutMissing(arr, missing)
+}
+
+// read fills in the values, and the range that they have if none was asked for.
+func (p *picture) read(ctx context.Context, arr *ndarray.Array, bins, width, height int) (err error) {
+	low, high := math.NaN(), math.NaN()
+	switch p.kind {
+	case kindHeat:
+		if p.grid, err = reduceGrid(ctx, arr, height, width); err == nil {
+			low, high = p.grid.low, p.grid.high
+		}
+	case kindLine:
+		if p.line, err = reduceLine(ctx, arr, width); err == nil {
+			low, high = p.line.least, p.line.most
+		}
+	default:
+		var sum ndarray.Summary
+		if sum, err = ndarray.Summarize(ctx, arr, nil); err == nil {
+			low, high = sum.Min, sum.Max
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !p.clipped {
+		p.low, p.high = histogramBounds(low, high)
+	}
+	if !(p.low < p.high) || math.IsInf(p.high-p.low, 0) {
+		return fmt.Errorf("%w: no finite range of values to draw, from %v to %v; --range LOW,HIGH gives one", ndarray.ErrValue, low, high)
+	}
+	if p.kind == kindHistogram {
+		h, err := ndarray.CountBins(ctx, arr, p.low, p.high, bins, nil)
+		p.bins = &h
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+// What plot draws: an array reduced to as many values as a picture has room for.
+
+package cli
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"path"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// plotBlock is the bytes of elements that are read at a time to be reduced.
+const plotBlock = 32 << 20
+
+// grid is an array of two axes as cells, each the mean of the elements in it. Cells
+// of nothing but missing elements are NaN.
+type cellGrid struct {
+	rows, columns int
+	cells         []float64 // row-major
+	low, high     float64   // of the finite cells; NaN if there is none
+}
+
+func (g *cellGrid) at(row, column int) float64 { return g.cells[row*g.columns+column] }
+
+// envelope is an array of one axis as least and greatest element of each stretch.
+type envelope struct {
+	low, high     []float64 // NaN where all elements are missing
+	least, most   float64   // of all finite ones; NaN if there is none
+	perStretch    float64   // elements
+	stretchStarts []int64
+}
+
+// floats reads the elements as numbers, piece by piece.
+func floats(ctx context.Context, arr *ndarray.Array, f func(r ndarray.Region, values []float64) error) error {
+	d := arr.DType()
+	to := ndarray.DTypeOf[float64]()
+	var values []float64
+	var raw []byte
+	return eachBlock(ctx, arr, plotBlock, func(r ndarray.Region, e *batch) error {
+		if need := 8 * e.n; cap(raw) < need {
+			raw, values = make([]byte, need), make([]float64, e.n)
+		}
+		if err := ndarray.Convert(raw[:8*e.n], to, e.data, d.Native(), true); err != nil {
+			return err
+		}
+		for i := range e.n {
+			values[i] = math.Float64frombits(binary.NativeEndian.Uint64(raw[8*i:]))
+		}
+		return f(r, values[:e.n])
+	})
+}
+
+// reduceGrid makes at most rows × columns cells of an array of two axes.
+func reduceGrid(ctx context.Context, arr *ndarray.Array, rows, columns int) (*cellGrid, error) {
+	shape := arr.Shape()
+	g := &cellGrid{rows: int(min(shape[0], int64(rows))), columns: int(min(shape[1], int64(columns)))}
+	g.cells = make([]float64, g.rows*g.columns)
+	counts := make([]float64, len(g.cells))
+	err := floats(ctx, arr, func(r ndarray.Region, values []float64) error {
+		for i := range r.Shape[0] {
+			row := cellOf(r.Start[0]+i, shape[0], g.rows)
+			for k := range r.Shape[1] {
+				v := values[i*r.Shape[1]+k]
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					continue
+				}
+				c := row*g.columns + cellOf(r.Start[1]+k, shape[1], g.columns)
+				counts[c]++
+				g.cells[c] += (v - g.cells[c]) / counts[c] // a mean that cannot overflow
+			}
+		}
+		return nil
+	})
+	g.low, g.high = math.NaN(), math.NaN()
+	for c, n := range counts {
+		if n == 0 {
+			g.cells[c] = math.NaN()
+			continue
+		}
+		widen(&g.low, &g.high, g.cells[c])
+	}
+	return g, err
+}
+
+// cellOf is the cell of n cells that index i of an axis falls in, ⌊i×n/length⌋.
+func cellOf(i, length int64, n int) int {
+	high, low := bits.Mul64(uint64(i), uint64(n))
+	cell, _ := bits.Div64(high, low, uint64(length))
+	return int(cell)
+}
+
+// widen makes the range from low to high hold v; NaN is no range yet.
+func widen(low, high *float64, v float64) {
+	if !(*low <= v) {
+		*low = v
+	}
+	if !(*high >= v) {
+		*high = v
+	}
+}
+
+// reduceLine makes at most n stretches of an array of one axis.
+func reduceLine(ctx context.Context, arr *ndarray.Array, n int) (*envelope, error) {
+	length := arr.Shape()[0]
+	n = int(min(length, int64(n)))
+	e := &envelope{
+		low: make([]float64, n), high: make([]float64, n), stretchStarts: make([]int64, n),
+		least: math.NaN(), most: math.NaN(), perStretch: float64(length) / float64(max(n, 1)),
+	}
+	for i := range n {
+		e.low[i], e.high[i] = math.NaN(), math.NaN()
+		e.stretchStarts[i] = -1
+	}
+	err := floats(ctx, arr, func(r ndarray.Region, values []float64) error {
+		for i, v := range values {
+			at := r.Start[0] + int64(i)
+			c := cellOf(at, length, n)
+			if e.stretchStarts[c] < 0 {
+				e.stretchStarts[c] = at
+			}
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				widen(&e.low[c], &e.high[c], v)
+				widen(&e.least, &e.most, v)
+			}
+		}
+		return nil
+	})
+	return e, err
+}
+
+// axis is what is written along one axis of a picture.
+type axis struct {
+	label       string
+	first, last float64 // coordinates of the first and of the last index
+	known       bool    // the coordinates come from the file, and are not just indexes
+}
+
+// at is the coordinate in the middle of index i of n.
+func (x *axis) at(i float64, n int64) float64 {
+	if n < 2 {
+		return x.first
+	}
+	return x.first + (x.last-x.first)*i/float64(n-1)
+}
+
+// axesOf finds names and coordinates of the axes of a part: the indexes in the whole
+// array, or, where the axis is named after a variable of the same length beside the
+// array, as netCDF and HDF5's dimension scales have it, its values if they are evenly
+// spaced.
+func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
+	m := p.Meta()
+	whole := p.Array
+	if p.source != nil {
+		whole = p.source
+	}
+	out := make([]axis, len(m.Shape))
+	for i := range out {
+		out[i].last = float64(max(m.Shape[i]-1, 0))
+	}
+	for k, length := range whole.Shape() {
+		name := ""
+		if names := whole.Meta().AxisNames; names != nil {
+			name = names[k]
+		}
+		coordinates, units, err := coordinatesOf(ctx, location, name, length)
+		if err != nil {
+			return nil, err
+		}
+		for i := range out {
+			along, err := p.indexes(ctx, k, i)
+			if err != nil {
+				return nil, err
+			}
+			if len(along) == 0 {
+				continue
+			}
+			x := &out[i]
+			x.label = name
+			x.first, x.last = float64(along[0]), float64(along[len(along)-1])
+			if values := pick(coordinates, along); even(values) {
+				x.first, x.last, x.known = values[0], values[len(values)-1], true
+				if units != "" {
+					x.label += " [" + units + "]"
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func pick(values []float64, at []int64) []float64 {
+	if values == nil {
+		return nil
+	}
+	out := make([]float64, len(at))
+	for i, k := range at {
+		out[i] = values[k]
+	}
+	return out
+}
+
+// even reports whether values go up or down in equal steps.
+func even(values []float64) bool {
+	if len(values) < 2 {
+		return false
+	}
+	step := (values[len(values)-1] - values[0]) / float64(len(values)-1)
+	for i, v := range values {
+		if !(math.Abs(v-(values[0]+step*float64(i))) <= 1e-3*math.Abs(step)) {
+			return false
+		}
+	}
+	return step != 0
+}
+
+// longestAxis is the number of coordinates that are looked at.
+const longestAxis = 1 << 22
+
+// coordinatesOf reads the variable name beside the array, if it has one axis of that
+// length and holds numbers.
+func coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
+	loc, err := formats.ParseLocation(location)
+	if err != nil || loc.Object == "" || name == "" || length > longestAxis {
+		return nil, "", err
+	}
+	loc.Object = path.Join(path.Dir(loc.Object), name)
+	arr, err := formats.Open(ctx, loc.String())
+	if err != nil {
+		return nil, "", nil //nolint:nilerr // no such variable: the axis has indexes
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if arr.Rank() != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
+		return nil, "", nil
+	}
+	err = floats(ctx, arr, func(_ ndarray.Region, v []float64) error {
+		values = append(values, v...)
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	units, err = textAttr(ctx, arr, "units")
+	return values, units, err
+}
+
+// textAttr is the text of an attribute, "" if there is none.
+func textAttr(ctx context.Context, arr *ndarray.Array, name string) (string, error) {
+	attrs, err := attrsOf(ctx, arr)
+	if err != nil {
+		return "", err
+	}
+	v, ok := attrs.Get(name)
+	if !ok || v.Null || v.NumElems() != 1 {
+		return "", nil
+	}
+	switch v.DType.Kind {
+	case ndarray.String:
+		return v.Strings[0], nil
+	case ndarray.Bytes, ndarray.Unicode:
+		return plainText(v.DType, v.Data), nil
+	}
+	return "", nil
+}
+
+// drawable reports whether elements of type d can be drawn as numbers.
+func drawable(d ndarray.DType) bool {
+	switch d.Kind {
+	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Enum, ndarray.BFloat:
+		return true
+	case ndarray.Float:
+		return d.Size <= 8
+	}
+	return false
+}
+
+// indexes are the indexes of axis k of the whole array that axis i of the part goes
+// along, nil if it goes along another.
+func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
+	n := p.Shape()[i]
+	if n > longestAxis || p.NumElems() == 0 {
+		return nil, nil
+	}
+	if p.source == nil {
+		if k != i {
+			return nil, nil
+		}
+		out := make([]int64, n)
+		for at := range out {
+			out[at] = int64(at)
+		}
+		return out, nil
+	}
+	// An array of the same shape whose elements are their own indexes tells, seen
+	// through the same selection.
+	index, err := ndarray.New(&indexArray{shape: p.source.Shape(), axis: k})
+	if err != nil {
+		return nil, err
+	}
+	view, err := ndarray.View(index, p.selection)
+	if err != nil {
+		return nil, err
+	}
+	r := ndarray.Region{Start: make([]int64, p.Rank()), Shape: make([]int64, p.Rank())}
+	for axis := range r.Shape {
+		r.Shape[axis] = 1
+	}
+	r.Shape[i] = n
+	out := make([]int64, n)
+	if err := errors.Join(ndarray.Read(ctx, view, out, r), view.Close(), index.Close()); err != nil {
+		return nil, err
+	}
+	for _, at := range out[1:] {
+		if at != out[0] {
+			return out, nil
+		}
+	}
+	return nil, nil
+}
+
+// indexArray is an array of which each element is its index along one axis.
+type indexArray struct {
+	shape []int64
+	axis  int
+}
+
+// Meta implements ndarray.Backend.
+func (x *indexArray) Meta() ndarray.Meta {
+	return ndarray.Meta{Format: "mem", Shape: x.shape, DType: ndarray.DTypeOf[int64](), ReadOnly: true}
+}
+
+// ReadRegion implements ndarray.Backend.
+func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region) error {
+	inner, _ := ndarray.Product(r.Shape[x.axis+1:])
+	for i := range r.NumElems() {
+		at := r.Start[x.axis] + i/inner%r.Shape[x.axis]
+		binary.NativeEndian.PutUint64(dst[8*i:], uint64(at))
+	}
+	return nil
+}
+
+// Close implements ndarray.Backend.
+func (x *indexArray) Close() error { return nil }
+
+// number writes a value at a tick or in a corner.
+func number(v float64) string {
+	return fmt.Sprintf("%.6g", v+0) // no minus before a zero
+}

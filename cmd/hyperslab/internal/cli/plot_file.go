@@ -1,0 +1,304 @@
+// Pictures in files, PNG and SVG, drawn with gonum/plot.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"io"
+	"math"
+	"os"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// pixelsPerInch is the resolution that PNG files are drawn at.
+const pixelsPerInch = 96
+
+// ink is the colour of lines and bars.
+var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
+
+// save draws the picture to a file.
+func (p *picture) save(file, format string, width, height int, g gradient) (err error) {
+	w, h := vg.Length(width)*vg.Inch/pixelsPerInch, vg.Length(height)*vg.Inch/pixelsPerInch
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	if format == "svg" {
+		canvas = vgsvg.New(w, h)
+	} else {
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pixelsPerInch))}
+	}
+	if err := p.draw(draw.New(canvas), g); err != nil {
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = canvas.WriteTo(f)
+	return err
+}
+
+func (p *picture) draw(c draw.Canvas, g gradient) error {
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	fig := plot.New()
+	styleText(fig)
+	fig.Title.Text = p.title
+	var err error
+	switch p.kind {
+	case kindHeat:
+		p.drawHeat(fig, c, g)
+	case kindLine:
+		err = p.addLine(fig)
+		fig.Draw(margins(c, 0))
+	default:
+		p.addHistogram(fig)
+		fig.Draw(margins(c, 0))
+	}
+	return err
+}
+
+// margins leaves room around a figure, and at the right for what stands there.
+func margins(c draw.Canvas, right vg.Length) draw.Canvas {
+	return draw.Crop(c, vg.Points(8), -vg.Points(14)-right, vg.Points(8), -vg.Points(10))
+}
+
+// styleText sets a font without serifs and room between the parts.
+func styleText(p *plot.Plot) {
+	for style, size := range map[*text.Style]vg.Length{
+		&p.Title.TextStyle: 13, &p.X.Label.TextStyle: 11, &p.Y.Label.TextStyle: 11, &p.X.Tick.Label: 9.5, &p.Y.Tick.Label: 9.5,
+	} {
+		style.Font.Typeface, style.Font.Variant, style.Font.Size = "Liberation", "Sans", font.Length(size)
+	}
+	p.Title.Padding = vg.Points(8)
+	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(4), vg.Points(4)
+	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Tick.Marker, p.Y.Tick.Marker = evenTicks{}, evenTicks{}
+}
+
+// evenTicks are five to ten ticks at multiples of 1, 2 or 5 times a power of ten.
+type evenTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (evenTicks) Ticks(low, high float64) []plot.Tick {
+	if !(low < high) || math.IsInf(high-low, 0) {
+		return nil
+	}
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
+	for _, times := range []float64{5, 2} {
+		if (high-low)/(step*times) >= 5 {
+			step *= times
+			break
+		}
+	}
+	var ticks []plot.Tick
+	for n := math.Ceil(low / step); n*step <= high && len(ticks) < 64; n++ {
+		ticks = append(ticks, plot.Tick{Value: n * step, Label: number(n * step)})
+	}
+	return ticks
+}
+
+// edges are the coordinates of the outer edges of the first and the last element:
+// half a step beyond their middles.
+func (x *axis) edges(n int64) (first, last float64) {
+	half := 0.5
+	if n > 1 {
+		half = (x.last - x.first) / float64(n-1) / 2
+	}
+	return x.first - half, x.last + half
+}
+
+// drawHeat draws the cells and a bar that says which colour is which value. The first
+// row is at the top and the first column at the left, as in a printed matrix, unless
+// the file knows coordinates: then these grow to the right and up, as on a map.
+func (p *picture) drawHeat(fig *plot.Plot, c draw.Canvas, g gradient) {
+	x0, x1 := p.axes[1].edges(p.shape[1])
+	y0, y1 := p.axes[0].edges(p.shape[0])
+	fig.X.Label.Text, fig.Y.Label.Text = p.axes[1].label, p.axes[0].label
+	fig.X.Min, fig.X.Max = min(x0, x1), max(x0, x1)
+	fig.Y.Min, fig.Y.Max = min(y0, y1), max(y0, y1)
+	var flipX, flipY bool
+	if p.axes[1].known {
+		flipX = x0 > x1
+	} else if x0 > x1 {
+		fig.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+	}
+	if p.axes[0].known {
+		flipY = y0 < y1
+	} else if y0 < y1 {
+		fig.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+	}
+	fig.Add(&cellImage{p.grid, g, p.low, p.high, flipX, flipY})
+	room := vg.Points(74)
+	inner := margins(c, room)
+	fig.Draw(inner)
+	data := fig.DataCanvas(inner)
+	p.drawBar(c, data, g)
+}
+
+// cellImage draws cells as an image that fills the axes.
+type cellImage struct {
+	grid         *cellGrid
+	colors       gradient
+	low, high    float64
+	flipX, flipY bool
+}
+
+// Plot implements plot.Plotter. Cells become whole pixels or more, so that their
+// edges stay sharp however few there are.
+func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
+	size := c.Size()
+	scale := func(length vg.Length, n int) int {
+		return max(int(math.Round(float64(length/vg.Inch)*pixelsPerInch)), n)
+	}
+	width, height := scale(size.X, m.grid.columns), scale(size.Y, m.grid.rows)
+	img := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		row := y * m.grid.rows / height
+		if m.flipY {
+			row = m.grid.rows - 1 - row
+		}
+		for x := range width {
+			column := x * m.grid.columns / width
+			if m.flipX {
+				column = m.grid.columns - 1 - column
+			}
+			img.SetRGBA(x, y, m.colors.at(m.grid.at(row, column), m.low, m.high))
+		}
+	}
+	c.DrawImage(c.Rectangle, img)
+}
+
+// drawBar draws the colour bar beside the data, as high as they are.
+func (p *picture) drawBar(c, data draw.Canvas, g gradient) {
+	left := data.Max.X + vg.Points(14)
+	bar := vg.Rectangle{Min: vg.Point{X: left, Y: data.Min.Y}, Max: vg.Point{X: left + vg.Points(14), Y: data.Max.Y}}
+	const steps = 256
+	img := image.NewRGBA(image.Rect(0, 0, 8, steps))
+	for y := range steps {
+		for x := range 8 {
+			img.SetRGBA(x, y, g.at(float64(steps-1-y)/(steps-1), 0, 1))
+		}
+	}
+	c.DrawImage(bar, img)
+	line := draw.LineStyle{Color: color.Black, Width: vg.Points(0.5)}
+	c.StrokeLines(line, []vg.Point{bar.Min, {X: bar.Max.X, Y: bar.Min.Y}, bar.Max, {X: bar.Min.X, Y: bar.Max.Y}, bar.Min})
+
+	style := plot.New().Y.Tick.Label
+	style.Font.Typeface, style.Font.Variant, style.Font.Size = "Liberation", "Sans", 9.5
+	style.XAlign, style.YAlign = text.XLeft, text.YCenter
+	for _, t := range (evenTicks{}).Ticks(p.low, p.high) {
+		y := bar.Min.Y + vg.Length((t.Value-p.low)/(p.high-p.low))*(bar.Max.Y-bar.Min.Y)
+		c.StrokeLine2(line, bar.Max.X, y, bar.Max.X+vg.Points(3), y)
+		c.FillText(style, vg.Point{X: bar.Max.X + vg.Points(5), Y: y}, t.Label)
+	}
+	if p.label != "" {
+		style.XAlign, style.YAlign = text.XCenter, text.YBottom
+		c.FillText(style, vg.Point{X: bar.Min.X + vg.Points(14), Y: bar.Max.Y + vg.Points(5)}, p.label)
+	}
+}
+
+// addLine adds the curve, broken where values are missing. Where several elements
+// share a point it goes through the least and the greatest of them.
+func (p *picture) addLine(fig *plot.Plot) error {
+	x := &p.axes[0]
+	fig.X.Label.Text, fig.Y.Label.Text = x.label, p.label
+	fig.Y.Min, fig.Y.Max = p.low, p.high
+	if !p.clipped {
+		fig.Y.Padding = vg.Points(4)
+	}
+	fig.X.Min, fig.X.Max = min(x.first, x.last), max(x.first, x.last)
+	if fig.X.Min == fig.X.Max {
+		fig.X.Min, fig.X.Max = fig.X.Min-0.5, fig.X.Max+0.5
+	}
+	if !x.known && x.first > x.last {
+		fig.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
+	}
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xe0}, color.Gray{0xe0}
+	fig.Add(grid)
+	var run plotter.XYs
+	flush := func() error {
+		defer func() { run = nil }()
+		switch len(run) {
+		case 0:
+			return nil
+		case 1:
+			dots, err := plotter.NewScatter(run)
+			if err != nil {
+				return err
+			}
+			dots.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(1.5), Shape: draw.CircleGlyph{}}
+			fig.Add(dots)
+			return nil
+		}
+		line, err := plotter.NewLine(run)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = ink, vg.Points(1.2)
+		fig.Add(&clippedLine{line})
+		return nil
+	}
+	for i, low := range p.line.low {
+		if math.IsNaN(low) {
+			if err := flush(); err != nil {
+				return err
+			}
+			continue
+		}
+		at := x.at(float64(p.line.stretchStarts[i])+(p.line.perStretch-1)/2, p.shape[0])
+		run = append(run, plotter.XY{X: at, Y: low})
+		if high := p.line.high[i]; high != low {
+			run = append(run, plotter.XY{X: at, Y: high})
+		}
+	}
+	return flush()
+}
+
+// clippedLine keeps a line inside its axes, whose range may have been given.
+type clippedLine struct{ *plotter.Line }
+
+// Plot implements plot.Plotter.
+func (l *clippedLine) Plot(c draw.Canvas, fig *plot.Plot) {
+	tx, ty := fig.Transforms(&c)
+	points := make([]vg.Point, len(l.XYs))
+	for i, xy := range l.XYs {
+		points[i] = vg.Point{X: tx(xy.X), Y: ty(xy.Y)}
+	}
+	c.StrokeLines(l.LineStyle, c.ClipLinesXY(points)...)
+}
+
+// DataRange implements plot.DataRanger: the axes have their range already.
+func (l *clippedLine) DataRange() (xmin, xmax, ymin, ymax float64) {
+	return math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+}
+
+// addHistogram adds a bar for each bin.
+func (p *picture) addHistogram(fig *plot.Plot) {
+	fig.X.Label.Text, fig.Y.Label.Text = p.label, "count"
+	bins := make([]plotter.HistogramBin, len(p.bins.Bins))
+	for i, n := range p.bins.Bins {
+		bins[i] = plotter.HistogramBin{Min: p.bins.Edge(i), Max: p.bins.Edge(i + 1), Weight: float64(n)}
+	}
+	h := &plotter.Histogram{Bins: bins, Width: p.bins.Edge(1) - p.bins.Low, FillColor: ink}
+	h.LineStyle = draw.LineStyle{Color: color.White, Width: vg.Points(0.3)}
+	fig.Add(h)
+	fig.Y.Min = 0
+	if outside := p.bins.Below + p.bins.Above; outside > 0 {
+		fig.Y.Label.Text = fmt.Sprintf("count (%s outside)", plural(outside, "element"))
+	}
+}

@@ -1,0 +1,208 @@
+// Pictures on the terminal: heat maps of half blocks in colour, or of shades without;
+// lines of Braille dots; histograms of bars.
+
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// terminalRoom is how many cells a picture may have: a line of text is two cells
+// high.
+func terminalRoom(columns int) (width, height int) {
+	width = min(max(columns, 20), 160) - 12
+	return width, max(width*2/5, 8)
+}
+
+// blocks draws the picture as text.
+func (p *picture) blocks(w io.Writer, ink paint, g gradient, columns, lines int) error {
+	out := bufio.NewWriter(w)
+	_, _ = fmt.Fprintln(out, ink.heading(p.title)) // the writer keeps its first error
+	switch p.kind {
+	case kindHeat:
+		p.heatBlocks(out, ink, g, columns, lines)
+	case kindLine:
+		p.lineBlocks(out, columns, lines/2)
+	default:
+		if err := writeHistogram(out, ink, p.bins, columns+12); err != nil {
+			return err
+		}
+		if p.label != "" {
+			_, _ = fmt.Fprintln(out, "values in "+p.label)
+		}
+	}
+	return out.Flush()
+}
+
+// shades stand for values where there are no colours, from least to greatest.
+var shades = []string{" ", "░", "▒", "▓", "█"}
+
+// heatBlocks draws two rows of cells a line, in colours; or their mean in shades. A
+// grid that is smaller than the room is enlarged.
+func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, height int) {
+	zoom := max(min(width/p.grid.columns, height/p.grid.rows), 1)
+	rows, columns := p.grid.rows*zoom, p.grid.columns*zoom
+	down := !p.axes[0].known || p.axes[0].first > p.axes[0].last // the first row is at the top
+	left := !p.axes[1].known || p.axes[1].first <= p.axes[1].last
+	cell := func(row, column int) float64 {
+		if row >= rows {
+			return math.NaN()
+		}
+		row, column = row/zoom, column/zoom
+		if !down {
+			row = p.grid.rows - 1 - row
+		}
+		if !left {
+			column = p.grid.columns - 1 - column
+		}
+		return p.grid.at(row, column)
+	}
+	label := func(row int) string {
+		at := (float64(row/zoom)+0.5)/float64(p.grid.rows)*float64(p.shape[0]) - 0.5
+		if !down {
+			at = float64(p.shape[0]-1) - at
+		}
+		return number(p.axes[0].at(at, p.shape[0]))
+	}
+	step := 2
+	for row := 0; row < rows; row += step {
+		text := ""
+		switch {
+		case row == 0 || row/step == (rows/step)/2:
+			text = shorten(label(row), 10)
+		case row+step >= rows:
+			text = shorten(label(rows-1), 10)
+		}
+		_, _ = w.WriteString(strings.Repeat(" ", max(10-textWidth(text), 0)) + text + " ")
+		for column := range columns {
+			top, bottom := cell(row, column), cell(row+1, column)
+			if !ink {
+				_, _ = w.WriteString(p.shade(top, bottom))
+				continue
+			}
+			upper := g.at(top, p.low, p.high)
+			if row+1 >= rows {
+				_, _ = fmt.Fprintf(w, "\x1b[38;2;%d;%d;%dm▀", upper.R, upper.G, upper.B)
+				continue
+			}
+			lower := g.at(bottom, p.low, p.high)
+			_, _ = fmt.Fprintf(w, "\x1b[38;2;%d;%d;%d;48;2;%d;%d;%dm▀", upper.R, upper.G, upper.B, lower.R, lower.G, lower.B)
+		}
+		if ink {
+			_, _ = w.WriteString("\x1b[0m")
+		}
+		_ = w.WriteByte('\n')
+	}
+	first, last := p.axes[1].first, p.axes[1].last
+	if !left {
+		first, last = last, first
+	}
+	p.ends(w, number(first), p.axes[1].label, number(last), columns)
+	p.scale(w, ink, g)
+}
+
+// shade stands for two cells, one above the other.
+func (p *picture) shade(top, bottom float64) string {
+	if math.IsNaN(top) {
+		top = bottom
+	}
+	if !math.IsNaN(bottom) {
+		top = (top + bottom) / 2
+	}
+	if math.IsNaN(top) {
+		return "·"
+	}
+	x := min(max((top-p.low)/(p.high-p.low), 0), 1)
+	return shades[min(int(x*float64(len(shades))), len(shades)-1)]
+}
+
+// ends writes what stands below the left end, the middle and the right end.
+func (p *picture) ends(w *bufio.Writer, first, middle, last string, columns int) {
+	gap := max(columns-textWidth(first)-textWidth(middle)-textWidth(last), 2)
+	_, _ = fmt.Fprintf(w, "%11s%s%s%s%s%s\n", "", first, strings.Repeat(" ", gap/2), middle, strings.Repeat(" ", gap-gap/2), last)
+}
+
+// scale writes which colour or shade is which value.
+func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
+	_, _ = fmt.Fprintf(w, "%11s%s ", "", number(p.low))
+	if ink {
+		for i := range 24 {
+			c := g.at(float64(i)/23, 0, 1)
+			_, _ = fmt.Fprintf(w, "\x1b[48;2;%d;%d;%dm ", c.R, c.G, c.B)
+		}
+		_, _ = w.WriteString("\x1b[0m")
+	} else {
+		for _, s := range shades {
+			_, _ = w.WriteString(strings.Repeat(s, 4))
+		}
+	}
+	line := " " + number(p.high)
+	if p.label != "" {
+		line += " " + p.label
+	}
+	_, _ = w.WriteString(line + "\n")
+}
+
+// lineBlocks draws the envelope with Braille characters, 2 × 4 dots each.
+func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
+	dotsX, dotsY := 2*columns, 4*lines
+	dots := make([][]byte, lines)
+	for i := range dots {
+		dots[i] = make([]byte, columns)
+	}
+	// Bits of the dots of a Braille character (Unicode 2800), by row and column.
+	bit := [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
+	height := func(v float64) int {
+		return int(math.Round((v - p.low) / (p.high - p.low) * float64(dotsY-1)))
+	}
+	n := len(p.line.low)
+	backwards := p.axes[0].known && p.axes[0].first > p.axes[0].last
+	before := -1
+	for x := range dotsX {
+		i := x * n / dotsX
+		if backwards {
+			i = n - 1 - i
+		}
+		low, high := p.line.low[i], p.line.high[i]
+		if math.IsNaN(low) {
+			before = -1
+			continue
+		}
+		from, to := height(low), height(high)
+		if before >= 0 && before < from { // the curve goes on from where it was
+			from = before + 1
+		} else if before > to {
+			to = before - 1
+		}
+		before = height((low + high) / 2)
+		for y := max(from, 0); y <= min(to, dotsY-1); y++ {
+			row := dotsY - 1 - y
+			dots[row/4][x/2] |= bit[row%4][x%2]
+		}
+	}
+	for i, row := range dots {
+		text := ""
+		switch i {
+		case 0:
+			text = number(p.high)
+		case lines - 1:
+			text = number(p.low)
+		case lines / 2:
+			text = shorten(p.label, 10)
+		}
+		line := strings.Repeat(" ", max(10-textWidth(text), 0)) + text + " "
+		for _, b := range row {
+			line += string(rune(0x2800 + int(b)))
+		}
+		_, _ = w.WriteString(strings.TrimRight(line, "\u2800") + "\n")
+	}
+	first, last := p.axes[0].first, p.axes[0].last
+	if backwards {
+		first, last = last, first
+	}
+	p.ends(w, number(first), p.axes[0].label, number(last), columns)
+}

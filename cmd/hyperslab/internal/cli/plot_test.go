@@ -1,0 +1,147 @@
+package cli_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// drawn runs plot and reads the picture.
+func drawn(t *testing.T, args ...string) image.Image {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "p.png")
+	stdout, stderr, code := run(append([]string{"plot", "-o", file}, args...)...)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stdout, "the picture is the output, and it is in the file")
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	img, err := png.Decode(f)
+	require.NoError(t, err)
+	return img
+}
+
+// pixels is how many pixels beside the colour bar have a colour, and the box around
+// them.
+func pixels(img image.Image, want color.RGBA) (n int, box image.Rectangle) {
+	b := img.Bounds()
+	b.Max.X -= 118
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if color.RGBAModel.Convert(img.At(x, y)) == want {
+				n++
+				box = box.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return n, box
+}
+
+var (
+	violet = color.RGBA{0x44, 0x01, 0x54, 255}
+	yellow = color.RGBA{0xfd, 0xe7, 0x25, 255}
+	grey   = color.RGBA{0xc2, 0xbd, 0xb4, 255}
+)
+
+// Four cells fill the axes, each where it belongs: the first row at the top.
+func TestHeatMapCells(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.b2nd")
+	create(t, file, ndarray.Spec{Shape: []int64{2, 2}}, []float64{0, 1, math.NaN(), 1})
+	img := drawn(t, file, "--size", "600x500")
+	require.Equal(t, image.Rect(0, 0, 600, 500), img.Bounds())
+	low, lowBox := pixels(img, violet)
+	missing, missingBox := pixels(img, grey)
+	_, highBox := pixels(img, yellow)
+	require.Greater(t, low, 30000)
+	require.InEpsilon(t, low, missing, 0.05, "the cells are of one size")
+	require.InDelta(t, lowBox.Max.Y, missingBox.Min.Y, 6)
+	require.Less(t, lowBox.Min.Y, missingBox.Min.Y, "the first row is at the top")
+	require.Greater(t, highBox.Max.X, lowBox.Min.X+200, "the second column is at the right")
+}
+
+// A selection that turns the array round turns the picture round.
+func TestHeatMapOfReversed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.b2nd")
+	create(t, file, ndarray.Spec{Shape: []int64{2, 2}}, []float64{0, 1, 1, 1})
+	for selection, want := range map[string]image.Point{"": {0, 0}, "[::-1]": {0, 1}, "[:, ::-1]": {1, 0}, "[::-1, ::-1]": {1, 1}} {
+		_, box := pixels(drawn(t, file+selection, "--size", "600x500"), violet)
+		middle := box.Min.Add(box.Max).Div(2)
+		require.Equal(t, want, image.Pt(middle.X/270, middle.Y/250), "%s: %v", selection, box)
+	}
+}
+
+// Every element is in some cell: there are no gaps between cells, whatever the size.
+func TestHeatMapHasNoGaps(t *testing.T) {
+	for _, n := range []int64{7, 29, 90, 113, 1000} {
+		file := filepath.Join(t.TempDir(), "a.b2nd")
+		values := make([]int16, n*n)
+		for i := range values {
+			values[i] = int16(i % 256)
+		}
+		create(t, file, ndarray.Spec{Shape: []int64{n, n}}, values)
+		missing, _ := pixels(drawn(t, file, "--size", "400x300"), grey)
+		require.Zero(t, missing, "%d", n)
+	}
+}
+
+func TestSVG(t *testing.T) {
+	dir := field(t)
+	for _, address := range []string{"etopo.h5:/ROSE", "etopo.h5:/ROSE[3]", "waves.b2nd"} {
+		for _, kind := range []string{"auto", "histogram"} {
+			file := filepath.Join(t.TempDir(), "p.svg")
+			_, stderr, code := run("plot", filepath.Join(dir, address), "--kind", kind, "-o", file, "--title", "A < B & C")
+			require.Zero(t, code, stderr)
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			d := xml.NewDecoder(strings.NewReader(string(text)))
+			var words strings.Builder
+			for {
+				token, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				require.NoError(t, err)
+				if s, ok := token.(xml.CharData); ok {
+					words.Write(s)
+				}
+			}
+			require.Contains(t, words.String(), "A < B & C")
+			if strings.Contains(address, "ROSE") {
+				require.Contains(t, words.String(), "METERS")
+			}
+		}
+	}
+}
+
+// A picture that cannot be drawn leaves nothing, and one that is there stays.
+func TestPlotLeavesNothing(t *testing.T) {
+	dir := field(t)
+	t.Chdir(dir)
+	put(t, "there.png", []byte("mine"))
+	_, _, code := run("plot", "waves.b2nd", "-o", "there.png")
+	require.Equal(t, 4, code)
+	_, _, code = run("plot", "cut.b2nd", "-o", "new.png")
+	require.Equal(t, 2, code)
+	_, _, code = run("plot", "waves.b2nd[:0]", "-o", "there.png", "-f")
+	require.Equal(t, 2, code)
+	b, err := os.ReadFile("there.png")
+	require.NoError(t, err)
+	require.Equal(t, "mine", string(b))
+	left, err := filepath.Glob("*png*")
+	require.NoError(t, err)
+	require.Equal(t, []string{"there.png"}, left)
+	_, _, code = run("plot", "waves.b2nd", "-o", "there.png", "-f")
+	require.Zero(t, code)
+}

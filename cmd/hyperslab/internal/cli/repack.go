@@ -1,0 +1,278 @@
+// hyperslab repack: files written anew in their own format, with other chunks and
+// compression, or just without the room they lost.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// repackDoc is the document of repack --json.
+type repackDoc struct {
+	Schema  string      `json:"schema"`
+	DryRun  bool        `json:"dry_run"`
+	Files   []repackRow `json:"files"`
+	Seconds jsonFloat   `json:"seconds"`
+}
+
+// repackRow is what became of one file.
+type repackRow struct {
+	Source      string   `json:"source"`
+	Target      string   `json:"target"`
+	Format      string   `json:"format"`
+	Rewritten   int      `json:"rewritten"`
+	Kept        int      `json:"kept"`
+	Bytes       jsonInt  `json:"bytes"`
+	SourceBytes *jsonInt `json:"source_bytes"`
+	TargetBytes *jsonInt `json:"target_bytes"`
+	Lost        []string `json:"lost"`
+	Error       *string  `json:"error"`
+}
+
+type repackFlags struct {
+	job     jobFlags
+	batch   batchFlags
+	store   storeFlags
+	replace bool
+	force   bool
+	lose    bool
+	dryRun  bool
+	json    bool
+}
+
+func (a *app) repackCommand() *cobra.Command {
+	var o repackFlags
+	cmd := &cobra.Command{
+		Use:   "repack SOURCE TARGET",
+		Short: "Write files anew, with other compression or without lost room",
+		Long: `repack writes a file anew in its own format: all arrays of an HDF5 file, or a b2nd or
+bcolz array, with the codec, chunks and blocks that flags ask for. An array that is
+stored that way already is copied without being decompressed; without such flags all
+are, and an HDF5 file loses the room that removed objects left. In an HDF5 file
+--chunks counts for the datasets with that many axes, and --grow for those that have
+the axis. Groups, links, named
+types, attributes and dimension scales of HDF5 are kept. What refers to places in the
+file cannot be, is listed before anything is written, and refused without
+--exclude-references.
+
+--replace repacks files in their place, --into writes many to a folder; each
+appears when it is complete, or not at all.` + batchHelp,
+		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
+  hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
+  hyperslab repack --replace tree.h5 waves.h5
+  hyperslab repack --into . --force --dry-run waves.h5`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.replace || o.batch.into != "" {
+				return o.batch.arity(cmd, args)
+			}
+			return arity(2, 2)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.repack(cmd, args, &o)
+		},
+	}
+	f := cmd.Flags()
+	o.store.add(cmd)
+	f.BoolVar(&o.replace, "replace", false, "all arguments are sources, each of which is replaced")
+	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
+	f.BoolVar(&o.lose, "exclude-references", false, "leave out what refers to places in the file")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
+	o.batch.add(cmd)
+	o.job.add(cmd, "no progress and no summary")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
+	ctx := cmd.Context()
+	memory, err := o.job.check()
+	if err != nil {
+		return err
+	}
+	if err := o.store.check(); err != nil {
+		return err
+	}
+	if o.replace && o.batch.into != "" {
+		return usagef("--replace and --into: the files go to one place")
+	}
+	target := func(source string) string { return source }
+	force := true
+	switch {
+	case o.batch.into != "":
+		target, force = func(source string) string { return filepath.Join(o.batch.into, filepath.Base(source)) }, o.force
+	case !o.replace:
+		to := args[1]
+		args, target, force = args[:1], func(string) string { return to }, o.force
+	}
+	start := time.Now()
+	doc := repackDoc{Schema: schemaRepack, DryRun: o.dryRun, Files: []repackRow{}}
+	err = a.batch(cmd, args, &o.batch, o.job.quiet, func(source string) error {
+		row := repackRow{Source: source, Target: target(source), Lost: []string{}}
+		err := a.repackFile(ctx, &row, memory, force, o)
+		if err != nil {
+			row.Error = orNull(err.Error())
+		} else if !o.json && !o.job.quiet {
+			a.note("%s", row.line(o.dryRun))
+		}
+		doc.Files = append(doc.Files, row)
+		return err
+	})
+	if o.json && len(doc.Files) > 0 {
+		doc.Seconds = seconds(time.Since(start))
+		err = errors.Join(err, writeJSON(a.stdout, doc))
+	}
+	return err
+}
+
+// line is the summary of one file.
+func (r *repackRow) line(dryRun bool) string {
+	what := fmt.Sprintf("%d rewritten, %d kept as stored", r.Rewritten, r.Kept)
+	if dryRun {
+		return fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", safe(r.Source), safe(r.Target), what, iecBytes(int64(r.Bytes)))
+	}
+	from, to := int64(*r.SourceBytes), int64(*r.TargetBytes)
+	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", safe(r.Target), iecBytes(from), iecBytes(to), share(from, max(to, 1)), what)
+}
+
+func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, force bool, o *repackFlags) (err error) {
+	loc, err := formats.ParseLocation(row.Source)
+	if err != nil {
+		return err
+	}
+	if loc.Object != "" {
+		return usagef("%s: repack works on whole files; hyperslab convert takes one array", row.Source)
+	}
+	format, err := formats.Sniff(loc.File)
+	if err != nil {
+		return err
+	}
+	row.Format = string(format)
+	if _, err := os.Lstat(row.Target); err == nil && !force {
+		return &ndarray.Error{Op: "create", Path: row.Target, Err: ndarray.ErrExists}
+	}
+	size, err := pathBytes(loc.File)
+	if err != nil {
+		return err
+	}
+	row.SourceBytes = (*jsonInt)(&size)
+	to := row.Target
+	if real, err := filepath.EvalSymlinks(to); err == nil && o.replace {
+		to = real
+	}
+	switch format {
+	case formats.HDF5:
+		err = a.repackHDF5(ctx, row, to, memory, force, o)
+	case formats.Directory:
+		return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
+	default:
+		err = a.repackArray(ctx, row, to, memory, force, o)
+	}
+	if err != nil || o.dryRun {
+		return err
+	}
+	stored, err := pathBytes(to)
+	row.TargetBytes = (*jsonInt)(&stored)
+	return err
+}
+
+func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
+	r := &repacker{store: &o.store, job: &o.job, memory: memory}
+	if err := r.open(row.Source); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.src.Close()) }()
+	if err := r.plan(ctx); err != nil {
+		return err
+	}
+	row.Rewritten, row.Kept, row.Bytes = r.rewritten, r.kept, jsonInt(r.bytes)
+	for _, p := range r.lost {
+		row.Lost = append(row.Lost, p.String())
+	}
+	if len(row.Lost) > 0 && !o.lose {
+		return fmt.Errorf("%s of %s cannot be kept; nothing was written:\n  %s\n  to go on without add --exclude-references",
+			plural(int64(len(row.Lost)), "thing"), row.Source, strings.Join(row.Lost, "\n  "))
+	}
+	if o.dryRun {
+		return nil
+	}
+	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now)
+	defer m.finish()
+	r.progress = m.update
+	return written(to, force, func(file string) error { return r.write(ctx, file) })
+}
+
+// repackArray writes a file that is one array anew.
+func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
+	src, err := formats.Open(ctx, row.Source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	format := formats.Format(row.Format)
+	spec, err := o.store.spec(src.Meta(), format)
+	if err != nil {
+		return err
+	}
+	if !o.store.asked() {
+		row.Kept = 1
+		if o.dryRun {
+			return nil
+		}
+		return written(to, force, func(file string) error { return copyPath(ctx, file, row.Source) })
+	}
+	row.Rewritten, row.Bytes = 1, jsonInt(src.NBytes())
+	attrs, err := attrsOf(ctx, src)
+	if err != nil {
+		return err
+	}
+	left, err := (&attrFlags{}).settle(attrs, format, row.Source, to)
+	if err != nil || o.dryRun {
+		return err
+	}
+	spec.Attrs = left.keep
+	c := &convertFlags{job: o.job, storeFlags: o.store, force: force, format: row.Format}
+	_, _, err = a.write(ctx, to, spec, src, memory, c)
+	return err
+}
+
+// written makes a file or directory with write: all of it, or nothing.
+func written(target string, force bool, write func(file string) error) error {
+	out, err := atomicfile.Create(target, atomicfile.Options{Overwrite: force})
+	if err != nil {
+		return err
+	}
+	if err = write(out.Path()); err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+// pathBytes is the size of a file, or of all files in a directory.
+func pathBytes(name string) (total int64, err error) {
+	err = filepath.WalkDir(name, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
+}

@@ -1,0 +1,138 @@
+// hyperslab rm: objects removed from HDF5 files.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+type rmFlags struct {
+	edit      editFlags
+	recursive bool
+	force     bool
+}
+
+func (a *app) rmCommand() *cobra.Command {
+	var o rmFlags
+	cmd := &cobra.Command{
+		Use:   "rm FILE:/path...",
+		Short: "Remove objects from an HDF5 file",
+		Long: `rm removes datasets, links and, with -r, groups with what is in them. What has another
+hard link stays under that name. All that is named goes, or nothing does.
+
+The file does not shrink: hyperslab repack gives the room back. To remove a whole
+file use the system's own rm.` + editHelp,
+		Example: `  hyperslab rm tree.h5:/time
+  hyperslab rm -r tree.h5:/run1 tree.h5:/run2`,
+		Args:              arity(1, -1),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.rm(cmd.Context(), args, &o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups, with what is in them")
+	f.BoolVarP(&o.force, "force", "f", false, "a path that is not there is no error")
+	o.edit.add(cmd)
+	return cmd
+}
+
+func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
+	var files []string
+	paths := make(map[string][]string)
+	for _, address := range addresses {
+		loc, err := formats.ParseLocation(address)
+		if err != nil {
+			return err
+		}
+		format, err := formats.Sniff(loc.File)
+		if err != nil {
+			return err
+		}
+		path := strings.Trim(loc.Object, "/")
+		switch {
+		case format != formats.HDF5:
+			return usagef("%s is of format %s; rm removes objects inside HDF5 files", loc.File, format)
+		case path == "":
+			return usagef("%s names no object; rm does not remove files, nor all that is in one", address)
+		}
+		if paths[loc.File] == nil {
+			files = append(files, loc.File)
+		}
+		paths[loc.File] = append(paths[loc.File], "/"+path)
+	}
+	for _, file := range files { // before any of them is touched
+		if err := removable(file, paths[file], o); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		if o.edit.dryRun {
+			for _, path := range paths[file] {
+				a.note("would remove %s:%s", safe(file), safe(path))
+			}
+			continue
+		}
+		err := o.edit.edit(ctx, file, func(at string) error { return unlink(at, paths[file]) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removable finds out whether everything that is named is there and may go.
+func removable(file string, paths []string, o *rmFlags) (err error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, path := range paths {
+		link, err := f.Root().Link(path)
+		if errors.Is(err, h5.ErrNotFound) && o.force {
+			continue
+		}
+		if err != nil {
+			return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+		}
+		if link.Kind != h5.HardLink || o.recursive {
+			continue
+		}
+		info, err := f.Root().ObjectInfo(path)
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+		if info.Kind == h5.GroupObject {
+			return usagef("%s:%s is a group; -r removes it with what is in it", file, path)
+		}
+	}
+	return nil
+}
+
+// unlink removes the links that are there: a path below another one may have gone
+// with it.
+func unlink(file string, paths []string) (err error) {
+	f, err := h5.Open(file, h5.ReadWrite)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	for _, path := range paths {
+		err := f.Root().Unlink(path)
+		if err != nil && !errors.Is(err, h5.ErrNotFound) {
+			return ndarray.Wrap("remove", fmt.Sprintf("%s:%s", file, path), hdf5.Translate(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,288 @@
+// hyperslab stats: what the values of an array are like.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// statsDoc is the document of stats --json.
+type statsDoc struct {
+	Schema    string        `json:"schema"`
+	Address   string        `json:"address"`
+	Shape     []jsonInt     `json:"shape"`
+	DType     string        `json:"dtype"`
+	Count     jsonInt       `json:"count"`
+	NaNs      jsonInt       `json:"nans"`
+	Missing   bool          `json:"missing_skipped"`
+	Min       any           `json:"min"`
+	Max       any           `json:"max"`
+	Sum       any           `json:"sum"`
+	Mean      *jsonFloat    `json:"mean"`
+	Std       *jsonFloat    `json:"std"`
+	Histogram *histogramDoc `json:"histogram"`
+}
+
+// histogramDoc are the bins of an array's values.
+type histogramDoc struct {
+	Edges []jsonFloat `json:"edges"`
+	Bins  []jsonInt   `json:"bins"`
+	Below jsonInt     `json:"below"`
+	Above jsonInt     `json:"above"`
+}
+
+type statsFlags struct {
+	job     jobFlags
+	bins    int
+	limits  string
+	missing bool
+	json    bool
+}
+
+func (a *app) statsCommand() *cobra.Command {
+	var o statsFlags
+	cmd := &cobra.Command{
+		Use:   "stats FILE[:/path][[SELECTION]]",
+		Short: "Least, greatest, mean and spread of an array, with a histogram",
+		Long: `stats goes through all values of an array, or of a part of it, on all cores and in
+bounded memory: how many there are and how many are not a number, the least and the
+greatest, sum, mean, standard deviation (divided by the number of values), and how many
+fall into each of --bins bins of equal width, from the least to the greatest or between
+the bounds of --range. Integers are summed up exactly.
+
+With --skip-missing values equal to the attributes _FillValue or missing_value count as
+not a number, as they do for netCDF.` + addressHelp + twoArguments + sliceHelp,
+		Example: `  hyperslab stats etopo.h5:/ROSE
+  hyperslab stats rose.b2nd --bins 40 --range -6000,6000
+  hyperslab stats 'rose.b2nd[:45]' --bins 0
+  hyperslab stats rose.b2nd --json`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.stats(cmd.Context(), address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0 means none, which saves a second pass")
+	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
+	f.BoolVar(&o.missing, "skip-missing", false, "take values equal to _FillValue or missing_value for not a number")
+	o.job.add(cmd, "no progress")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err error) {
+	memory, err := o.job.check()
+	if err != nil {
+		return err
+	}
+	low, high, err := o.bounds()
+	if err != nil {
+		return err
+	}
+	arr, err := openPart(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	values := arr.Array
+	if o.missing {
+		if !measurable(arr.DType()) {
+			return usagef("--skip-missing: %v has no NaN to stand for a missing value", arr.DType())
+		}
+		missing, err := missingValues(ctx, arr.Array)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			return usagef("--skip-missing: %s has neither _FillValue nor missing_value of its own type", address)
+		}
+		if values, err = withoutMissing(arr.Array, missing); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, values.Close()) }()
+	}
+	passes := int64(1)
+	if o.bins > 0 {
+		passes = 2
+	}
+	m := newMeter(o.job.progress, a.stderr, "stats", passes*arr.NBytes(), time.Now)
+	defer m.finish()
+	before := int64(0)
+	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
+	sum, err := ndarray.Summarize(ctx, values, work)
+	if err != nil {
+		return err
+	}
+	before = arr.NBytes()
+	var h *ndarray.Histogram
+	if o.limits == "" {
+		low, high = histogramBounds(sum.Min, sum.Max)
+	}
+	if o.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
+		counted, err := ndarray.CountBins(ctx, values, low, high, o.bins, work)
+		if err != nil {
+			return err
+		}
+		h = &counted
+	}
+	m.finish()
+	if o.json {
+		return writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, o.missing))
+	}
+	if err := writeStats(a.stdout, a.data, address, arr.Array, &sum); err != nil {
+		return err
+	}
+	if h == nil {
+		if o.bins > 0 && sum.Count > 0 {
+			a.note("no histogram: the values reach from %v to %v; --range LOW,HIGH gives it bounds", sum.Min, sum.Max)
+		}
+		return nil
+	}
+	return writeHistogram(a.stdout, a.data, h, a.columns())
+}
+
+// bounds reads --bins and --range.
+func (o *statsFlags) bounds() (low, high float64, err error) {
+	if o.bins < 0 || o.bins > 1<<24 {
+		return 0, 0, usagef("--bins %d: want 0 to %d", o.bins, 1<<24)
+	}
+	if o.limits == "" {
+		return 0, 0, nil
+	}
+	left, right, ok := strings.Cut(o.limits, ",")
+	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
+		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example -10,10", o.limits)
+	}
+	return low, high, nil
+}
+
+// histogramBounds are the bounds for values from low to high; equal values get a
+// bin around them.
+func histogramBounds(low, high float64) (float64, float64) {
+	if low == high {
+		half := math.Max(math.Abs(low)/2, 0.5)
+		return low - half, high + half
+	}
+	return low, high
+}
+
+func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, missing bool) statsDoc {
+	d := statsDoc{
+		Schema: schemaStats, Address: address, Shape: shapeDoc(arr.Meta()), DType: arr.DType().String(),
+		Count: jsonInt(s.Count), NaNs: jsonInt(s.NaNs), Missing: missing,
+	}
+	switch {
+	case s.ExactSum != nil:
+		d.Sum = numberJSON(s.ExactSum.String())
+		if s.Count > 0 {
+			d.Min, d.Max = numberJSON(s.MinInt.String()), numberJSON(s.MaxInt.String())
+		}
+	default:
+		d.Sum = jsonFloat(s.Sum)
+		if s.Count > 0 {
+			d.Min, d.Max = jsonFloat(s.Min), jsonFloat(s.Max)
+		}
+	}
+	if s.Count > 0 {
+		mean, std := jsonFloat(s.Mean), jsonFloat(s.Std)
+		d.Mean, d.Std = &mean, &std
+	}
+	if h != nil {
+		doc := &histogramDoc{Below: jsonInt(h.Below), Above: jsonInt(h.Above)}
+		for i, n := range h.Bins {
+			doc.Edges, doc.Bins = append(doc.Edges, jsonFloat(h.Edge(i))), append(doc.Bins, jsonInt(n))
+		}
+		doc.Edges = append(doc.Edges, jsonFloat(h.High))
+		d.Histogram = doc
+	}
+	return d
+}
+
+func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, s *ndarray.Summary) error {
+	t := table{keys: true}
+	t.add("array", safe(address))
+	t.add("shape", metaShape(arr.Meta()))
+	t.add("dtype", arr.DType().String())
+	t.add("count", strconv.FormatInt(s.Count, 10))
+	if s.NaNs > 0 {
+		t.add("NaN", strconv.FormatInt(s.NaNs, 10))
+	}
+	number := func(exact *big.Int, x float64) string {
+		if exact != nil {
+			return exact.String()
+		}
+		return realText(arr.DType(), x)
+	}
+	if s.Count > 0 {
+		t.add("min", number(s.MinInt, s.Min))
+		t.add("max", number(s.MaxInt, s.Max))
+		t.add("sum", number(s.ExactSum, s.Sum))
+		t.add("mean", fmt.Sprintf("%.10g", s.Mean))
+		t.add("std", fmt.Sprintf("%.10g", s.Std))
+	}
+	return t.write(w, p)
+}
+
+// realText is an element's value, or a sum of them, with the digits that mean
+// something.
+func realText(d ndarray.DType, x float64) string {
+	if d.Size <= 4 && float64(float32(x)) == x {
+		return strconv.FormatFloat(x, 'g', -1, 32)
+	}
+	return strconv.FormatFloat(x, 'g', 12, 64)
+}
+
+// writeHistogram draws a bar for each bin.
+func writeHistogram(w io.Writer, p paint, h *ndarray.Histogram, columns int) error {
+	t := table{right: []bool{true, true, true}}
+	t.head = []string{"FROM", "TO", "COUNT"}
+	most := int64(0)
+	for _, n := range h.Bins {
+		most = max(most, n)
+	}
+	room := max(min(columns, 100)-40, 10)
+	if h.Below > 0 {
+		t.add("", fmt.Sprintf("%.6g", h.Low), strconv.FormatInt(h.Below, 10))
+	}
+	for i, n := range h.Bins {
+		t.add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, room))
+	}
+	if h.Above > 0 {
+		t.add(fmt.Sprintf("%.6g", h.High), "", strconv.FormatInt(h.Above, 10))
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return t.write(w, p)
+}
+
+// bar is n of most as a bar of at most room columns, to an eighth of a column.
+func bar(n, most int64, room int) string {
+	if n <= 0 {
+		return ""
+	}
+	eighths := int(math.Round(float64(n) / float64(most) * float64(8*room)))
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	if s == "" {
+		return "▏"
+	}
+	return s
+}

@@ -1,0 +1,234 @@
+// How arrays shall be stored: the flags for it, and what becomes of them for one
+// array in one format.
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// storeFlags say how arrays shall be stored. What is not given stays as it is, or
+// is the choice of the format.
+type storeFlags struct {
+	codec  string
+	level  int // -1: not given
+	filter string
+	chunks string
+	blocks string
+	sparse bool
+	grow   []int
+}
+
+func (o *storeFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate; of all: none")
+	f.IntVar(&o.level, "level", -1, "compression level `N`, 0 to 9")
+	f.StringVar(&o.filter, "shuffle", "", "`KIND` of shuffle: none, byte or, not in HDF5, bit")
+	f.StringVar(&o.chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
+	f.StringVar(&o.blocks, "blocks", "", "`SHAPE` of a block inside a chunk of b2nd, in elements")
+	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
+	f.IntSliceVar(&o.grow, "grow", nil, "`AXES`, counted from 0, along which the array can grow without bound")
+	f.Lookup("level").DefValue = "" // -1 is not for people
+	completeWords(cmd, "codec", "none", "blosclz", "lz4", "lz4hc", "zlib", "zstd", "deflate")
+	completeWords(cmd, "shuffle", "none", "byte", "bit")
+}
+
+// asked reports whether any of the flags was given.
+func (o *storeFlags) asked() bool {
+	return o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" || o.sparse || len(o.grow) > 0
+}
+
+// check finds what is wrong with the flags whatever the arrays are.
+func (o *storeFlags) check() error {
+	if o.level < -1 || o.level > 9 {
+		return usagef("--level %d: want 0 to 9", o.level)
+	}
+	if o.codec == "none" && o.level > 0 {
+		return usagef("--level %d: codec none has no levels", o.level)
+	}
+	if o.filter != "" {
+		if err := oneOf("--shuffle", o.filter, "none", "byte", "bit"); err != nil {
+			return err
+		}
+	}
+	for flag, text := range map[string]string{"--chunks": o.chunks, "--blocks": o.blocks} {
+		if _, err := parseShape(text); err != nil {
+			return usagef("%s: %w", flag, err)
+		}
+	}
+	return nil
+}
+
+// growable makes the axes of --grow unlimited.
+func (o *storeFlags) growable(spec *ndarray.Spec) error {
+	for _, axis := range o.grow {
+		if axis < 0 || axis >= len(spec.Shape) {
+			return usagef("--grow %d: the array is %s, its axes are counted from 0", axis, shapeText(spec.Shape))
+		}
+		if spec.MaxShape == nil {
+			spec.MaxShape = slices.Clone(spec.Shape)
+		}
+		spec.MaxShape[axis] = ndarray.Unlimited
+	}
+	return nil
+}
+
+// defaultCompression is what a format uses when nothing is asked for.
+var defaultCompression = map[formats.Format]func() *ndarray.Compression{
+	formats.B2ND:    b2nd.DefaultCompression,
+	formats.Caterva: b2nd.DefaultCompression,
+	formats.HDF5:    hdf5.DefaultCompression,
+	formats.Bcolz:   bcolz.DefaultCompression,
+}
+
+// codecs are those that --codec takes, and filters what can stand before them.
+var (
+	codecs = map[formats.Format][]string{
+		formats.B2ND:    bloscCodecs,
+		formats.Caterva: bloscCodecs,
+		formats.HDF5:    {"deflate", "none"},
+		formats.Bcolz:   bloscCodecs,
+	}
+	filters = map[formats.Format][]string{
+		formats.B2ND:    {"shuffle", "bitshuffle", "delta"},
+		formats.Caterva: {"shuffle", "bitshuffle", "delta"},
+		formats.HDF5:    {"shuffle", "fletcher32"},
+		formats.Bcolz:   {"shuffle", "bitshuffle"},
+	}
+	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
+)
+
+// isFrame reports whether a format is arrays in Blosc2 frames, which have blocks and
+// can be sparse.
+func isFrame(f formats.Format) bool { return f == formats.B2ND || f == formats.Caterva }
+
+// Between formats the chunks of the source are kept if they have a size that
+// serves in either, in bytes; else the target chooses.
+const (
+	leastChunk = 16 << 10
+	mostChunk  = 64 << 20
+)
+
+// spec is the array to create from one that m describes; attributes come later.
+func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, error) {
+	spec := m.Spec()
+	within := string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format))
+	if !within {
+		spec.Compression = nil
+		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == formats.Bcolz { // bcolz cuts no rows
+			spec.ChunkShape = nil
+		}
+	}
+	if !within || !isFrame(format) || o.chunks != "" {
+		spec.BlockShape = nil
+	}
+	if o.chunks != "" {
+		spec.ChunkShape, _ = parseShape(o.chunks) // checked
+	}
+	if o.blocks != "" {
+		spec.BlockShape, _ = parseShape(o.blocks)
+		if !isFrame(format) {
+			return spec, usagef("--blocks is for b2nd; %s has no blocks", format)
+		}
+		if spec.ChunkShape == nil {
+			return spec, usagef("--blocks needs --chunks here")
+		}
+	}
+	if err := o.growable(&spec); err != nil {
+		return spec, err
+	}
+	if o.sparse && !isFrame(format) {
+		return spec, usagef("--sparse is for b2nd, not for %s", format)
+	}
+	if err := o.compression(&spec, format); err != nil {
+		return spec, err
+	}
+	if err := spec.Validate(); err != nil {
+		return spec, fmt.Errorf("cannot store that: %w", err)
+	}
+	return spec, nil
+}
+
+// compression changes what flags ask to change; nil is the default of the target.
+func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) error {
+	asked := o.codec != "" || o.level >= 0 || o.filter != ""
+	c := spec.Compression.Clone()
+	switch unknown := notWritten(c, format); {
+	case !asked && unknown != "":
+		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
+	case !asked:
+		return nil
+	case c == nil, c.Codec == "none", unknown != "":
+		c = defaultCompression[format]()
+	}
+	if o.codec != "" {
+		c.Codec = codecName(o.codec, format)
+		if err := oneOf(fmt.Sprintf("in %s --codec", format), c.Codec, codecs[format]...); err != nil {
+			return err
+		}
+	}
+	if c.Codec == "none" {
+		c.Level, c.Filters = 0, nil
+	}
+	if o.level >= 0 {
+		c.Level = o.level
+	}
+	if o.filter != "" {
+		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
+		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" {
+			c.Filters = append([]string{name}, c.Filters...)
+		}
+	}
+	spec.Compression = c
+	return nil
+}
+
+// notWritten names what of c can be read in a format but not written, "" if
+// nothing.
+func notWritten(c *ndarray.Compression, format formats.Format) string {
+	if c == nil {
+		return ""
+	}
+	if !slices.Contains(codecs[format], c.Codec) {
+		return "codec " + c.Codec
+	}
+	for _, f := range c.Filters {
+		if !slices.Contains(filters[format], f) {
+			return "filter " + f
+		}
+	}
+	return ""
+}
+
+// codecName is the name a codec has in a format: both have DEFLATE, under two
+// names.
+func codecName(codec string, format formats.Format) string {
+	switch {
+	case format == formats.HDF5 && codec == "zlib":
+		return "deflate"
+	case format != formats.HDF5 && codec == "deflate":
+		return "zlib"
+	}
+	return codec
+}
+
+// chunkBytes is what a chunk takes in memory; 0 if the array is not chunked.
+func chunkBytes(m ndarray.Meta) int64 {
+	if m.ChunkShape == nil {
+		return 0
+	}
+	n, ok := ndarray.Product(m.ChunkShape)
+	if !ok || n > mostChunk {
+		return mostChunk + 1
+	}
+	return n * int64(m.DType.Size)
+}

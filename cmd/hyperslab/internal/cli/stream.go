@@ -1,0 +1,88 @@
+// Arrays moved from first element to last, for pipes and for targets that grow.
+
+package cli
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// pieces cuts an array into boxes of at most most elements that, one behind the
+// other, are its elements in row-major order: single indexes of the leading axes,
+// a stretch of one axis, in whole chunks if they fit, and all of the others.
+func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
+	return func(yield func(ndarray.Region) bool) {
+		if slices.Contains(shape, 0) {
+			return
+		}
+		cut, below := 0, int64(1) // the axis that is cut, and the elements behind one step along it
+		for axis := len(shape) - 1; axis > 0; axis-- {
+			if shape[axis] > max(most, 1)/below {
+				cut = axis
+				break
+			}
+			below *= shape[axis]
+		}
+		r := ndarray.Region{Start: make([]int64, len(shape)), Shape: slices.Clone(shape)}
+		if len(shape) == 0 {
+			yield(r)
+			return
+		}
+		for axis := range cut {
+			r.Shape[axis] = 1
+		}
+		step := min(max(most/below, 1), shape[cut])
+		if chunk != nil && step > chunk[cut] {
+			step -= step % chunk[cut]
+		}
+		for {
+			for r.Start[cut] = 0; r.Start[cut] < shape[cut]; r.Start[cut] += step {
+				r.Shape[cut] = min(step, shape[cut]-r.Start[cut])
+				if !yield(r.Clone()) {
+					return
+				}
+			}
+			axis := cut - 1
+			for ; axis >= 0; axis-- {
+				if r.Start[axis]++; r.Start[axis] < shape[axis] {
+					break
+				}
+				r.Start[axis] = 0
+			}
+			if axis < 0 {
+				return
+			}
+		}
+	}
+}
+
+// elements are read in pieces, each behind the one before. Both *ndarray.Array and
+// what comes through a pipe are.
+type elements interface {
+	Read(ctx context.Context, dst []byte, r ndarray.Region) error
+}
+
+// sequential moves all elements of an array of the given shape, one piece after
+// the other: write gets each with its bytes in native order.
+func sequential(ctx context.Context, src elements, shape, chunk []int64, size int, memory int64, write func(r ndarray.Region, b []byte) error) error {
+	var buf []byte
+	for r := range pieces(shape, chunk, memory/int64(size)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := r.NumElems() * int64(size)
+		if buf == nil { // the first piece is the largest
+			buf = make([]byte, n)
+		}
+		if err := src.Read(ctx, buf[:n], r); err != nil {
+			return err
+		}
+		if err := write(r, buf[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

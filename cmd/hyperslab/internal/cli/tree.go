@@ -1,0 +1,194 @@
+// hyperslab tree: what a file holds, as a tree.
+
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// treeDoc is the document of tree --json.
+type treeDoc struct {
+	Schema  string   `json:"schema"`
+	Address string   `json:"address"`
+	Root    treeNode `json:"root"`
+}
+
+// treeNode is one object with what is in it. What it does not have is null.
+type treeNode struct {
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Shape      []jsonInt   `json:"shape"`
+	DType      *string     `json:"dtype"`
+	Type       *string     `json:"type"`
+	Attributes *int        `json:"attributes"`
+	LinkKind   *string     `json:"link_kind"`
+	Target     *string     `json:"target"`
+	Error      *string     `json:"error"`
+	Pruned     bool        `json:"pruned"`
+	Children   []*treeNode `json:"children"`
+
+	label string // what stands behind the name
+}
+
+type treeFlags struct {
+	depth      int
+	attributes bool
+	json       bool
+}
+
+func (a *app) treeCommand() *cobra.Command {
+	var o treeFlags
+	cmd := &cobra.Command{
+		Use:   "tree FILE[:/path]",
+		Short: "Show what a file holds as a tree",
+		Long: `tree shows groups, arrays and links of a file, or of a group in it, as a tree: arrays
+with element type and shape, links with what they point to, named element types with
+what they are.` + addressHelp + twoArguments,
+		Example: `  hyperslab tree etopo.h5
+  hyperslab tree -L 2 big.h5
+  hyperslab tree big.h5:/runs --attributes`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.tree(cmd.Context(), address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	f.BoolVarP(&o.attributes, "attributes", "a", false, "also the number of attributes")
+	jsonFlag(cmd, &o.json)
+	a.paged(cmd)
+	return cmd
+}
+
+func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
+	if o.depth < 0 {
+		return usagef("-L %d: want 0 or more levels", o.depth)
+	}
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return err
+	}
+	base := "/" + strings.Trim(loc.Object, "/")
+	skip := func(e formats.Entry) bool { return o.depth > 0 && levelBelow(base, e.Path) >= o.depth }
+	root := &treeNode{Name: address, Kind: string(formats.Group), Children: []*treeNode{}}
+	nodes := map[string]*treeNode{base: root}
+	failed := false
+	for e, err := range formats.Walk(ctx, address, formats.WithPrune(skip)) {
+		if err != nil {
+			return err
+		}
+		n := newTreeNode(e, o.attributes)
+		if e.Kind == formats.Group {
+			n.Pruned = skip(e)
+		}
+		if e.Err != nil && !described(e) && !unsupported(e) {
+			failed = true
+			a.note("%s %s: %s", a.talk.failure("hyperslab tree:"), safe(e.Path), safeLines(e.Err.Error()))
+		}
+		if e.Path == base {
+			n.Name = address
+			*root = *n
+			continue
+		}
+		n.Name = path.Base(e.Path)
+		parent := nodes[path.Dir(e.Path)]
+		if parent == nil { // a column of a table whose name has a slash in it
+			parent = root
+		}
+		parent.Children = append(parent.Children, n)
+		nodes[e.Path] = n
+	}
+	if o.json {
+		err = writeJSON(a.stdout, treeDoc{Schema: schemaTree, Address: address, Root: *root})
+	} else {
+		w := bufio.NewWriter(a.stdout)
+		root.write(w, "", "")
+		err = w.Flush()
+	}
+	if err == nil && failed {
+		return &exitError{code: exitPartly}
+	}
+	return err
+}
+
+// levelBelow is how many levels p lies below base; 0 is base itself.
+func levelBelow(base, p string) int {
+	rest := strings.Trim(strings.TrimPrefix(p, base), "/")
+	if rest == "" {
+		return 0
+	}
+	return strings.Count(rest, "/") + 1
+}
+
+func newTreeNode(e formats.Entry, attributes bool) *treeNode {
+	l := newLsEntry(e)
+	n := &treeNode{
+		Kind: l.Kind, Shape: l.Shape, DType: l.DType, Type: l.Type, Attributes: l.Attributes,
+		LinkKind: l.LinkKind, Target: l.Target, Error: l.Error, Children: []*treeNode{},
+	}
+	switch e.Kind {
+	case formats.Group:
+		n.label = "/"
+	case formats.Link:
+		n.label = " -> " + safe(cmp.Or(deref(n.Target), "?"))
+	case formats.Type:
+		n.label = "  (type " + shorten(safe(e.Type), wide) + ")"
+	case formats.Array:
+		n.label = "  [" + arrayLabel(e, &l) + "]"
+	default:
+		n.label = "  (" + n.Kind + ")"
+	}
+	if attributes && l.Attributes != nil && *l.Attributes > 0 {
+		n.label += "  " + plural(int64(*l.Attributes), "attribute")
+	}
+	return n
+}
+
+// arrayLabel is "<f4: 90x180".
+func arrayLabel(e formats.Entry, l *lsEntry) string {
+	if !described(e) {
+		return "cannot be read"
+	}
+	dtype := cmp.Or(deref(l.DType), shorten(safe(e.Type), narrow))
+	shape := "null"
+	if !e.Meta.Null {
+		shape = shapeText(e.Meta.Shape)
+	}
+	return fmt.Sprintf("%s: %s", dtype, shape)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// write draws the node behind lead and what is in it behind indent.
+func (n *treeNode) write(w *bufio.Writer, lead, indent string) {
+	label := n.label
+	if lead == "" { // the root is a file, or was named with its slash
+		label = strings.TrimPrefix(label, "/")
+	}
+	_, _ = w.WriteString(lead + safe(n.Name) + label + "\n") // the writer keeps its first error
+	for i, c := range n.Children {
+		if i < len(n.Children)-1 {
+			c.write(w, indent+"├── ", indent+"│   ")
+		} else {
+			c.write(w, indent+"└── ", indent+"    ")
+		}
+	}
+	if n.Pruned {
+		_, _ = w.WriteString(indent + "└── …\n")
+	}
+}
