@@ -7,6 +7,7 @@ SHELL := /bin/bash
 GO        ?= go
 FUZZTIME  ?= 20000x
 BENCHTIME ?= 1s
+MUTANTS   ?= 20000
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
 
@@ -25,8 +26,12 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: ## fetch and build the C libraries into third_party/build; a no-op when they are up to date
-	@scripts/deps.sh
+deps: ## fetch and build the C libraries into third_party/build; a no-op when they are up to date; SANITIZE=address: into third_party/sanitized
+	@$(if $(filter address,$(SANITIZE)),scripts/sanitize.sh deps,scripts/deps.sh)
+
+.PHONY: sanitize
+sanitize: deps vendor modules ## the tests and the hostile files with AddressSanitizer and UBSan in the C libraries
+	@scripts/sanitize.sh test
 
 .PHONY: modules
 modules: ## fetch the Go modules; a no-op when they are there
@@ -54,6 +59,10 @@ gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on
 	CGO_CFLAGS="-O2 -g -I$(build_dir)/include" CGO_LDFLAGS="-L$(build_dir)/lib/gonum -L$(build_dir)/lib -lpthread -ldl -lm" \
 		$(GO) test -tags gonum ./h5/...
 
+.PHONY: conformance
+conformance: deps vendor modules ## every test file of HDF5, word for word with its h5dump: a verdict each
+	$(GO) run ./scripts/conformance -v third_party/src/hdf5
+
 .PHONY: system
 system: vendor modules ## the tests with the system's own libraries (-tags system_libs)
 	@scripts/system.sh
@@ -66,6 +75,10 @@ purego: modules ## build, vet and test without cgo what can do without
 peers: ## the Python libraries that some tests compare with, in .venv
 	@scripts/peers.sh
 
+.PHONY: newest
+newest: peers modules ## the tests of cblosc with the newest C-Blosc2, from the blosc2 wheel
+	@scripts/newest.sh
+
 .PHONY: bench
 bench: deps modules ## every benchmark, for BENCHTIME each
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
@@ -77,6 +90,10 @@ bench-once: deps modules ## every benchmark once, to see that it works
 .PHONY: fuzz
 fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time (1m)
 	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: hostile
+hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each
+	$(GO) run ./scripts/hostile -mutants $(MUTANTS)
 
 .PHONY: api
 api: deps modules ## write API.md of cblosc and h5: every function of the C libraries, and what binds it
@@ -116,5 +133,5 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
-	rm -rf bin dist .demo third_party/build third_party/src third_party/work
+	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work
 	rm -f cblosc/zz_stamp.h h5/zz_stamp.h h5/filter/zz_stamp.h

@@ -54,7 +54,7 @@ func (f *fake) tool(name string) tool {
 				{"path": "/names", "kind": "array", "shape": [3], "dtype": "|S4"},
 				{"path": "/t", "kind": "array", "shape": [2, 3], "dtype": ">i2", "stored_bytes": 12}]}`
 		case slices.Contains(args, "info"):
-			o.stdout = `{"unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }", "reason": "holds references"}]}`
+			o.stdout = `{"axes": ["y", "x"], "unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }", "reason": "holds references"}]}`
 		case slices.Contains(args, "convert"):
 			o.stdout = `{"bytes": 1200000, "stored_bytes": 300000, "copy_seconds": 0.5}`
 		case name == "h5diff":
@@ -96,7 +96,7 @@ func TestEveryRoundTripIsMadeAndCompared(t *testing.T) {
 	var calls []string
 	for _, c := range f.calls {
 		line := temporary.ReplaceAllString(strings.Join(c, " "), "$1")
-		if strings.Contains(line, "info") || strings.Contains(line, "h5:/t") || strings.HasSuffix(line, " /t") {
+		if strings.Contains(line, "info --json data/") || strings.Contains(line, "h5:/t") || strings.HasSuffix(line, " /t") {
 			calls = append(calls, line)
 		}
 	}
@@ -108,11 +108,13 @@ func TestEveryRoundTripIsMadeAndCompared(t *testing.T) {
 		"hyperslab convert --json --quiet one.b2nd one.h5:/t",
 		"hyperslab diff --quiet data/x.h5:/t one.b2nd " + named,
 		"hyperslab diff --quiet data/x.h5:/t one.h5:/t " + named,
+		"hyperslab info --json one.h5:/t",
 		"h5diff -v2 --no-compact-subset data/x.h5 one.h5 /t",
 		"hyperslab convert --json --quiet data/x.h5:/t sparse.b2nd --sparse " + named,
 		"hyperslab convert --json --quiet sparse.b2nd sparse.h5:/t",
 		"hyperslab diff --quiet data/x.h5:/t sparse.b2nd " + named,
 		"hyperslab diff --quiet data/x.h5:/t sparse.h5:/t " + named,
+		"hyperslab info --json sparse.h5:/t",
 		"h5diff -v2 --no-compact-subset data/x.h5 sparse.h5 /t",
 	}, calls)
 }
@@ -149,6 +151,17 @@ func TestAnythingWrongFails(t *testing.T) {
 	}
 }
 
+func TestLostNameOfAnAxisFails(t *testing.T) {
+	f := &fake{answer: func(args []string) *output {
+		if slices.Contains(args, "info") && strings.HasSuffix(args[len(args)-1], "one.h5:/t") {
+			return &output{stdout: `{"axes": ["y", ""]}`}
+		}
+		return nil
+	}}
+	_, err := f.run(t)
+	require.ErrorContains(t, err, `one.h5:/t are named ["y" ""], want ["y" "x"]`)
+}
+
 func TestNoNumbersAtAllIsAnError(t *testing.T) {
 	f := &fake{answer: func(args []string) *output {
 		if slices.Contains(args, "ls") {
@@ -179,6 +192,7 @@ func TestReadReport(t *testing.T) {
 		{"attribute not compared", "attribute: <units of </t>> and <units of </t>>\n0 differences found\n", "", "compared 1 of 2 attributes"},
 		{"data not compared", "dataset: </t> and </t>\n0 differences found\n", "", "compared 1 of 2 attributes"},
 		{"attribute too many", "    x      x    units", "           x    units", "the original has not: units"},
+		{"labels of no axes", "    x      x    units", "           x    DIMENSION_LABELS", "the original has not: DIMENSION_LABELS"},
 		{"attribute lost", "    x      x    units", "    x           units", `misses the attributes ["DIMENSION_LIST" "units"]`},
 		{"attribute not lost", "    x           DIM", "    x      x    DIM", "misses the attributes []"},
 		{"counts", "2 common, 1", "2 common, 2", "compared 2 of 2"},
@@ -190,6 +204,13 @@ func TestReadReport(t *testing.T) {
 			require.ErrorContains(t, readReport(report, d), tt.want)
 		})
 	}
+
+	labels := strings.Replace(strings.Replace(goodReport, "    x      x    long", "           x    DIMENSION_LABELS\n    x      x    long", 1), "0 only in obj2", "1 only in obj2", 1)
+	require.ErrorContains(t, readReport(labels, d), "the original has not: DIMENSION_LABELS")
+	named := d
+	named.axes = []string{"x"}
+	require.NoError(t, readReport(labels, named), "the names of the axes take the place of the scales")
+
 	empty := strings.Replace(goodReport, "0 diff", "Not comparable: </t> or </t> is an empty dataset\n0 diff", 1) +
 		"-----\nSome objects are not comparable\n-----\nUse -c for a list of objects without details of differences.\n"
 	d.unstored = true

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ type dataset struct {
 	file, path string
 	shape      []int64
 	dtype      string
+	axes       []string      // their names; nil if none has one
 	unstored   bool          // nothing is stored of it: all elements are fill value
 	leftOut    []unsupported // attributes that refer to other objects of the file
 }
@@ -65,11 +67,13 @@ func (p *prover) numericDatasets(files []string) ([]dataset, error) {
 			}
 			d := dataset{file: file, path: e.Path, shape: e.Shape, dtype: e.DType, unstored: e.Stored == 0}
 			var info struct {
+				Axes        []string
 				Unsupported []unsupported `json:"unsupported_attributes"`
 			}
 			if err := document(p.hyperslab, &info, "info", "--json", d.address()); err != nil {
 				return nil, err
 			}
+			d.axes = info.Axes
 			for _, u := range info.Unsupported {
 				// Only these mean nothing in another file. Any other is not excluded, and
 				// convert refuses to lose it: that is a failure of the demo.
@@ -130,12 +134,27 @@ func (p *prover) roundTrips(r *row) error {
 			if err := p.same(append([]string{"diff", "--quiet", r.address(), other}, exclude...)); err != nil {
 				return err
 			}
+			if err := p.sameAxes(r.dataset, other); err != nil {
+				return err
+			}
 			r.compared++
 		}
 		if err := sameByReference(p.h5diff, r.dataset, back); err != nil {
 			return err
 		}
 		r.crossChecked++
+	}
+	return nil
+}
+
+// sameAxes checks that the axes of a copy of d have the names of d's.
+func (p *prover) sameAxes(d dataset, address string) error {
+	var info struct{ Axes []string }
+	if err := document(p.hyperslab, &info, "info", "--json", address); err != nil {
+		return err
+	}
+	if !slices.Equal(info.Axes, d.axes) {
+		return fmt.Errorf("the axes of %s are named %q, want %q", address, info.Axes, d.axes)
 	}
 	return nil
 }

@@ -1,0 +1,217 @@
+// Conformance walks every .h5 file below the given folders, writes each in the words
+// of h5dump, and compares word for word with what h5dump of the same library writes.
+//
+//	go run ./scripts/conformance [-h5dump third_party/build/bin/h5dump] [-v] FOLDER…
+//
+// Line breaks inside values, and the places that stand before lines of values, are not
+// compared. It prints a verdict for each file, and a table; it ends with 1 if a file
+// that h5dump reads differs.
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/ddl"
+)
+
+// A verdict on one file.
+type verdict string
+
+const (
+	same     verdict = "same"            // every word
+	headers  verdict = "same, no values" // too large for h5dump to write whole; every word of its headers
+	differs  verdict = "differs"
+	refused  verdict = "refused by both"
+	unread   verdict = "read by h5dump only"
+	partial  verdict = "same as far as readable" // neither reads a part; every word
+	ahead    verdict = "h5dump fails, ours goes on"
+	noOracle verdict = "read by us only"
+)
+
+func main() {
+	h5dump := flag.String("h5dump", "third_party/build/bin/h5dump", "the oracle")
+	verbose := flag.Bool("v", false, "show the first difference of each file")
+	flag.Parse()
+	tool, err := filepath.Abs(*h5dump)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	os.Exit(run(os.Stdout, tool, flag.Args(), *verbose))
+}
+
+func run(w io.Writer, tool string, folders []string, verbose bool) int {
+	counts := map[verdict]int{}
+	for _, folder := range folders {
+		files, err := find(folder)
+		if err != nil {
+			fmt.Fprintln(w, err)
+			return 2
+		}
+		for _, file := range files {
+			v, detail := judge(tool, file)
+			counts[v]++
+			name, err := filepath.Rel(folder, file)
+			if err != nil {
+				name = file
+			}
+			fmt.Fprintf(w, "%-24s %s\n", v, name)
+			if verbose && detail != "" {
+				fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(detail, "\n", "\n    "))
+			}
+		}
+	}
+	fmt.Fprintln(w)
+	total := 0
+	for _, v := range []verdict{same, headers, partial, refused, ahead, noOracle, differs, unread} {
+		fmt.Fprintf(w, "%5d %s\n", counts[v], v)
+		total += counts[v]
+	}
+	fmt.Fprintf(w, "%5d files\n", total)
+	if counts[differs]+counts[unread] > 0 || total == 0 {
+		return 1
+	}
+	return 0
+}
+
+func find(folder string) ([]string, error) {
+	var files []string
+	err := filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasSuffix(p, ".h5") {
+			files = append(files, p)
+		}
+		return err
+	})
+	slices.Sort(files)
+	return files, err
+}
+
+// Limits of what is compared whole.
+const (
+	patience   = 2 * time.Minute
+	maxText    = 64 << 20 // bytes of h5dump's output
+	maxElement = 4 << 20  // elements of a dataset
+)
+
+func judge(tool, file string) (verdict, string) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		if _, oracle := oracleOf(tool, "-H", file); oracle == nil {
+			return unread, err.Error()
+		}
+		return refused, err.Error()
+	}
+	defer f.Close()
+	args, o, equal := []string{}, &ddl.Options{}, same
+	if large(f) {
+		args, o.WithoutValues, equal = []string{"-H"}, true, headers
+	}
+	want, oracleErr := oracleOf(tool, append(args, file)...)
+	var got bytes.Buffer
+	ourErr := ddl.Write(&got, f, o)
+	a, b := words(want), words(got.Bytes())
+	at := firstDifference(a, b)
+	switch {
+	case at < 0 && oracleErr == nil:
+		return equal, text(ourErr)
+	case at < 0:
+		return partial, text(errors.Join(oracleErr, ourErr))
+	case oracleErr != nil && len(want) == 0:
+		return noOracle, oracleErr.Error()
+	}
+	v := differs
+	if oracleErr != nil {
+		v = ahead
+	}
+	return v, fmt.Sprintf("word %d: h5dump %q, ours %q; errors: %v; %v", at, around(a, at), around(b, at), oracleErr, ourErr)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// large reports a file that nobody wants to see whole.
+func large(f *h5.File) bool {
+	for v, err := range f.Root().Visit() {
+		if err != nil || v.Kind != h5.DatasetObject {
+			continue
+		}
+		d, err := f.Root().OpenDataset(v.Path)
+		if err != nil {
+			continue
+		}
+		info, err := d.Info()
+		_ = d.Close()
+		if n := info.Space.NumElems(); err == nil && (n < 0 || n > maxElement) {
+			return true
+		}
+	}
+	return false
+}
+
+// oracleOf runs h5dump, whose output stands even if it fails in the end.
+func oracleOf(tool string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, tool, args...)
+	var out limited
+	cmd.Stdout = &out
+	err := cmd.Run()
+	return out.Bytes(), err
+}
+
+// limited is a buffer that refuses to grow past maxText.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxText {
+		return 0, errors.New("too much output")
+	}
+	return l.Buffer.Write(p)
+}
+
+// place is what stands before a line of values.
+var place = regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
+
+// pointer is what h5dump 1.14 writes in place of the address of an object that a
+// reference inside another element leads to: the address of its own text.
+var pointer = regexp.MustCompile(`\b(DATASET|GROUP|DATATYPE) [0-9]+ "`)
+
+func words(dump []byte) []string {
+	dump = place.ReplaceAll(dump, nil)
+	return strings.Fields(string(pointer.ReplaceAll(dump, []byte(`$1 "`))))
+}
+
+// firstDifference is the place of the first word that differs, -1 if none does.
+func firstDifference(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	if len(a) != len(b) {
+		return min(len(a), len(b))
+	}
+	return -1
+}
+
+func around(w []string, at int) string {
+	return strings.Join(w[max(min(at, len(w))-3, 0):min(at+4, len(w))], " ")
+}

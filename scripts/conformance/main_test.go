@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+)
+
+func TestMain(m *testing.M) {
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+// What is known to differ, and why.
+var known = map[string]string{
+	"trefer_ext2.h5": "references into another file, which is not opened behind its caller's back",
+}
+
+// h5dump's own test files, word for word.
+func TestConformance(t *testing.T) {
+	tool, err := filepath.Abs("../../third_party/build/bin/h5dump")
+	require.NoError(t, err)
+	files := filepath.Join(os.Getenv("HYPERSLAB_HDF5_SRC"), "tools", "test", "h5dump", "testfiles")
+	for _, p := range []string{tool, files} {
+		if _, err := os.Stat(p); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(err)
+			}
+			t.Skipf("%v: see CONTRIBUTING", err)
+		}
+	}
+	list, err := find(files)
+	require.NoError(t, err)
+	counts := map[verdict]int{}
+	for _, file := range list {
+		v, detail := judge(tool, file)
+		counts[v]++
+		if v == differs || v == unread {
+			require.Contains(t, known, filepath.Base(file), "%s: %s", file, detail)
+		}
+	}
+	t.Log(counts)
+	require.Greater(t, counts[same], 130)
+}
+
+// A difference is found, and what may differ is not one.
+func TestWords(t *testing.T) {
+	require.Equal(t, words([]byte("DATA {\n   (0,0): 1, 2,\n   (1,0): 3\n}")), words([]byte("DATA {\n(0,0): 1,\n(0,1): 2, 3 }")))
+	require.Equal(t, -1, firstDifference([]string{"a"}, []string{"a"}))
+	require.Equal(t, 1, firstDifference([]string{"a", "b"}, []string{"a", "c"}))
+	require.Equal(t, 1, firstDifference([]string{"a"}, []string{"a", "c"}))
+	require.Equal(t, words([]byte(`DATASET 94010 "/d"`)), words([]byte(`DATASET 800 "/d"`)))
+	require.NotEqual(t, words([]byte(`DATASET 800 "/d"`)), words([]byte(`DATASET 800 "/e"`)))
+}
+
+// No file at all is no conformance.
+func TestNothingToCompare(t *testing.T) {
+	var out bytes.Buffer
+	require.Equal(t, 1, run(&out, "h5dump", []string{t.TempDir()}, false))
+	require.Contains(t, out.String(), "0 files")
+	require.Equal(t, 2, run(&out, "h5dump", []string{filepath.Join(t.TempDir(), "none")}, false))
+}

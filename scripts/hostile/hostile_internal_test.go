@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	os.Exit(m.Run())
+}
+
+// The same cases come out of the same seed, and other mutants of another.
+func TestReproducible(t *testing.T) {
+	c := config{mutants: 300, cuts: 3, seed: 7, root: "../.."}
+	a, err := plan(c)
+	require.NoError(t, err)
+	b, err := plan(c)
+	require.NoError(t, err)
+	c.seed = 8
+	other, err := plan(c)
+	require.NoError(t, err)
+	require.Len(t, b, len(a))
+	mutants, same, changed := 0, 0, 0
+	for i := range a {
+		require.Equal(t, a[i].name(), b[i].name())
+		x, y := a[i].make(), b[i].make()
+		require.Equal(t, x, y)
+		if a[i].how != "mutated" {
+			continue
+		}
+		mutants++
+		for name, was := range a[i].seed.files {
+			if !bytes.Equal(was, x[name]) {
+				changed++
+			}
+			if !bytes.Equal(other[i].make()[name], x[name]) {
+				same--
+			}
+		}
+	}
+	require.Equal(t, 300, mutants)
+	require.Greater(t, changed, mutants/2)
+	require.Negative(t, same)
+}
+
+// Each mode tells good files from bad ones.
+func TestModes(t *testing.T) {
+	list, err := plan(config{root: "../..", cuts: 2})
+	require.NoError(t, err)
+	count := map[mode]map[outcome]int{}
+	for _, m := range []mode{direct, isolated, unchecked} {
+		count[m] = map[outcome]int{}
+		for i := range list {
+			if !list[i].fits(m) || m != direct && i%7 > 0 {
+				continue
+			}
+			place := filepath.Join(t.TempDir(), "case")
+			o, detail := list[i].run(context.Background(), m, place)
+			require.Contains(t, []outcome{refused, failed, read}, o, "%s: %s", list[i].name(), detail)
+			count[m][o]++
+		}
+	}
+	require.Positive(t, count[direct][read])
+	require.Positive(t, count[direct][refused])
+	require.Positive(t, count[isolated][read])
+	require.Positive(t, count[isolated][refused])
+}
+
+func TestHighWater(t *testing.T) {
+	n, err := highWater()
+	require.NoError(t, err)
+	require.Greater(t, n, int64(1<<20))
+}

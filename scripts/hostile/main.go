@@ -1,0 +1,291 @@
+// Command hostile opens thousands of damaged and crafted files the way a program opens
+// what strangers send it, and counts what became of them. `make hostile` runs it.
+//
+// Every file is tried in three ways: with formats.OpenUntrusted in the process itself
+// (a child of this one, so that a crash is counted and not suffered), with
+// OpenUntrusted in a worker, and, for HDF5, in a worker without any check, which shows
+// that there is something to be contained. A crash of a child, a hang, or memory above
+// the limit is a failure; so is a good file that does not read as it does without all
+// this. Everything follows from -seed.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// The limits of a case. A child that is over one by grace is a failure.
+const (
+	wall      = 20 * time.Second
+	grace     = time.Second
+	memory    = 1 << 30 // bytes of a worker beyond what it starts with
+	residents = 1 << 30 // bytes of a child at its highest
+)
+
+type config struct {
+	mutants, cuts int
+	seed          uint64
+	corpus        string
+	blosc2, hdf5  string
+	root          string
+}
+
+func main() {
+	worker.Init()
+	var c config
+	var child, only string
+	var jobs int
+	flag.IntVar(&c.mutants, "mutants", 20000, "mutated files over all formats")
+	flag.IntVar(&c.cuts, "cuts", 24, "truncations of a file at most; each at a border of its structures")
+	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
+	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
+	flag.StringVar(&only, "only", "", "one mode: direct, worker or unchecked")
+	flag.StringVar(&child, "child", "", "run the cases that standard input names, in this mode")
+	flag.StringVar(&c.root, "root", ".", "the repository")
+	verbose := flag.Bool("v", false, "say what became of each case that was contained or failed")
+	flag.Parse()
+	c.corpus, c.blosc2, c.hdf5 = os.Getenv("HYPERSLAB_CORPUS"), os.Getenv("HYPERSLAB_BLOSC2_SRC"), os.Getenv("HYPERSLAB_HDF5_SRC")
+	list, err := plan(c)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "hostile:", err)
+		os.Exit(2)
+	}
+	if child != "" {
+		if err := serve(list, mode(child)); err != nil {
+			fmt.Fprintln(os.Stderr, "hostile:", err)
+			os.Exit(2)
+		}
+		return
+	}
+	ok := true
+	for _, m := range []mode{direct, isolated, unchecked} {
+		if only == "" || only == string(m) {
+			t := drive(list, m, jobs, *verbose)
+			t.write(m)
+			ok = ok && t.good()
+		}
+	}
+	if !ok {
+		os.Exit(1)
+	}
+}
+
+// tally counts the outcomes of one mode, by kind of file.
+type tally struct {
+	mu    sync.Mutex
+	count map[string]map[outcome]int
+	files map[string]int
+	took  time.Duration
+}
+
+func (t *tally) add(x *item, o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count[x.kind()] == nil {
+		t.count[x.kind()] = map[outcome]int{}
+	}
+	t.count[x.kind()][o]++
+	t.files[x.kind()]++
+}
+
+// good reports whether nothing happened that must not.
+func (t *tally) good() bool {
+	for _, c := range t.count {
+		if c[crash]+c[hang]+c[bloat]+c[wrong] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tally) write(m mode) {
+	fmt.Printf("\n%s, %s\n", titles[m], t.took.Round(time.Second))
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "\tfiles\t")
+	for _, o := range outcomes {
+		fmt.Fprintf(w, "%s\t", o)
+	}
+	fmt.Fprintln(w)
+	var kinds []string
+	for k := range t.files {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	sum, all := map[outcome]int{}, 0
+	row := func(name string, n int, c map[outcome]int) {
+		fmt.Fprintf(w, "%s\t%d\t", name, n)
+		for _, o := range outcomes {
+			fmt.Fprintf(w, "%d\t", c[o])
+		}
+		fmt.Fprintln(w)
+	}
+	for _, k := range kinds {
+		row(k, t.files[k], t.count[k])
+		all += t.files[k]
+		for o, n := range t.count[k] {
+			sum[o] += n
+		}
+	}
+	row("all", all, sum)
+	w.Flush()
+}
+
+// drive runs all cases of a mode in children.
+func drive(list []item, m mode, jobs int, verbose bool) *tally {
+	t := &tally{count: map[string]map[outcome]int{}, files: map[string]int{}}
+	began := time.Now()
+	queue := make(chan int)
+	var all sync.WaitGroup
+	for range jobs {
+		all.Go(func() {
+			var c *childProcess
+			defer func() { c.end() }()
+			for i := range queue {
+				if c == nil {
+					var err error
+					if c, err = startChild(m); err != nil {
+						fmt.Fprintln(os.Stderr, "hostile:", err)
+						os.Exit(2)
+					}
+				}
+				o, detail := c.try(i)
+				if o == crash || o == hang {
+					c.end()
+					c = nil
+				}
+				t.add(&list[i], o)
+				if o == crash || o == hang || o == bloat || o == wrong || verbose && (o == contained || o == failed) {
+					fmt.Printf("%s %s: case %d, %s: %s\n", m, o, i, list[i].name(), detail)
+				}
+			}
+		})
+	}
+	for i := range list {
+		if list[i].fits(m) {
+			queue <- i
+		}
+	}
+	close(queue)
+	all.Wait()
+	t.took = time.Since(began)
+	return t
+}
+
+// childProcess is a process of this program that runs cases.
+type childProcess struct {
+	cmd    *exec.Cmd
+	in     *bufio.Writer
+	out    *bufio.Scanner
+	stdin  interface{ Close() error }
+	stderr *strings.Builder
+}
+
+func startChild(m mode) (*childProcess, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &childProcess{cmd: exec.Command(exe, append(slices.Clone(os.Args[1:]), "-child", string(m))...), stderr: &strings.Builder{}}
+	c.cmd.Stderr = c.stderr
+	in, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin, c.in, c.out = in, bufio.NewWriter(in), bufio.NewScanner(out)
+	return c, c.cmd.Start()
+}
+
+// try has one case run and waits for what becomes of it.
+func (c *childProcess) try(i int) (outcome, string) {
+	fmt.Fprintln(c.in, i)
+	c.in.Flush()
+	late := false
+	timer := time.AfterFunc(2*wall+grace, func() { late = true; c.cmd.Process.Kill() })
+	more := c.out.Scan()
+	timer.Stop()
+	if !more {
+		if late {
+			return hang, "no answer"
+		}
+		c.cmd.Wait()
+		text := c.stderr.String()
+		return crash, c.cmd.ProcessState.String() + ": " + text[:min(len(text), 2000)]
+	}
+	name, detail, _ := strings.Cut(c.out.Text(), " ")
+	return outcome(name), detail
+}
+
+func (c *childProcess) end() {
+	if c == nil {
+		return
+	}
+	c.stdin.Close()
+	timer := time.AfterFunc(time.Second, func() { c.cmd.Process.Kill() })
+	defer timer.Stop()
+	c.cmd.Wait()
+}
+
+// serve is the child: it runs the cases that standard input names.
+func serve(list []item, m mode) error {
+	dir, err := os.MkdirTemp("", "hostile-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		i, err := strconv.Atoi(in.Text())
+		if err != nil || i < 0 || i >= len(list) {
+			return fmt.Errorf("case %q", in.Text())
+		}
+		place := filepath.Join(dir, fmt.Sprint(i))
+		before := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), wall)
+		o, detail := list[i].run(ctx, m, place)
+		cancel()
+		if took := time.Since(before); took > wall+grace {
+			o, detail = hang, took.String()
+		} else if n, err := highWater(); err != nil {
+			return err
+		} else if n > residents {
+			o, detail = bloat, fmt.Sprintf("%d MiB", n>>20)
+		}
+		if err := os.RemoveAll(place); err != nil {
+			return err
+		}
+		fmt.Printf("%s %s\n", o, strings.ReplaceAll(detail, "\n", " "))
+	}
+	return in.Err()
+}
+
+// highWater returns the most memory this process had since the last call, in bytes.
+func highWater() (int64, error) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return kib << 10, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}

@@ -1,0 +1,371 @@
+// One case: the file is laid down, opened, and all of it read.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	_ "github.com/hyperslab/hyperslab/h5/filter" // registered, so that the library runs them
+	raw "github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// mode is a way of opening.
+type mode string
+
+const (
+	direct    mode = "direct"
+	isolated  mode = "worker"
+	unchecked mode = "unchecked"
+)
+
+var titles = map[mode]string{
+	direct:    "checked in Go, then read in the same process",
+	isolated:  "checked and read in a worker",
+	unchecked: "HDF5 read in a worker without a check",
+}
+
+// outcome is what became of a case.
+type outcome string
+
+const (
+	refused   outcome = "refused"   // by the check
+	failed    outcome = "error"     // of reading, after the check
+	read      outcome = "read"      // at least one array, whole
+	contained outcome = "contained" // the worker crashed, met a limit or ran out of time
+	wrong     outcome = "wrong"     // a good file that reads otherwise than without a check
+	crash     outcome = "crash"     // of the program
+	hang      outcome = "hang"
+	bloat     outcome = "bloat" // memory above the limit
+)
+
+var outcomes = []outcome{refused, failed, read, contained, wrong, crash, hang, bloat}
+
+// The most that is read of a file: arrays, and bytes of an array.
+const (
+	maxArrays = 6
+	maxBytes  = 32 << 20
+)
+
+// fits reports whether a case makes sense in a mode.
+func (x *item) fits(m mode) bool {
+	switch x.seed.sort {
+	case "chunk":
+		return m == direct
+	case "hdf5":
+		return true
+	}
+	return m != unchecked
+}
+
+// run lays the case down at place and tries it.
+func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) {
+	files := x.make()
+	if x.seed.sort == "chunk" {
+		return decompress(files[""])
+	}
+	for name, b := range files {
+		file := filepath.Join(place, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return wrong, err.Error()
+		}
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			return wrong, err.Error()
+		}
+	}
+	if m == unchecked {
+		return inWorker(ctx, place)
+	}
+	u := formats.Untrusted{Isolation: formats.Off, Limits: formats.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
+	if m == isolated {
+		u.Isolation = formats.Auto
+	}
+	best, detail := refused, ""
+	if x.seed.sort == "frame" && m == direct {
+		best, detail = superChunk(place) // what is no array is one still
+	}
+	for _, object := range objects(files, place) {
+		location := place
+		if object != "" {
+			location += ":" + object
+		}
+		o, why := try(ctx, location, u)
+		if o == read && x.how == "as it is" && !x.seed.crude {
+			o, why = compare(ctx, location, why)
+		}
+		if rank[o] > rank[best] || detail == "" {
+			best, detail = o, why
+		}
+	}
+	return best, detail
+}
+
+// rank orders outcomes: of a file with several arrays the highest counts.
+var rank = map[outcome]int{refused: 0, failed: 1, read: 2, contained: 3, wrong: 4}
+
+// objects are the arrays that a file has; one that is not there stands for none.
+func objects(files map[string][]byte, place string) []string {
+	if b, ok := files[""]; ok {
+		if len(b) > 10 && string(b[2:10]) == "b2frame\x00" {
+			return []string{""}
+		}
+		f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+		if err != nil {
+			return []string{"/none"}
+		}
+		var list []string
+		for e := range f.Walk() {
+			if e.Object != nil && e.Object.Kind() == hdf5.DatasetKind && !strings.Contains(e.Path, ":/") {
+				if list = append(list, e.Path); len(list) == maxArrays {
+					break
+				}
+			}
+		}
+		if list == nil {
+			list = []string{"/none"}
+		}
+		return list
+	}
+	t, err := bcolztree.ReadTable(os.DirFS(place), ".", nil)
+	if err != nil {
+		return []string{""}
+	}
+	var list []string
+	for _, name := range t.Names[:min(len(t.Names), maxArrays)] {
+		list = append(list, "/"+name)
+	}
+	if list == nil {
+		list = []string{""}
+	}
+	return list
+}
+
+// try opens an array and reads all of it.
+func try(ctx context.Context, location string, u formats.Untrusted) (outcome, string) {
+	g, err := formats.OpenUntrusted(ctx, location, u)
+	if err != nil {
+		return classify(err, refused), err.Error()
+	}
+	defer g.Close()
+	sum, err := digest(ctx, g.Array)
+	if err != nil {
+		return classify(err, failed), err.Error()
+	}
+	return read, sum
+}
+
+// classify tells what a worker met from all other errors.
+func classify(err error, other outcome) outcome {
+	for _, w := range []error{worker.ErrCrashed, worker.ErrLimit, worker.ErrTimeout, worker.ErrPanic, worker.ErrProtocol} {
+		if errors.Is(err, w) {
+			return contained
+		}
+	}
+	if other != refused {
+		return other
+	}
+	// A worker's errors come with their sentinels.
+	for _, w := range []error{format.ErrMagic, format.ErrVersion, format.ErrTruncated, format.ErrCorrupt, format.ErrLimit, format.ErrUnsupported, ndarray.ErrFormat} {
+		if errors.Is(err, w) {
+			return refused
+		}
+	}
+	return failed // the check had let it pass
+}
+
+// digest reads all of an array, or its beginning if that is much.
+func digest(ctx context.Context, a *ndarray.Array) (string, error) {
+	h := sha256.New()
+	if r := ndarray.Whole(a.Shape()); !a.Meta().Null {
+		room := maxBytes / int64(max(a.DType().Size, 16))
+		for i := range r.Shape {
+			n, _ := ndarray.Product(r.Shape[i+1:])
+			if n > 0 {
+				r.Shape[i] = min(r.Shape[i], max(room/n, 1))
+			}
+			room /= max(r.Shape[i], 1)
+		}
+		if err := elements(ctx, a, r, h); err != nil {
+			return "", err
+		}
+	}
+	attrs, err := a.Attrs(ctx)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(h, attrs)
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Hash) error {
+	if a.DType().Kind == ndarray.String {
+		texts := make([]string, r.NumElems())
+		if err := a.ReadStrings(ctx, texts, r); err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q", texts)
+		return nil
+	}
+	n := r.NumElems() * int64(a.DType().Size)
+	if n > 8*maxBytes {
+		return fmt.Errorf("%w: %d bytes for one element", format.ErrLimit, n)
+	}
+	b := make([]byte, n)
+	if err := a.Read(ctx, b, r); err != nil {
+		return err
+	}
+	h.Write(b)
+	return nil
+}
+
+// compare reads a good file once more in the ordinary way.
+func compare(ctx context.Context, location, want string) (outcome, string) {
+	a, err := formats.Open(ctx, location)
+	if err != nil {
+		return wrong, "without a check: " + err.Error()
+	}
+	defer a.Close()
+	got, err := digest(ctx, a)
+	if err != nil {
+		return wrong, "without a check: " + err.Error()
+	}
+	if got != want {
+		return wrong, "other elements than without a check"
+	}
+	return read, got
+}
+
+// decompress gives a chunk to the library as a program would that has one.
+func decompress(b []byte) (outcome, string) {
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return refused, err.Error()
+	}
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return wrong, err.Error()
+	}
+	defer d.Close()
+	if _, err = d.Decompress(make([]byte, min(max(h.NBytes, 0), maxBytes)), b); err != nil {
+		if errors.Is(err, cblosc.ErrFormat) || errors.Is(err, errors.ErrUnsupported) {
+			return refused, err.Error()
+		}
+		return failed, err.Error()
+	}
+	return read, ""
+}
+
+// superChunk reads all chunks of a frame, array or not, and its metalayers.
+func superChunk(place string) (_ outcome, detail string) {
+	s, err := cblosc.OpenSChunk(place)
+	if err != nil {
+		return refused, err.Error()
+	}
+	defer s.Close()
+	for _, err := range s.VLMeta().All() {
+		if err != nil {
+			return failed, err.Error()
+		}
+	}
+	dst := make([]byte, min(s.ChunkSize(), maxBytes))
+	for i := range min(s.NumChunks(), 64) {
+		if _, err := s.DecompressChunk(dst, i); err != nil {
+			return failed, err.Error()
+		}
+	}
+	return read, "a super-chunk"
+}
+
+// bare is the service of a worker that checks nothing.
+const bare = "hostile/unchecked"
+
+func init() {
+	raw.Register(bare, func(s *raw.Session) (raw.Handler, error) { return walker{s}, nil })
+}
+
+type walker struct{ s *raw.Session }
+
+// Call opens the file with the library alone, and reads all that it can.
+func (w walker) Call([]byte) (_ []byte, err error) {
+	f, err := h5.Open(raw.FilePath(w.s.Files[0]), h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	done := 0
+	for o, err := range f.Root().Visit() {
+		if err != nil {
+			return nil, err
+		}
+		if o.Kind == h5.DatasetObject {
+			if err := whole(f, o.Path); err != nil {
+				return nil, err
+			}
+			done++
+		}
+	}
+	return binary.LittleEndian.AppendUint64(nil, uint64(done)), nil
+}
+
+func whole(f *h5.File, path string) error {
+	d, err := f.Root().OpenDataset(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	for a, err := range d.Attributes() {
+		if err != nil {
+			return err
+		}
+		if _, err := d.ReadAttribute(a.Name); err != nil {
+			return err
+		}
+	}
+	r := h5.Region{Start: make([]int64, len(info.Space.Dims)), Count: info.Space.Dims}
+	n := int64(info.Datatype.Size)
+	for _, k := range info.Space.Dims {
+		if n *= k; n > maxBytes || n < 0 {
+			return nil
+		}
+	}
+	return d.ReadRegion(make([]byte, n), info.Datatype, r)
+}
+
+// inWorker runs walker in a worker.
+func inWorker(ctx context.Context, place string) (outcome, string) {
+	f, err := os.Open(place)
+	if err != nil {
+		return wrong, err.Error()
+	}
+	defer f.Close()
+	c, err := raw.NewClient(raw.Config{Service: bare, Files: []*os.File{f}, Limits: raw.Limits{Memory: memory, CPU: wall, Wall: wall}})
+	if err != nil {
+		return wrong, err.Error()
+	}
+	defer c.Close()
+	if err := c.Call(ctx, nil, nil); err != nil {
+		return classify(err, failed), err.Error()
+	}
+	return read, ""
+}
