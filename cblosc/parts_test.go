@@ -92,6 +92,32 @@ func TestParts(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
+// A context takes nothing from the chunk before into the items of one of Blosc1.
+func TestBlosc1ItemsBehindSpecialChunks(t *testing.T) {
+	src := ramp(5000, 1)
+	old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), src)
+	for _, kind := range []cblosc.Special{cblosc.Zeros, cblosc.NaNs, cblosc.Uninit, cblosc.Repeated} {
+		var value []byte
+		if kind == cblosc.Repeated {
+			value = []byte{1, 2, 3, 4}
+		}
+		special, err := cblosc.SpecialChunk(cparams(4), kind, 400, value)
+		require.NoError(t, err)
+		for _, first := range []func(d *cblosc.Decompressor) (int, error){
+			func(d *cblosc.Decompressor) (int, error) { return d.Decompress(make([]byte, 400), special) },
+			func(d *cblosc.Decompressor) (int, error) { return d.Items(make([]byte, 40), special, 0, 10) },
+		} {
+			d := newDecompressor(t)
+			_, err = first(d)
+			require.NoError(t, err)
+			dst := make([]byte, 300)
+			_, err = d.Items(dst, old, 7, 100)
+			require.NoError(t, err)
+			require.Equal(t, src[21:321], dst, "%v", kind)
+		}
+	}
+}
+
 func TestBlocks(t *testing.T) {
 	d := newDecompressor(t)
 	for name, kind := range chunksOfAllKinds(t) {

@@ -157,10 +157,31 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : rc;
 }
 
+/* It remembers as well what was special of the last chunk, and items of a chunk of Blosc1, which has no field for that,
+   are then taken for zeros or a repeated value. A stored chunk of one byte makes it forget. */
+static int forget_special(goblosc2_err_t *err, goblosc2_handle_t *h)
+{
+    static const uint8_t stored[BLOSC_EXTENDED_HEADER_LENGTH + 1] = {
+        [BLOSC2_CHUNK_VERSION] = BLOSC2_VERSION_FORMAT_STABLE,
+        [BLOSC2_CHUNK_VERSIONLZ] = BLOSC_BLOSCLZ_VERSION_FORMAT,
+        [BLOSC2_CHUNK_FLAGS] = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE | BLOSC_MEMCPYED,
+        [BLOSC2_CHUNK_TYPESIZE] = 1,
+        [BLOSC2_CHUNK_NBYTES] = 1,
+        [BLOSC2_CHUNK_BLOCKSIZE] = 1,
+        [BLOSC2_CHUNK_CBYTES] = BLOSC_EXTENDED_HEADER_LENGTH + 1,
+    };
+    uint8_t byte;
+    int rc = blosc2_decompress_ctx(h->ctx, stored, sizeof stored, &byte, 1);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : 0;
+}
+
 int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
                      int32_t items, uint8_t *dst, int32_t cap)
 {
     if (ready(err, h, chunk, n) < 0) {
+        return -1;
+    }
+    if (!extended(chunk, n) && forget_special(err, h) < 0) {
         return -1;
     }
 #if HYPERSLAB_BLOSC2 >= 303

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,6 +86,10 @@ func TestSignals(t *testing.T) {
 			cmd := exec.Command("hyperslab", args...)
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
+			// Under nohup, for one, a signal is ignored here and would be in the child.
+			caught := make(chan os.Signal, 1)
+			signal.Notify(caught, tt.signal)
+			defer signal.Stop(caught)
 			require.NoError(t, cmd.Start())
 			require.Eventually(t, func() bool {
 				left, err := os.ReadDir(dir)
