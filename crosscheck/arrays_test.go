@@ -12,12 +12,10 @@ import (
 // A reader that misreads how chunks and blocks tile an array is caught and the
 // rule named; the same tiling read right gives the array.
 func TestMisreadTilingIsCaughtAndNamed(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "v")
-	m, err := Emit(t.Context(), dir, &Options{Areas: []string{"b2nd", "caterva"}})
-	require.NoError(t, err)
+	dir, m := Corpus(t)
 	named := make(map[string]int)
 	placed := 0
-	for _, c := range m.Cases {
+	for _, c := range inAreas(m, "b2nd", "caterva") {
 		path := filepath.Join(dir, c.Path)
 		if c.Decoded.Bytes == 0 || c.Decoded.Bytes > 20_000 {
 			continue // nothing to misread, or slow to misread in so many ways

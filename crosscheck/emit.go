@@ -35,6 +35,7 @@ var areas = []area{
 	{"b2nd", emitArrays, explainArray},
 	{"caterva", emitCaterva, explainArray},
 	{"metalayer", emitMetalayers, explainMetalayer},
+	{"bcolz", emitBcolz, explainBcolz},
 	{"hdf5", emitHDF5, explainHDF5},
 }
 

@@ -11,12 +11,10 @@ import (
 // Every sound chunk, stage by stage, gives what the reference gives; and a reader
 // that misreads one rule is caught by at least one vector, which names that rule.
 func TestMisreadRulesAreCaughtAndNamed(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "v")
-	m, err := Emit(t.Context(), dir, &Options{Areas: []string{"chunk", "blosc1"}})
-	require.NoError(t, err)
+	dir, m := Corpus(t)
 	caught := make(map[string]int)
 	named := make(map[string]int)
-	for _, c := range m.Cases {
+	for _, c := range inAreas(m, "chunk", "blosc1") {
 		if c.Must == Refuse {
 			continue
 		}
@@ -65,11 +63,9 @@ func TestMisreadRulesAreCaughtAndNamed(t *testing.T) {
 
 // An answer that no one rule explains is still placed.
 func TestAFlippedByteIsPlaced(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "v")
-	m, err := Emit(t.Context(), dir, &Options{Areas: []string{"chunk"}})
-	require.NoError(t, err)
+	dir, m := Corpus(t)
 	placed := 0
-	for _, c := range m.Cases {
+	for _, c := range inAreas(m, "chunk") {
 		if c.Params["length"] != "tail" || c.Params["filters"] != "shuffle" {
 			continue
 		}

@@ -169,7 +169,7 @@ func numpyType(t h5.Datatype) (name string, item int) {
 	if t.Size == 1 {
 		order = "|"
 	}
-	whole := t.Offset == 0 && t.Precision == 8*t.Size
+	whole := t.Offset == 0 && t.Precision == 8*t.Size && t.Size&(t.Size-1) == 0
 	switch {
 	case t.IsBool():
 		name = "|b1"
@@ -179,7 +179,7 @@ func numpyType(t h5.Datatype) (name string, item int) {
 		name = fmt.Sprintf("%su%d", order, t.Size)
 	case t.Class == h5.Float && t.Order != h5.VAX && t.Size <= 8 && t.Equal(h5.IEEEFloat(max(t.Size, 2), t.Order)):
 		name = fmt.Sprintf("%sf%d", order, t.Size)
-	case t.Class == h5.String && t.CharSet == h5.ASCII:
+	case t.Class == h5.String && t.CharSet == h5.ASCII && t.Pad == h5.NullPad: // NumPy knows no other padding
 		name = fmt.Sprintf("|S%d", t.Size)
 	}
 	return name, t.Size

@@ -10,12 +10,10 @@ import (
 // Every dataset, put together from its stored chunks, gives what the reference
 // gives; and a reader that misreads one rule is caught, and the rule named.
 func TestMisreadHDF5IsCaughtAndNamed(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "v")
-	m, err := Emit(t.Context(), dir, &Options{Areas: []string{"hdf5"}})
-	require.NoError(t, err)
+	dir, m := Corpus(t)
 	named := make(map[string]int)
 	rebuilt := 0
-	for _, c := range m.Cases {
+	for _, c := range inAreas(m, "hdf5") {
 		if c.Must == Refuse || c.Decoded.Bytes == 0 {
 			continue
 		}

@@ -1,0 +1,47 @@
+package crosscheck
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A reader that misreads one rule of bcolz is caught, and the rule named; a byte
+// that no rule explains is placed in its file and block.
+func TestMisreadBcolzIsCaughtAndNamed(t *testing.T) {
+	dir, m := Corpus(t)
+	named := make(map[string]int)
+	for _, c := range inAreas(m, "bcolz") {
+		if c.Must == Refuse || c.Decoded.Bytes == 0 {
+			continue
+		}
+		s, err := loadBcolz(filepath.Join(dir, c.Path), c.Object)
+		require.NoError(t, err, c.ID)
+		right := s.read(bcolzMisread{})
+		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
+		for _, r := range bcolzRules {
+			got := s.read(r.m)
+			if hexSum(got) == c.Decoded.SHA256 {
+				continue
+			}
+			x, err := Explain(dir, c, got)
+			require.NoError(t, err)
+			require.NotEmpty(t, x.Rule, c.ID)
+			if x.Rule == r.name {
+				require.Equal(t, r.stage, x.Stage)
+				named[r.name]++
+			}
+		}
+		right[len(right)-1] ^= 1
+		x, err := Explain(dir, c, right)
+		require.NoError(t, err)
+		require.EqualValues(t, len(right)-1, x.Offset, c.ID)
+		require.EqualValues(t, len(s.files)-1, x.Chunk, c.ID)
+		require.Empty(t, x.Rule, c.ID)
+		require.NotEmpty(t, x.Stage)
+	}
+	for _, r := range bcolzRules {
+		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+	}
+}
