@@ -45,8 +45,8 @@
 //	              NumPy has no word for: record;   until told          titles of fields; ndarray has no
 //	              no String                                            references, bit fields, sequences
 //	Fill          record; every chunk a run of it  cannot: zero bytes  fill value, if one was given
-//	Compression   codec, level, filters of the     the same            deflate, shuffle, fletcher32; other
-//	              super-chunk                                          filters by name, for reading
+//	Compression   codec, level, filters of the     the same            hdf5.Codecs(), and filters
+//	              super-chunk                                          shuffle, bitshuffle, fletcher32
 //	attributes    variable-length metalayers, 16   the same            attributes; other than ndarray's
 //	              at most; the rest, and exact                         types are listed as unsupported
 //	              types: record

@@ -7,8 +7,10 @@
 // map both ways without loss (types.go); a dataset of any other type is refused
 // with the type's name.
 //
-// A Compression of codec "blosc2/zstd", or any other of Blosc2's, is the filter Blosc2
-// (32026), whose chunks pass between HDF5 and b2nd as they are.
+// A Compression names one of Codecs, behind "shuffle", "bitshuffle" (32008) or nothing,
+// and before "fletcher32" or nothing. Those of "blosc/", "blosc2/" and "bitshuffle/" are
+// codecs inside the filters 32001, 32026 and 32008, which rearrange by themselves; what
+// Blosc2 makes passes between HDF5 and b2nd as it is.
 //
 // Where a Spec is silent, chunks are ndarray.AutoChunks' choice and compression
 // is deflate level 4 behind shuffle, which every HDF5 reader has. Datasets that

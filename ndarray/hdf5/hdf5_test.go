@@ -84,9 +84,17 @@ func TestCompressionIsKept(t *testing.T) {
 		compression ndarray.Compression
 		want        error
 	}{
-		{ndarray.Compression{Codec: "zstd", Level: 5}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "snappy", Level: 5}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "zstd"}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "zstd", Level: 23}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "lz4", Level: 1}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "blosc/snappy"}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "blosc/lz4", Level: 10}, ndarray.ErrParam},
+		{ndarray.Compression{Codec: "bitshuffle/lz4", Filters: []string{"shuffle"}}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "lzf", Filters: []string{"fletcher32", "shuffle"}}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "lzf", Filters: []string{"bitshuffle", "shuffle"}}, errors.ErrUnsupported},
 		{ndarray.Compression{Codec: "", Level: 5}, errors.ErrUnsupported},
-		{ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"bitshuffle"}}, errors.ErrUnsupported},
+		{ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"delta"}}, errors.ErrUnsupported},
 		{ndarray.Compression{Codec: "deflate", Level: 10}, ndarray.ErrParam},
 		{ndarray.Compression{Codec: "deflate", Level: -1}, ndarray.ErrParam},
 		{ndarray.Compression{Codec: "none", Level: 1}, ndarray.ErrParam},

@@ -1,18 +1,14 @@
-// How a dataset is stored: chunks, filters, fill value, shape, in ndarray's words
-// and in HDF5's.
+// How a dataset is stored: chunks, fill value, shape, in ndarray's words and in
+// HDF5's. codec.go has its filters.
 
 package hdf5
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -87,11 +83,7 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 	if c == nil {
 		c = DefaultCompression()
 	}
-	setFilters := filters
-	if strings.HasPrefix(c.Codec, blosc2Prefix) {
-		setFilters = func(o *h5.DatasetOptions, c *ndarray.Compression) error { return blosc2(o, c, spec.DType) }
-	}
-	if err := setFilters(o, c); err != nil {
+	if err := setFilters(o, c, spec.DType); err != nil {
 		return nil, err
 	}
 	if o.Chunks == nil {
@@ -102,147 +94,6 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 		spec.DType.ToNative(o.Fill) // to the order of storage: swapping is its own inverse
 	}
 	return o, nil
-}
-
-// filters sets the pipeline: shuffle, deflate, fletcher32 always stand in this
-// order.
-func filters(o *h5.DatasetOptions, c *ndarray.Compression) error {
-	for _, f := range c.Filters {
-		switch f {
-		case "shuffle":
-			o.Shuffle = true
-		case "fletcher32":
-			o.Fletcher32 = true
-		default:
-			return fmt.Errorf("%w: filter %q in an HDF5 dataset", errors.ErrUnsupported, f)
-		}
-	}
-	switch c.Codec {
-	case "none":
-		if c.Level != 0 {
-			return fmt.Errorf("%w: codec none at level %d", ndarray.ErrParam, c.Level)
-		}
-	case "deflate":
-		if c.Level < 0 || c.Level > 9 {
-			return fmt.Errorf("%w: deflate level %d, 0 to 9 can be", ndarray.ErrParam, c.Level)
-		}
-		level := c.Level
-		o.Deflate = &level
-	default:
-		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
-	}
-	return nil
-}
-
-// blosc2Prefix stands before the name of a codec in the filter Blosc2: "blosc2/zstd".
-const blosc2Prefix = "blosc2/"
-
-// blosc2Codecs are the codecs of the filter Blosc2, by number.
-var blosc2Codecs = map[uint32]string{0: "blosclz", 1: "lz4", 2: "lz4hc", 4: "zlib", 5: "zstd"}
-
-// blosc2Filters are what the filter Blosc2 can have before the codec.
-var blosc2Filters = map[uint32][]string{0: nil, 1: {"shuffle"}, 2: {"bitshuffle"}}
-
-// Places in the parameters of the filter Blosc2 (hdf5-blosc2, blosc2_filter.c).
-const (
-	blosc2Level = 4 + iota
-	blosc2Shuffle
-	blosc2Codec
-	blosc2Rank
-)
-
-// blosc2 sets the filter Blosc2, with the shape of a chunk so that its elements lie in
-// blocks.
-func blosc2(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) error {
-	values := []uint32{1, 0, uint32(d.Size), 0, uint32(c.Level), 0, 0, uint32(len(o.Chunks))}
-	known := false
-	for number, name := range blosc2Codecs {
-		if blosc2Prefix+name == c.Codec {
-			values[blosc2Codec], known = number, true
-		}
-	}
-	if !known {
-		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
-	}
-	known = false
-	for number, names := range blosc2Filters {
-		if slices.Equal(names, c.Filters) {
-			values[blosc2Shuffle], known = number, true
-		}
-	}
-	switch {
-	case !known:
-		return fmt.Errorf("%w: filters %q before %s in an HDF5 dataset", errors.ErrUnsupported, c.Filters, c.Codec)
-	case c.Level < 0 || c.Level > 9:
-		return fmt.Errorf("%w: %s level %d, 0 to 9 can be", ndarray.ErrParam, c.Codec, c.Level)
-	case d.Kind == ndarray.String:
-		return fmt.Errorf("%w: texts of variable length behind %s", errors.ErrUnsupported, c.Codec)
-	}
-	bytes := int64(d.Size)
-	for _, n := range o.Chunks {
-		values = append(values, uint32(n))
-		bytes *= n
-	}
-	if len(o.Chunks) > 16 {
-		return fmt.Errorf("%w: %d axes behind %s, at most 16", errors.ErrUnsupported, len(o.Chunks), c.Codec)
-	}
-	if bytes > math.MaxInt32 {
-		return fmt.Errorf("%w: chunks of %d bytes behind %s, at most 2 GiB", ndarray.ErrShape, bytes, c.Codec)
-	}
-	values[3] = uint32(bytes)
-	o.Filters = []h5.Filter{{ID: filter.Blosc2, Values: values}}
-	return nil
-}
-
-// blosc2Compression is what the parameters of the filter Blosc2 say; ok is false if
-// they do not say it all.
-func blosc2Compression(values []uint32) (c *ndarray.Compression, ok bool) {
-	if len(values) <= blosc2Codec {
-		return nil, false
-	}
-	codec, known := blosc2Codecs[values[blosc2Codec]]
-	filters, knownFilter := blosc2Filters[values[blosc2Shuffle]]
-	return &ndarray.Compression{Codec: blosc2Prefix + codec, Level: int(values[blosc2Level]), Filters: slices.Clone(filters)}, known && knownFilter && values[blosc2Level] <= 9
-}
-
-// codecs are registered filters that compress, by number; filters that only
-// rearrange or check are in preparers.
-var codecs = map[int]string{
-	h5.FilterDeflate: "deflate", h5.FilterSzip: "szip",
-	307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32013: "zfp", 32015: "zstd", 32026: "blosc2",
-}
-
-var preparers = map[int]string{
-	h5.FilterShuffle: "shuffle", h5.FilterFletcher32: "fletcher32", h5.FilterNbit: "nbit",
-	h5.FilterScaleOffset: "scaleoffset", 32008: "bitshuffle",
-}
-
-// compression names the filters of a dataset.
-func compression(all []h5.Filter) *ndarray.Compression {
-	if len(all) == 1 && all[0].ID == filter.Blosc2 {
-		if c, ok := blosc2Compression(all[0].Values); ok {
-			return c
-		}
-	}
-	c := &ndarray.Compression{Codec: "none"}
-	for _, f := range all {
-		if name, ok := preparers[f.ID]; ok {
-			c.Filters = append(c.Filters, name)
-			continue
-		}
-		name, ok := codecs[f.ID]
-		if !ok {
-			name = fmt.Sprintf("filter %d", f.ID)
-		}
-		if c.Codec != "none" { // a second codec works on what the first one made
-			c.Filters = append(c.Filters, c.Codec)
-		}
-		c.Codec, c.Level = name, 0
-		if (name == "deflate" || name == "zstd") && len(f.Values) > 0 {
-			c.Level = int(f.Values[0])
-		}
-	}
-	return c
 }
 
 // Description is what is known of a dataset from outside.

@@ -197,6 +197,9 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		return err
 	}
 	row.Rewritten, row.Kept, row.Bytes = r.rewritten, r.kept, jsonInt(r.bytes)
+	for _, text := range r.unfit {
+		a.note("%s kept as stored: %s", a.talk.notice("hyperslab repack:"), safe(text))
+	}
 	for _, p := range r.lost {
 		row.Lost = append(row.Lost, p.String())
 	}

@@ -31,6 +31,7 @@ type repacker struct {
 	attached []attachment
 
 	lost      []formats.Problem
+	unfit     []string // datasets that cannot be stored as asked, and why
 	bytes     int64 // of elements that are read and written
 	done      int64
 	rewritten int
@@ -218,7 +219,12 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 		store.chunks = ""
 	}
 	store.grow = slices.DeleteFunc(slices.Clone(store.grow), func(axis int) bool { return axis >= len(m.Shape) })
-	if spec, err = store.spec(m, formats.HDF5); err != nil {
+	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
+		if r.dst == nil {
+			r.unfit = append(r.unfit, fmt.Sprintf("%s: %v", m.Path, err))
+		}
+		return spec, false, nil
+	} else if err != nil {
 		return spec, false, err
 	}
 	was := m.Spec()

@@ -6,6 +6,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,32 +26,40 @@ type storeFlags struct {
 	chunks string
 	blocks string
 	sparse bool
+	sum    bool
 	grow   []int
 }
 
 func (o *storeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate; of all: none")
-	f.IntVar(&o.level, "level", -1, "compression level `N`, 0 to 9")
-	f.StringVar(&o.filter, "shuffle", "", "`KIND` of shuffle: none, byte or, not in HDF5, bit")
+	f.StringVar(&o.codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate, zstd, lz4, lzf, bzip2, szip, bitshuffle/CODEC, blosc/CODEC, blosc2/CODEC; of all: none")
+	f.IntVar(&o.level, "level", -1, "compression level `N`, 0 to 9; of zstd in HDF5 1 to 22; not of lz4, lzf and szip in HDF5")
+	f.StringVar(&o.filter, "shuffle", "", "`KIND` of shuffle: none, byte or bit")
 	f.StringVar(&o.chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
 	f.StringVar(&o.blocks, "blocks", "", "`SHAPE` of a block inside a chunk of b2nd, in elements")
 	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
+	f.BoolVar(&o.sum, "checksum", false, "a checksum with each chunk of HDF5 (Fletcher-32)")
 	f.IntSliceVar(&o.grow, "grow", nil, "`AXES`, counted from 0, along which the array can grow without bound")
 	f.Lookup("level").DefValue = "" // -1 is not for people
-	completeWords(cmd, "codec", "none", "blosclz", "lz4", "lz4hc", "zlib", "zstd", "deflate")
+	words := append([]string{}, bloscCodecs...)
+	for _, c := range hdf5.Codecs() {
+		if !slices.Contains(words, c) {
+			words = append(words, c)
+		}
+	}
+	completeWords(cmd, "codec", words...)
 	completeWords(cmd, "shuffle", "none", "byte", "bit")
 }
 
 // asked reports whether any of the flags was given.
 func (o *storeFlags) asked() bool {
-	return o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" || o.sparse || len(o.grow) > 0
+	return o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" || o.sparse || o.sum || len(o.grow) > 0
 }
 
 // check finds what is wrong with the flags whatever the arrays are.
 func (o *storeFlags) check() error {
-	if o.level < -1 || o.level > 9 {
-		return usagef("--level %d: want 0 to 9", o.level)
+	if o.level < -1 || o.level > mostLevel {
+		return usagef("--level %d: want 0 to 9, or up to %d for zstd in HDF5", o.level, mostLevel)
 	}
 	if o.codec == "none" && o.level > 0 {
 		return usagef("--level %d: codec none has no levels", o.level)
@@ -67,6 +76,9 @@ func (o *storeFlags) check() error {
 	}
 	return nil
 }
+
+// mostLevel is the highest level of any codec.
+const mostLevel = 22
 
 // growable makes the axes of --grow unlimited.
 func (o *storeFlags) growable(spec *ndarray.Spec) error {
@@ -95,13 +107,13 @@ var (
 	codecs = map[formats.Format][]string{
 		formats.B2ND:    bloscCodecs,
 		formats.Caterva: bloscCodecs,
-		formats.HDF5:    {"deflate", "none"},
+		formats.HDF5:    hdf5.Codecs(),
 		formats.Bcolz:   bloscCodecs,
 	}
 	filters = map[formats.Format][]string{
 		formats.B2ND:    {"shuffle", "bitshuffle", "delta"},
 		formats.Caterva: {"shuffle", "bitshuffle", "delta"},
-		formats.HDF5:    {"shuffle", "fletcher32"},
+		formats.HDF5:    {"shuffle", "bitshuffle", "fletcher32"},
 		formats.Bcolz:   {"shuffle", "bitshuffle"},
 	}
 	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
@@ -149,10 +161,17 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 	if o.sparse && !isFrame(format) {
 		return spec, usagef("--sparse is for b2nd, not for %s", format)
 	}
+	if o.sum && format != formats.HDF5 {
+		return spec, usagef("--checksum is for HDF5, not for %s", format)
+	}
 	if err := o.compression(&spec, format); err != nil {
 		return spec, err
 	}
-	if err := spec.Validate(); err != nil {
+	err := spec.Validate()
+	if err == nil && format == formats.HDF5 && o.asked() {
+		err = hdf5.Check("x", spec) // whatever its name
+	}
+	if err != nil {
 		return spec, fmt.Errorf("cannot store that: %w", err)
 	}
 	return spec, nil
@@ -160,7 +179,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 
 // compression changes what flags ask to change; nil is the default of the target.
 func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) error {
-	asked := o.codec != "" || o.level >= 0 || o.filter != ""
+	asked := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
 	c := spec.Compression.Clone()
 	switch unknown := notWritten(c, format); {
 	case !asked && unknown != "":
@@ -171,22 +190,33 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 		c = defaultCompression[format]()
 	}
 	if o.codec != "" {
+		was := c.Codec
 		c.Codec = codecName(o.codec, format)
 		if err := oneOf(fmt.Sprintf("in %s --codec", format), c.Codec, codecs[format]...); err != nil {
 			return err
+		}
+		if format == formats.HDF5 && c.Codec != was {
+			_, _, c.Level, _ = hdf5.Levels(c.Codec)
 		}
 	}
 	if c.Codec == "none" {
 		c.Level, c.Filters = 0, nil
 	}
-	if o.level >= 0 {
+	switch {
+	case o.level > 9 && format != formats.HDF5:
+		return usagef("--level %d: want 0 to 9 in %s", o.level, format)
+	case o.level >= 0:
 		c.Level = o.level
 	}
-	if o.filter != "" {
+	arranges := strings.HasPrefix(c.Codec, "bitshuffle/") // by itself
+	if o.filter != "" || arranges {
 		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
-		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" {
+		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" && !(arranges && o.filter == "bit") {
 			c.Filters = append([]string{name}, c.Filters...)
 		}
+	}
+	if o.sum && !slices.Contains(c.Filters, "fletcher32") {
+		c.Filters = append(c.Filters, "fletcher32")
 	}
 	spec.Compression = c
 	return nil

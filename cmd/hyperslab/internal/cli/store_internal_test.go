@@ -21,7 +21,7 @@ func TestSpec(t *testing.T) {
 	small, scalar, lzf := hdf5, hdf5, hdf5
 	small.ChunkShape = []int64{1, 300}
 	scalar.Shape, scalar.ChunkShape, scalar.Compression = nil, nil, &ndarray.Compression{Codec: "none"}
-	lzf.Compression = &ndarray.Compression{Codec: "lzf"}
+	lzf.Compression = &ndarray.Compression{Codec: "filter 32003"}
 	caterva := blosc
 	caterva.Format = "caterva"
 
@@ -60,6 +60,12 @@ func TestSpec(t *testing.T) {
 			&ndarray.Compression{Codec: "deflate", Level: 2, Filters: []string{"shuffle"}}},
 		{"a codec for what cannot be written", lzf, formats.HDF5, storeFlags{codec: "deflate"}, lzf.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}},
+		{"zstd in HDF5 at its usual level", hdf5, formats.HDF5, storeFlags{codec: "zstd"}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "zstd", Level: 3, Filters: []string{"shuffle", "fletcher32"}}},
+		{"bits are shuffled once", hdf5, formats.HDF5, storeFlags{codec: "bitshuffle/lz4", filter: "bit"}, hdf5.ChunkShape, nil,
+			&ndarray.Compression{Codec: "bitshuffle/lz4", Filters: []string{"fletcher32"}}},
+		{"a checksum", blosc, formats.HDF5, storeFlags{sum: true}, blosc.ChunkShape, nil,
+			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle", "fletcher32"}}},
 		{"chunks take the blocks away", blosc, formats.B2ND, storeFlags{chunks: "50,50"}, []int64{50, 50}, nil, zstd},
 		{"chunks and blocks", blosc, formats.B2ND, storeFlags{chunks: "50,50", blocks: "5,5"}, []int64{50, 50}, []int64{5, 5}, zstd},
 	} {
@@ -78,7 +84,7 @@ func TestSpec(t *testing.T) {
 
 	none := storeFlags{level: -1}
 	_, err := none.spec(lzf, formats.HDF5)
-	require.EqualError(t, err, "the source is stored with codec lzf, which cannot be written; choose with --codec")
+	require.EqualError(t, err, "the source is stored with codec filter 32003, which cannot be written; choose with --codec")
 	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
 	_, err = none.spec(lzf, formats.HDF5)
 	require.EqualError(t, err, "the source is stored with filter scaleoffset, which cannot be written; choose with --codec")

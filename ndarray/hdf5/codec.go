@@ -1,0 +1,343 @@
+// The filters of a dataset as a codec, a level and what stands before it, and back.
+
+package hdf5
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Prefixes of codecs inside a filter that has several: "blosc2/zstd".
+const (
+	bloscPrefix  = "blosc/"
+	blosc2Prefix = "blosc2/"
+	bitsPrefix   = "bitshuffle/"
+)
+
+// Names of what stands before a codec, or behind it.
+const (
+	shuffleName    = "shuffle"
+	bitshuffleName = "bitshuffle"
+	fletcher32Name = "fletcher32"
+)
+
+// codec is a codec that Create writes.
+type codec struct {
+	name        string
+	least, most int    // levels; both 0: it has none
+	usual       int    // level if nobody says otherwise
+	prepares    bool   // the filter rearranges the bytes itself
+	limit       uint64 // most bytes of a chunk; 0: what HDF5 allows
+	filter      func(level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error)
+}
+
+// chunkFacts are what some filters have to know.
+type chunkFacts struct {
+	shape []int64
+	dtype ndarray.DType
+}
+
+func (c chunkFacts) bytes() int64 {
+	n := int64(c.dtype.Size)
+	for _, length := range c.shape {
+		n *= length // checked by h5: a chunk has less than 4 GiB
+	}
+	return n
+}
+
+// written are all codecs that Create writes, in the order in which Codecs lists them.
+var written = slices.Concat(
+	[]codec{
+		{name: "none"},
+		{name: "deflate", most: 9, usual: 4, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
+			return h5.Deflate(level), nil
+		}},
+		{name: "zstd", least: 1, most: 22, usual: 3, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.Zstd, Optional: true, Values: []uint32{uint32(level)}}, nil
+		}},
+		{name: "lz4", limit: math.MaxInt32, filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.LZ4, Optional: true}, nil
+		}},
+		{name: "lzf", filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.LZF, Optional: true}, nil
+		}},
+		{name: "bzip2", least: 1, most: 9, usual: 9, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.BZip2, Optional: true, Values: []uint32{uint32(level)}}, nil
+		}},
+		{name: "szip", filter: szip},
+		{name: bitsPrefix + "lz4", prepares: true, filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.BitShuffle, Optional: true, Values: []uint32{0, bitsLZ4}}, nil
+		}},
+		{name: bitsPrefix + "zstd", least: 1, most: 22, usual: 3, prepares: true, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
+			return h5.Filter{ID: filter.BitShuffle, Optional: true, Values: []uint32{0, bitsZstd, uint32(level)}}, nil
+		}},
+	},
+	bloscs(bloscPrefix, blosc1),
+	bloscs(blosc2Prefix, blosc2),
+)
+
+// bloscs are the codecs of one of the filters with Blosc chunks.
+func bloscs(prefix string, make func(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error)) (all []codec) {
+	for _, number := range slices.Sorted(maps.Keys(bloscCodecs)) {
+		all = append(all, codec{
+			name: prefix + bloscCodecs[number], most: 9, usual: 5, prepares: true, limit: math.MaxInt32,
+			filter: func(level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
+				return make(number, level, c, chunk)
+			},
+		})
+	}
+	return all
+}
+
+// Codecs are the names that a Compression may have in Create. A name with a stroke is a
+// filter and the codec in it.
+func Codecs() []string {
+	names := make([]string, len(written))
+	for i, c := range written {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Levels are the levels of a codec of Create and the usual one; ok is false if it has
+// none, or is none.
+func Levels(name string) (least, most, usual int, ok bool) {
+	for _, c := range written {
+		if c.name == name {
+			return c.least, c.most, c.usual, c.most > 0
+		}
+	}
+	return 0, 0, 0, false
+}
+
+// setFilters sets the pipeline: shuffle or bitshuffle, the codec, fletcher32.
+func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) error {
+	i := slices.IndexFunc(written, func(w codec) bool { return w.name == c.Codec })
+	if i < 0 {
+		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
+	}
+	w := written[i]
+	chunk := chunkFacts{o.Chunks, d}
+	switch {
+	case w.most == 0 && c.Level != 0:
+		return fmt.Errorf("%w: codec %s at level %d, it has no levels", ndarray.ErrParam, w.name, c.Level)
+	case c.Level < w.least || c.Level > w.most:
+		return fmt.Errorf("%w: %s level %d, %d to %d can be", ndarray.ErrParam, w.name, c.Level, w.least, w.most)
+	case d.Kind == ndarray.String && w.filter != nil && w.name != "deflate":
+		return fmt.Errorf("%w: texts of variable length behind %s", errors.ErrUnsupported, w.name)
+	}
+	if err := setPrepare(o, c, &w); err != nil || w.filter == nil || o.Chunks == nil {
+		return err
+	}
+	if n := chunk.bytes(); w.limit > 0 && uint64(n) > w.limit {
+		return fmt.Errorf("%w: chunks of %d bytes behind %s, at most %d", ndarray.ErrShape, n, w.name, w.limit)
+	}
+	f, err := w.filter(c.Level, c, chunk)
+	if err != nil {
+		return err
+	}
+	o.Filters = append(o.Filters, f)
+	return nil
+}
+
+// setPrepare sets what stands before the codec, and the checksum behind it.
+func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
+	prepare := ""
+	for i, f := range c.Filters {
+		switch f {
+		case fletcher32Name:
+			if i != len(c.Filters)-1 {
+				return fmt.Errorf("%w: filters %q in an HDF5 dataset, %s is the last step", errors.ErrUnsupported, c.Filters, fletcher32Name)
+			}
+			o.Fletcher32 = true
+		case shuffleName, bitshuffleName:
+			if prepare != "" {
+				return fmt.Errorf("%w: filters %q in an HDF5 dataset, one rearrangement can be", errors.ErrUnsupported, c.Filters)
+			}
+			prepare = f
+		default:
+			return fmt.Errorf("%w: filter %q in an HDF5 dataset", errors.ErrUnsupported, f)
+		}
+	}
+	switch {
+	case prepare == "" || w.prepares && !strings.HasPrefix(w.name, bitsPrefix): // Blosc does it itself
+	case w.prepares:
+		return fmt.Errorf("%w: filter %s before %s, which rearranges bits", errors.ErrUnsupported, prepare, w.name)
+	case prepare == shuffleName:
+		o.Shuffle = true
+	default:
+		o.Filters = append(o.Filters, h5.Filter{ID: filter.BitShuffle, Optional: true})
+	}
+	return nil
+}
+
+// szipPixels is the number of elements in a block of Szip's, if a chunk has as many.
+const szipPixels = 16
+
+// szip codes the nearest neighbours. The library would leave out what cannot be coded
+// without a word, so that is found here.
+func szip(_ int, _ *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
+	d := chunk.dtype
+	number := d.Kind == ndarray.Int || d.Kind == ndarray.Uint || d.Kind == ndarray.Float
+	if !number || d.Size != 1 && d.Size != 2 && d.Size != 4 && d.Size != 8 {
+		return h5.Filter{}, fmt.Errorf("%w: elements of type %v behind szip, it codes numbers of 1, 2, 4 and 8 bytes", errors.ErrUnsupported, d)
+	}
+	n := min(chunk.bytes()/int64(d.Size), szipPixels)
+	if n < 2 {
+		return h5.Filter{}, fmt.Errorf("%w: chunks of one element behind szip", errors.ErrUnsupported)
+	}
+	return h5.Szip(h5.SzipNearest, int(n-n%2)), nil
+}
+
+// The codecs of the filter bitshuffle (bshuf_h5filter.h, BSHUF_H5_COMPRESS_…), and the
+// places of block, codec and level in its parameters as they are stored.
+const (
+	bitsLZ4  = 2
+	bitsZstd = 3
+
+	bitsCodec = 4
+	bitsLevel = 5
+)
+
+// bloscCodecs are the codecs of the filters Blosc and Blosc2, by number.
+var bloscCodecs = map[uint32]string{0: "blosclz", 1: "lz4", 2: "lz4hc", 4: "zlib", 5: "zstd"}
+
+// bloscShuffles are what those filters can do before the codec.
+var bloscShuffles = map[uint32][]string{0: nil, 1: {shuffleName}, 2: {bitshuffleName}}
+
+// Places in the parameters of both (blosc_filter.c and blosc2_filter.c of hdf5-blosc and
+// hdf5-blosc2). The chunk's rank and shape are Blosc2's alone.
+const (
+	bloscLevel = 4 + iota
+	bloscShuffle
+	bloscCodec
+	blosc2Rank
+)
+
+// bloscValues are the parameters that both have. A checksum behind them is another
+// filter's.
+func bloscValues(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) ([]uint32, error) {
+	before := slices.DeleteFunc(slices.Clone(c.Filters), func(f string) bool { return f == fletcher32Name })
+	for shuffle, names := range bloscShuffles {
+		if slices.Equal(names, before) {
+			return []uint32{0, 0, uint32(chunk.dtype.Size), uint32(chunk.bytes()), uint32(level), shuffle, number}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: filters %q before %s in an HDF5 dataset", errors.ErrUnsupported, c.Filters, c.Codec)
+}
+
+// blosc1 is the filter Blosc. What it stores of element and chunk it finds itself.
+func blosc1(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
+	values, err := bloscValues(number, level, c, chunk)
+	return h5.Filter{ID: filter.Blosc, Optional: true, Values: values}, err
+}
+
+// blosc2 is the filter Blosc2, with the shape of a chunk so that its elements lie in
+// blocks.
+func blosc2(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
+	if len(chunk.shape) > 16 {
+		return h5.Filter{}, fmt.Errorf("%w: %d axes behind %s, at most 16", errors.ErrUnsupported, len(chunk.shape), c.Codec)
+	}
+	values, err := bloscValues(number, level, c, chunk)
+	if err != nil {
+		return h5.Filter{}, err
+	}
+	values[0] = 1
+	values = append(values, uint32(len(chunk.shape)))
+	for _, n := range chunk.shape {
+		values = append(values, uint32(n))
+	}
+	return h5.Filter{ID: filter.Blosc2, Values: values}, nil
+}
+
+// bloscCompression is what the parameters of the filter Blosc or Blosc2 say; ok is
+// false if they do not say it all.
+func bloscCompression(prefix string, values []uint32) (c *ndarray.Compression, ok bool) {
+	if len(values) <= bloscCodec {
+		return nil, false
+	}
+	name, known := bloscCodecs[values[bloscCodec]]
+	filters, knownFilter := bloscShuffles[values[bloscShuffle]]
+	return &ndarray.Compression{Codec: prefix + name, Level: int(values[bloscLevel]), Filters: slices.Clone(filters)}, known && knownFilter && values[bloscLevel] <= 9
+}
+
+// blosc2Compression is bloscCompression of the filter Blosc2.
+func blosc2Compression(values []uint32) (*ndarray.Compression, bool) {
+	return bloscCompression(blosc2Prefix, values)
+}
+
+// codecs are registered filters that compress, by number; filters that only
+// rearrange or check are in preparers.
+var codecs = map[int]string{
+	h5.FilterDeflate: "deflate", h5.FilterSzip: "szip",
+	filter.BZip2: "bzip2", filter.LZF: "lzf", filter.Blosc: "blosc", filter.LZ4: "lz4", 32013: "zfp", filter.Zstd: "zstd", filter.Blosc2: "blosc2",
+}
+
+var preparers = map[int]string{
+	h5.FilterShuffle: shuffleName, h5.FilterFletcher32: fletcher32Name, h5.FilterNbit: "nbit",
+	h5.FilterScaleOffset: "scaleoffset", filter.BitShuffle: bitshuffleName,
+}
+
+// stepCodec is the codec of one filter with its level, and what the filter does before;
+// ok is false if it is none that compresses.
+func stepCodec(f h5.Filter) (c *ndarray.Compression, ok bool) {
+	level := func(at int) int {
+		if at < len(f.Values) {
+			return int(int32(f.Values[at]))
+		}
+		return 0
+	}
+	switch f.ID {
+	case filter.BitShuffle:
+		switch level(bitsCodec) {
+		case bitsLZ4:
+			return &ndarray.Compression{Codec: bitsPrefix + "lz4"}, true
+		case bitsZstd:
+			return &ndarray.Compression{Codec: bitsPrefix + "zstd", Level: level(bitsLevel)}, true
+		}
+	case filter.Blosc:
+		if c, ok := bloscCompression(bloscPrefix, f.Values); ok {
+			return c, true
+		}
+	case filter.Blosc2:
+		if c, ok := blosc2Compression(f.Values); ok {
+			return c, true
+		}
+	}
+	if _, ok := preparers[f.ID]; ok {
+		return nil, false
+	}
+	c = &ndarray.Compression{Codec: codecs[f.ID]}
+	if c.Codec == "" {
+		c.Codec = fmt.Sprintf("filter %d", f.ID)
+	}
+	if f.ID == h5.FilterDeflate || f.ID == filter.Zstd || f.ID == filter.BZip2 {
+		c.Level = level(0)
+	}
+	return c, true
+}
+
+// compression names the filters of a dataset.
+func compression(all []h5.Filter) *ndarray.Compression {
+	c := &ndarray.Compression{Codec: "none"}
+	for _, f := range all {
+		next, ok := stepCodec(f)
+		if !ok {
+			c.Filters = append(c.Filters, preparers[f.ID])
+			continue
+		}
+		if c.Codec != "none" { // a second codec works on what the first one made
+			c.Filters = append(c.Filters, c.Codec)
+		}
+		c.Codec, c.Level, c.Filters = next.Codec, next.Level, append(c.Filters, next.Filters...)
+	}
+	return c
+}
