@@ -32,7 +32,7 @@ type repacker struct {
 
 	lost      []formats.Problem
 	unfit     []string // datasets that cannot be stored as asked, and why
-	bytes     int64 // of elements that are read and written
+	bytes     int64    // of elements that are read and written
 	done      int64
 	rewritten int
 	kept      int // datasets copied as they are stored
