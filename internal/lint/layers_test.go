@@ -33,6 +33,7 @@ var storeys = []struct {
 	{"ndarray/worker", 5, false},
 	{"ndarray/formats", 6, false},
 	{"crosscheck", 7, true},
+	{"verify", 7, false},
 	{"scripts", 8, true},
 	{"cmd", 8, true},
 }

@@ -1,0 +1,254 @@
+// Frames: header, metalayers, trailer and index, then each chunk.
+
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// trusted are the codecs and filters that are linked and not safe on any bytes.
+var trusted = chunk.Policy{
+	Codecs:  []chunk.Codec{chunk.NDLZ, chunk.ZFPAccuracy, chunk.ZFPPrecision, chunk.ZFPRate},
+	Filters: []chunk.Filter{chunk.NDCell, chunk.NDMean},
+}
+
+// frameUnit is a frame. Its tasks are its chunks.
+type frameUnit struct {
+	object  string
+	head    *cframe.Frame
+	offsets []cframe.Offset
+	meta    *b2nd.Meta // nil if the frame is no array
+	policy  chunk.Policy
+	most    int64
+
+	frame *frameio.Frame // nil if the library reads the chunks
+	mu    sync.Mutex     // held while it does
+	lib   *cblosc.SChunk
+}
+
+// frame checks the frame at path and adds its chunks as tasks.
+func (j *job) frame(path, object string) (err error) {
+	j.report.Arrays++
+	u := &frameUnit{object: object, most: j.opts.MaxChunk}
+	if !j.opts.Untrusted {
+		u.policy = trusted
+	}
+	bad := func(what string, err error) error {
+		if err == nil {
+			return nil
+		}
+		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
+	}
+	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
+	} else {
+		var f *os.File
+		if f, err = os.Open(path); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		u.head, err = cframe.ReadLimits(f, info.Size(), limits)
+	}
+	if err != nil {
+		return bad("frame", err)
+	}
+	if err := u.head.CheckPolicy(u.policy); err != nil {
+		return bad("frame", err)
+	}
+	m, ok, err := u.head.Array()
+	if err != nil {
+		return bad("array metalayer", err)
+	}
+	if ok {
+		u.meta = &m
+	}
+	u.offsets, err = u.head.Offsets(func(dst, b []byte) error {
+		n, err := j.pool.Decompress(dst, b)
+		if err == nil && n != len(dst) {
+			err = &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(dst)), Err: format.ErrCorrupt}
+		}
+		return err
+	})
+	if err != nil {
+		return j.note(Place{Object: object, What: "index", Offset: u.head.Index.Offset, Chunk: -1, Err: err})
+	}
+	u.frame, err = frameio.OpenLimits(path, frameio.Limits{Limits: limits, Chunk: u.most})
+	if errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
+		u.lib, err = cblosc.OpenSChunk(path)
+	}
+	if err != nil {
+		return bad("frame", err)
+	}
+	j.append(u)
+	for i := range twice(u.offsets) {
+		p := u.place(i)
+		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk is there too", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
+		if err := j.note(p); err != nil {
+			return err
+		}
+	}
+	if err := u.metalayers(bad); err != nil {
+		return err
+	}
+	if u.lib == nil && !j.opts.Untrusted {
+		// What the library says of it.
+		s, err := cblosc.OpenSChunk(path)
+		if err == nil {
+			err = s.Close()
+		}
+		return bad("frame, to the library", err)
+	}
+	return nil
+}
+
+// metalayers decodes those of variable length.
+func (u *frameUnit) metalayers(bad func(string, error) error) error {
+	for _, l := range u.head.Trailer.VLMetalayers {
+		var err error
+		if u.frame != nil {
+			_, err = u.frame.VLMetalayer(l.Name)
+		} else {
+			_, err = u.lib.VLMeta().Get(l.Name)
+		}
+		if err := bad(fmt.Sprintf("metalayer %q", l.Name), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// twice yields the chunks that stand where one before them in the index does.
+func twice(offsets []cframe.Offset) func(yield func(int64) bool) {
+	return func(yield func(int64) bool) {
+		order := make([]int64, 0, len(offsets))
+		for i, o := range offsets {
+			if !o.IsSpecial() {
+				order = append(order, int64(i))
+			}
+		}
+		slices.SortStableFunc(order, func(a, b int64) int { return int(min(max(offsets[a]-offsets[b], -1), 1)) })
+		for k := 1; k < len(order); k++ {
+			if offsets[order[k]] == offsets[order[k-1]] && !yield(order[k]) {
+				return
+			}
+		}
+	}
+}
+
+func (u *frameUnit) tasks() int64 { return int64(len(u.offsets)) }
+
+func (u *frameUnit) place(i int64) Place {
+	p := Place{Object: u.object, What: "chunk", Chunk: i, Offset: -1}
+	if o := u.offsets[i]; !o.IsSpecial() {
+		if u.head.Type() == cframe.Sparse {
+			p.File, p.Offset = cframe.ChunkFile(o), 0
+		} else {
+			p.Offset = int64(u.head.HeaderSize) + int64(o)
+		}
+	}
+	if u.meta != nil {
+		p.Coords = corner(i, u.meta.Shape, u.meta.Chunks)
+	}
+	return p
+}
+
+// corner is the first element of chunk i of an array, in row-major order.
+func corner(i int64, shape []int64, chunks []int32) []int64 {
+	at := make([]int64, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		c := max(int64(chunks[d]), 1)
+		n := max((shape[d]+c-1)/c, 1)
+		at[d] = i % n * c
+		i /= n
+	}
+	return at
+}
+
+func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err error) {
+	n := int64(u.head.ChunkSize)
+	if n > 0 {
+		n = min(n, u.head.NBytes-i*n)
+	}
+	if n > u.most {
+		return r, &format.Error{Format: "blosc2 frame", What: "chunk", Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", u.most), Err: format.ErrLimit}
+	}
+	if u.frame == nil {
+		return u.byLibrary(i, n, s)
+	}
+	if u.offsets[i].IsSpecial() {
+		return result{decoded: n}, nil // the frame's reader has looked at the entry
+	}
+	if s.raw, err = u.frame.Chunk(s.raw[:0], i); err != nil {
+		return r, cause(err)
+	}
+	if err := u.policy.Check(s.raw); err != nil {
+		return r, err
+	}
+	_, err = u.frame.Decompress(room(&s.data, n), i)
+	return result{decoded: n, stored: int64(len(s.raw))}, cause(err)
+}
+
+// byLibrary is check for chunks that only the library decodes: those of codecs that
+// need to know the array, those of variable length.
+func (u *frameUnit) byLibrary(i, n int64, s *scratch) (r result, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	b, err := u.lib.Chunk(i)
+	if err != nil {
+		return r, err
+	}
+	if err := u.policy.Check(b); err != nil {
+		return r, err
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return r, err
+	}
+	if n > 0 && int64(h.NBytes) != n {
+		return r, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(h.NBytes), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
+	}
+	n = int64(h.NBytes)
+	if n > u.most {
+		return r, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", u.most), Err: format.ErrLimit}
+	}
+	got, err := u.lib.DecompressChunk(room(&s.data, n), i)
+	if err == nil && int64(got) != n {
+		err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(got), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
+	}
+	return result{decoded: n, stored: int64(len(b))}, err
+}
+
+// cause is err without the operation and the path.
+func cause(err error) error {
+	if e, ok := errors.AsType[*frameio.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func (u *frameUnit) close() (err error) {
+	if u.frame != nil {
+		err = u.frame.Close()
+	}
+	if u.lib != nil {
+		err = errors.Join(err, u.lib.Close())
+	}
+	return err
+}

@@ -1,0 +1,430 @@
+// HDF5 files: all metadata in plain Go, then each chunk and each piece of contiguous
+// elements, and at last what the library says.
+
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// piece is how many bytes of contiguous elements one task reads.
+const piece = 4 << 20
+
+// h5File is what the datasets of a file share. It is a unit without tasks.
+type h5File struct {
+	f    *os.File
+	file *hdf5.File
+	path string
+	most int64
+	lib  *h5.File // nil until a dataset needs it, and of untrusted files
+	libs bool     // the library may be asked
+	job  *job
+}
+
+func (u *h5File) tasks() int64      { return 0 }
+func (u *h5File) place(int64) Place { return Place{Offset: -1, Chunk: -1} }
+func (u *h5File) check(context.Context, int64, *scratch) (result, error) {
+	return result{}, nil
+}
+
+func (u *h5File) close() error {
+	err := u.f.Close()
+	if u.lib != nil {
+		err = errors.Join(err, u.lib.Close())
+	}
+	return err
+}
+
+// hdf5 checks the metadata of the file and adds its chunks as tasks.
+func (j *job) hdf5(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
+	j.append(u)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	limits := hdf5.DefaultLimits()
+	limits.Structure = j.opts.MaxMetadata
+	if u.file, err = hdf5.Open(f, info.Size(), &limits); err != nil {
+		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
+	}
+	if d := u.file.Driver(); d != nil {
+		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)})
+	}
+	sound, err := u.structure(ctx, info.Size())
+	if err != nil {
+		return err
+	}
+	if err := u.datasets(ctx); err != nil {
+		return err
+	}
+	if !sound || !u.libs {
+		return nil
+	}
+	return u.library(ctx)
+}
+
+// structure checks all metadata, and says whether they are sound.
+func (u *h5File) structure(ctx context.Context, size int64) (bool, error) {
+	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
+		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
+			Format: "hdf5", What: "file consistency flags", Offset: u.file.UserBlock(), Got: s.Flags.String(),
+			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
+		}})
+	}
+	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
+	for e := range u.file.Walk() {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if e.Object == nil {
+			continue
+		}
+		if l := e.Object.Pipeline(); l != nil {
+			for _, f := range l.Filters {
+				p.Filters = append(p.Filters, f.ID)
+			}
+		}
+	}
+	slices.Sort(p.Filters)
+	p.Filters = slices.Compact(p.Filters)
+	p.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		dst := make([]byte, size)
+		pipe, err := filter.New(filters(l), filter.Options{})
+		if err != nil {
+			return dst, nil // taken for references to nothing; the chunk's own task tells
+		}
+		return dst, pipe.Decode(dst, b, mask)
+	}
+	err := u.file.Check(p)
+	if err == nil {
+		return true, nil
+	}
+	bad := func(what string, err error) error {
+		return u.job.note(Place{What: what, Offset: -1, Chunk: -1, Err: err})
+	}
+	if errors.Is(err, format.ErrUnsupported) || newer(err) || errors.Is(err, format.ErrLimit) {
+		return false, bad("metadata", err)
+	}
+	// Check stops at the first; the description goes on.
+	d := hdf5.Describe(u.f, size)
+	told := false
+	for name, c := range d.Complaints() {
+		told = true
+		_, name, _ = strings.Cut(name, "/") // behind the name of the whole
+		if err := u.job.note(Place{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
+			return false, err
+		}
+	}
+	if !told {
+		return false, bad("metadata", err)
+	}
+	return false, nil
+}
+
+// complaint is what a description says of a field.
+type complaint string
+
+func (c complaint) Error() string { return string(c) }
+
+func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
+
+// filters are those of a pipeline, in the words of package h5.
+func filters(l *hdf5.Pipeline) []h5.Filter {
+	if l == nil {
+		return nil
+	}
+	out := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
+	}
+	return out
+}
+
+// dataset is a unit: the chunks, or pieces, of one dataset.
+type dataset struct {
+	*h5File
+	path   string
+	layout *hdf5.Layout
+	dims   []uint64
+
+	chunks     []hdf5.Chunk
+	full       int64 // bytes of an unfiltered chunk
+	filters    []h5.Filter
+	pipeline   *filter.Pipeline // nil if not all filters are of package filter
+	why        error            // why it is nil
+	fletcher   int              // place of the checksum in the pipeline, -1 without
+	start, end hdf5.Addr        // of contiguous elements
+}
+
+// datasets adds the datasets that can be reached.
+func (u *h5File) datasets(ctx context.Context) error {
+	for e := range u.file.Walk() { // its errors are the structure's
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o := e.Object
+		if o == nil || o.Kind() != hdf5.DatasetKind || o.Err() != nil {
+			continue
+		}
+		u.job.report.Arrays++
+		if err := u.dataset(e.Path, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *h5File) dataset(path string, o *hdf5.Object) error {
+	l, s, t := o.Layout(), o.Dataspace(), o.Datatype()
+	if l == nil || s == nil || t == nil {
+		return nil // the structure's
+	}
+	elsewhere := func(what string) error {
+		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not looked at", errors.ErrUnsupported)})
+	}
+	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims, fletcher: -1}
+	switch {
+	case l.Class == hdf5.Contiguous && o.ExternalFiles() != nil:
+		return elsewhere("external files")
+	case l.Class == hdf5.Virtual:
+		maps, err := o.Mappings()
+		if err == nil && slices.ContainsFunc(maps, func(m hdf5.Mapping) bool { return m.File != "." }) {
+			return elsewhere("virtual sources")
+		}
+		return nil
+	case l.Class == hdf5.Contiguous && l.Addr.Defined():
+		n, ok := s.Elements()
+		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
+			return nil // the structure's
+		}
+		d.start, d.end = l.Addr, l.Addr+hdf5.Addr(n*uint64(t.Size))
+	case l.Class == hdf5.Chunked:
+		return u.chunked(d, o)
+	}
+	u.job.append(d)
+	return nil
+}
+
+func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
+	for c, err := range o.Chunks() {
+		if err == nil {
+			d.chunks = append(d.chunks, c)
+		}
+	}
+	full, ok := d.layout.ChunkBytes()
+	if !ok || full > math.MaxUint32 {
+		return nil // the structure's
+	}
+	d.full = int64(full)
+	d.filters = filters(o.Pipeline())
+	d.fletcher = slices.IndexFunc(d.filters, func(f h5.Filter) bool { return f.ID == int(hdf5.Fletcher32) })
+	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
+	if d.pipeline == nil && !(u.libs && available(d.filters)) {
+		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
+	}
+	u.job.append(d)
+	// Two chunks in one place: the index decodes, and so may they.
+	order := make([]int, len(d.chunks))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(d.chunks[a].Addr, d.chunks[b].Addr) })
+	for k := 1; k < len(order); k++ {
+		a, b := d.chunks[order[k-1]], d.chunks[order[k]]
+		if uint64(b.Addr-a.Addr) < a.Size {
+			p := d.place(int64(order[k]))
+			p.Err = &format.Error{Format: "hdf5", What: "chunk", Offset: p.Offset, Got: fmt.Sprintf("bytes of the chunk at %v too", a.Offset), Want: "chunks that do not overlap", Err: format.ErrCorrupt}
+			if err := u.job.note(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// available reports whether the library decodes all of them: those of package filter
+// and its own two.
+func available(filters []h5.Filter) bool {
+	return !slices.ContainsFunc(filters, func(f h5.Filter) bool {
+		return !filter.Known(f.ID) && f.ID != int(hdf5.NBit) && f.ID != int(hdf5.ScaleOffset)
+	})
+}
+
+func (d *dataset) tasks() int64 {
+	if d.layout.Class == hdf5.Chunked {
+		return int64(len(d.chunks))
+	}
+	return (int64(d.end-d.start) + piece - 1) / piece
+}
+
+func (d *dataset) close() error { return nil } // the file is another unit's
+
+func (d *dataset) place(i int64) Place {
+	p := Place{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
+	at := d.start + hdf5.Addr(i*piece)
+	if d.layout.Class == hdf5.Chunked {
+		at = d.chunks[i].Addr
+		for _, x := range d.chunks[i].Offset {
+			p.Coords = append(p.Coords, int64(x))
+		}
+	} else {
+		p.What, p.Chunk = "elements", -1
+	}
+	if uint64(at) < math.MaxInt64-uint64(d.file.UserBlock()) {
+		p.Offset = int64(at) + d.file.UserBlock()
+	}
+	return p
+}
+
+func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err error) {
+	if d.layout.Class != hdf5.Chunked {
+		n := min(piece, int64(d.end-d.start)-i*piece)
+		if err := d.read(room(&s.raw, n), d.start+hdf5.Addr(i*piece)); err != nil {
+			return r, err
+		}
+		return result{decoded: n, stored: n}, nil
+	}
+	c := d.chunks[i]
+	if d.full > d.most || int64(c.Size) > d.most {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes, %d as stored", d.full, c.Size), Want: fmt.Sprintf("at most %d", d.most), Err: format.ErrLimit}
+	}
+	size, err := d.f.Stat()
+	if err != nil {
+		return r, err
+	}
+	if int64(c.Size) > size.Size() {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, those of the file", size.Size()), Err: format.ErrTruncated}
+	}
+	if err := d.read(room(&s.raw, int64(c.Size)), c.Addr); err != nil {
+		return r, err
+	}
+	r.stored = int64(c.Size)
+	plain := len(d.filters) == 0 || d.layout.Flags&hdf5.PartialChunksUnfiltered != 0 && d.edge(c)
+	switch {
+	case plain && int64(c.Size) != d.full:
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes without filters", c.Size), Want: fmt.Sprint(d.full), Err: format.ErrCorrupt}
+	case plain:
+		r.decoded = d.full
+		return r, nil
+	case d.pipeline == nil:
+		n, err := d.byLibrary(c, s)
+		r.decoded = n
+		return r, err
+	}
+	if d.fletcher >= 0 && c.Mask>>d.fletcher&1 == 0 {
+		r.checksums = 1
+	}
+	r.decoded = d.full
+	return r, d.pipeline.Decode(room(&s.data, d.full), s.raw, c.Mask)
+}
+
+// edge reports whether a chunk reaches over the edge of the dataset.
+func (d *dataset) edge(c hdf5.Chunk) bool {
+	for i, x := range c.Offset {
+		if x+d.layout.Dims[i] > d.dims[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// read fills b with the bytes of the file at a.
+func (d *dataset) read(b []byte, a hdf5.Addr) error {
+	at := d.file.UserBlock()
+	if uint64(a) > math.MaxInt64-uint64(at) {
+		return &format.Error{Format: "hdf5", What: "address", Got: a.String(), Want: "one inside the file", Err: format.ErrTruncated}
+	}
+	at += int64(a)
+	n, err := d.f.ReadAt(b, at)
+	if n < len(b) && (err == nil || errors.Is(err, io.EOF)) {
+		err = &format.Error{Format: "hdf5", What: "elements", Offset: at, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(b)), Err: format.ErrTruncated}
+	}
+	if n == len(b) {
+		err = nil
+	}
+	return err
+}
+
+// byLibrary reads the elements of a chunk with filters that only the library has.
+func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
+	if !d.libs {
+		return 0, d.why
+	}
+	lib, err := d.openLibrary()
+	if err != nil {
+		return 0, err
+	}
+	set, err := lib.Root().OpenDataset(d.path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	info, err := set.Info()
+	if err != nil {
+		return 0, err
+	}
+	region := h5.Region{}
+	n = int64(info.Datatype.Size)
+	for i, x := range c.Offset {
+		if x >= d.dims[i] {
+			return 0, nil // a chunk outside the dataset, which the library does not read
+		}
+		count := min(d.layout.Dims[i], d.dims[i]-x)
+		region.Start, region.Count = append(region.Start, int64(x)), append(region.Count, int64(count))
+		n *= int64(count)
+	}
+	if !info.Datatype.Plain() {
+		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)
+	}
+	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
+}
+
+// openLibrary opens the file with the library, once.
+func (u *h5File) openLibrary() (*h5.File, error) {
+	u.job.mu.Lock()
+	defer u.job.mu.Unlock()
+	if u.lib != nil {
+		return u.lib, nil
+	}
+	f, err := h5.Open(u.path, h5.ReadOnly)
+	if err == nil {
+		u.lib = f
+	}
+	return f, err
+}
+
+// library lets libhdf5 open every object. It is asked of sound files only.
+func (u *h5File) library(ctx context.Context) error {
+	for e, err := range formats.Walk(ctx, u.path) {
+		if err == nil {
+			err = e.Err
+		}
+		if err == nil || errors.Is(err, ndarray.ErrType) {
+			continue // an element type that ndarray lacks is no damage
+		}
+		if err := u.job.note(Place{Object: e.Path, What: "object, to the library", Offset: -1, Chunk: -1, Err: err}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// A worker that dies: each death costs one task and has a place.
+
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// mortal stands for the client of a worker that some tasks kill.
+type mortal struct {
+	total  int64
+	deadly map[int64]error
+	lie    bool
+}
+
+func (m *mortal) Call(_ context.Context, b []byte, use func(answer, window []byte) error) error {
+	var q request
+	if err := json.Unmarshal(b, &q); err != nil {
+		return err
+	}
+	a := answer{Total: m.total, Report: Report{Format: formats.HDF5}}
+	if q.Place {
+		a.At = Place{Object: "/x", What: "chunk", Chunk: q.First, Offset: 8 * q.First}
+	} else {
+		for i := q.First; i < q.End; i++ {
+			if err := m.deadly[i]; err != nil {
+				return &worker.Error{Op: "call", Service: service, Err: err}
+			}
+			a.Report.Chunks++
+		}
+		a.Next = q.End
+		if m.lie {
+			a.Next++
+		}
+	}
+	w, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	say, err := json.Marshal(len(w))
+	if err != nil {
+		return err
+	}
+	return use(say, w)
+}
+
+func TestCrashesHavePlaces(t *testing.T) {
+	h := &host{client: &mortal{total: 3000, deadly: map[int64]error{5: worker.ErrCrashed, 7: worker.ErrTimeout, 2999: worker.ErrCrashed}}, o: Options{MaxDamages: 10}}
+	require.NoError(t, h.all(t.Context()))
+	require.Equal(t, int64(2997), h.r.Chunks)
+	require.Equal(t, ExitDamaged, h.r.ExitCode())
+	require.Len(t, h.r.Damages, 2)
+	require.Equal(t, []int64{5, 2999}, []int64{h.r.Damages[0].Chunk, h.r.Damages[1].Chunk})
+	require.Equal(t, int64(40), h.r.Damages[0].Offset)
+	require.ErrorIs(t, h.r.Damages[0].Err, worker.ErrCrashed)
+	require.Len(t, h.r.Unchecked, 1)
+	require.Equal(t, int64(7), h.r.Unchecked[0].Chunk)
+	require.ErrorIs(t, h.r.Unchecked[0].Err, worker.ErrTimeout)
+}
+
+func TestTooManyCrashes(t *testing.T) {
+	m := &mortal{total: 3000, deadly: map[int64]error{}}
+	for i := range m.total {
+		m.deadly[i] = worker.ErrCrashed
+	}
+	h := &host{client: m, o: Options{MaxDamages: 10}}
+	require.NoError(t, h.all(t.Context()))
+	require.Equal(t, int64(maxCrash+1), h.r.NumDamages)
+	require.Len(t, h.r.Damages, 10)
+	require.Len(t, h.r.Unchecked, 1)
+}
+
+func TestWorkerThatLies(t *testing.T) {
+	h := &host{client: &mortal{total: 30, lie: true}, o: Options{MaxDamages: 10}}
+	require.ErrorIs(t, h.all(t.Context()), worker.ErrProtocol)
+}
+
+// What is too long for the window is left out, and counted.
+func TestLongReport(t *testing.T) {
+	h := &attendant{job: &job{}, window: make([]byte, 4096)}
+	r := Report{NumDamages: 1000}
+	for range 1000 {
+		r.Damages = append(r.Damages, Place{Err: worker.ErrCrashed})
+	}
+	said, err := h.put(answer{Report: r})
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, json.Unmarshal(said, &n))
+	var a answer
+	require.NoError(t, json.Unmarshal(h.window[:n], &a))
+	require.NotEmpty(t, a.Report.Damages)
+	require.Len(t, a.Errs, len(a.Report.Damages))
+	require.Equal(t, int64(1000), a.Report.NumDamages)
+}

@@ -1,0 +1,230 @@
+// A file as a number of tasks, a chunk each, that any goroutine can do.
+
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// unit is a part of a file whose chunks are tasks: a frame, a column, a dataset.
+type unit interface {
+	tasks() int64
+	// check does task i. It may be called by many goroutines at once.
+	check(ctx context.Context, i int64, s *scratch) (result, error)
+	// place is where task i is, without an error.
+	place(i int64) Place
+	close() error
+}
+
+// result is what a task has done.
+type result struct{ decoded, stored, checksums int64 }
+
+// scratch is the memory of one goroutine.
+type scratch struct{ raw, data []byte }
+
+// room returns b with length n, and its memory if that suffices. Contents are lost.
+func room(b *[]byte, n int64) []byte {
+	if int64(cap(*b)) < n {
+		*b = make([]byte, n)
+	}
+	*b = (*b)[:n]
+	return *b
+}
+
+// job is the verification of one file.
+type job struct {
+	opts   Options
+	pool   *cblosc.Pool
+	units  []unit
+	first  []int64 // number of the first task of each unit
+	total  int64
+	mu     sync.Mutex // held to change report
+	report Report
+}
+
+// newJob checks the structure of the file and finds its tasks.
+func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
+	j := &job{opts: o}
+	if j.pool, err = cblosc.NewPool(nil, nil); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.close())
+		}
+	}()
+	if j.report.Format = o.Format; o.Format == "" {
+		if j.report.Format, err = formats.Sniff(path); err != nil {
+			if e, ok := errors.AsType[*ndarray.Error](err); ok {
+				err = e.Err
+			}
+			return nil, err
+		}
+	}
+	switch j.report.Format {
+	case formats.B2ND, formats.Caterva:
+		err = j.frame(path, "")
+	case formats.Bcolz:
+		err = j.bcolz(path)
+	case formats.HDF5:
+		err = j.hdf5(ctx, path)
+	case formats.Directory:
+		err = j.directory(ctx, path)
+	default:
+		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
+	}
+	return j, err
+}
+
+// append adds a unit, with the tasks it has.
+func (j *job) append(u unit) {
+	j.units = append(j.units, u)
+	j.first = append(j.first, j.total)
+	j.total += u.tasks()
+}
+
+// note adds a damage or an unchecked place to the report.
+func (j *job) note(p Place) error {
+	if p.Offset < 0 {
+		if e, ok := errors.AsType[*format.Error](p.Err); ok && p.Chunk < 0 {
+			p.Offset = e.Offset
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.report.add(p, j.opts.MaxDamages)
+}
+
+// directory adds the arrays of a directory of arrays.
+func (j *job) directory(ctx context.Context, dir string) error {
+	return filepath.WalkDir(dir+"/.", func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !strings.HasSuffix(path, ".b2nd") {
+			return err
+		}
+		if d.IsDir() {
+			if _, err := os.Stat(filepath.Join(path, "chunks.b2frame")); err != nil {
+				return nil // a group of that name
+			}
+		} else if !d.Type().IsRegular() {
+			return nil
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil {
+			err = j.frame(path, filepath.ToSlash(rel))
+		}
+		if err == nil && d.IsDir() {
+			err = fs.SkipDir
+		}
+		return err
+	})
+}
+
+// run does the tasks from to end on the goroutines of the options.
+func (j *job) run(ctx context.Context, from, end int64, progress func(done int64)) error {
+	workers := j.opts.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	next.Store(from)
+	done := from
+	for range min(int64(workers), end-from) {
+		g.Go(func() error {
+			var s scratch
+			for {
+				i := next.Add(1) - 1
+				if i >= end {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := j.task(ctx, i, &s); err != nil {
+					return err
+				}
+				if progress != nil {
+					j.mu.Lock()
+					done++
+					progress(done)
+					j.mu.Unlock()
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// find returns the unit of a task, and its number there.
+func (j *job) find(i int64) (unit, int64) {
+	k, found := slices.BinarySearch(j.first, i)
+	if !found {
+		k--
+	}
+	for j.units[k].tasks() == 0 { // others without tasks share its number
+		k++
+	}
+	return j.units[k], i - j.first[k]
+}
+
+func (j *job) task(ctx context.Context, i int64, s *scratch) error {
+	u, k := j.find(i)
+	r, err := u.check(ctx, k, s)
+	j.mu.Lock()
+	j.report.Chunks++
+	j.report.DecodedBytes += r.decoded
+	j.report.StoredBytes += r.stored
+	j.report.Checksums += r.checksums
+	j.mu.Unlock()
+	if err == nil {
+		return nil
+	}
+	p := u.place(k)
+	p.Err = err
+	return j.note(p)
+}
+
+func (j *job) close() error {
+	err := j.pool.Close()
+	for _, u := range j.units {
+		err = errors.Join(err, u.close())
+	}
+	return err
+}
+
+// direct verifies in this process.
+func direct(ctx context.Context, path string, o Options) (_ *Report, err error) {
+	j, err := newJob(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	progress := func(done int64) { o.Progress(done, j.total) }
+	if o.Progress == nil {
+		progress = nil
+	}
+	if err := j.run(ctx, 0, j.total, progress); err != nil {
+		return nil, err
+	}
+	return &j.report, nil
+}

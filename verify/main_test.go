@@ -1,0 +1,56 @@
+package verify_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+var bg = context.Background()
+
+// folder is a folder of files written by others, named by the environment.
+func folder(t testing.TB, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if _, err := os.Stat(dir); dir == "" || err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s = %q: no such folder", variable, dir)
+		}
+		t.Skipf("%s = %q: no such folder, see CONTRIBUTING.md", variable, dir)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	return dir
+}
+
+// files returns the regular files below a folder with one of the extensions.
+func files(t testing.TB, dir string, extensions ...string) []string {
+	t.Helper()
+	var list []string
+	require.NoError(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			for _, x := range extensions {
+				if strings.HasSuffix(p, x) {
+					list = append(list, p)
+				}
+			}
+		}
+		return err
+	}))
+	require.NotEmpty(t, list)
+	return list
+}

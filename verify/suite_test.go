@@ -1,0 +1,103 @@
+// Good files of the libraries' own suites: no damage. What is good the libraries' tools
+// say.
+
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// toolReads reports whether h5dump reads all of a file.
+func toolReads(t *testing.T, file string) bool {
+	t.Helper()
+	tool, err := filepath.Abs("../third_party/build/bin/h5dump")
+	require.NoError(t, err)
+	if _, err := os.Stat(tool); err != nil {
+		if tool, err = exec.LookPath("h5dump"); err != nil { // with system_libs
+			if os.Getenv("CI") == "true" {
+				t.Fatal("h5dump is not built (make deps)")
+			}
+			t.Skip("h5dump is not built (make deps)")
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return exec.CommandContext(ctx, tool, file).Run() == nil
+}
+
+// Where damage is reported, h5dump does not read the file to its end either.
+func TestHDF5SuiteHasNoDamage(t *testing.T) {
+	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	sound, damaged, partly, pieces := 0, 0, 0, 0
+	for _, file := range files(t, dir, ".h5", ".he5") {
+		r, err := verify.File(bg, file, nil)
+		if errors.Is(err, ndarray.ErrFormat) {
+			require.False(t, toolReads(t, file), "%s: %v", file, err)
+			pieces++ // of a file in several
+			continue
+		}
+		require.NoError(t, err)
+		switch r.ExitCode() {
+		case verify.ExitDamaged:
+			require.False(t, toolReads(t, file), "%s: %v, and h5dump reads it", file, r.Damages[0])
+			damaged++
+		case verify.ExitPartly:
+			partly++
+		default:
+			sound++
+		}
+	}
+	require.Greater(t, sound, 300)
+	t.Logf("%d sound, %d partly, %d damaged, %d pieces of files", sound, partly, damaged, pieces)
+}
+
+func TestBlosc2SuiteHasNoDamage(t *testing.T) {
+	list := files(t, folder(t, "HYPERSLAB_BLOSC2_SRC"), ".b2frame", ".b2nd")
+	corpus := folder(t, "HYPERSLAB_CORPUS")
+	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
+	list = append(list, files(t, filepath.Join(corpus, "caterva2"), ".b2frame", ".b2nd", ".h5")...)
+	chunks := int64(0)
+	for _, file := range list {
+		r, err := verify.File(bg, file, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Damages, file)
+		chunks += r.Chunks
+	}
+	require.Greater(t, chunks, int64(50))
+}
+
+// The filters that plug-ins of others wrote with.
+func TestFilterFilesHaveNoDamage(t *testing.T) {
+	for _, file := range files(t, filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "hdf5-filters"), ".h5") {
+		r, err := verify.File(bg, file, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Damages, file)
+		require.Positive(t, r.Chunks, file)
+	}
+}
+
+// Files that crash programs: told, and nothing else happens.
+func TestHostileFilesAreDamaged(t *testing.T) {
+	dir := filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "hostile-hdf5")
+	told := 0
+	for _, file := range files(t, dir, ".h5") {
+		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})
+		if err == nil && r.ExitCode() != verify.ExitSound {
+			told++
+		} else if err != nil {
+			require.ErrorIs(t, err, ndarray.ErrFormat, file)
+		}
+	}
+	require.Greater(t, told, 80)
+}
