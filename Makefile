@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 GO        ?= go
 FUZZTIME  ?= 20000x
-BENCHTIME ?= 1s
+BENCH     ?=
 MUTANTS   ?= 20000
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
@@ -80,11 +80,16 @@ newest: peers modules ## the tests of cblosc with the newest C-Blosc2, from the 
 	@scripts/newest.sh
 
 .PHONY: bench
-bench: deps modules ## every benchmark, for BENCHTIME each
-	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
+bench: build ## every promised speed against its peer, and how cost grows: bench/results.md; BENCH="-resume -rows ^read" picks
+	@scripts/bench.sh $(BENCH)
+
+.PHONY: bench-large
+bench-large: build ## copy 10 GiB of values between two grids in 256 MiB of memory
+	@scripts/bench.sh -large
 
 .PHONY: bench-once
-bench-once: deps modules ## every benchmark once, to see that it works
+bench-once: build ## every benchmark once on little data, to see that it works
+	@scripts/bench.sh -quick -o .bench/quick.md
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
 .PHONY: fuzz

@@ -2,66 +2,19 @@
 # demo.sh: takes real measurements there and back through every format and proves that nothing
 # changed. `make demo` builds what it needs and calls it.
 #
-# The data comes out of two Debian packages, unpacked into .demo/ without being installed:
-# coastlines that are HDF5 as they are, and ocean and land climatologies that nccopy turns into HDF5.
-# Where apt has neither, the small file in testdata/ is used instead.
+# The data is that of measurements.sh; where apt has none of it, the small file in testdata/ is used.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/measurements.sh
+. "$(dirname "$0")/measurements.sh"
 cd "$root"
 
 for tool in bin/hyperslab third_party/build/bin/h5diff; do
     [[ -x $tool ]] || die "$tool is missing; run: make demo"
 done
 
-# package NAME downloads a Debian package and unpacks it into .demo/NAME, once.
-package() {
-    local name=$1 work
-    [[ -d .demo/$name ]] && return 0
-    command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
-    if ! apt-get download --print-uris "$name" >/dev/null 2>&1; then
-        ((EUID == 0)) || return 1
-        apt-get update >/dev/null 2>&1 || return 1
-    fi
-    work=$(mktemp -d .demo/unpack.XXXXXX)
-    if (cd "$work" && apt-get download "$name" >/dev/null 2>&1) && dpkg-deb -x "$work"/*.deb "$work/root"; then
-        mv "$work/root" ".demo/$name"
-    fi
-    rm -rf "$work"
-    [[ -d .demo/$name ]]
-}
-
-mkdir -p .demo
-files=()
-
-if package gmt-gshhg-low; then
-    files+=(.demo/gmt-gshhg-low/usr/share/gmt-gshhg/*.nc)
-else
-    say "the coastlines (Debian package gmt-gshhg-low) are not to be had here"
-fi
-
-# Classic netCDF becomes HDF5 with nccopy, which root may install.
-if ! command -v nccopy >/dev/null && ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
-    say "installing netcdf-bin"
-    (install_packages netcdf-bin) || true # it has said why; the climatologies are skipped below
-fi
-if ! command -v nccopy >/dev/null; then
-    say "the climatologies are skipped: they need nccopy (Debian package netcdf-bin)"
-elif ! package ferret-datasets; then
-    say "the climatologies (Debian package ferret-datasets) are not to be had here"
-else
-    for name in coads_climatology levitus_climatology etopo20; do
-        hdf5=.demo/$name.h5
-        if [[ ! -e $hdf5 ]]; then
-            classic=$(find .demo/ferret-datasets -name "$name.cdf" -print -quit)
-            [[ -n $classic ]] || die "the package ferret-datasets has no $name.cdf any more"
-            nccopy -k nc4 -d 5 -s "$classic" "$hdf5.tmp"
-            mv "$hdf5.tmp" "$hdf5"
-        fi
-        files+=("$hdf5")
-    done
-fi
-
+measurements
 if ((${#files[@]} == 0)); then
     say "using the small file in testdata instead"
     files=(testdata/etopo120.h5)

@@ -35,6 +35,7 @@ var storeys = []struct {
 	{"crosscheck", 7, true},
 	{"verify", 7, false},
 	{"scripts", 8, true},
+	{"bench", 8, true},
 	{"cmd", 8, true},
 }
 

@@ -1,0 +1,188 @@
+// Command bench measures what the project promises about speed: each row of the table in README's words, its peer
+// beside it in the same minutes on the same data, and how cost grows with chunks and goroutines. It writes what it
+// found to bench/results.md. scripts/bench.sh builds what it needs and calls it.
+//
+// Nobody works in the process that measures: every peer and every way of ours is a child, told line by line when to
+// do a run (peers/peer.h), so that the runs alternate, a child's peak memory is its own, and C, Python and Go are
+// held by one clock.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	dir     string // what is built and made: programs, data, results of rows
+	out     string // the report
+	rows    *regexp.Regexp
+	runs    int
+	size    int64 // bytes of values of the real data
+	big     int64 // of the files that are written anew whole
+	quick   bool
+	resume  bool
+	python  string
+	large   bool
+	profile bool
+}
+
+func main() {
+	if len(os.Args) > 2 && (os.Args[1] == "task" || os.Args[1] == "once") {
+		os.Exit(child(os.Args[2], os.Args[3:], os.Args[1] == "once"))
+	}
+	o := options{python: os.Getenv("HYPERSLAB_PYTHON")}
+	flag.StringVar(&o.dir, "dir", ".bench", "folder of programs, data and results")
+	flag.StringVar(&o.out, "o", "bench/results.md", "the report")
+	rows := flag.String("rows", "", "only rows whose name matches; the report has those measured before, too")
+	flag.IntVar(&o.runs, "runs", 10, "runs of everything")
+	size := flag.Int64("size", 350, "MiB of real data")
+	big := flag.Int64("big", 1024, "MiB of the files that are repacked and converted")
+	flag.BoolVar(&o.quick, "quick", false, "2 runs of little data: to see that it works")
+	flag.BoolVar(&o.resume, "resume", false, "keep the results of rows that an earlier call of today has finished")
+	flag.BoolVar(&o.large, "large", false, "the rows of 10 GiB instead, which need 20 GB of disk")
+	flag.BoolVar(&o.profile, "profile", true, "profile rows below their bar")
+	flag.Parse()
+	if o.quick {
+		o.runs, *size, *big = 2, 8, 8
+	}
+	o.size, o.big = *size<<20, *big<<20
+	var err error
+	if o.rows, err = regexp.Compile(*rows); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, &o); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o *options) error {
+	b, err := newBench(o)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	var results []*result
+	for _, spec := range b.specs() {
+		kept, err := b.recall(spec.name)
+		if err != nil {
+			return err
+		}
+		if !o.rows.MatchString(spec.name) || o.resume && kept != nil {
+			if kept != nil {
+				results = append(results, kept)
+			}
+			continue
+		}
+		r, err := spec.row(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", spec.name, err)
+		}
+		r.Name, r.Group = spec.name, spec.group
+		res, err := b.measure(ctx, r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", spec.name, err)
+		}
+		fmt.Printf("%5.0fs  %s\n", time.Since(begin).Seconds(), res.line())
+		if err := b.keep(res); err != nil {
+			return err
+		}
+		results = append(results, res)
+	}
+	f, err := os.Create(o.out)
+	if err != nil {
+		return err
+	}
+	b.report(f, results)
+	fmt.Printf("%5.0fs  %s\n", time.Since(begin).Seconds(), o.out)
+	return f.Close()
+}
+
+// bench is one call of the program.
+type bench struct {
+	*options
+	self    string
+	data    string // folder
+	peers   string // folder
+	all     int    // workers where all work
+	field   *field
+	scratch string // what runs write
+}
+
+func newBench(o *options) (*bench, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{options: o, self: self, data: filepath.Join(dir, "data"), peers: dir, all: runtime.GOMAXPROCS(0), scratch: filepath.Join(dir, "scratch")}
+	for _, d := range []string{b.data, b.results(), b.scratch} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	b.field, err = readField(filepath.Join(dir, "field.h5"))
+	return b, err
+}
+
+// results is where finished rows are kept. Sizes are part of the name: rows of other data are others.
+func (b *bench) results() string {
+	return filepath.Join(b.peers, fmt.Sprintf("rows-%d-%d", b.size>>20, b.big>>20))
+}
+
+func (b *bench) recall(name string) (*result, error) {
+	j, err := os.ReadFile(filepath.Join(b.results(), strings.ReplaceAll(name, "/", "_")+".json"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := new(result)
+	return r, json.Unmarshal(j, r)
+}
+
+func (b *bench) keep(r *result) error {
+	j, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.results(), strings.ReplaceAll(r.Name, "/", "_")+".json"), j, 0o666)
+}
+
+// out is a file that a run writes, in a place that no other task writes.
+func (b *bench) outFile(name string) string { return filepath.Join(b.scratch, name) }
+
+// made returns a file of the data folder, which create makes if it is not there.
+func (b *bench) made(name string, create func(path string) error) (string, error) {
+	path := filepath.Join(b.data, fmt.Sprintf("%d-%s", b.size>>20, name))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	ext := filepath.Ext(name)
+	tmp := strings.TrimSuffix(path, ext) + ".new" + ext
+	if err := os.RemoveAll(tmp); err != nil {
+		return "", err
+	}
+	if err := create(tmp); err != nil {
+		return "", fmt.Errorf("make %s: %w", name, err)
+	}
+	return path, os.Rename(tmp, path)
+}

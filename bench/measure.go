@@ -1,0 +1,477 @@
+// Measuring: children that alternate, and what is made of their times.
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// task is one way to do the work of a row: a child process.
+type task struct {
+	Name    string
+	Command []string
+	Env     []string
+	Once    bool   // a process for each run, which is told nothing, and whose run is its life
+	Out     string // for Once: what it writes, removed before each run
+}
+
+// row is work, and the ways to do it.
+type row struct {
+	Name, Group string
+	Work        string
+	Bytes       int64 // of values, in each run
+	Ops         int64 // operations in each run; 0: the time of a run is what matters
+	Tasks       []task
+	Compare     []compare
+	Peak        map[string]int64 // the most memory that a task may take, bytes
+	Same        []string         // files that must be the same, byte for byte, when all is done
+	Runs        int              // 0: as many as asked for
+	X           string           // in a table of growth
+}
+
+// compare is a promise: Peer's time over Ours is at least Bar. A Bar of 0 is only looked at.
+type compare struct {
+	Peer, Ours string
+	Bar        float64
+}
+
+// timing is what became of one task.
+type timing struct {
+	Name     string
+	Wall     []float64 // nanoseconds of each run
+	CPU      []float64
+	Peak     int64             // bytes, most that was ever resident
+	Facts    map[string]string // what the task found out
+	Skipped  string            // why it could not run
+	Profiled string            // the profile, if a bar was missed
+}
+
+// result is a row that was measured.
+type result struct {
+	row
+	Timings []*timing
+	Date    time.Time
+	Load    string // of the machine, before
+}
+
+func median(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	n := len(s)
+	if n == 0 {
+		return 0
+	}
+	if n%2 == 1 {
+		return s[n/2]
+	}
+	return (s[n/2-1] + s[n/2]) / 2
+}
+
+// spread is the half of the runs in the middle: from its first to its last, as parts of the median.
+func spread(v []float64) (low, high float64) {
+	s := slices.Sorted(slices.Values(v))
+	n := len(s)
+	return s[n/4], s[n-1-n/4]
+}
+
+func (r *result) timing(name string) *timing {
+	for _, t := range r.Timings {
+		if t.Name == name && t.Skipped == "" {
+			return t
+		}
+	}
+	return nil
+}
+
+// ratio is what a comparison came to: by medians, and the same run by run.
+type ratio struct {
+	compare
+	Median, Low, High, CPU float64
+}
+
+// Met reports whether the bar was reached.
+func (r ratio) Met() bool { return r.Bar == 0 || r.Median >= r.Bar }
+
+func (r *result) ratios() []ratio {
+	var out []ratio
+	for _, c := range r.Compare {
+		peer, ours := r.timing(c.Peer), r.timing(c.Ours)
+		if peer == nil || ours == nil {
+			continue
+		}
+		var each []float64
+		for i := range min(len(peer.Wall), len(ours.Wall)) {
+			each = append(each, peer.Wall[i]/ours.Wall[i])
+		}
+		x := ratio{compare: c, Median: median(peer.Wall) / median(ours.Wall), CPU: median(peer.CPU) / max(median(ours.CPU), 1)}
+		x.Low, x.High = spread(each)
+		out = append(out, x)
+	}
+	return out
+}
+
+// line is the row in one line, for the terminal.
+func (r *result) line() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-34s", r.Name)
+	for _, t := range r.Timings {
+		if t.Skipped != "" {
+			fmt.Fprintf(&b, " | %s: %s", t.Name, t.Skipped)
+		} else {
+			fmt.Fprintf(&b, " | %s %s", t.Name, duration(median(t.Wall)))
+		}
+	}
+	for _, x := range r.ratios() {
+		mark := ""
+		if !x.Met() {
+			mark = "  BELOW"
+		}
+		fmt.Fprintf(&b, " | %.2f× (%.2f–%.2f, cpu %.2f)", x.Median, x.Low, x.High, x.CPU)
+		if x.Bar > 0 {
+			fmt.Fprintf(&b, " of %g×%s", x.Bar, mark)
+		}
+	}
+	for _, t := range r.over() {
+		fmt.Fprintf(&b, " | %s took %d MiB of %d  ABOVE", t.Name, t.Peak>>20, r.Peak[t.Name]>>20)
+	}
+	return b.String()
+}
+
+// measure runs all tasks of a row in turns.
+func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
+	res := &result{row: *r, Date: time.Now().UTC(), Load: loadAverage()}
+	runs := b.runs
+	if r.Runs > 0 {
+		runs = min(runs, r.Runs)
+	}
+	var children []*process
+	defer func() {
+		for _, p := range children {
+			p.kill()
+		}
+	}()
+	for i := range r.Tasks {
+		t := &timing{Name: r.Tasks[i].Name, Facts: map[string]string{}}
+		res.Timings = append(res.Timings, t)
+		p, err := start(ctx, &r.Tasks[i], t)
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, p)
+	}
+	first := -1 // warms up
+	if runs == 1 {
+		first = 0
+	}
+	for k := first; k < runs; k++ {
+		for i := range children {
+			p := children[(i+k+1)%len(children)]
+			if p.t.Skipped != "" {
+				continue
+			}
+			if err := p.run(ctx, k >= 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, p := range children {
+		if err := p.end(); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(res.agree(), sameFiles(r.Same)); err != nil {
+		return nil, err
+	}
+	return res, b.explain(ctx, res)
+}
+
+// agree compares what the tasks found out: checksums must be the same.
+func (r *result) agree() error {
+	first := map[string]string{}
+	for _, t := range r.Timings {
+		v, ok := t.Facts["sum"]
+		if !ok {
+			continue
+		}
+		if f, ok := first["sum"]; ok && f != v {
+			return fmt.Errorf("%s found the checksum %s, others %s", t.Name, v, f)
+		}
+		first["sum"] = v
+	}
+	return nil
+}
+
+// sameFiles compares files with the first one.
+func sameFiles(paths []string) error {
+	var first [sha256.Size]byte
+	for i, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		sum := [sha256.Size]byte(h.Sum(nil))
+		if i == 0 {
+			first = sum
+		} else if sum != first {
+			return fmt.Errorf("%s and %s differ", paths[0], path)
+		}
+	}
+	return nil
+}
+
+// over are the tasks that took more memory than they may.
+func (r *result) over() []*timing {
+	var out []*timing
+	for _, t := range r.Timings {
+		if most, ok := r.Peak[t.Name]; ok && t.Skipped == "" && t.Peak > most {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// explain profiles the tasks of ours that missed a bar, each in a run of its own.
+func (b *bench) explain(ctx context.Context, r *result) error {
+	if !b.profile || b.quick {
+		return nil
+	}
+	for _, x := range r.ratios() {
+		t := r.timing(x.Ours)
+		if x.Met() || t.Profiled != "" {
+			continue
+		}
+		for i := range r.Tasks {
+			c := r.Tasks[i]
+			if c.Name != x.Ours || c.Once || c.Command[0] != b.self {
+				continue
+			}
+			file := filepath.Join(b.scratch, "profile")
+			c.Env = append(slices.Clone(c.Env), "HYPERSLAB_BENCH_PROFILE="+file)
+			p, err := start(ctx, &c, &timing{Facts: map[string]string{}})
+			if err != nil {
+				return err
+			}
+			for range 3 {
+				if err := p.run(ctx, false); err != nil {
+					p.kill()
+					return err
+				}
+			}
+			if err := p.end(); err != nil {
+				return err
+			}
+			out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-cum", "-nodecount=28", b.self, file).CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("pprof: %w: %s", err, out)
+			}
+			t.Profiled = string(out)
+		}
+	}
+	return nil
+}
+
+// process is a task that runs.
+type process struct {
+	task *task
+	t    *timing
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+}
+
+// missingPeer is the exit status of a child whose library is not installed.
+const missingPeer = 42
+
+func start(ctx context.Context, c *task, t *timing) (*process, error) {
+	p := &process{task: c, t: t}
+	if c.Command[0] == "" {
+		t.Skipped = "not installed"
+		return p, nil
+	}
+	if c.Once {
+		return p, nil
+	}
+	p.cmd = p.command(ctx)
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			werr := p.cmd.Wait()
+			var exit *exec.ExitError
+			if errors.As(werr, &exit) && exit.ExitCode() == missingPeer {
+				t.Skipped = "not installed"
+				return p, nil
+			}
+			return nil, fmt.Errorf("%s: %w", c.Name, errors.Join(werr, err))
+		}
+		if line == "ready\n" {
+			return p, nil
+		}
+		p.learn(strings.Fields(line))
+	}
+}
+
+func (p *process) command(ctx context.Context) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.task.Command[0], p.task.Command[1:]...)
+	cmd.Env = append(os.Environ(), p.task.Env...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func (p *process) learn(words []string) {
+	for _, w := range words {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			p.t.Facts[k] = v
+		}
+	}
+}
+
+// run has the child do one run, which counts or warms up.
+func (p *process) run(ctx context.Context, counts bool) error {
+	if p.task.Once {
+		return p.once(ctx, counts)
+	}
+	if _, err := io.WriteString(p.in, "go\n"); err != nil {
+		return fmt.Errorf("%s: %w", p.task.Name, err)
+	}
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.task.Name, err)
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return fmt.Errorf("%s answers %q", p.task.Name, line)
+	}
+	wall, err1 := strconv.ParseFloat(words[0], 64)
+	cpu, err2 := strconv.ParseFloat(words[1], 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return fmt.Errorf("%s answers %q: %w", p.task.Name, line, err)
+	}
+	if counts {
+		p.t.Wall, p.t.CPU = append(p.t.Wall, wall), append(p.t.CPU, cpu)
+	}
+	p.learn(words[2:])
+	return nil
+}
+
+func (p *process) once(ctx context.Context, counts bool) error {
+	if p.task.Out != "" {
+		if err := os.RemoveAll(p.task.Out); err != nil {
+			return err
+		}
+	}
+	cmd := p.command(ctx)
+	var said bytes.Buffer
+	cmd.Stdout = &said
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", p.task.Name, err, said.Bytes())
+	}
+	wall := time.Since(begin)
+	if counts {
+		p.t.Wall = append(p.t.Wall, float64(wall))
+		p.t.CPU = append(p.t.CPU, float64(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()))
+	}
+	for line := range strings.Lines(said.String()) {
+		if kb, ok := strings.CutPrefix(strings.TrimSpace(line), "peak="); ok {
+			n, err := strconv.ParseInt(kb, 10, 64)
+			if err != nil {
+				return err
+			}
+			p.t.Peak = max(p.t.Peak, n<<10)
+		} else {
+			p.learn(strings.Fields(line))
+		}
+	}
+	if p.task.Out != "" {
+		info, err := os.Stat(p.task.Out)
+		if err != nil {
+			return err
+		}
+		p.t.Facts["stored"] = strconv.FormatInt(info.Size(), 10)
+	}
+	return nil
+}
+
+// end lets the child go, and reads before how much memory it had at most.
+func (p *process) end() error {
+	if p.cmd == nil || p.t.Skipped != "" {
+		return nil
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err == nil {
+		for line := range strings.Lines(string(status)) {
+			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+				if err != nil {
+					return err
+				}
+				p.t.Peak = kb << 10
+			}
+		}
+	}
+	err = p.in.Close()
+	cmd := p.cmd
+	p.cmd = nil
+	return errors.Join(err, cmd.Wait())
+}
+
+// kill ends a child that was left behind by an error.
+func (p *process) kill() {
+	if p.cmd != nil && p.t.Skipped == "" {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+}
+
+// facts are in the order of their names.
+func (t *timing) facts() string {
+	var s []string
+	for _, k := range slices.Sorted(maps.Keys(t.Facts)) {
+		s = append(s, k+"="+t.Facts[k])
+	}
+	return strings.Join(s, " ")
+}
+
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e9:
+		return fmt.Sprintf("%.3g s", ns/1e9)
+	case ns >= 1e6:
+		return fmt.Sprintf("%.3g ms", ns/1e6)
+	case ns >= 1e3:
+		return fmt.Sprintf("%.3g µs", ns/1e3)
+	}
+	return fmt.Sprintf("%.3g ns", ns)
+}

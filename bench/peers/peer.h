@@ -1,0 +1,89 @@
+/* peer.h: how the programs of this folder talk to the one that measures them.
+ *
+ * A program prepares, prints "ready", and does one run for each line it reads. It answers each with the nanoseconds
+ * that passed and those the processor worked, all threads together, and what the run found out: "key=number" words that
+ * must agree with what others found. */
+#ifndef PEER_H
+#define PEER_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static void die(const char *what)
+{
+    fprintf(stderr, "peer: %s\n", what);
+    exit(1);
+}
+
+static int64_t wall(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1000000000 * (int64_t)t.tv_sec + t.tv_nsec;
+}
+
+static int64_t cpu(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return 1000000000 * ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1000 * ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+}
+
+/* A run: its argument is the program's own, and what it returns is what it found out. */
+typedef uint64_t (*peer_run)(void *);
+
+static void serve(peer_run before, peer_run run, void *arg, const char *key)
+{
+    char line[64];
+    printf("ready\n");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        if (before) {
+            before(arg);
+        }
+        int64_t c = cpu(), w = wall();
+        uint64_t found = run(arg);
+        w = wall() - w;
+        printf("%lld %lld %s=%llu\n", (long long)w, (long long)(cpu() - c), key, (unsigned long long)found);
+        fflush(stdout);
+    }
+}
+
+/* checksum is the sum of all 32-bit words. */
+static inline uint64_t checksum(const uint8_t *b, size_t n)
+{
+    uint64_t s = 0;
+    for (size_t i = 0; i + 4 <= n; i += 4) {
+        uint32_t v;
+        memcpy(&v, b + i, 4);
+        s += v;
+    }
+    return s;
+}
+
+/* draw is the random numbers that all sides use. */
+static inline uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+/* slurp reads at most n bytes of a file. */
+static inline uint8_t *slurp(const char *path, size_t n, size_t *got)
+{
+    FILE *f = fopen(path, "rb");
+    uint8_t *b = malloc(n);
+    if (!f || !b) {
+        die(path);
+    }
+    *got = fread(b, 1, n, f);
+    fclose(f);
+    return b;
+}
+
+#endif

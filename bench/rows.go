@@ -1,0 +1,353 @@
+// The rows: what is promised, with its peers.
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// spec is a row before its data is there.
+type spec struct {
+	name, group string
+	row         func(*bench) (*row, error)
+}
+
+// The groups of rows: each is a table of the report.
+const (
+	promised = "promised"
+	byChunk  = "by size of a chunk"
+	byNumber = "by number of chunks"
+	byUsers  = "by goroutines on one handle"
+)
+
+// words makes the arguments of a child.
+func words(v ...any) []string {
+	var out []string
+	for _, w := range v {
+		switch w := w.(type) {
+		case []int64:
+			for _, n := range w {
+				out = append(out, strconv.FormatInt(n, 10))
+			}
+		default:
+			out = append(out, fmt.Sprint(w))
+		}
+	}
+	return out
+}
+
+// ours is a child of ours.
+func (b *bench) ours(name, kind string, v ...any) task {
+	return task{Name: name, Command: append([]string{b.self, "task", kind}, words(v...)...)}
+}
+
+// c is a child in C.
+func (b *bench) c(name, program string, v ...any) task {
+	return task{Name: name, Command: append([]string{filepath.Join(b.peers, "peer-"+program)}, words(v...)...)}
+}
+
+// py is a child in Python, which is skipped where the peers are not installed.
+func (b *bench) py(name string, v ...any) task {
+	if b.python == "" {
+		return task{Name: name, Command: []string{""}}
+	}
+	return task{Name: name, Command: append([]string{b.python, filepath.Join("bench", "peers", "peer.py")}, words(v...)...)}
+}
+
+// once is a program that does the work and ends; out is what it writes.
+func (b *bench) once(name, out string, v ...any) task {
+	t := task{Name: name, Once: true, Out: out}
+	if v[0] == "" {
+		t.Command = []string{""}
+	} else {
+		t.Command = append([]string{filepath.Join(b.peers, "peer-run")}, words(v...)...)
+	}
+	return t
+}
+
+// workers are the numbers of them that are tried: 1, 2 and all.
+func (b *bench) workers() []int {
+	w := []int{1, 2}
+	if b.all > 2 {
+		w = append(w, b.all)
+	}
+	return w
+}
+
+func named(workers int) string { return fmt.Sprintf("ours, %d", workers) }
+
+// most is the name of the way with all workers.
+func (b *bench) most() string { return named(max(2, b.all)) }
+
+func (b *bench) specs() []spec {
+	s := []spec{}
+	add := func(group, name string, f func(*bench) (*row, error)) { s = append(s, spec{name, group, f}) }
+	if b.large {
+		for _, to := range []string{"h5", "b2nd"} {
+			add(promised, "copy/10GiB/"+to, func(b *bench) (*row, error) { return b.copyLarge(to) })
+		}
+		return s
+	}
+	for _, k := range kinds {
+		bar := func(x float64) float64 { // the promises are about data as it is measured
+			if k == real {
+				return x
+			}
+			return 0
+		}
+		add(promised, fmt.Sprintf("read/deflate/%s", k), func(b *bench) (*row, error) { return b.read(k, "deflate", bar(6), 0) })
+		add(promised, fmt.Sprintf("write/deflate/%s", k), func(b *bench) (*row, error) { return b.write(k, bar(4)) })
+		add(promised, fmt.Sprintf("read/blosc2-lz4/%s", k), func(b *bench) (*row, error) { return b.read(k, "lz4", bar(1.7), bar(4)) })
+		add(promised, fmt.Sprintf("read/blosc2-zstd/%s", k), func(b *bench) (*row, error) { return b.read(k, "zstd", bar(1.7), bar(4)) })
+	}
+	for _, f := range []string{"lz4", "zstd", "lz4-nd", "zstd-nd"} {
+		add(promised, "slices/blosc2-"+f, func(b *bench) (*row, error) { return b.slices(f) })
+	}
+	add(promised, "slices/b2nd", (*bench).b2ndSlices)
+	add(promised, "read/b2nd", (*bench).b2nd)
+	for _, k := range kinds {
+		add(promised, fmt.Sprintf("append/20000/%s", k), func(b *bench) (*row, error) { return b.append(k, 20000, 4096, 50) })
+	}
+	add(promised, "random/4KiB", func(b *bench) (*row, error) { return b.random(20000, 4096, 5) })
+	for _, size := range []int64{64 << 10, 1 << 20} {
+		for _, codec := range []string{"lz4", "zstd"} {
+			for _, way := range []string{"compress", "decompress"} {
+				add(promised, fmt.Sprintf("buffer/%s/%s/%dKiB", way, codec, size>>10), func(b *bench) (*row, error) { return b.buffer(way, codec, size) })
+			}
+		}
+	}
+	for _, codec := range []string{"lz4", "zstd"} {
+		for _, way := range []string{"compress", "decompress"} {
+			add(promised, fmt.Sprintf("batch/%s/%s/4KiB", way, codec), func(b *bench) (*row, error) { return b.batch(way, codec) })
+		}
+	}
+	add(promised, "repack/hdf5", (*bench).repack)
+	add(promised, "convert/hdf5-b2nd", (*bench).convert)
+	return append(s, b.growth()...)
+}
+
+// read is all of a dataset. The peer's bar is that of H5Dread; plugin's that of hdf5plugin's filter.
+func (b *bench) read(k kind, filters string, bar, plugin float64) (*row, error) {
+	n := b.bytes(k)
+	file, err := b.hdf5File(k, n, filters, b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	r := &row{Work: fmt.Sprintf("read a dataset of %s values behind %s, chunks of 1 MiB", k, filters), Bytes: n}
+	if filters == "deflate" {
+		r.Tasks = append(r.Tasks, b.c("H5Dread in C", "hdf5", "read", file, "d"))
+		if k == real {
+			r.Tasks = append(r.Tasks, b.py("h5py", "read", file, "d"), b.py("PyTables", "tables", file, "d"))
+		}
+		r.Compare = []compare{{"H5Dread in C", b.most(), bar}, {"H5Dread in C", named(1), 0}}
+	} else {
+		r.Tasks = append(r.Tasks, b.ours("H5Dread, our filter", "h5read", file, "d", 0), b.py("h5py, hdf5plugin", "read", file, "d"))
+		r.Compare = []compare{{"H5Dread, our filter", b.most(), bar}, {"h5py, hdf5plugin", b.most(), plugin}}
+	}
+	for _, w := range b.workers() {
+		r.Tasks = append(r.Tasks, b.ours(named(w), "h5read", file, "d", w))
+	}
+	return r, nil
+}
+
+func (b *bench) write(k kind, bar float64) (*row, error) {
+	raw, err := b.raw(k)
+	if err != nil {
+		return nil, err
+	}
+	n := b.bytes(k)
+	shape, chunks := b.shape(n), b.chunks()
+	r := &row{Work: fmt.Sprintf("write a dataset of %s values behind shuffle and deflate 4, chunks of 1 MiB", k), Bytes: n,
+		Tasks:   []task{b.c("H5Dwrite in C", "hdf5", "write", raw, b.outFile("c.h5"), 4, len(shape), shape, chunks)},
+		Compare: []compare{{"H5Dwrite in C", b.most(), bar}, {"H5Dwrite in C", named(1), 0}}}
+	for _, w := range b.workers() {
+		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, shape, chunks))
+	}
+	return r, nil
+}
+
+// slices are boxes smaller than a chunk of 4 MiB, which no cache of the library holds.
+func (b *bench) slices(filters string) (*row, error) {
+	n := min(b.size, 128<<20)
+	chunks := []int64{16, b.field.shape[1], b.field.shape[2]}
+	file, err := b.hdf5File(real, n, filters, chunks)
+	if err != nil {
+		return nil, err
+	}
+	const count = 64
+	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
+	peer, plugin := "H5Dread, our filter", "h5py, hdf5plugin"
+	r := &row{Work: fmt.Sprintf("64 random boxes of %v out of chunks of %v behind %s", box, chunks, filters), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
+	r.Tasks = []task{b.ours(peer, "h5slices", file, "d", 0, 1, count, box), b.py(plugin, "slices", file, "d", count, box)}
+	for _, w := range b.workers() {
+		r.Tasks = append(r.Tasks, b.ours(named(w), "h5slices", file, "d", w, 1, count, box))
+	}
+	r.Compare = []compare{{peer, b.most(), 5}, {plugin, b.most(), 5}}
+	return r, nil
+}
+
+// b2ndSlices are boxes of a b2nd array, by the library and by frameio.
+func (b *bench) b2ndSlices() (*row, error) {
+	file, err := b.b2ndOfDeflate()
+	if err != nil {
+		return nil, err
+	}
+	const count = 256
+	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
+	r := &row{Work: fmt.Sprintf("256 random boxes of %v out of a b2nd array", box), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
+	r.Tasks = []task{b.ours("b2nd_get_slice_cbuffer", "b2ndslices", file, 0, 1, count, box), b.ours("ours, 1", "b2ndslices", file, 1, 1, count, box),
+		b.ours("ours, 2 goroutines", "b2ndslices", file, 1, 2, count, box)}
+	r.Compare = []compare{{"b2nd_get_slice_cbuffer", "ours, 1", 0}, {"ours, 1", "ours, 2 goroutines", 0}}
+	return r, nil
+}
+
+func (b *bench) b2ndOfDeflate() (string, error) {
+	n := b.bytes(real)
+	source, err := b.hdf5File(real, n, "deflate", b.chunks())
+	if err != nil {
+		return "", err
+	}
+	return b.b2ndFile(source+":/d", n)
+}
+
+func (b *bench) b2nd() (*row, error) {
+	file, err := b.b2ndOfDeflate()
+	if err != nil {
+		return nil, err
+	}
+	r := &row{Work: "read a b2nd array of real values (zstd 5)", Bytes: b.bytes(real), Tasks: []task{b.py("python-blosc2", "array", file)},
+		Compare: []compare{{"python-blosc2", b.most(), 0}}}
+	for _, w := range b.workers() {
+		r.Tasks = append(r.Tasks, b.ours(named(w), "b2nd", file, w))
+	}
+	return r, nil
+}
+
+// append is a new frame of n chunks, each handed over alone.
+func (b *bench) append(k kind, n, size int64, bar float64) (*row, error) {
+	n = min(n, b.bytes(k)/size)
+	raw, err := b.raw(k)
+	if err != nil {
+		return nil, err
+	}
+	r := &row{Work: fmt.Sprintf("append %d chunks of %d bytes of %s values to a new frame", n, size, k), Bytes: n * size, Ops: n}
+	peer := b.c("C-Blosc2, BLOSC_NTHREADS=1", "blosc2", "append", raw, n*size, size, "lz4", 5, b.outFile("c.b2frame"))
+	peer.Env = []string{"BLOSC_NTHREADS=1"}
+	r.Tasks = []task{peer}
+	for _, w := range b.workers() {
+		r.Tasks = append(r.Tasks, b.ours(named(w), "append", raw, n*size, size, "lz4", 5, b.outFile(fmt.Sprintf("go%d.b2frame", w)), w))
+	}
+	r.Compare = []compare{{r.Tasks[0].Name, b.most(), bar}, {r.Tasks[0].Name, named(1), 0}}
+	r.Same = []string{b.outFile("c.b2frame"), b.outFile("go1.b2frame"), b.outFile("go2.b2frame")}
+	return r, nil
+}
+
+// random are chunks of a frame on disk.
+func (b *bench) random(n, size int64, bar float64) (*row, error) {
+	n = min(n, b.bytes(real)/size)
+	file, err := b.frame(n, size, cblosc.LZ4)
+	if err != nil {
+		return nil, err
+	}
+	const count = 20000
+	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of a frame on disk, one handle", count, size), Bytes: count * size, Ops: count,
+		Tasks: []task{b.c("blosc2_schunk_decompress_chunk", "blosc2", "random", file, count),
+			b.ours("ours, 1 goroutine", "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}
+	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, bar}, {r.Tasks[1].Name, r.Tasks[2].Name, 1.8}}
+	return r, nil
+}
+
+// rounds is how often a run does 4 MiB of buffers: long enough for the clock.
+func (b *bench) rounds() int64 {
+	if b.quick {
+		return 1
+	}
+	return 4
+}
+
+// buffer is one call for each buffer.
+func (b *bench) buffer(way, codec string, size int64) (*row, error) {
+	raw, err := b.raw(real)
+	if err != nil {
+		return nil, err
+	}
+	const bytes = 4 << 20
+	rounds := b.rounds()
+	r := &row{Work: fmt.Sprintf("%s buffers of %d KiB with %s, one call each", way, size>>10, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
+		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds), b.ours("ours", way, way, raw, bytes, size, codec, 5, rounds, 0)}}
+	r.Compare = []compare{{"a C loop", "ours", 0.98}}
+	return r, nil
+}
+
+// batch is one call for many small buffers.
+func (b *bench) batch(way, codec string) (*row, error) {
+	raw, err := b.raw(real)
+	if err != nil {
+		return nil, err
+	}
+	const bytes, size = 4 << 20, 4 << 10
+	rounds := b.rounds()
+	r := &row{Work: fmt.Sprintf("%s a batch of 4 KiB buffers with %s", way, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
+		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds)}}
+	for _, w := range b.workers() {
+		t := b.ours(named(w), way, way, raw, bytes, size, codec, 5, rounds, w)
+		t.Env = []string{fmt.Sprintf("GOMAXPROCS=%d", w)}
+		r.Tasks = append(r.Tasks, t)
+	}
+	r.Compare = []compare{{"a C loop", named(1), 0.95}, {"a C loop", named(2), 1.8}}
+	return r, nil
+}
+
+func (b *bench) repack() (*row, error) {
+	file, err := b.hdf5File(real, b.big, "deflate", b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	peer, ours := b.outFile("h5repack.h5"), b.outFile("hyperslab.h5")
+	r := &row{Work: "repack an HDF5 file: shuffle and deflate 4 become shuffle and deflate 5", Bytes: 4 * whole(b.shape(b.big)).NumElems(), Tasks: []task{
+		b.once("h5repack", peer, filepath.Join("third_party", "build", "bin", "h5repack"), "-f", "SHUF", "-f", "GZIP=5", file, peer),
+		b.once("hyperslab repack", ours, filepath.Join("bin", "hyperslab"), "repack", file, ours, "--quiet", "--codec", "deflate", "--level", 5, "--shuffle", "byte"),
+	}}
+	r.Compare, r.Peak = []compare{{"h5repack", "hyperslab repack", 4}}, map[string]int64{"hyperslab repack": peak}
+	return r, nil
+}
+
+func (b *bench) convert() (*row, error) {
+	file, err := b.hdf5File(real, b.big, "deflate", b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	peer, ours := b.outFile("script.b2nd"), b.outFile("hyperslab.b2nd")
+	script := b.once("h5py and python-blosc2", peer, b.python, filepath.Join("bench", "peers", "peer.py"), "convert", file, "d", peer)
+	r := &row{Work: "convert HDF5 (shuffle and deflate 4) to b2nd (shuffle and zstd 5)", Bytes: 4 * whole(b.shape(b.big)).NumElems(), Tasks: []task{script,
+		b.once("hyperslab convert", ours, filepath.Join("bin", "hyperslab"), "convert", file+":/d", ours, "--quiet"),
+	}}
+	r.Compare, r.Peak = []compare{{script.Name, "hyperslab convert", 4}}, map[string]int64{"hyperslab convert": peak}
+	return r, nil
+}
+
+// peak is the memory that a copy may take, whatever the size of the arrays.
+const peak = 256 << 20
+
+// copyLarge copies 10 GiB of values between grids that have nothing in common.
+func (b *bench) copyLarge(to string) (*row, error) {
+	const n = 10 << 30
+	file, err := b.hdf5File(real, n, "lz4", b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	out := b.outFile("large." + to)
+	target := out
+	if to == "h5" {
+		target += ":/d"
+	}
+	rows, columns := b.field.shape[1], b.field.shape[2]
+	name := "ours, all"
+	r := &row{Runs: 1, Work: "copy a dataset behind Blosc2 (lz4) to another grid of chunks", Bytes: 4 * whole(b.shape(n)).NumElems(),
+		Peak: map[string]int64{name: peak}, Tasks: []task{b.once(name, out, b.self, "once", "copy", file+":/d", target, "lz4", b.all, 30, rows/3, columns/3)}}
+	return r, nil
+}

@@ -1,0 +1,410 @@
+// The ways of ours to do the work of the rows.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
+)
+
+// tasks prepare work, by the names that children are started with.
+var tasks = map[string]func(*args) (*work, error){
+	"h5read":     readTask,
+	"h5write":    writeTask,
+	"h5slices":   slicesTask,
+	"append":     appendTask,
+	"random":     randomTask,
+	"compress":   bufferTask,
+	"decompress": bufferTask,
+	"b2nd":       arrayTask,
+	"b2ndslices": arraySlicesTask,
+	"copy":       copyTask,
+}
+
+// how says who works: that many workers, or, for 0, the library.
+func how(workers int64) *chunkio.Options {
+	return &chunkio.Options{Workers: int(workers), Library: workers == 0}
+}
+
+// withDataset opens a file for one run.
+func withDataset(file, name string, f func(*h5.Dataset) error) (err error) {
+	h, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	d, err := h.Root().OpenDataset(name)
+	if err != nil {
+		return err
+	}
+	return f(d)
+}
+
+// readTask: FILE DATASET WORKERS reads all of a dataset, in a file opened anew for each run.
+func readTask(a *args) (*work, error) {
+	file, name, workers := a.text(), a.text(), a.number()
+	if a.err != nil {
+		return nil, a.err
+	}
+	var dst []byte
+	read := func() (string, error) {
+		err := withDataset(file, name, func(d *h5.Dataset) error {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			r := whole(info.Space.Dims)
+			if dst == nil {
+				dst = make([]byte, r.NumElems()*int64(info.Datatype.Size))
+			}
+			stats, err := chunkio.Read(context.Background(), d, dst, info.Datatype, r, how(workers))
+			return asked(err, stats, workers)
+		})
+		return "", err
+	}
+	if _, err := read(); err != nil {
+		return nil, err
+	}
+	return &work{run: read, facts: checksum(dst)}, nil
+}
+
+// asked makes it an error that the library did what was not asked of it.
+func asked(err error, s chunkio.Stats, workers int64) error {
+	if err == nil && workers > 0 && s.Fallback != "" {
+		err = fmt.Errorf("left to the library: %s", s.Fallback)
+	}
+	return err
+}
+
+// writeTask: RAW FILE FILTERS WORKERS RANK SHAPE... CHUNK... writes a new file.
+func writeTask(a *args) (*work, error) {
+	raw, file, filters, workers := a.text(), a.text(), a.text(), a.number()
+	dims := a.rest()
+	if a.err != nil {
+		return nil, a.err
+	}
+	shape, chunks := dims[:len(dims)/2], dims[len(dims)/2:]
+	r := whole(shape)
+	src, err := slurp(raw, 4*r.NumElems())
+	if err != nil {
+		return nil, err
+	}
+	return &work{before: func() error { return os.RemoveAll(file) }, run: func() (found string, err error) {
+		f, err := h5.Create(file, nil)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: storage(filters, chunks)})
+		if err != nil {
+			return "", err
+		}
+		stats, err := chunkio.Write(context.Background(), d, src, f4, r, how(workers))
+		if err := asked(err, stats, workers); err != nil {
+			return "", err
+		}
+		info, err := d.Info()
+		return "stored=" + strconv.FormatInt(info.StorageBytes, 10), err
+	}}, nil
+}
+
+// slicesTask: FILE DATASET WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes, shared out to goroutines.
+func slicesTask(a *args) (*work, error) {
+	file, name, workers, goroutines, count := a.text(), a.text(), a.number(), a.number(), a.number()
+	box := a.rest()
+	if a.err != nil {
+		return nil, a.err
+	}
+	run := func() (string, error) {
+		sum := uint64(0)
+		err := withDataset(file, name, func(d *h5.Dataset) error {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			starts := boxesOf(info.Space.Dims, box, count)
+			var parts []uint64
+			parts, err = shareOut(goroutines, count, func(dst []byte, k int64) (uint64, error) {
+				stats, err := chunkio.Read(context.Background(), d, dst, info.Datatype, h5.Region{Start: starts[k], Count: box}, how(workers))
+				return firstWord(dst), asked(err, stats, workers)
+			}, 4*whole(box).NumElems())
+			for _, p := range parts {
+				sum += p
+			}
+			return err
+		})
+		return "sum=" + strconv.FormatUint(sum, 10), err
+	}
+	return &work{run: run}, nil
+}
+
+func boxesOf(shape, box []int64, count int64) [][]int64 {
+	r := random(1)
+	starts := make([][]int64, count)
+	for k := range starts {
+		for i, n := range shape {
+			starts[k] = append(starts[k], r.draw(n-box[i]+1))
+		}
+	}
+	return starts
+}
+
+func firstWord(b []byte) uint64 {
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24
+}
+
+// shareOut calls f for all numbers below count on that many goroutines, each with a buffer of its own, and returns
+// the sums of what they return.
+func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, error), buffer int64) ([]uint64, error) {
+	sums, errs := make([]uint64, goroutines), make([]error, goroutines)
+	var g sync.WaitGroup
+	for i := range goroutines {
+		g.Go(func() {
+			dst := make([]byte, buffer)
+			for k := i; k < count; k += goroutines {
+				v, err := f(dst, k)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				sums[i] += v
+			}
+		})
+	}
+	g.Wait()
+	return sums, errors.Join(errs...)
+}
+
+// appendTask: RAW BYTES SIZE CODEC LEVEL OUT WORKERS writes a new frame chunk by chunk.
+func appendTask(a *args) (*work, error) {
+	raw, bytes, size := a.text(), a.number(), a.number()
+	p, err := params(a)
+	out, workers := a.text(), a.number()
+	if err = errors.Join(a.err, err); err != nil {
+		return nil, err
+	}
+	src, err := slurp(raw, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &work{before: func() error { return os.RemoveAll(out) }, run: func() (string, error) {
+		w, err := frameio.Create(out, &frameio.Params{CParams: p, ChunkSize: int(size), Workers: int(workers)})
+		if err != nil {
+			return "", err
+		}
+		for at := int64(0); at < int64(len(src)); at += size {
+			if _, err := w.Write(src[at : at+size]); err != nil {
+				return "", errors.Join(err, w.Close())
+			}
+		}
+		if err := errors.Join(w.Commit(), w.Close()); err != nil {
+			return "", err
+		}
+		info, err := os.Stat(out)
+		if err != nil {
+			return "", err
+		}
+		return "stored=" + strconv.FormatInt(info.Size(), 10), nil
+	}}, nil
+}
+
+func params(a *args) (*cblosc.CParams, error) {
+	codec, level := a.text(), a.number()
+	p := cblosc.DefaultCParams()
+	c, err := cblosc.ParseCodec(codec)
+	p.Codec, p.Level, p.TypeSize = c, int(level), 4
+	return p, err
+}
+
+// randomTask: FRAME COUNT GOROUTINES reads COUNT random chunks on one handle.
+func randomTask(a *args) (*work, error) {
+	path, count, goroutines := a.text(), a.number(), a.number()
+	if a.err != nil {
+		return nil, a.err
+	}
+	f, err := frameio.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := random(1)
+	chunks := make([]int64, count)
+	for i := range chunks {
+		chunks[i] = r.draw(f.NumChunks())
+	}
+	return &work{run: func() (string, error) {
+		sums, err := shareOut(goroutines, count, func(dst []byte, k int64) (uint64, error) {
+			_, err := f.Decompress(dst, chunks[k])
+			return uint64(dst[0]), err
+		}, int64(f.ChunkSize()))
+		sum := uint64(0)
+		for _, s := range sums {
+			sum += s
+		}
+		return "sum=" + strconv.FormatUint(sum, 10), err
+	}}, nil
+}
+
+// bufferTask: compress or decompress RAW BYTES SIZE CODEC LEVEL ROUNDS WORKERS does it ROUNDS times with all buffers of
+// SIZE bytes: with WORKERS 0 by one call for each, else in one batch on that many.
+func bufferTask(a *args) (*work, error) {
+	direction := a.text()
+	raw, bytes, size := a.text(), a.number(), a.number()
+	p, err := params(a)
+	rounds, workers := a.number(), a.number()
+	if err = errors.Join(a.err, err); err != nil {
+		return nil, err
+	}
+	data, err := slurp(raw, bytes)
+	if err != nil {
+		return nil, err
+	}
+	src, err := cblosc.NewBatch(data[:int64(len(data))/size*size], int(size))
+	if err != nil {
+		return nil, err
+	}
+	pool, err := cblosc.NewPool(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	chunks, back := new(cblosc.Batch), new(cblosc.Batch)
+	if err := pool.CompressBatch(chunks, src); err != nil {
+		return nil, err
+	}
+	once := func() error { return pool.CompressBatch(chunks, src) }
+	stored := func() string { return fmt.Sprintf("stored=%d", len(chunks.Bytes())) }
+	switch {
+	case workers > 0 && direction == "decompress":
+		once, stored = func() error { return pool.DecompressBatch(back, chunks) }, func() string { return "" }
+	case workers > 0:
+	case direction == "decompress":
+		d, err := cblosc.NewDecompressor(nil)
+		if err != nil {
+			return nil, err
+		}
+		dst := make([]byte, len(data))
+		once, stored = func() error {
+			for i := range chunks.Len() {
+				if _, err := d.Decompress(dst[int64(i)*size:], chunks.Item(i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func() string { return "" }
+	default:
+		c, err := cblosc.NewCompressor(p)
+		if err != nil {
+			return nil, err
+		}
+		dst := make([]byte, 2*len(data)+cblosc.MaxCompressedSize(int(size)))
+		total := 0
+		once, stored = func() error {
+			total = 0
+			for i := range src.Len() {
+				n, err := c.Compress(dst[total:], src.Item(i))
+				if err != nil {
+					return err
+				}
+				total += n
+			}
+			return nil
+		}, func() string { return fmt.Sprintf("stored=%d", total) }
+	}
+	return &work{run: func() (string, error) {
+		for range rounds {
+			if err := once(); err != nil {
+				return "", err
+			}
+		}
+		return stored(), nil
+	}}, nil
+}
+
+// arrayTask: FILE WORKERS reads all of a b2nd array.
+func arrayTask(a *args) (*work, error) {
+	file, workers := a.text(), a.number()
+	if a.err != nil {
+		return nil, a.err
+	}
+	var dst []byte
+	read := func() (_ string, err error) {
+		x, err := frameio.OpenArray(file)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, x.Close()) }()
+		shape := x.Shape()
+		if dst == nil {
+			dst = make([]byte, whole(shape).NumElems()*int64(x.ItemSize()))
+		}
+		return "", x.ReadRegion(context.Background(), dst, make([]int64, len(shape)), shape, int(workers))
+	}
+	if _, err := read(); err != nil {
+		return nil, err
+	}
+	return &work{run: read, facts: checksum(dst)}, nil
+}
+
+// arraySlicesTask: FILE WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes of a b2nd array on one handle; with
+// WORKERS 0 by the library.
+func arraySlicesTask(a *args) (*work, error) {
+	file, workers, goroutines, count := a.text(), a.number(), a.number(), a.number()
+	box := a.rest()
+	if a.err != nil {
+		return nil, a.err
+	}
+	var read func(dst []byte, start []int64) error
+	var shape []int64
+	if workers == 0 {
+		x, err := cblosc.OpenArray(file)
+		if err != nil {
+			return nil, err
+		}
+		shape = x.Shape()
+		read = func(dst []byte, start []int64) error { return x.ReadRegion(dst, start, box) }
+	} else {
+		x, err := frameio.OpenArray(file)
+		if err != nil {
+			return nil, err
+		}
+		shape = x.Shape()
+		read = func(dst []byte, start []int64) error {
+			return x.ReadRegion(context.Background(), dst, start, box, int(workers))
+		}
+	}
+	starts := boxesOf(shape, box, count)
+	return &work{run: func() (string, error) {
+		sums, err := shareOut(goroutines, count, func(dst []byte, k int64) (uint64, error) {
+			err := read(dst, starts[k])
+			return firstWord(dst), err
+		}, 4*whole(box).NumElems())
+		sum := uint64(0)
+		for _, s := range sums {
+			sum += s
+		}
+		return "sum=" + strconv.FormatUint(sum, 10), err
+	}}, nil
+}
+
+// copyTask: FROM TO CODEC WORKERS CHUNK... copies an array to a new file, in chunks of that shape or, without one, of
+// the source's.
+func copyTask(a *args) (*work, error) {
+	from, to, codec, workers := a.text(), a.text(), a.text(), a.number()
+	chunks := a.rest()
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &work{run: func() (string, error) {
+		stats, err := convert(context.Background(), from, to, codec, int(workers), chunks)
+		return fmt.Sprintf("buffers=%d stages=%d units=%d chunks=%s", stats.PeakBuffer, stats.Stages, stats.Units, strings.Join(words(chunks), "x")), err
+	}}, nil
+}
