@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // cLoop builds testdata/loop.c, the same work in a C program.
@@ -19,7 +20,7 @@ func cLoop(b *testing.B) string {
 	out, err := exec.Command("cc", "-O2", "-I../third_party/build/include", "testdata/loop.c",
 		"-o", program, "-L../third_party/build/lib", "-lgoblosc2", "-lpthread", "-ldl", "-lm").CombinedOutput()
 	if err != nil {
-		b.Skipf("the C loop does not build: %v\n%s", err, out)
+		need.Missing(b, "the C loop does not build: %v\n%s", err, out)
 	}
 	return program
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // compressBlosc1 returns the chunk of Blosc1 of src.
@@ -310,10 +311,7 @@ print(i + 1)
 `
 
 func TestBlosc1AgainstBcolz(t *testing.T) {
-	python := os.Getenv("HYPERSLAB_PYTHON")
-	if python == "" {
-		t.Skip("HYPERSLAB_PYTHON is not set: no bcolz to compare with")
-	}
+	python := need.Python(t, "bcolz")
 	var cases []bcolzCase
 	for _, codec := range cblosc.Codecs() {
 		for shuffle := range 3 {

@@ -11,25 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
-
-// corpus returns the files that match a pattern below the folder an environment
-// variable names, or skips the test and says what it misses.
-func corpus(t *testing.T, env, pattern string) []string {
-	t.Helper()
-	dir := os.Getenv(env)
-	if dir == "" {
-		t.Skipf("SKIPPED: files of other people's software are not read, set %s", env)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, pattern))
-	require.NoError(t, err)
-	require.NotEmpty(t, files, "%s below %s", pattern, dir)
-	return files
-}
 
 // Arrays and frames written by python-blosc2 are read whole.
 func TestCorpusCaterva2(t *testing.T) {
-	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "caterva2/*.b2nd") {
+	for _, file := range need.Files(t, need.Corpus, "caterva2/*.b2nd") {
 		a, err := cblosc.OpenArray(file)
 		require.NoError(t, err, file)
 		n := int64(a.ItemSize())
@@ -51,7 +38,7 @@ func TestCorpusCaterva2(t *testing.T) {
 		require.NoError(t, a.Close())
 		t.Logf("%s: %v %s, %d bytes", filepath.Base(file), a.Shape(), a.DType(), n)
 	}
-	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "caterva2/*.b2frame") {
+	for _, file := range need.Files(t, need.Corpus, "caterva2/*.b2frame") {
 		s, err := cblosc.OpenSChunk(file)
 		require.NoError(t, err, file)
 		require.Contains(t, string(readSChunk(t, s)), "Hello", file)
@@ -83,7 +70,7 @@ func readSChunk(t *testing.T, s *cblosc.SChunk) []byte {
 
 // Files of C-Blosc2 3.0 are read, or refused by name; never "no chunks".
 func TestCorpusBlosc3(t *testing.T) {
-	for _, file := range corpus(t, "HYPERSLAB_CORPUS", "blosc2/*3.0.0*") {
+	for _, file := range need.Files(t, need.Corpus, "blosc2/*3.0.0*") {
 		if strings.HasSuffix(file, ".cdata") {
 			requireArange(t, file)
 			continue
@@ -108,7 +95,7 @@ func TestCorpusBlosc3(t *testing.T) {
 // The library's own test data, chunks of every release since Blosc 1.3, decode to
 // the integers from 0 on.
 func TestCompatChunks(t *testing.T) {
-	for _, file := range corpus(t, "HYPERSLAB_BLOSC2_SRC", "compat/*.cdata") {
+	for _, file := range need.Files(t, need.Blosc2Source, "compat/*.cdata") {
 		requireArange(t, file)
 	}
 }

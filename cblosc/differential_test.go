@@ -16,40 +16,23 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // Two readers, package format in plain Go and the library, agree on every fact of
 // every frame and chunk that both accept.
 
 func TestBothReadersAgree(t *testing.T) {
-	seen := 0
-	for env, patterns := range map[string][]string{
-		"HYPERSLAB_BLOSC2_SRC": {"compat/*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd"},
-		"HYPERSLAB_CORPUS":     {"blosc2/*", "caterva2/*.b2*"},
-	} {
-		dir := os.Getenv(env)
-		if dir == "" {
-			continue
+	files := need.Files(t, need.Blosc2Source, "compat/*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	for _, file := range append(files, need.Files(t, need.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if strings.HasSuffix(file, ".cdata") {
+			require.NoError(t, agreeOnChunk(t, b), file)
+		} else {
+			err := agreeOnFrame(t, b)
+			require.True(t, err == nil || errors.Is(err, errors.ErrUnsupported), "%s: %v", file, err)
 		}
-		for _, pattern := range patterns {
-			files, err := filepath.Glob(filepath.Join(dir, pattern))
-			require.NoError(t, err)
-			require.NotEmpty(t, files, "%s below %s", pattern, dir)
-			for _, file := range files {
-				b, err := os.ReadFile(file)
-				require.NoError(t, err)
-				if strings.HasSuffix(file, ".cdata") {
-					require.NoError(t, agreeOnChunk(t, b), file)
-				} else {
-					err := agreeOnFrame(t, b)
-					require.True(t, err == nil || errors.Is(err, errors.ErrUnsupported), "%s: %v", file, err)
-				}
-				seen++
-			}
-		}
-	}
-	if seen == 0 {
-		t.Skip("SKIPPED: set HYPERSLAB_BLOSC2_SRC to the source of C-Blosc2, or HYPERSLAB_CORPUS")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // matrixEntry is one array of the matrix and where its frame is.
@@ -73,13 +74,7 @@ func (e *matrixEntry) data() []byte {
 // What is written here is read by python-blosc2, and what that writes of the same
 // arrays is read here.
 func TestPythonMatrix(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
-		}
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with python-blosc2 (make peers)")
-	}
+	interpreter := need.Python(t, "blosc2")
 	dir := t.TempDir()
 	entries := interopMatrix()
 	var frames []byte

@@ -2,13 +2,12 @@ package cblosc_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // Blocks of any length come back, all of them or one.
@@ -65,10 +64,7 @@ func TestVLBlocks(t *testing.T) {
 
 // The library's own frame of such chunks.
 func TestVLBlocksOfFrame(t *testing.T) {
-	path := filepath.Join(os.Getenv("HYPERSLAB_CORPUS"), "blosc2", "vlblocks-lz4-fixed-3.0.0.b2frame")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("HYPERSLAB_CORPUS has no vlblocks-lz4-fixed-3.0.0.b2frame")
-	}
+	path := need.Files(t, need.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
 	s, err := cblosc.OpenSChunk(path)
 	if !newest() {
 		require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // Each row of the table names a test that exists.
@@ -104,10 +105,7 @@ func TestPluginsAreOff(t *testing.T) {
 		require.ErrorIs(t, readUnknownFilter(os.Getenv("H5_TEST_FILE")), h5.ErrNoFilter)
 		return
 	}
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		missing(t, "no C compiler")
-	}
+	cc := need.Program(t, "cc")
 	dir := t.TempDir()
 	mark := filepath.Join(dir, "loaded")
 	source := filepath.Join(dir, "plugin.c")
@@ -121,7 +119,7 @@ const void *H5PLget_plugin_info(void) { return 0; }
 	child(t, "TestPluginsAreOff", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
 	require.NoFileExists(t, mark)
 	// The trap is a trap: the library's own tool falls into it.
-	cmd := exec.Command(tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
+	cmd := exec.Command(need.Tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir)
 	_ = cmd.Run()
 	require.FileExists(t, mark)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // withDriver is the default access by another driver.
@@ -274,7 +275,7 @@ func TestImagesOfEveryVersion(t *testing.T) {
 			require.NoError(t, again.Close())
 			path := filepath.Join(t.TempDir(), "image.h5")
 			require.NoError(t, os.WriteFile(path, image, 0o644))
-			out, err := exec.Command(tool(t, "h5ls"), "-r", path).CombinedOutput()
+			out, err := exec.Command(need.Tool(t, "h5ls"), "-r", path).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}
 	}

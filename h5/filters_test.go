@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // The library's own filters, alone and in pipelines of any order, read back as
@@ -317,10 +318,7 @@ func TestGoFilterFromManyGoroutines(t *testing.T) {
 
 // A plugin is loaded from the folder that was allowed, and from no other.
 func TestPlugins(t *testing.T) {
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler")
-	}
+	cc := need.Program(t, "cc")
 	const id = 40777
 	include := filepath.Join("..", "third_party", "build", "include")
 	if _, err := os.Stat(include); err != nil {

@@ -2,7 +2,6 @@ package h5_test
 
 import (
 	"math"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // What we write, the library's own tools read: h5dump prints the values, h5diff
 // finds no difference between two layouts of the same numbers.
 func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
-	h5dump, h5diff := tool(t, "h5dump"), tool(t, "h5diff")
+	h5dump, h5diff := need.Tool(t, "h5dump"), need.Tool(t, "h5diff")
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -65,13 +65,7 @@ func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
 // python runs a script with h5py under the interpreter named by the environment.
 func python(t *testing.T, script string, args ...string) string {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		interpreter = "python3"
-	}
-	if err := exec.Command(interpreter, "-c", "import h5py, numpy").Run(); err != nil {
-		missing(t, "HYPERSLAB_PYTHON = "+interpreter+" has no h5py")
-	}
+	interpreter := need.Python(t, "h5py", "numpy")
 	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return strings.TrimSpace(string(out))

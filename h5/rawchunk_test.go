@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // plainChunk is a chunk of 4 little-endian int32 from first on, before filters.
@@ -370,7 +371,7 @@ func TestChunkAddresses(t *testing.T) {
 	block := filepath.Join(t.TempDir(), "block")
 	require.NoError(t, os.WriteFile(block, bytes.Repeat([]byte{'u'}, 512), 0o644))
 	jammed := filepath.Join(t.TempDir(), "jammed.h5")
-	out, err := exec.Command(tool(t, "h5jam"), "-i", path, "-u", block, "-o", jammed).CombinedOutput()
+	out, err := exec.Command(need.Tool(t, "h5jam"), "-i", path, "-u", block, "-o", jammed).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, p := range []string{path, jammed} {
 		f, err := h5.Open(p, h5.ReadOnly)

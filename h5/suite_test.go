@@ -15,39 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
-
-// tool finds a reference tool built with the library.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	p, err := filepath.Abs(filepath.Join("..", "third_party", "build", "bin", name))
-	require.NoError(t, err)
-	if _, err := os.Stat(p); err != nil {
-		if p, err = exec.LookPath(name); err != nil { // with system_libs
-			missing(t, name+" is not built (make deps)")
-		}
-	}
-	return p
-}
-
-// missing skips a test that lacks a peer, loudly; in CI that is a failure.
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
-// folder is a folder of files written by others, named by the environment.
-func folder(t testing.TB, variable string) string {
-	t.Helper()
-	dir := os.Getenv(variable)
-	if _, err := os.Stat(dir); dir == "" || err != nil {
-		t.Skipf("%s = %q: no such folder, see README", variable, dir)
-	}
-	return dir
-}
 
 func findFiles(t testing.TB, dir, ext string) []string {
 	t.Helper()
@@ -151,8 +120,8 @@ func littleEndian(t h5.Datatype) h5.Datatype {
 // shape agrees with h5dump's, every number is h5dump's byte for byte, and what
 // cannot be read says why.
 func TestLibrarysOwnFiles(t *testing.T) {
-	h5dump := tool(t, "h5dump")
-	files := findFiles(t, filepath.Join(folder(t, "HYPERSLAB_HDF5_SRC"), "tools", "test"), ".h5")
+	h5dump := need.Tool(t, "h5dump")
+	files := findFiles(t, filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test"), ".h5")
 	var opened, refused, datasets, compared, numbers, attrs, values int
 	for _, file := range files {
 		dumped := map[string]bool{}
@@ -322,7 +291,7 @@ func parseHeaders(dump string) map[string]header {
 // Files that use filters this package does not have: all but the elements reads,
 // and what is missing is named.
 func TestMissingFilters(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_CORPUS")
+	dir := need.Folder(t, need.Corpus)
 	names := map[int]bool{}
 	read := 0
 	for _, file := range append(findFiles(t, filepath.Join(dir, "hdf5-filters"), ".h5"), findFiles(t, filepath.Join(dir, "caterva2"), ".h5")...) {

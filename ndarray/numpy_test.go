@@ -5,28 +5,21 @@ package ndarray_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// oracle asks the Python half. Without an interpreter the test is skipped, and in
-// CI, where NumPy belongs to the proof, it fails.
+// oracle asks the Python half.
 func oracle(t *testing.T, verb string, question, answer any) {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
-		}
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with NumPy (make peers)")
-	}
+	interpreter := need.Python(t, "numpy")
 	in, err := json.Marshal(question)
 	require.NoError(t, err)
 	cmd := exec.Command(interpreter, "testdata/oracle.py", verb)

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 const dir = "../testdata/frame/"
@@ -758,41 +759,21 @@ func TestQuirks(t *testing.T) {
 
 // The frames of the library's own tests and of other people.
 func TestCorpus(t *testing.T) {
-	n := 0
-	for env, patterns := range map[string][]string{
-		"HYPERSLAB_BLOSC2_SRC": {"tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd"},
-		"HYPERSLAB_CORPUS":     {"blosc2/*.b2frame", "caterva2/*.b2*"},
-	} {
-		root := os.Getenv(env)
-		if root == "" {
-			t.Logf("%s is not set: its files are not read", env)
-			continue
-		}
-		for _, p := range patterns {
-			paths, err := filepath.Glob(filepath.Join(root, p))
-			require.NoError(t, err)
-			require.NotEmpty(t, paths, "%s=%s holds no %s", env, root, p)
-			for _, path := range paths {
-				b, err := os.ReadFile(path)
-				require.NoError(t, err)
-				f, err := read(b)
-				require.NoError(t, err, path)
-				require.NoError(t, checkAll(f), path)
-				require.Empty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), path)
-				requireChunks(t, path, f)
-				if content, ok := f.Metalayer(b2nd.Name); ok {
-					m, err := b2nd.Parse(b2nd.Name, content)
-					require.NoError(t, err, path)
-					require.Equal(t, content, m.Append(nil), path)
-				}
-				n++
-			}
+	paths := need.Files(t, need.Blosc2Source, "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	for _, path := range append(paths, need.Files(t, need.Corpus, "blosc2/*.b2frame", "caterva2/*.b2*")...) {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		f, err := read(b)
+		require.NoError(t, err, path)
+		require.NoError(t, checkAll(f), path)
+		require.Empty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), path)
+		requireChunks(t, path, f)
+		if content, ok := f.Metalayer(b2nd.Name); ok {
+			m, err := b2nd.Parse(b2nd.Name, content)
+			require.NoError(t, err, path)
+			require.Equal(t, content, m.Append(nil), path)
 		}
 	}
-	if n == 0 {
-		t.Skip("set HYPERSLAB_BLOSC2_SRC to the source of C-Blosc2, or HYPERSLAB_CORPUS")
-	}
-	t.Logf("%d frames read", n)
 }
 
 // requireChunks checks each stored chunk down to its streams.

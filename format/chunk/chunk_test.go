@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // golden returns the chunks of ../testdata/chunk by file name.
@@ -520,24 +521,7 @@ func TestNames(t *testing.T) {
 // The library's own test data: chunks written by C-Blosc 1.3 to C-Blosc2 3.0,
 // each holding the integers from 0 up.
 func TestCompat(t *testing.T) {
-	var paths []string
-	for env, pattern := range map[string]string{
-		"HYPERSLAB_BLOSC2_SRC": "compat/*.cdata",
-		"HYPERSLAB_CORPUS":     "blosc2/*.cdata",
-	} {
-		dir := os.Getenv(env)
-		if dir == "" {
-			t.Logf("%s is not set: its files are not read", env)
-			continue
-		}
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		require.NoError(t, err)
-		require.NotEmpty(t, found, "%s=%s holds no %s", env, dir, pattern)
-		paths = append(paths, found...)
-	}
-	if len(paths) == 0 {
-		t.Skip("set HYPERSLAB_BLOSC2_SRC to the source of C-Blosc2, or HYPERSLAB_CORPUS")
-	}
+	paths := append(need.Files(t, need.Blosc2Source, "compat/*.cdata"), need.Files(t, need.Corpus, "blosc2/*.cdata")...)
 	decoded := 0
 	for _, p := range paths {
 		b := readFile(t, p)

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 var update = flag.Bool("update", false, "write docs/hdf5-coverage.md anew")
@@ -114,7 +115,7 @@ func (c coverage) write(b *bytes.Buffer) {
 }
 
 func TestCoverage(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	dir := need.Folder(t, need.HDF5Source)
 	if v, err := h5.Version(); err != nil || v != "1.14.5" {
 		t.Skipf("HDF5 %s (%v) may write the fixtures otherwise than 1.14.5, whose table it is", v, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // fields are the fields with a name, of whatever structure.
@@ -53,7 +54,7 @@ var rows = map[string]func(t *testing.T){
 		require.Equal(t, &hdf5.FileSpaceInfo{Strategy: hdf5.FreeSpaceAndAggregators, Persist: true, Threshold: 7, PageSize: 4096, EOA: hdf5.Undefined, Managers: slices.Repeat([]hdf5.Addr{hdf5.Undefined}, 6)}, old)
 	},
 	"FileSpaceForgotten": func(t *testing.T) {
-		b := load(t, filepath.Join(folder(t, "HYPERSLAB_HDF5_SRC"), "test", "testfiles", "paged_nopersist.h5"))
+		b := load(t, filepath.Join(need.Folder(t, need.HDF5Source), "test", "testfiles", "paged_nopersist.h5"))
 		f := mustOpen(t, b)
 		require.NoError(t, f.Damage())
 		require.Nil(t, f.FileSpace())
@@ -148,7 +149,7 @@ var rows = map[string]func(t *testing.T){
 		require.Zero(t, refused)
 	},
 	"ArrayVersion1": func(t *testing.T) {
-		b := load(t, filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "caterva2", "ex-noattr.h5"))
+		b := load(t, filepath.Join(need.Folder(t, need.Corpus), "caterva2", "ex-noattr.h5"))
 		found := 0
 		for e, err := range mustOpen(t, b).Walk() {
 			require.NoError(t, err)
@@ -165,7 +166,7 @@ var rows = map[string]func(t *testing.T){
 	},
 	"CacheImage": func(t *testing.T) {
 		found := false
-		for _, file := range findFiles(t, folder(t, "HYPERSLAB_HDF5_SRC")) {
+		for _, file := range findFiles(t, need.Folder(t, need.HDF5Source)) {
 			if filepath.Base(file) != "h5clear_mdc_image.h5" {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // family returns the members of a family one behind the other.
@@ -57,7 +58,7 @@ func libraryNames(t testing.TB, file string) []string {
 }
 
 func TestFamily(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	dir := need.Folder(t, need.HDF5Source)
 	for _, x := range []struct {
 		pattern string
 		info    bool // the driver stored its information
@@ -87,7 +88,7 @@ func TestFamily(t *testing.T) {
 // Members of the multi driver begin at addresses that no io.ReaderAt reaches: the
 // driver information is read, and the metadata if they are in the first member.
 func TestMulti(t *testing.T) {
-	dir := filepath.Join(folder(t, "HYPERSLAB_HDF5_SRC"), "tools/test/h5dump/testfiles")
+	dir := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles")
 	f := mustOpen(t, load(t, filepath.Join(dir, "tmulti-s.h5")))
 	require.NoError(t, f.Damage())
 	require.Equal(t, "NCSAmult", f.Driver().ID)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // object finds an object by its path.
@@ -185,7 +186,7 @@ func TestPolicy(t *testing.T) {
 
 // Unknown messages are ignored, marked or refused, as their flags say.
 func TestUnknownMessages(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	dir := need.Folder(t, need.HDF5Source)
 	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
 	seen := map[hdf5.MessageFlags]int{}
 	refused := map[string]bool{}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // look does everything with a file that can be done, and returns what Check says.
@@ -102,7 +103,7 @@ func requireComplaint(t testing.TB, tree format.Field, err error) {
 }
 
 func TestHostileFiles(t *testing.T) {
-	files := findFiles(t, filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "hostile-hdf5"))
+	files := findFiles(t, filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5"))
 	var table strings.Builder
 	accepted := 0
 	for _, file := range files {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // asLibrary turns a datatype into what package h5 makes of the library's answer.
@@ -495,7 +496,7 @@ var laxer = map[string]string{
 }
 
 func TestLibrarysOwnFiles(t *testing.T) {
-	files := findFiles(t, folder(t, "HYPERSLAB_HDF5_SRC"))
+	files := findFiles(t, need.Folder(t, need.HDF5Source))
 	count := map[string]int{}
 	opened, refused := 0, 0
 	for _, file := range files {
@@ -525,7 +526,7 @@ func TestLibrarysOwnFiles(t *testing.T) {
 }
 
 func TestCorpus(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_CORPUS")
+	dir := need.Folder(t, need.Corpus)
 	count := map[string]int{}
 	for _, sub := range []string{"hdf5-filters", "caterva2"} {
 		for _, file := range findFiles(t, filepath.Join(dir, sub)) {

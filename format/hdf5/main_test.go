@@ -20,21 +20,6 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 
-// folder is a folder of files written by others, named by the environment.
-func folder(t testing.TB, variable string) string {
-	t.Helper()
-	dir := os.Getenv(variable)
-	if _, err := os.Stat(dir); dir == "" || err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s = %q: no such folder", variable, dir)
-		}
-		t.Skipf("%s = %q: no such folder, see CONTRIBUTING.md", variable, dir)
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
-	return dir
-}
-
 // findFiles returns the HDF5 files below a folder.
 func findFiles(t testing.TB, dir string) []string {
 	t.Helper()

@@ -17,27 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
-
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	p, err := filepath.Abs(filepath.Join("..", "..", "third_party", "build", "bin", name))
-	require.NoError(t, err)
-	if _, err := os.Stat(p); err != nil {
-		if p, err = exec.LookPath(name); err != nil {
-			missing(t, name+" is not built (make deps)")
-		}
-	}
-	return p
-}
 
 func create(t testing.TB, path string) *h5.File {
 	t.Helper()
@@ -263,11 +244,11 @@ func TestToolsAgree(t *testing.T) {
 		require.EqualValues(t, 20, s.Chunks)
 	}
 	require.NoError(t, f.Close())
-	out, err := exec.Command(tool(t, "h5diff"), "-v", path, path, "/ours", "/theirs").CombinedOutput()
+	out, err := exec.Command(need.Tool(t, "h5diff"), "-v", path, path, "/ours", "/theirs").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "0 differences found")
 	dump := func(name string) string {
-		out, err := exec.Command(tool(t, "h5dump"), "-y", "-w", "200", "-d", "/"+name, path).CombinedOutput()
+		out, err := exec.Command(need.Tool(t, "h5dump"), "-y", "-w", "200", "-d", "/"+name, path).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		_, data, found := strings.Cut(string(out), "DATASPACE")
 		require.True(t, found)

@@ -15,26 +15,11 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
-}
-
-// h5dump is the oracle, built with the library.
-func h5dump(t testing.TB) string {
-	t.Helper()
-	tool, err := filepath.Abs(filepath.Join("..", "..", "third_party", "build", "bin", "h5dump"))
-	require.NoError(t, err)
-	if _, err := os.Stat(tool); err != nil {
-		if tool, err = exec.LookPath("h5dump"); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal("h5dump is not built (make deps)")
-			}
-			t.Skip("h5dump is not built (make deps)")
-		}
-	}
-	return tool
 }
 
 func write(t testing.TB, f *h5.File, o *ddl.Options) string {
@@ -98,7 +83,7 @@ func everything(t testing.TB) *h5.File {
 
 // A bit of everything, word for word as h5dump has it.
 func TestWriteAsH5dump(t *testing.T) {
-	tool := h5dump(t)
+	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, o := range []*ddl.Options{nil, {WithoutValues: true}} {
 		args := []string{f.Path()}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // data makes n bytes of elements that compress as measurements do.
@@ -104,21 +104,10 @@ func settings() []setting {
 	return all
 }
 
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
 // python runs a script with the plug-ins of hdf5plugin in its reach.
 func python(t testing.TB, script string, args ...string) string {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		missing(t, "HYPERSLAB_PYTHON is not set (make peers)")
-	}
+	interpreter := need.Python(t, "h5py", "hdf5plugin")
 	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)

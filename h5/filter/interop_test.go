@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // chunksOf decodes every stored chunk of a dataset with its own pipeline, and
@@ -155,7 +155,7 @@ func TestExactDeflate(t *testing.T) {
 // Szip is the library's; here its chunks are decoded outside, and ours read by it.
 func TestSzip(t *testing.T) {
 	if !filter.Known(filter.Szip) {
-		missing(t, "built without szip")
+		need.Missing(t, "built without szip")
 	}
 	f, _ := newFile(t)
 	defer f.Close()
@@ -299,14 +299,7 @@ func compareSums(t *testing.T, f *h5.File, sums string) int {
 
 // Files of other programs, from the corpus.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("HYPERSLAB_CORPUS")
-	if _, err := os.Stat(dir); dir == "" || err != nil {
-		t.Skipf("HYPERSLAB_CORPUS = %q: no such folder, see README", dir)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "hdf5-filters", "*.h5"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, path := range files {
+	for _, path := range need.Files(t, need.Corpus, "hdf5-filters/*.h5") {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".h5"), func(t *testing.T) {
 			f, err := h5.Open(path, h5.ReadOnly)
 			require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -187,11 +188,7 @@ func TestGrowthRefusals(t *testing.T) {
 // What we write, bcolz reads to the same values, goes on with, and writes to the
 // same metadata.
 func TestInteropWrite(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		require.Empty(t, os.Getenv("CI"), "CI needs the Python peers (make peers)")
-		t.Skip("HYPERSLAB_PYTHON is not set: bcolz does NOT read what is written here")
-	}
+	interpreter := need.Python(t, "bcolz")
 	dir := t.TempDir()
 	n := 0
 	for j, text := range []string{"|b1", "|i1", "<i2", ">i4", "<i8", "|u1", "<u2", "<u4", ">u8", "<f2", "<f4", ">f8", "|S5", "<U3", "|V7", "<M8[ns]", "<m8[ns]"} {
@@ -225,11 +222,6 @@ func TestInteropWrite(t *testing.T) {
 		}
 	}
 	out, err := exec.Command(interpreter, "testdata/interop_write.py", dir).CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 3 {
-		require.Empty(t, os.Getenv("CI"), "CI needs bcolz (make peers)")
-		t.Skipf("%s has no bcolz: it does NOT read what is written here", interpreter)
-	}
 	require.NoError(t, err, "interop_write.py:\n%s", out)
 	require.Contains(t, string(out), fmt.Sprintf("%d arrays", n))
 

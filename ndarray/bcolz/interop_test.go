@@ -4,30 +4,22 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // What bcolz writes now, with every element type, codec, level and filter, is
 // read to the same bytes.
 func TestInterop(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		require.Empty(t, os.Getenv("CI"), "CI needs the Python peers (make peers)")
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with bcolz beyond the golden files")
-	}
+	interpreter := need.Python(t, "bcolz")
 	dir := t.TempDir()
 	out, err := exec.Command(interpreter, "testdata/interop.py", dir).CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 3 {
-		require.Empty(t, os.Getenv("CI"), "CI needs bcolz (make peers)")
-		t.Skipf("%s has no bcolz (pip install bcolz-zipline): NOT compared with it beyond the golden files", interpreter)
-	}
 	require.NoError(t, err, "interop.py:\n%s", out)
 	var list []struct {
 		Name, DType, SHA256 string

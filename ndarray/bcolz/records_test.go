@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -241,11 +242,7 @@ func TestGatherTable(t *testing.T) {
 
 // What we write bcolz reads, appends to, trims and resizes, and we read on.
 func TestRecordsInterop(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		require.Empty(t, os.Getenv("CI"), "CI needs the Python peers (make peers)")
-		t.Skip("HYPERSLAB_PYTHON is not set: bcolz does NOT read the tables written here")
-	}
+	interpreter := need.Python(t, "bcolz")
 	path := filepath.Join(t.TempDir(), "t")
 	d, err := ndarray.ParseDType(`[('id', '<i4'), ('tag', '|S3'), ('pos', '<f8', (2,)), ('when', '<M8[s]')]`)
 	require.NoError(t, err)
@@ -263,11 +260,6 @@ func TestRecordsInterop(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.NoError(t, os.WriteFile(path+".bin", want, 0o644))
 	out, err := exec.Command(interpreter, "testdata/interop_table.py", path).CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 3 {
-		require.Empty(t, os.Getenv("CI"), "CI needs bcolz (make peers)")
-		t.Skipf("%s has no bcolz: it does NOT read the tables written here", interpreter)
-	}
 	require.NoError(t, err, "interop_table.py:\n%s", out)
 	want, err = os.ReadFile(path + ".bin") // as bcolz has left it
 	require.NoError(t, err)

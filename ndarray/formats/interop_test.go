@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -32,17 +33,10 @@ type interopEntry struct {
 	Attrs  map[string]any `json:"attrs"`
 }
 
-// python runs the Python half. Without an interpreter the test is skipped, and
-// in CI, where the peers belong to the proof, it fails.
+// python runs the Python half.
 func python(t *testing.T, verb, dir string) {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
-		}
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with h5py and python-blosc2 (make peers)")
-	}
+	interpreter := need.Python(t, "h5py", "blosc2")
 	out, err := exec.Command(interpreter, "testdata/interop.py", verb, dir).CombinedOutput()
 	require.NoError(t, err, "interop.py %s:\n%s", verb, out)
 }

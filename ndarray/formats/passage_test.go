@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -206,13 +207,7 @@ assert hashlib.sha256(a.tobytes()).hexdigest() == sys.argv[2]
 // pythonRun runs a few lines of Python.
 func pythonRun(t *testing.T, code string, args ...string) {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
-		}
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT read with hdf5plugin (make peers)")
-	}
+	interpreter := need.Python(t, "h5py", "hdf5plugin")
 	out, err := exec.Command(interpreter, append([]string{"-c", code}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 func TestMain(m *testing.M) {
@@ -23,17 +23,8 @@ var known = map[string]string{
 
 // h5dump's own test files, word for word.
 func TestConformance(t *testing.T) {
-	tool, err := filepath.Abs("../../third_party/build/bin/h5dump")
-	require.NoError(t, err)
-	files := filepath.Join(os.Getenv("HYPERSLAB_HDF5_SRC"), "tools", "test", "h5dump", "testfiles")
-	for _, p := range []string{tool, files} {
-		if _, err := os.Stat(p); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(err)
-			}
-			t.Skipf("%v: see CONTRIBUTING", err)
-		}
-	}
+	tool := need.Tool(t, "h5dump")
+	files := filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	list, err := find(files)
 	require.NoError(t, err)
 	counts := map[verdict]int{}

@@ -1,8 +1,5 @@
 """Writes arrays with bcolz into the directory argv[1], and list.json beside them:
-for each its shape, its dtype and the digest of its bytes in native order.
-
-Exits with 3 if bcolz is not installed.
-"""
+for each its shape, its dtype and the digest of its bytes in native order."""
 
 import hashlib
 import itertools
@@ -10,10 +7,7 @@ import json
 import os
 import sys
 
-try:
-    import bcolz
-except ImportError:
-    sys.exit(3)
+import bcolz
 import numpy as np
 
 root = sys.argv[1]

@@ -9,18 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // NumPy reads back what dump --npy writes, and what dump --json writes is the same.
 func TestDumpAgainstNumPy(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("HYPERSLAB_PYTHON is not set: CI needs the Python peers (make peers)")
-		}
-		t.Skip("HYPERSLAB_PYTHON is not set: NOT compared with NumPy (make peers)")
-	}
+	interpreter := need.Python(t, "numpy")
 	dir := field(t)
 	create(t, filepath.Join(dir, "ints.b2nd"), ndarray.Spec{Shape: []int64{2, 3, 4}}, []uint16{
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 65535})

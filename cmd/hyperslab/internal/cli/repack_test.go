@@ -9,16 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // requireSameHDF5 asks h5diff whether two files hold the same.
 func requireSameHDF5(t *testing.T, a, b string) {
 	t.Helper()
-	tool, err := filepath.Abs("../../../../third_party/build/bin/h5diff")
-	require.NoError(t, err)
-	if _, err := os.Stat(tool); err != nil {
-		t.Skip("h5diff is not built: a build with the system's libraries has none of its own")
-	}
+	tool := need.Tool(t, "h5diff")
 	twin := filepath.Join(t.TempDir(), "twin.h5") // it cannot compare everything, not even to an exact copy
 	content, err := os.ReadFile(a)
 	require.NoError(t, err)

@@ -1,0 +1,128 @@
+// Package need finds what tests compare with and git does not hold: other people's
+// files, tools and Python libraries. What a developer's machine lacks skips the test,
+// loudly; in CI, where the environment has CI, all of it belongs to the proof and its
+// absence is a failure.
+package need
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// The folders of files that others wrote, named by the environment. CONTRIBUTING.md
+// tells where they come from.
+const (
+	Corpus       = "HYPERSLAB_CORPUS"
+	Blosc2Source = "HYPERSLAB_BLOSC2_SRC"
+	HDF5Source   = "HYPERSLAB_HDF5_SRC"
+)
+
+// Missing ends a test that lacks something.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("CI needs this: "+format, args...)
+	}
+	t.Skipf("NOT TESTED: "+format, args...)
+}
+
+// Folder is the folder named by one of the variables above, without symbolic links.
+func Folder(t testing.TB, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	real, err := filepath.EvalSymlinks(dir)
+	if dir == "" || err != nil {
+		Missing(t, "%s = %q: no such folder, see CONTRIBUTING.md", variable, dir)
+	}
+	return real
+}
+
+// Files are the files below such a folder that match the patterns, each of which
+// must match one at least.
+func Files(t testing.TB, variable string, patterns ...string) []string {
+	t.Helper()
+	dir := Folder(t, variable)
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s = %s holds no %s (%v)", variable, dir, pattern, err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// Tool is the path of a program of libhdf5: the one built with the library, or, in a
+// build with the system's libraries, the system's.
+func Tool(t testing.TB, name string) string {
+	t.Helper()
+	if root, ok := root(); ok {
+		path := filepath.Join(root, "third_party", "build", "bin", name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, "%s is not built (make deps)", name)
+	}
+	return path
+}
+
+// Program is the path of a program of the system.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, "%s is not installed", name)
+	}
+	return path
+}
+
+// root is the folder with go.mod: tests run in the folder of their package.
+func root() (string, bool) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, true
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", false
+}
+
+var imports sync.Map // what an interpreter said of modules
+
+// Python is the interpreter named by HYPERSLAB_PYTHON, which can import the modules.
+func Python(t testing.TB, modules ...string) string {
+	t.Helper()
+	interpreter := os.Getenv("HYPERSLAB_PYTHON")
+	if interpreter == "" {
+		Missing(t, "HYPERSLAB_PYTHON is not set (make peers): not compared with %s", strings.Join(modules, ", "))
+	}
+	if len(modules) == 0 {
+		return interpreter
+	}
+	code := "import " + strings.Join(modules, ", ")
+	said, known := imports.Load(code)
+	if !known {
+		out, err := exec.Command(interpreter, "-c", code).CombinedOutput()
+		said = ""
+		if err != nil {
+			said = err.Error() + "\n" + string(out)
+		}
+		imports.Store(code, said)
+	}
+	if said != "" {
+		Missing(t, "%s: %s: %s", interpreter, code, said)
+	}
+	return interpreter
+}
