@@ -58,5 +58,8 @@ func emitBlosc1(ctx context.Context, e *emitter) error {
 	if err != nil {
 		return err
 	}
-	return e.goodChunk(d, Case{ID: "blosc1/empty", Area: "blosc1", Section: chunkDocument + ": Header, nbytes"}, b[:n], nil, false)
+	if err := e.goodChunk(d, Case{ID: "blosc1/empty", Area: "blosc1", Section: chunkDocument + ": Header, nbytes"}, b[:n], nil, false); err != nil {
+		return err
+	}
+	return e.brokenBlosc1(d)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -197,6 +198,10 @@ func explainPart(x *Explanation, s *cblosc.SChunk, i int64, theirs []byte, at in
 		return nil, err
 	}
 	part, err := ExplainChunk(b, theirs)
+	if errors.Is(err, errors.ErrUnsupported) {
+		x.Chunk, x.Stage = i, "codec or filter of arrays: "+err.Error()
+		return x, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,10 @@ func emitHDF5(ctx context.Context, e *emitter) error {
 		}
 	}
 	e.coverage("hdf5", hdf5Parameters, rows, pairs, impossible)
-	return e.hdf5Single()
+	if err := e.hdf5Single(); err != nil {
+		return err
+	}
+	return e.brokenHDF5()
 }
 
 // hdf5Fill is one element for what was never written.

@@ -1,0 +1,298 @@
+// Arrays with one field of the metalayer broken, in the frame and alone; and the
+// codecs and filters that only arrays have.
+
+package crosscheck
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// trusted lets the reference decode what is for trusted files only: the vectors are
+// its own.
+var trusted = chunk.Policy{
+	Codecs:  []chunk.Codec{chunk.Codec(cblosc.NDLZ), chunk.Codec(cblosc.ZFPAccuracy), chunk.Codec(cblosc.ZFPPrecision), chunk.Codec(cblosc.ZFPRate)},
+	Filters: []chunk.Filter{chunk.Filter(cblosc.NDCell), chunk.Filter(cblosc.NDMean)},
+}
+
+// The arrays that are broken have 2 dimensions. Positions in their metalayer:
+// markers stand before the numbers (README_B2ND_METALAYER.rst).
+const (
+	metaVersion = 1
+	metaDims    = 2
+	metaShape   = 3 // the marker of the array; its first number's is behind it
+	metaChunks  = metaShape + 1 + 2*9
+	metaBlocks  = metaChunks + 1 + 2*5
+	metaDType   = metaBlocks + 1 + 2*5 // dtype_format, then marker and length of dtype
+)
+
+// putBig sets the number behind the marker at at.
+func putBig(at, size int, v int64) func([]byte) []byte { return setBig(at+1, size, v) }
+
+// metalayerBreakages change the content of the metalayer and not its length; base is
+// the name of the metalayer that has the field, "" for both.
+var metalayerBreakages = []breakage{
+	{"array-marker", "", "Metalayer format", "another number of fields", func(b []byte) []byte { b[0]--; return b }},
+	{"version", "", "version", "a version that was never written", setByte(metaVersion, 1)},
+	{"ndim-more", "", "ndim", "more dimensions than the shape has", setByte(metaDims, 3)},
+	{"ndim-fewer", "", "ndim", "fewer dimensions than the shape has", setByte(metaDims, 1)},
+	{"ndim-17", "", "ndim", "more dimensions than the format's most", setByte(metaDims, 17)},
+	{"ndim-negative", "", "ndim", "a negative number of dimensions", setByte(metaDims, 0xFF)},
+	{"shape-marker", "", "shape", "an array of another length", func(b []byte) []byte { b[metaShape]++; return b }},
+	{"shape-number-marker", "", "shape", "a number of another width", setByte(metaShape+1, 0xD2)},
+	{"shape-negative", "", "shape", "a negative extent", putBig(metaShape+1, 8, -10)},
+	{"shape-greatest", "", "shape", "more elements than can be counted", putBig(metaShape+1, 8, 1<<62)},
+	{"chunks-marker", "", "chunkshape", "an array of another length", func(b []byte) []byte { b[metaChunks]++; return b }},
+	{"chunks-0", "", "chunkshape", "chunks of no elements", putBig(metaChunks+1, 4, 0)},
+	{"chunks-negative", "", "chunkshape", "a negative extent", putBig(metaChunks+1, 4, -6)},
+	{"chunks-greatest", "", "chunkshape", "chunks longer than a chunk can be", putBig(metaChunks+1, 4, 1<<31-1)},
+	{"blocks-marker", "", "blockshape", "an array of another length", func(b []byte) []byte { b[metaBlocks]++; return b }},
+	{"blocks-0", "", "blockshape", "blocks of no elements", putBig(metaBlocks+1, 4, 0)},
+	{"blocks-negative", "", "blockshape", "a negative extent", putBig(metaBlocks+1, 4, -3)},
+	{"blocks-beyond", "", "blockshape", "blocks larger than the chunk", putBig(metaBlocks+1, 4, 7)},
+	{"dtype-format-negative", b2nd.Name, "dtype_format", "a negative format", setByte(metaDType, 0xFF)},
+	{"dtype-marker", b2nd.Name, "dtype", "a text with a length of another width", setByte(metaDType+1, 0xDA)},
+	{"dtype-beyond", b2nd.Name, "dtype", "a text longer than the metalayer", putBig(metaDType+1, 4, 1000)},
+	{"dtype-negative", b2nd.Name, "dtype", "a negative length", putBig(metaDType+1, 4, -1)},
+}
+
+// frameBreakagesOfArrays contradict the frame around the metalayer, which is sound.
+var frameBreakagesOfArrays = []breakage{
+	{"shape-other-chunks", "", "shape", "a shape of more chunks than the frame has", putBig(metaShape+1, 8, 100)},
+	{"chunks-other-size", "", "chunkshape", "chunks of another size than the frame's", putBig(metaChunks+1, 4, 12)},
+	{"blocks-other-size", "", "blockshape", "blocks of another size than the chunks have", putBig(metaBlocks+1, 4, 1)},
+}
+
+// brokenArrays adds to an area the frames whose metalayer is broken.
+func (e *emitter) brokenArrays(area string) error {
+	p := cblosc.DefaultCParams()
+	p.TypeSize = 4
+	m := b2nd.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: area == "caterva"}
+	if m.Caterva {
+		m.DType = ""
+	}
+	base := filepath.Join(e.dir, area, "base")
+	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+		return err
+	}
+	if err := writeArray(&cblosc.ArrayParams{
+		Shape: m.Shape, Chunks: m.Chunks, Blocks: m.Blocks, DType: m.DType, Caterva: m.Caterva,
+		Storage: cblosc.Storage{Path: base, Contiguous: true, CParams: p},
+	}, series("ramp", 1, 280, 4)); err != nil {
+		return err
+	}
+	whole, err := os.ReadFile(base)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(base); err != nil {
+		return err
+	}
+	content := m.Append(nil)
+	at := bytes.Index(whole, content)
+	if at < 0 {
+		return fmt.Errorf("%s: the frame does not hold the metalayer", area)
+	}
+	name := bytes.Index(whole[:at], []byte(area))
+	add := func(br breakage, b []byte) error {
+		c := Case{ID: area + "/refuse/" + br.name, Area: area, Must: Refuse, Rule: br.rule, Section: arrayDocument + ": " + br.section}
+		if err := e.file(c, "."+area, b); err != nil {
+			return err
+		}
+		if _, err := decodeArray(filepath.Join(e.dir, filepath.FromSlash(c.ID+"."+area))); err == nil {
+			return fmt.Errorf("broken %s %s: the reference accepts it", area, br.name)
+		}
+		return nil
+	}
+	for _, br := range append(append([]breakage(nil), metalayerBreakages...), frameBreakagesOfArrays...) {
+		if br.base != "" && br.base != area {
+			continue
+		}
+		b := bytes.Clone(whole)
+		copy(b[at:], br.change(bytes.Clone(content)))
+		if err := add(br, b); err != nil {
+			return err
+		}
+	}
+	b := bytes.Clone(whole)
+	b[name] ^= 0x20
+	if err := add(breakage{name: "name", section: "Metalayer format", rule: "a frame without a metalayer of an array"}, b); err != nil {
+		return err
+	}
+	return add(breakage{name: "cut-header", section: "Metalayer format", rule: "the file ends inside the metalayer"}, whole[:at+len(content)/2])
+}
+
+// brokenMetalayers adds the same alone.
+func (e *emitter) brokenMetalayers(name string) error {
+	m := b2nd.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: name == b2nd.CatervaName}
+	if m.Caterva {
+		m.DType = ""
+	}
+	for _, br := range metalayerBreakages {
+		if br.base != "" && br.base != name {
+			continue
+		}
+		b := br.change(m.Append(nil))
+		back, err := b2nd.Parse(name, b)
+		if err == nil {
+			err = back.Check()
+		}
+		c := Case{ID: fmt.Sprintf("metalayer/refuse/%s-%s", name, br.name), Area: "metalayer", Must: Refuse, Rule: br.rule, Section: arrayDocument + ": " + br.section, Params: map[string]string{"name": name}}
+		if err == nil {
+			return fmt.Errorf("%s: the reader accepts it", c.ID)
+		}
+		if err := e.file(c, ".msgpack", b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arrayCodecs adds arrays behind the codecs and filters that know the block's shape.
+// What the lossy ones decode to is what the reference makes of it.
+func (e *emitter) arrayCodecs() error {
+	for i, x := range []struct {
+		name  string
+		dtype string
+		shape []int64
+		edit  func(p *cblosc.CParams)
+		lossy bool
+	}{
+		{"ndlz-4", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZCells(4) }, false},
+		{"ndlz-8", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZCells(8) }, false},
+		{"zfp-accuracy", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
+		{"zfp-precision", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(20) }, true},
+		{"zfp-rate", "<f4", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPercent(50) }, true},
+		{"zfp-accuracy-1d", "<f4", []int64{500}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
+		{"zfp-accuracy-3d", "<f4", []int64{20, 18, 17}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
+		{"ndcell-4", "<f8", []int64{40, 37}, func(p *cblosc.CParams) {
+			p.Filters[4], p.Filters[5] = cblosc.NewNDCell(4), cblosc.Filter{ID: cblosc.Shuffle}
+		}, false},
+		{"ndcell-3-3d", "<i2", []int64{20, 18, 17}, func(p *cblosc.CParams) {
+			p.Filters[4], p.Filters[5] = cblosc.NewNDCell(3), cblosc.Filter{ID: cblosc.BitShuffle}
+		}, false},
+		{"ndmean-4", "<f4", []int64{40, 37}, func(p *cblosc.CParams) {
+			p.Filters[4], p.Filters[5] = cblosc.NewNDMean(4), cblosc.Filter{ID: cblosc.Shuffle}
+		}, true},
+		{"ndmean-4-f8", "<f8", []int64{40, 37}, func(p *cblosc.CParams) {
+			p.Filters[4], p.Filters[5] = cblosc.NewNDMean(4), cblosc.Filter{ID: cblosc.Shuffle}
+		}, true},
+	} {
+		p := cblosc.DefaultCParams()
+		p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
+		p.TypeSize = int(x.dtype[2] - '0')
+		x.edit(p)
+		c := Case{
+			ID: "b2nd/array-codec/" + x.name, Area: "b2nd", Must: Accept, Section: arrayDocument + "; plugins/codecs and plugins/filters of C-Blosc2: README.md of each",
+			Params: map[string]string{"codec": p.Codec.String(), "filter": strings.TrimRight(x.name, "-0123456789fd"), "dtype": x.dtype},
+		}
+		c.Path = c.ID + ".b2nd"
+		a := &cblosc.ArrayParams{Shape: x.shape, DType: x.dtype}
+		n := int64(p.TypeSize)
+		for _, k := range x.shape {
+			a.Chunks, a.Blocks = append(a.Chunks, 16), append(a.Blocks, 8)
+			n *= k
+		}
+		if len(x.shape) == 1 {
+			a.Chunks, a.Blocks = []int32{128}, []int32{64}
+		}
+		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		a.Storage = cblosc.Storage{Path: path, Contiguous: true, CParams: p, DParams: &cblosc.DParams{Threads: 1, Allow: trusted}}
+		data := series("wave", uint64(i), int(n), p.TypeSize)
+		if err := writeArray(a, data); err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		got, err := decodeArray(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if !x.lossy && !bytes.Equal(got, data) {
+			return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+		}
+		if x.lossy && bytes.Equal(got, make([]byte, n)) {
+			return fmt.Errorf("%s: the reference decodes zeros", c.ID)
+		}
+		c.Metadata = map[string]any{"shape": a.Shape, "chunks": a.Chunks, "blocks": a.Blocks, "dtype": x.dtype, "itemsize": p.TypeSize, "codec": p.Codec.String(), "codec_meta": int(p.CodecMeta)}
+		c.Decoded = &Decoded{Bytes: n, SHA256: hexSum(got), DType: x.dtype, Shape: a.Shape, Item: p.TypeSize}
+		if err := e.add(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metalayerText is what a metalayer decodes to.
+func metalayerText(m b2nd.Meta) ([]byte, error) {
+	return json.Marshal(metalayerJSON{m.Version, m.Shape, m.Chunks, m.Blocks, m.DTypeFormat, m.DType})
+}
+
+// brokenBlosc1 adds what the reference, guarded as in this module, refuses of a
+// chunk with the header of Blosc1.
+func (e *emitter) brokenBlosc1(d *cblosc.Decompressor) error {
+	p := cblosc.DefaultCParams()
+	p.TypeSize, p.BlockSize, p.Split = 4, 4096, cblosc.SplitForwardCompat
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{cblosc.MaxFilters - 1: {ID: cblosc.Shuffle}}
+	p.Codec = cblosc.LZ4
+	bases := make(map[string][]byte)
+	for name, level := range map[string]int{"compressed": 5, "stored": 0} {
+		p.Level = level
+		data := series("ramp", 1, 20_000, 4)
+		b := make([]byte, cblosc.MaxCompressedSize(len(data)))
+		n, err := cblosc.CompressBlosc1(p, b, data)
+		if err != nil {
+			return err
+		}
+		bases[name] = b[:n]
+	}
+	const starts = chunk.MinHeaderSize
+	out := make([]byte, 1<<20)
+	for _, br := range []breakage{
+		{"version-0", "compressed", "version", "version 0 was never written", setByte(0, 0)},
+		{"version-255", "compressed", "version", "a version newer than the format's newest", setByte(0, 255)},
+		{"typesize-0", "compressed", "typesize", "elements of no bytes", setByte(3, 0)},
+		{"nbytes-negative", "compressed", "nbytes", "a negative length", setInt(4, -1)},
+		{"nbytes-greatest", "compressed", "nbytes", "more bytes than a chunk can have", setInt(4, 0x7FFFFFFF)},
+		{"nbytes-more", "compressed", "nbytes", "more blocks than block starts", setInt(4, 80_000)},
+		{"blocksize-0", "compressed", "blocksize", "blocks of no bytes", setInt(8, 0)},
+		{"blocksize-negative", "compressed", "blocksize", "a negative block size", setInt(8, -4)},
+		{"cbytes-0", "compressed", "ctbytes", "less than the header itself", setInt(12, 0)},
+		{"cbytes-15", "compressed", "ctbytes", "less than the header itself", setInt(12, 15)},
+		{"cbytes-negative", "compressed", "ctbytes", "a negative length", setInt(12, -1)},
+		{"cbytes-beyond", "compressed", "ctbytes", "more than the file has", func(b []byte) []byte { return setInt(12, int32(len(b)+1))(b) }},
+		{"codec-reserved", "compressed", "flags, bits 5 to 7", "a reserved codec format", func(b []byte) []byte { b[2] = b[2]&0x1F | 5<<5; return b }},
+		{"codec-snappy", "compressed", "flags, bits 5 to 7", "Snappy, for which no Blosc2 has a decoder", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
+		{"start-negative", "compressed", "starts of blocks", "a block before the chunk", setInt(starts, -1)},
+		{"start-in-header", "compressed", "starts of blocks", "a block inside the header", setInt(starts, 8)},
+		{"start-beyond", "compressed", "starts of blocks", "a block behind the chunk", func(b []byte) []byte { return setInt(starts, int32(len(b)))(b) }},
+		{"stream-beyond", "compressed", "streams", "a stream longer than the chunk", func(b []byte) []byte {
+			return setInt(int(binary.LittleEndian.Uint32(b[starts:])), int32(len(b)))(b)
+		}},
+		{"cut-header", "compressed", "header", "the file ends inside the header", cut(10)},
+		{"cut-starts", "compressed", "starts of blocks", "the file ends inside the starts of blocks", cut(starts + 5)},
+		{"cut-data", "compressed", "streams", "the file ends inside the last stream", func(b []byte) []byte { return b[:len(b)-1] }},
+		{"stored-nbytes", "stored", "flags, bit 1", "stored data longer than the chunk", setInt(4, 20_008)},
+		{"empty", "compressed", "header", "no byte at all", cut(0)},
+	} {
+		b := br.change(bytes.Clone(bases[br.base]))
+		if _, err := d.Decompress(out, b); err == nil {
+			return fmt.Errorf("broken %s: the reference accepts it", br.name)
+		}
+		c := Case{ID: "blosc1/refuse/" + br.name, Area: "blosc1", Must: Refuse, Rule: br.rule, Section: "README_HEADER.rst of C-Blosc 1: " + br.section}
+		if err := e.file(c, ".chunk", b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package crosscheck
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Judge is the child process of TestWhatLibhdf5MakesOfBrokenFiles: it reads the files
+// of the list one by one, says before which it stands, and dies of some.
+func Judge(list string) int {
+	b, err := os.ReadFile(list)
+	if err != nil {
+		return 3
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		name, object, _ := strings.Cut(line, "\t")
+		fmt.Println("at", name)
+		if _, err := decodeHDF5(name, object); err == nil {
+			fmt.Println("accepts", name)
+		}
+	}
+	return 0
+}
+
+// The table of what libhdf5 makes of each broken file is true: it refuses what stands
+// as a vector, or dies of it, and what it accepts is no vector.
+func TestWhatLibhdf5MakesOfBrokenFiles(t *testing.T) {
+	dir, m := Corpus(t)
+	scratch := t.TempDir()
+	var names, lines []string
+	checked := make(map[string]bool)
+	for _, base := range hdf5BreakBases {
+		i := slices.IndexFunc(m.Cases, func(c Case) bool { return c.ID == base })
+		require.GreaterOrEqual(t, i, 0, base)
+		require.NoError(t, eachBrokenHDF5(dir, m.Cases[i], func(c Case, b []byte) error {
+			path := filepath.Join(scratch, fmt.Sprint(len(names))+".h5")
+			names, lines = append(names, strings.TrimPrefix(c.ID, hdf5Refusals)), append(lines, path+"\t"+c.Object)
+			checked[names[len(names)-1]] = checkHDF5(b) != nil
+			return os.WriteFile(path, b, 0o644)
+		}))
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	got := make(map[string]string)
+	var crashes []string // which ones is chance: some corrupt its memory
+	for at := 0; at < len(lines); {
+		list := filepath.Join(scratch, "list")
+		require.NoError(t, os.WriteFile(list, []byte(strings.Join(lines[at:], "\n")), 0o644))
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), "CROSSCHECK_TEST_READER=judge", "CROSSCHECK_TEST_LIST="+list)
+		out, err := cmd.Output()
+		last := at
+		said := bufio.NewScanner(bytes.NewReader(out))
+		for said.Scan() {
+			word, path, _ := strings.Cut(said.Text(), " ")
+			var k int
+			_, err := fmt.Sscanf(filepath.Base(path), "%d.h5", &k)
+			require.NoError(t, err)
+			last = k
+			if word == "accepts" {
+				got[names[k]] = "accepts"
+			}
+		}
+		if err == nil {
+			break
+		}
+		crashes = append(crashes, names[last])
+		at = last + 1
+	}
+	for name, ok := range checked {
+		if !ok && got[name] == "" {
+			got[name] = "only libhdf5"
+		}
+	}
+	require.Equal(t, hdf5Verdicts, got)
+	t.Logf("%d broken files, %d of them no vectors; libhdf5 died of %d this time: %v", len(names), len(got), len(crashes), crashes)
+}
