@@ -110,7 +110,7 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 			out = append(out, name)
 			continue
 		}
-		found, err := filepath.Glob(name)
+		found, err := glob(name)
 		if err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}
@@ -123,4 +123,18 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 		return nil, usagef("no sources are named")
 	}
 	return out, nil
+}
+
+// glob expands the pattern of a file, behind which a path inside may stand.
+func glob(pattern string) ([]string, error) {
+	found, err := filepath.Glob(pattern)
+	at := strings.LastIndex(pattern, ":/")
+	if len(found) > 0 || err != nil || at < 0 {
+		return found, err
+	}
+	found, err = filepath.Glob(pattern[:at])
+	for i := range found {
+		found[i] += pattern[at:]
+	}
+	return found, err
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,94 +48,187 @@ type convertFlags struct {
 	job   jobFlags
 	attrs attrFlags
 	storeFlags
+	batch  batchFlags
+	flat   flatFlags
 	force  bool
 	format string
 	dtype  string
 	dryRun bool
 	json   bool
+
+	stdin io.Reader
 }
 
 func (a *app) convertCommand() *cobra.Command {
 	var o convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert SOURCE TARGET",
-		Short: "Write an array in another format, or with other compression",
-		Long: `convert copies one array with its attributes into a new file: HDF5 to b2nd, b2nd or
+		Short: "Write an array or a tree in another format, or with other compression",
+		Long: `convert copies an array with its attributes into a new file: HDF5 to b2nd, b2nd or
 Caterva to HDF5, or within a format with other chunks and compression. The format of
-the target follows from its name (.b2nd; .h5 .hdf5 .he5 .nc), unless --format names it.
+the target follows from its name (.b2nd; .bcolz; .h5 .hdf5 .he5 .nc; .npy; .raw),
+unless --format names it.
+
+A source with many arrays is copied whole where the target names none: an HDF5 file or
+a group in it, a bcolz ctable or a directory of arrays, to an HDF5 file, to a .bcolz
+ctable, or to a directory of b2nd files, which is what a name without extension is.
+
+.npy files are read as they are, raw bytes with --shape and --dtype. - is standard
+input, and standard output, of .npy or raw bytes in this machine's byte order.
 
 The target appears when it is complete, or not at all; one that exists is only
-replaced with -f. Attributes that cannot be carried over are listed before anything is
-written, and the conversion is refused until each is excluded.
+replaced with -f. What cannot be carried over is listed before anything is written,
+and the conversion is refused until each is excluded.
 
 Values are never changed. Unless flags say otherwise the codec is zstd 5 with byte
 shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that of
-the source.` + addressHelp,
+the source.
+
+--into writes many sources to a folder, each under its name with the extension of
+--format; an array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
   hyperslab convert rose.b2nd rose-dir.b2nd --sparse --chunks 45,90
-  hyperslab convert rose.b2nd back.h5:/ROSE --force --dry-run`,
-		Args:              arity(2, 2),
+  hyperslab convert rose.b2nd back.h5:/ROSE --force --dry-run
+  hyperslab convert waves.h5 waves-tree
+  hyperslab convert waves.b2nd waves.npy --exclude-unsupported
+  hyperslab convert waves.npy again.h5:/waves --codec blosc2/zstd
+  hyperslab convert --into . --format bcolz waves.npy rose.b2nd`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.batch.into != "" {
+				return o.batch.arity(cmd, args)
+			}
+			return arity(2, 2)(cmd, args)
+		},
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.convert(cmd.Context(), args[0], args[1], &o)
+			o.stdin = cmd.InOrStdin()
+			return a.convert(cmd, args, &o)
 		},
 	}
 	o.job.add(cmd, "no progress and no summary")
 	o.attrs.add(cmd, "leave out")
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists, an HDF5 file as a whole")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz or caterva")
-	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements, of their size; for Caterva, which stores none")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
+	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores none")
+	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`, one length of which may be -1: as long as there are")
+	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")
 	o.storeFlags.add(cmd)
+	o.batch.add(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
 	return cmd
 }
 
-func (a *app) convert(ctx context.Context, source, target string, o *convertFlags) (err error) {
+func (a *app) convert(cmd *cobra.Command, args []string, o *convertFlags) error {
 	memory, err := o.check()
 	if err != nil {
 		return err
 	}
-	start := time.Now()
+	if o.batch.into != "" {
+		return a.convertMany(cmd, args, memory, o)
+	}
+	r, err := a.convertOne(cmd.Context(), args[0], args[1], memory, o)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if args[1] == stdio {
+			return writeJSON(a.stderr, r.document())
+		}
+		return writeJSON(a.stdout, r.document())
+	}
+	if o.dryRun {
+		return r.plan(a.stdout, a.data)
+	}
+	if !o.job.quiet {
+		a.note("%s", r.summary())
+	}
+	return nil
+}
+
+// conversion is what there is to tell about one source and its target.
+type conversion interface {
+	document() any                       // for --json
+	plan(w io.Writer, p paint) error     // for --dry-run
+	summary() string                     // one line
+	sizes() (bytes int64, stored *int64) // of the elements; of the target, nil in a dry run
+}
+
+// convertOne converts a tree or an array.
+func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
+	tree, err := o.isTree(ctx, source, target)
+	if err != nil {
+		return nil, err
+	}
+	if tree {
+		return a.convertTree(ctx, source, target, memory, o)
+	}
+	return a.convertArray(ctx, source, target, memory, o)
+}
+
+// openSource opens an array of whatever kind.
+func (o *convertFlags) openSource(ctx context.Context, source string) (*ndarray.Array, error) {
+	switch {
+	case source == stdio:
+		return openPipe(o.stdin, o.dtype, &o.flat)
+	case o.flat.shape != "":
+		return openFlatFile(source, o.dtype, &o.flat)
+	}
+	if is, err := isNPY(source); is || err != nil {
+		if err == nil && o.dtype != "" {
+			return nil, usagef("--dtype %s: %s is .npy and says what its elements are", o.dtype, source)
+		}
+		return openFlatFile(source, "", &o.flat)
+	}
 	var opts []formats.Option
 	if o.dtype != "" {
 		d, err := ndarray.ParseDType(o.dtype)
 		if err != nil {
-			return usagef("--dtype %s: %w", o.dtype, err)
+			return nil, usagef("--dtype %s: %w", o.dtype, err)
 		}
 		opts = append(opts, formats.WithDType(d))
 	}
-	src, err := formats.Open(ctx, source, opts...)
+	return formats.Open(ctx, source, opts...)
+}
+
+func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *convertFlags) (_ conversion, err error) {
+	start := time.Now()
+	src, err := o.openSource(ctx, source)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	format, err := o.settleTarget(source, target)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	spec, err := o.spec(src.Meta(), format)
+	var spec ndarray.Spec
+	if isFlat(format) {
+		spec, err = o.flatSpec(src.Meta(), format, target, isTerminal(a.stdout))
+	} else {
+		spec, err = o.spec(src.Meta(), format)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	attrs, err := attrsOf(ctx, src)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	left, err := o.attrs.settle(attrs, format, source, target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, u := range left.unsupported {
 		a.note("%s leaving out attribute %s (%s): %s", a.talk.notice("hyperslab convert:"), safe(u.Name), safe(u.Type), safe(u.Reason))
 	}
 	spec.Attrs = left.keep
 
-	r := convertResult{
+	r := &convertResult{
 		doc: convertDoc{
 			Schema: schemaConvert, Source: source, SourceFormat: src.Meta().Format, Target: target, TargetFormat: string(format),
 			DryRun: o.dryRun, DType: spec.DType.String(), Bytes: jsonInt(src.NBytes()),
@@ -142,21 +236,26 @@ func (a *app) convert(ctx context.Context, source, target string, o *convertFlag
 		},
 		bytes: src.NBytes(),
 	}
+	if isFlat(format) {
+		r.describe(src.Meta(), nil, nil, &ndarray.Compression{Codec: "none"})
+		if !o.dryRun {
+			err = a.writeFlatTarget(ctx, target, src, string(format), memory, r, start, o)
+		}
+		return r, err
+	}
 	compression := spec.Compression
 	if compression == nil {
 		compression = defaultCompression[format]()
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
-	if !o.dryRun {
-		stats, copying, err := a.write(ctx, target, spec, src, memory, o)
-		if err != nil {
-			return err
-		}
-		if err := r.measure(ctx, time.Since(start), copying, stats.Workers); err != nil {
-			return err
-		}
+	if o.dryRun {
+		return r, nil
 	}
-	return a.reportConversion(&r, o)
+	stats, copying, err := a.write(ctx, target, spec, src, memory, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.measure(ctx, time.Since(start), copying, stats.Workers)
 }
 
 // write makes the target: all of it, or nothing. It also returns the time that
@@ -169,9 +268,13 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now)
-	stats, err = ndarray.Copy(ctx, draft.Array, src, &ndarray.CopyOptions{
-		Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(p.DoneBytes) },
-	})
+	if src.Meta().Path == stdio {
+		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
+	} else {
+		stats, err = ndarray.Copy(ctx, draft.Array, src, &ndarray.CopyOptions{
+			Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(p.DoneBytes) },
+		})
+	}
 	copying = time.Since(start)
 	m.finish()
 	if err != nil {
@@ -213,31 +316,34 @@ func (r *convertResult) measure(ctx context.Context, took, copying time.Duration
 	return nil
 }
 
-// reportConversion writes the document, the plan of a dry run, or one line.
-func (a *app) reportConversion(r *convertResult, o *convertFlags) error {
-	switch d := r.doc; {
-	case o.json:
-		return writeJSON(a.stdout, d)
-	case o.dryRun:
-		t := table{keys: true}
-		t.add("source", safe(d.Source), d.SourceFormat)
-		t.add("target", safe(d.Target), d.TargetFormat)
-		t.add("chunks", cmp.Or(shapeCell(d.Chunks), "the target chooses"))
-		if d.Blocks != nil {
-			t.add("blocks", shapeCell(d.Blocks))
-		}
-		t.add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
-		t.add("bytes", iecBytes(r.bytes))
-		t.add("attributes", fmt.Sprint(d.Attributes))
-		return t.write(a.stdout, a.data)
-	case o.job.quiet:
-		return nil
-	default:
-		line := iecBytes(r.bytes) + " -> " + iecBytes(r.stored)
-		if d.Ratio != nil {
-			line += fmt.Sprintf("  %.2fx", float64(*d.Ratio))
-		}
-		a.note("%s  %s  -j %d", line, rateText(r.bytes, r.copying), *d.Workers)
-		return nil
+func (r *convertResult) document() any { return r.doc }
+
+func (r *convertResult) sizes() (bytes int64, stored *int64) {
+	if r.doc.StoredBytes != nil {
+		stored = &r.stored
 	}
+	return r.bytes, stored
+}
+
+func (r *convertResult) plan(w io.Writer, p paint) error {
+	d := r.doc
+	t := table{keys: true}
+	t.add("source", safe(d.Source), d.SourceFormat)
+	t.add("target", safe(d.Target), d.TargetFormat)
+	t.add("chunks", cmp.Or(shapeCell(d.Chunks), "the target chooses"))
+	if d.Blocks != nil {
+		t.add("blocks", shapeCell(d.Blocks))
+	}
+	t.add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
+	t.add("bytes", iecBytes(r.bytes))
+	t.add("attributes", fmt.Sprint(d.Attributes))
+	return t.write(w, p)
+}
+
+func (r *convertResult) summary() string {
+	line := iecBytes(r.bytes) + " -> " + iecBytes(r.stored)
+	if r.doc.Ratio != nil {
+		line += fmt.Sprintf("  %.2fx", float64(*r.doc.Ratio))
+	}
+	return fmt.Sprintf("%s  %s  -j %d", line, rateText(r.bytes, r.copying), *r.doc.Workers)
 }

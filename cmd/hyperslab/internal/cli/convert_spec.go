@@ -17,7 +17,7 @@ import (
 )
 
 // targets are the formats that --format takes.
-var targets = []string{string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz), string(formats.Caterva)}
+var targets = []string{string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz), string(formats.Caterva), npyFormat, rawFormat}
 
 // check finds what is wrong with the flags whatever the arrays are, and returns
 // the memory bound in bytes.
@@ -36,6 +36,15 @@ func (o *convertFlags) check() (memory int64, err error) {
 // settleTarget finds the format of the target, and refuses, before any work is
 // done, one that must not be replaced.
 func (o *convertFlags) settleTarget(source, target string) (format formats.Format, err error) {
+	if target == stdio {
+		switch o.format {
+		case "", npyFormat:
+			return npyFormat, nil
+		case rawFormat:
+			return rawFormat, nil
+		}
+		return "", usagef("--format %s: what goes to standard output is npy or raw; other formats take a file", o.format)
+	}
 	from, err := formats.ParseLocation(source)
 	if err != nil {
 		return "", err
@@ -46,8 +55,8 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 	}
 	if format = formats.Format(o.format); format == "" {
 		var ok bool
-		if format, ok = formats.ForName(to.File); !ok {
-			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd, .h5 or .bcolz, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
+		if format, ok = formatForName(to.File); !ok {
+			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
@@ -127,6 +136,8 @@ const mostAttr = 64000
 // cannotHold says why a format has no place for an attribute; "" if it has.
 func cannotHold(format formats.Format, attr ndarray.Attr) string {
 	switch v := attr.Value; {
+	case isFlat(format):
+		return fmt.Sprintf("%s is elements alone", format)
 	case format != formats.HDF5:
 		return ""
 	case v.DType.Kind == ndarray.Unicode:

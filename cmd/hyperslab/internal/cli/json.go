@@ -16,21 +16,23 @@ import (
 // The schemas. The number goes up when a key changes its meaning or goes away; a
 // new key does not change it.
 const (
-	schemaInfo     = "hyperslab.info/1"
-	schemaLs       = "hyperslab.ls/1"
-	schemaTree     = "hyperslab.tree/1"
-	schemaChunks   = "hyperslab.chunks/1"
-	schemaDump     = "hyperslab.dump/1"
-	schemaStats    = "hyperslab.stats/1"
-	schemaExplain  = "hyperslab.explain/1"
-	schemaConvert  = "hyperslab.convert/1"
-	schemaDiffTree = "hyperslab.difftree/1"
-	schemaDiff     = "hyperslab.diff/1"
-	schemaRepack   = "hyperslab.repack/1"
-	schemaAttr     = "hyperslab.attr/1"
-	schemaVersion  = "hyperslab.version/1"
-	schemaProgress = "hyperslab.progress/1"
-	schemaEmit     = "hyperslab.crosscheck.emit/1"
+	schemaInfo        = "hyperslab.info/1"
+	schemaLs          = "hyperslab.ls/1"
+	schemaTree        = "hyperslab.tree/1"
+	schemaChunks      = "hyperslab.chunks/1"
+	schemaDump        = "hyperslab.dump/1"
+	schemaStats       = "hyperslab.stats/1"
+	schemaExplain     = "hyperslab.explain/1"
+	schemaConvert     = "hyperslab.convert/1"
+	schemaConvertTree = "hyperslab.convert.tree/1"
+	schemaConvertMany = "hyperslab.convert.many/1"
+	schemaDiffTree    = "hyperslab.difftree/1"
+	schemaDiff        = "hyperslab.diff/1"
+	schemaRepack      = "hyperslab.repack/1"
+	schemaAttr        = "hyperslab.attr/1"
+	schemaVersion     = "hyperslab.version/1"
+	schemaProgress    = "hyperslab.progress/1"
+	schemaEmit        = "hyperslab.crosscheck.emit/1"
 )
 
 // maxExact is the largest integer up to which every integer is a float64, and

@@ -214,11 +214,7 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 	if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
 		return spec, false, nil // is not chunked, and takes no room
 	}
-	store := *r.store
-	if shape, _ := parseShape(store.chunks); len(shape) != len(m.Shape) {
-		store.chunks = ""
-	}
-	store.grow = slices.DeleteFunc(slices.Clone(store.grow), func(axis int) bool { return axis >= len(m.Shape) })
+	store := r.store.forRank(len(m.Shape))
 	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
 		if r.dst == nil {
 			r.unfit = append(r.unfit, fmt.Sprintf("%s: %v", m.Path, err))

@@ -27,6 +27,9 @@ var documents = map[string]any{
 	schemaExplain:          explainDoc{},
 	"field":                fieldDoc{},
 	schemaConvert:          convertDoc{},
+	schemaConvertTree:      convertTreeDoc{},
+	schemaConvertMany:      convertManyDoc{},
+	"converted source":     convertRow{},
 	schemaDiff:             diffDoc{},
 	schemaDiffTree:         diffTreeDoc{},
 	"object difference":    objectDiff{},
@@ -84,7 +87,7 @@ func TestSchemasAreDocumented(t *testing.T) {
 func TestSchemasAreAllTested(t *testing.T) {
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
-	name := regexp.MustCompile(`"(hyperslab\.[a-z]+/[0-9]+)"`)
+	name := regexp.MustCompile(`"(hyperslab\.[a-z.]+/[0-9]+)"`)
 	found := 0
 	for _, f := range files {
 		if !strings.HasSuffix(f.Name(), ".go") {

@@ -1,0 +1,95 @@
+// convert to .npy and raw bytes, and from a pipe.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// isFlat reports whether a target is elements and nothing else.
+func isFlat(f formats.Format) bool { return f == npyFormat || f == rawFormat }
+
+// formatForName is the format of a target by its extension.
+func formatForName(file string) (formats.Format, bool) {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".npy":
+		return npyFormat, true
+	case ".raw":
+		return rawFormat, true
+	}
+	return formats.ForName(file)
+}
+
+// flatSpec checks that a source can be elements alone.
+func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target string, terminal bool) (ndarray.Spec, error) {
+	spec := m.Spec()
+	if o.asked() {
+		return spec, usagef("%s has no chunks and no compression, the flags for them mean nothing", format)
+	}
+	if target == stdio && terminal && !o.dryRun {
+		return spec, usagef("%s is not for a terminal; send it to a file or a program", format)
+	}
+	if format == rawFormat && (m.DType.Kind == ndarray.String || m.Null) {
+		return spec, &ndarray.Error{Op: "convert", Path: m.Path, Err: errors.Join(errors.ErrUnsupported, errors.New("raw bytes are elements of one size"))}
+	}
+	if _, err := npyHeader(m); format == npyFormat && err != nil {
+		return spec, err
+	}
+	spec.DType = m.DType.Native()
+	if format == npyFormat {
+		spec.DType = spec.DType.NumPy()
+	}
+	return spec, nil
+}
+
+// writeFlatTarget writes the target: a file as a whole or not at all, or standard
+// output.
+func (a *app) writeFlatTarget(ctx context.Context, target string, src *ndarray.Array, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
+	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
+	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now)
+	defer m.finish()
+	var err error
+	if target == stdio {
+		err = writeFlat(ctx, a.stdout, src, format, memory, m.update)
+	} else {
+		err = written(target, o.force, func(file string) (err error) {
+			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			return writeFlat(ctx, f, src, format, memory, m.update)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	r.stored, r.copying = flatBytes(src.Meta(), format), took
+	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(rate(r.bytes, took)), ndarray.Workers(ctx)
+	r.doc.StoredBytes, r.doc.Ratio = &stored, ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
+	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
+	return nil
+}
+
+// copyPipe fills dst with what comes through a pipe, in pieces of whole chunks where
+// they fit. What the workers of dst hold beside a piece is as much again.
+func copyPipe(ctx context.Context, dst, src *ndarray.Array, jobs int, memory int64, progress func(bytes int64)) (ndarray.CopyStats, error) {
+	ctx = ndarray.WithWorkers(ctx, jobs)
+	stats := ndarray.CopyStats{Workers: ndarray.Workers(ctx)}
+	m := dst.Meta()
+	err := sequential(ctx, src, m.Shape, m.ChunkShape, m.DType.Size, max(memory/2, 1), func(r ndarray.Region, b []byte) error {
+		stats.Bytes += int64(len(b))
+		progress(stats.Bytes)
+		return dst.Write(ctx, b, r)
+	})
+	return stats, err
+}

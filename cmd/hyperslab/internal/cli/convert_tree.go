@@ -1,0 +1,280 @@
+// convert of everything that is in a file or a directory, and of many files.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// convertTreeDoc is the document of convert --json where the source holds many arrays.
+type convertTreeDoc struct {
+	Schema       string     `json:"schema"`
+	Source       string     `json:"source"`
+	Target       string     `json:"target"`
+	TargetFormat string     `json:"target_format"`
+	DryRun       bool       `json:"dry_run"`
+	Groups       int        `json:"groups"`
+	Arrays       int        `json:"arrays"`
+	Links        int        `json:"links"`
+	Attributes   int        `json:"attributes"`
+	Bytes        jsonInt    `json:"bytes"`
+	StoredBytes  *jsonInt   `json:"stored_bytes"`
+	Lost         []string   `json:"lost"`
+	Seconds      *jsonFloat `json:"seconds"`
+}
+
+// isTree reports whether a source holds many arrays and the target has room for them.
+func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool, error) {
+	if source == stdio || target == stdio || o.flat.shape != "" {
+		return false, nil
+	}
+	to, err := formats.ParseLocation(target)
+	if err != nil {
+		return false, err
+	}
+	one := []formats.Format{formats.B2ND, formats.Caterva, npyFormat, rawFormat}
+	named, _ := formatForName(to.File)
+	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, formats.Format(o.format)) {
+		return false, nil
+	}
+	return holdsMany(ctx, source), nil
+}
+
+// holdsMany reports whether a source is a group. What is wrong with an array is said
+// when it is opened.
+func holdsMany(ctx context.Context, source string) bool {
+	_, err := formats.GroupAttrs(ctx, source)
+	return err == nil
+}
+
+// forRank are the flags that mean something to an array with that many axes.
+func (o storeFlags) forRank(rank int) storeFlags {
+	if shape, _ := parseShape(o.chunks); len(shape) != rank {
+		o.chunks, o.blocks = "", ""
+	}
+	o.grow = slices.DeleteFunc(slices.Clone(o.grow), func(axis int) bool { return axis >= rank })
+	return o
+}
+
+// treeResult is what there is to tell about a tree.
+type treeResult struct {
+	doc    convertTreeDoc
+	stored *int64
+	took   time.Duration
+}
+
+func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
+	start := time.Now()
+	format, known := formats.ForName(target)
+	if !known {
+		format = formats.Directory
+	}
+	from, err := formats.ParseLocation(source)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.format != "" && o.format != string(format):
+		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a ctable .bcolz, a directory without extension", o.format, source, target)
+	case o.sparse || o.dtype != "":
+		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
+	}
+	if err := o.mayReplace(from.File, target, format); err != nil {
+		return nil, err
+	}
+	stored := format
+	if format == formats.Directory {
+		stored = formats.B2ND
+	}
+	opts := &formats.TreeOptions{
+		DryRun: o.dryRun, Overwrite: o.force, Workers: o.job.jobs, Memory: memory,
+		Accept: func(p formats.Problem) bool {
+			name, isAttr := strings.CutPrefix(p.What, "attribute ")
+			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
+		},
+	}
+	if o.asked() {
+		opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec) error {
+			if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
+				return nil // is not chunked, and takes no room
+			}
+			flags := o.forRank(len(m.Shape))
+			changed, err := flags.spec(m, stored)
+			if errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
+				a.note("%s %s: %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(at), safe(err.Error()))
+				return nil
+			}
+			*spec = changed
+			return err
+		}
+	}
+	var m *meter
+	opts.Progress = func(p ndarray.Progress) {
+		if m == nil {
+			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now)
+		}
+		m.update(p.DoneBytes)
+	}
+	stats, err := formats.CopyTree(ctx, target, source, opts)
+	if m != nil {
+		m.finish()
+	}
+	var loss *formats.LossError
+	if errors.As(err, &loss) {
+		lines := make([]string, len(loss.Problems))
+		for i, p := range loss.Problems {
+			lines[i] = safe(p.String())
+		}
+		return nil, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:\n  %s\n  to go on without add --exclude-unsupported",
+			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "))
+	} else if err != nil {
+		return nil, err
+	}
+	r := &treeResult{took: time.Since(start), doc: convertTreeDoc{
+		Schema: schemaConvertTree, Source: source, Target: target, TargetFormat: string(format), DryRun: o.dryRun,
+		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{},
+	}}
+	for _, p := range stats.Lost {
+		r.doc.Lost = append(r.doc.Lost, p.String())
+		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(p.String()))
+	}
+	if !o.dryRun {
+		n, err := pathBytes(target)
+		if err != nil {
+			return nil, err
+		}
+		took := seconds(r.took)
+		r.stored, r.doc.StoredBytes, r.doc.Seconds = &n, (*jsonInt)(&n), &took
+	}
+	return r, nil
+}
+
+func (r *treeResult) document() any { return r.doc }
+
+func (r *treeResult) sizes() (bytes int64, stored *int64) { return int64(r.doc.Bytes), r.stored }
+
+func (r *treeResult) plan(w io.Writer, p paint) error {
+	t := table{keys: true}
+	t.add("source", safe(r.doc.Source))
+	t.add("target", safe(r.doc.Target), r.doc.TargetFormat)
+	t.add("groups", fmt.Sprint(r.doc.Groups))
+	t.add("arrays", fmt.Sprint(r.doc.Arrays))
+	t.add("links", fmt.Sprint(r.doc.Links))
+	t.add("bytes", iecBytes(int64(r.doc.Bytes)))
+	t.add("attributes", fmt.Sprint(r.doc.Attributes))
+	return t.write(w, p)
+}
+
+func (r *treeResult) summary() string {
+	bytes, stored := int64(r.doc.Bytes), *r.stored
+	return fmt.Sprintf("%s in %s: %s -> %s  %.2fx  %s", plural(int64(r.doc.Arrays), "array"), plural(int64(r.doc.Groups), "group"),
+		iecBytes(bytes), iecBytes(stored), share(bytes, max(stored, 1)), rateText(bytes, r.took))
+}
+
+// convertManyDoc is the document of convert --into --json.
+type convertManyDoc struct {
+	Schema  string       `json:"schema"`
+	DryRun  bool         `json:"dry_run"`
+	Files   []convertRow `json:"files"`
+	Seconds jsonFloat    `json:"seconds"`
+	Workers int          `json:"workers"`
+}
+
+// convertRow is what became of one source.
+type convertRow struct {
+	Source      string   `json:"source"`
+	Target      string   `json:"target"`
+	Bytes       *jsonInt `json:"bytes"`
+	StoredBytes *jsonInt `json:"stored_bytes"`
+	Error       *string  `json:"error"`
+}
+
+// convertMany converts each source into a folder.
+func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *convertFlags) error {
+	if o.format == "" {
+		return usagef("--into %s: also say --format, which the names of the targets then have", o.batch.into)
+	}
+	if slices.Contains(args, stdio) {
+		return usagef("--into and - : what comes through standard input has no name; --files-from - reads names there")
+	}
+	start := time.Now()
+	workers := o.job.jobs
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	doc := convertManyDoc{Schema: schemaConvertMany, DryRun: o.dryRun, Files: []convertRow{}, Workers: workers}
+	err := a.batch(cmd, args, &o.batch, o.job.quiet, func(source string) error {
+		row := convertRow{Source: source}
+		var r conversion
+		target, one, err := o.targetInto(cmd.Context(), source)
+		if err == nil {
+			row.Target = target
+			r, err = a.convertOne(cmd.Context(), source, target, memory, one)
+		}
+		if err != nil {
+			row.Error = orNull(err.Error())
+		} else {
+			bytes, stored := r.sizes()
+			row.Bytes, row.StoredBytes = (*jsonInt)(&bytes), (*jsonInt)(stored)
+			switch {
+			case o.json || o.job.quiet:
+			case o.dryRun:
+				a.note("would convert %s to %s: %s of elements", safe(source), safe(target), iecBytes(bytes))
+			default:
+				a.note("%s: %s", safe(target), r.summary())
+			}
+		}
+		doc.Files = append(doc.Files, row)
+		return err
+	})
+	if o.json && len(doc.Files) > 0 {
+		doc.Seconds = seconds(time.Since(start))
+		err = errors.Join(err, writeJSON(a.stdout, doc))
+	}
+	return err
+}
+
+// extension of the targets of --into, by format; those of trees without one are
+// directories.
+var extension = map[string]string{
+	string(formats.B2ND): ".b2nd", string(formats.Caterva): ".caterva", string(formats.HDF5): ".h5",
+	string(formats.Bcolz): ".bcolz", npyFormat: ".npy", rawFormat: ".raw",
+}
+
+// targetInto is the target of a source in the folder of --into: the name of its file
+// and, of an object inside, that of the object. An array in an HDF5 file keeps its path
+// there. The flags are those for this one source.
+func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *convertFlags, error) {
+	loc, err := formats.ParseLocation(source)
+	if err != nil {
+		return "", nil, err
+	}
+	object := strings.Trim(loc.Object, "/")
+	name := strings.TrimSuffix(filepath.Base(loc.File), filepath.Ext(loc.File))
+	if object != "" {
+		name += "-" + strings.ReplaceAll(object, "/", "-")
+	}
+	ext := extension[o.format]
+	one := *o
+	tree := holdsMany(ctx, source)
+	switch {
+	case tree && o.format == string(formats.B2ND):
+		one.format, ext = "", "" // a directory of b2nd files
+	case !tree && o.format == string(formats.HDF5):
+		ext += ":/" + cmp.Or(object, "data")
+	}
+	return filepath.Join(o.batch.into, name) + ext, &one, nil
+}
