@@ -35,6 +35,8 @@ func Describe(fsys fs.FS, dir string) format.Field {
 		return t.describeTable()
 	case kind == ArrayTree:
 		return t.describeArray()
+	case kind == NestedTree:
+		return t.describeNested()
 	}
 	return format.Field{Name: dir, Complaint: "neither " + RootDirsFile + " nor " + StorageFile + " is there"}
 }
@@ -66,9 +68,31 @@ func (t tree) describeTable() format.Field {
 	return root
 }
 
-func (t tree) describeArray() format.Field {
-	root := format.Field{Name: t.dir, Value: "carray"}
-	root.Fields = append(root.Fields,
+// describeNested describes the metadata that a nested ctable has for all of it, and
+// the components that describe themselves. The chunk files of the others need the
+// text of the structured type to be read.
+func (t tree) describeNested() format.Field {
+	root := format.Field{Name: t.dir, Value: NestedTree.String()}
+	if is, _ := isFile(t.fsys, t.path(StorageFile)); is {
+		root.Fields = append(root.Fields, t.describeMeta()...)
+	}
+	root.Fields = append(root.Fields, t.describeAttrs())
+	root.Fields = append(root.Fields, t.describeOthers()...)
+	names, err := Components(t.fsys, t.dir)
+	root.Complain(err)
+	for _, name := range names {
+		component := Describe(t.fsys, t.path(path.Join(DataDir, name)))
+		if kind, err := Detect(t.fsys, component.Name); err == nil && kind == NotATree {
+			component.Complaint, component.Value = "", "chunk files described by "+t.path(StorageFile)
+		}
+		root.Fields = append(root.Fields, component)
+	}
+	return root
+}
+
+// describeMeta annotates the two files that every array has.
+func (t tree) describeMeta() []format.Field {
+	return []format.Field{
 		t.describeMetadata(SizesFile, func(file string, b []byte) error {
 			_, err := parseSizes(file, b)
 			return err
@@ -77,7 +101,30 @@ func (t tree) describeArray() format.Field {
 			_, err := parseStorage(file, b)
 			return err
 		}),
-		t.describeAttrs())
+	}
+}
+
+// describeOthers names the files in meta/ that nobody has said anything of.
+func (t tree) describeOthers() []format.Field {
+	names, err := OtherMeta(t.fsys, t.dir)
+	if err != nil {
+		return []format.Field{{Name: path.Dir(StorageFile), Complaint: err.Error()}}
+	}
+	var out []format.Field
+	for _, name := range names {
+		f := format.Field{Name: name, Meaning: "not bcolz's own, kept"}
+		if info, err := fs.Stat(t.fsys, t.path(name)); err == nil {
+			f.Length = info.Size()
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (t tree) describeArray() format.Field {
+	root := format.Field{Name: t.dir, Value: "carray"}
+	root.Fields = append(append(root.Fields, t.describeMeta()...), t.describeAttrs())
+	root.Fields = append(root.Fields, t.describeOthers()...)
 	a, err := ReadArray(t.fsys, t.dir, nil)
 	if err != nil {
 		if !hasComplaint(root) {
@@ -109,12 +156,12 @@ func hasComplaint(f format.Field) bool {
 
 // leftOver returns a field for each chunk file that the shape does not reach.
 func (a *Array) leftOver() []format.Field {
-	entries, err := fs.ReadDir(a.tree.fsys, a.tree.path(DataDir))
+	entries, err := fs.ReadDir(a.tree.fsys, a.tree.path(a.tree.data))
 	if errors.Is(err, fs.ErrNotExist) && a.NumFiles() == 0 {
 		return nil // version control keeps no empty directory
 	}
 	if err != nil {
-		return []format.Field{{Name: DataDir, Complaint: err.Error()}}
+		return []format.Field{{Name: a.tree.data, Complaint: err.Error()}}
 	}
 	var out []format.Field
 	for _, e := range entries {
@@ -122,7 +169,7 @@ func (a *Array) leftOver() []format.Field {
 		digits, hasEnd := strings.CutSuffix(digits, ".blp")
 		i, err := strconv.ParseInt(digits, 10, 64)
 		if isChunk && hasEnd && err == nil && i >= a.NumFiles() && len(out) < MaxDescribed {
-			out = append(out, format.Field{Name: path.Join(DataDir, e.Name()), Complaint: "left over from a longer array, not read"})
+			out = append(out, format.Field{Name: path.Join(a.tree.data, e.Name()), Complaint: "left over from a longer array, not read"})
 		}
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/chunk"
@@ -35,6 +36,7 @@ const (
 	NotATree Kind = iota
 	ArrayTree
 	TableTree
+	NestedTree // the document's form of a ctable, which bcolz itself never wrote: columns under data/
 )
 
 // String is bcolz's word for it.
@@ -46,27 +48,73 @@ func (k Kind) String() string {
 		return "carray"
 	case TableTree:
 		return "ctable"
+	case NestedTree:
+		return "nested ctable"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Detect looks whether the directory dir of fsys is a ctable, which has
-// __rootdirs__, or a carray, which has meta/storage. It looks at names only. The
-// error is of the fs.FS.
-func Detect(fsys fs.FS, dir string) (Kind, error) {
-	for _, t := range []struct {
-		file string
-		kind Kind
-	}{{RootDirsFile, TableTree}, {StorageFile, ArrayTree}} {
-		info, err := fs.Stat(fsys, path.Join(dir, t.file))
-		switch {
-		case err == nil && info.Mode().IsRegular():
-			return t.kind, nil
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+// maxNesting is how deep Detect looks for the first column of a nested ctable.
+const maxNesting = 32
+
+// Detect looks what the directory dir of fsys is: a ctable, which has __rootdirs__; a
+// nested ctable, which has directories in data/ and, for itself or for the first of
+// them, meta/storage; or a carray, which has meta/storage alone. It looks at names
+// only. The error is of the fs.FS.
+func Detect(fsys fs.FS, dir string) (Kind, error) { return detect(fsys, dir, maxNesting) }
+
+func detect(fsys fs.FS, dir string, depth int) (Kind, error) {
+	if is, err := isFile(fsys, path.Join(dir, RootDirsFile)); is || err != nil {
+		return TableTree, err
+	}
+	described, err := isFile(fsys, path.Join(dir, StorageFile))
+	if err != nil {
+		return NotATree, err
+	}
+	kind := NotATree
+	if described {
+		kind = ArrayTree
+	}
+	// An array with rows has this file: no directory of many files is read for it.
+	if has, err := isFile(fsys, path.Join(dir, DataDir, chunkName(0))); has || err != nil {
+		return kind, err
+	}
+	names, err := Components(fsys, dir)
+	if err != nil || len(names) == 0 || depth == 0 {
+		return kind, err
+	}
+	if !described {
+		if first, err := detect(fsys, path.Join(dir, DataDir, names[0]), depth-1); first == NotATree || err != nil {
 			return NotATree, err
 		}
 	}
-	return NotATree, nil
+	return NestedTree, nil
+}
+
+// isFile reports whether a regular file of that name is there.
+func isFile(fsys fs.FS, name string) (bool, error) {
+	info, err := fs.Stat(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	return err == nil && info.Mode().IsRegular(), err
+}
+
+// Components returns the names of the directories in data/ of the directory dir of
+// fsys, sorted; none for a directory without data/. Links are none.
+func Components(fsys fs.FS, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, path.Join(dir, DataDir))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		chunk := strings.HasPrefix(e.Name(), "__") && strings.HasSuffix(e.Name(), ".blp")
+		if e.IsDir() && isElement(e.Name()) && !chunk {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // Array is the metadata of a carray. It does not change.
@@ -90,6 +138,7 @@ type Table struct {
 type tree struct {
 	fsys   fs.FS
 	dir    string
+	data   string // where the chunk files are, from dir: DataDir, or below it
 	limits Limits
 }
 
@@ -98,7 +147,7 @@ func newTree(fsys fs.FS, dir string, l *Limits) tree {
 		d := DefaultLimits()
 		l = &d
 	}
-	return tree{fsys, dir, *l}
+	return tree{fsys, dir, DataDir, *l}
 }
 
 // path returns the name of a file of the tree.
@@ -216,6 +265,26 @@ func (a *Array) WithItemSize(n int64) (*Array, error) {
 	return &b, b.checkSizes()
 }
 
+// Component returns one column of a nested ctable that one meta/ describes
+// (DISK_FORMAT_v1.rst, The data layout): its chunk files are in the directory that
+// names lead to below data/, its elements are of type d, its rows have the shape row.
+// A reader of the structured type's text knows these.
+//
+// The error is format.ErrLimit for chunks or an array that are too large, and
+// format.ErrCorrupt for names that lead elsewhere.
+func (a *Array) Component(names []string, d DType, row []int64) (*Array, error) {
+	b := *a
+	for _, n := range names {
+		if !isElement(n) {
+			return nil, bad(a.tree.path(StorageFile), "dtype", 0, strconv.Quote(n), "the name of a directory in "+DataDir, format.ErrCorrupt)
+		}
+		b.tree.data += "/" + n
+	}
+	b.Storage.DType, b.Attrs = d, nil
+	b.Sizes.Shape = append(slices.Clone(a.Sizes.Shape), row...)
+	return &b, b.checkSizes()
+}
+
 // RowBytes is the bytes of one row. It is -1 for objects and structured types,
 // whose size the files do not say.
 func (a *Array) RowBytes() int64 {
@@ -246,8 +315,10 @@ func (a *Array) NumFiles() int64 {
 // FileName returns the name of the i-th chunk file from the root of the tree:
 // "data/__0.blp". The last file is the leftover unless the chunk is full.
 func (a *Array) FileName(i int64) string {
-	return DataDir + "/__" + strconv.FormatInt(i, 10) + ".blp"
+	return a.tree.data + "/" + chunkName(i)
 }
+
+func chunkName(i int64) string { return "__" + strconv.FormatInt(i, 10) + ".blp" }
 
 // FileBytes is the bytes that the rows of the i-th chunk file take decompressed;
 // -1 where RowBytes is.
@@ -426,3 +497,31 @@ func (t *Table) Column(name string) (*Array, error) {
 func isElement(name string) bool {
 	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "/\\\x00")
 }
+
+// OtherMeta returns the names, from the directory dir of fsys, of the regular files in
+// its meta/ that are not bcolz's: "meta/index". The format allows as many as there
+// are (DISK_FORMAT_v1.rst, The meta files); who copies the tree keeps them.
+func OtherMeta(fsys fs.FS, dir string) ([]string, error) {
+	folder := path.Dir(StorageFile)
+	entries, err := fs.ReadDir(fsys, path.Join(dir, folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if name := path.Join(folder, e.Name()); e.Type().IsRegular() && name != SizesFile && name != StorageFile {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// NewArray returns the array that a writer describes so, in the root of fsys. The
+// caller has checked what ReadArray checks.
+func NewArray(fsys fs.FS, sizes Sizes, storage Storage) *Array {
+	return &Array{Sizes: sizes, Storage: storage, tree: newTree(fsys, ".", nil)}
+}
+
+// ReadAttrs reads the attributes of a tree of any kind in the directory dir of fsys;
+// nil for none. nil limits are DefaultLimits.
+func ReadAttrs(fsys fs.FS, dir string, l *Limits) (Attrs, error) { return newTree(fsys, dir, l).attrs() }

@@ -23,6 +23,7 @@ type attributes struct {
 	recordFile string
 	members    bcolz.Attrs
 	record     *record
+	others     []string // files in meta/ that nobody here knows
 }
 
 // list returns the attributes of __attrs__, with the types of the record, and those
@@ -30,7 +31,11 @@ type attributes struct {
 func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return attrsWith(x.members, x.record), ctx.Err()
+	all := attrsWith(x.members, x.record)
+	for _, name := range x.others {
+		all.Unsupported = append(all.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "file", Reason: "a file that is neither bcolz's nor ndarray's; it stays where it is"})
+	}
+	return all, ctx.Err()
 }
 
 // set writes an attribute: to __attrs__ where JSON can say it, with its type to the
@@ -118,7 +123,8 @@ func (x *attributes) write() error {
 }
 
 // Attrs returns the attributes of __attrs__, with the types of the record, and those
-// that the record alone has.
+// that the record alone has. Files in meta/ that are not bcolz's are listed as
+// unsupported: who copies the array knows what it does not take along.
 func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) { return b.attrs.list(ctx) }
 
 // SetAttr writes an attribute: to __attrs__ where JSON can say it, with its type to

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"runtime"
+	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -24,12 +24,15 @@ import (
 // Backend is one carray. It implements ndarray's Backend, AttrReader and
 // StorageReporter, and opened for writing RegionWriter and AttrWriter.
 type Backend struct {
-	root  *os.Root
-	dir   store // the same root, for writing
-	tree  *bcolz.Array
-	meta  ndarray.Meta
-	pool  *cblosc.Pool
-	write bool
+	place    place
+	dir      store // the same place, for writing
+	tree     *bcolz.Array
+	meta     ndarray.Meta
+	pool     *cblosc.Pool
+	write    bool
+	only     *Chunks // nil: all chunk files
+	skeleton bool    // a new array whose chunk files come from elsewhere
+	part     bool    // a column of a nested ctable, whose metadata it shares
 
 	shape   sync.RWMutex           // held for writing while the number of rows changes
 	locks   [chunkLocks]sync.Mutex // of the chunk files, by their number
@@ -42,7 +45,16 @@ type Backend struct {
 type OpenOptions struct {
 	Limits *bcolz.Limits // nil: bcolz.DefaultLimits
 	Write  bool          // open for writing, in place
+
+	// Chunks are the chunk files that may be read and written; nil: all. It is for
+	// several processes that fill one array, each its own part, in one directory or
+	// each in a copy of the metadata (package shards): of an array open for writing, a
+	// file among them that is not there reads as the fill value, and the length stays.
+	Chunks *Chunks
 }
+
+// Chunks is a range of chunk files, by their numbers.
+type Chunks struct{ First, End int64 } // End is not among them
 
 // Open opens the carray in the directory path.
 //
@@ -58,51 +70,83 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 }
 
 func open(path string, o *OpenOptions) (*Backend, error) {
-	root, err := openRoot(path)
+	p, err := openPlace(path)
 	if err != nil {
 		return nil, err
 	}
-	return newBackend(path, root, o)
+	return newBackend(path, p, o)
 }
 
-// openRoot opens the directory of a tree, so that nothing in it leads out of it.
-func openRoot(path string) (*os.Root, error) {
-	info, err := os.Stat(path)
+// OpenFS opens the carray in the directory dir of fsys, "." for its root, for
+// reading: from an archive, or from several directories that hold one part of the
+// chunk files each (package shards). What it reads it opens anew each time. The errors
+// are those of Open, and ErrReadOnly for o.Write.
+func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	b, err := openFS(fsys, dir, o)
+	return b, ndarray.Wrap("open", dir, err)
+}
+
+func openFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
+	p, err := placeIn(fsys, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return newBackend(dir, p, o)
+}
+
+// placeIn is the directory dir of fsys.
+func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
+	if o.Write {
+		return place{}, fmt.Errorf("%w: a file system of any kind is only read", ndarray.ErrReadOnly)
+	}
+	p, err := place{fsys: fsys}.sub(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ndarray.Mark(err, ndarray.ErrNotFound)
+		err = ndarray.Mark(err, ndarray.ErrNotFound)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%w: bcolz arrays are directories", ndarray.ErrFormat)
-	}
-	return os.OpenRoot(path)
+	return p, err
 }
 
-// newBackend returns the backend of the carray in root, which it takes over.
-func newBackend(path string, root *os.Root, o *OpenOptions) (_ *Backend, err error) {
+// newBackend returns the backend of the carray in p, which it takes over.
+func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, root.Close())
+			err = errors.Join(err, p.close())
 		}
 	}()
-	if err := expect(root, bcolz.ArrayTree); err != nil {
+	if err := expect(p, bcolz.ArrayTree); err != nil {
 		return nil, err
 	}
-	tree, err := bcolz.ReadArray(root.FS(), ".", o.Limits)
+	tree, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
 	if err != nil {
 		return nil, translate(err)
 	}
-	tree, meta, err := metaOf(path, tree)
+	tree, meta, err := metaOf(name, tree)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := readRecord(root, RecordFile)
+	rec, err := readRecord(p.fsys, RecordFile)
 	if err != nil {
 		return nil, err
 	}
 	rec.apply(&meta)
+	others, err := bcolz.OtherMeta(p.fsys, ".")
+	if err != nil {
+		return nil, err
+	}
+	b, err := backendOf(p, tree, meta, rec, o)
+	if err == nil {
+		b.attrs.others = slices.DeleteFunc(others, func(name string) bool {
+			return name == RecordFile || strings.HasPrefix(path.Base(name), temporary)
+		})
+	}
+	return b, err
+}
+
+// backendOf returns the backend of an array that was read from p.
+func backendOf(p place, tree *bcolz.Array, meta ndarray.Meta, rec *record, o *OpenOptions) (*Backend, error) {
 	meta.ReadOnly = !o.Write
 	var params *cblosc.CParams
 	if o.Write {
@@ -115,7 +159,7 @@ func newBackend(path string, root *os.Root, o *OpenOptions) (_ *Backend, err err
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{root: root, dir: store{root: root, durable: true}, tree: tree, meta: meta, pool: pool, write: o.Write}
+	b := &Backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, write: o.Write, only: o.Chunks}
 	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }
@@ -135,9 +179,9 @@ func canWrite(tree *bcolz.Array) error {
 	return nil
 }
 
-// expect returns ErrFormat unless root is a tree of that kind.
-func expect(root *os.Root, want bcolz.Kind) error {
-	kind, err := bcolz.Detect(root.FS(), ".")
+// expect returns ErrFormat unless p is a tree of that kind.
+func expect(p place, want bcolz.Kind) error {
+	kind, err := bcolz.Detect(p.fsys, ".")
 	if err == nil && kind != want {
 		err = fmt.Errorf("%w: %v, want a %v", ndarray.ErrFormat, kind, want)
 	}
@@ -200,9 +244,12 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	}
 	b.shape.RLock()
 	defer b.shape.RUnlock()
+	if err := b.allowed(r); err != nil {
+		return err
+	}
 	row := r.NumElems() / r.Shape[0] * int64(b.meta.DType.Size)
 	workers, failed := errgroup.WithContext(ctx)
-	workers.SetLimit(runtime.GOMAXPROCS(0))
+	workers.SetLimit(ndarray.Workers(ctx))
 	for i, part := range b.parts(r) {
 		if failed.Err() != nil {
 			break
@@ -242,22 +289,13 @@ func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.R
 	for _, c := range chunks {
 		total += int(c.Header.NBytes)
 	}
-	rows := dst
+	var rows []byte
 	whole := len(dst) == total // r is inside the file: as many bytes are all of it
-	if !whole {
-		rows = make([]byte, total)
+	if whole {
+		rows = dst
 	}
-	at := 0
-	for _, c := range chunks {
-		n := int(c.Header.NBytes)
-		got, err := b.pool.Decompress(rows[at:at+n], c.Data)
-		if err == nil && got != n {
-			err = fmt.Errorf("%w: %d bytes decompressed, the chunk holds %d", ndarray.ErrCorrupt, got, n)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", tree.FileName(i), damage(err))
-		}
-		at += n
+	if rows, err = decompress(b.pool, rows, chunks); err != nil {
+		return fmt.Errorf("%s: %w", tree.FileName(i), err)
 	}
 	if !whole {
 		from := ndarray.Region{Start: append([]int64{}, r.Start...), Shape: append([]int64{}, b.meta.Shape...)}
@@ -270,8 +308,52 @@ func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.R
 	return nil
 }
 
-// missing reports whether a chunk file of a new array has not been written yet.
+// decompress writes the values of chunks, one after the other, to dst, which holds them
+// exactly; nil: to memory of its own.
+func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolz.Chunk) ([]byte, error) {
+	if dst == nil {
+		total := 0
+		for _, c := range chunks {
+			total += int(c.Header.NBytes)
+		}
+		dst = make([]byte, total)
+	}
+	at := 0
+	for _, c := range chunks {
+		n := int(c.Header.NBytes)
+		got, err := pool.Decompress(dst[at:at+n], c.Data)
+		if err == nil && got != n {
+			err = fmt.Errorf("%w: %d bytes decompressed, the chunk holds %d", ndarray.ErrCorrupt, got, n)
+		}
+		if err != nil {
+			return nil, damage(err)
+		}
+		at += n
+	}
+	return dst, nil
+}
+
+// allowed returns ErrRegion for rows in chunk files that are not this backend's.
+func (b *Backend) allowed(r ndarray.Region) error {
+	if b.only == nil {
+		return nil
+	}
+	length := b.tree.Storage.ChunkLen
+	first, last := r.Start[0]/length, (r.Start[0]+r.Shape[0]-1)/length
+	if first < b.only.First || last >= b.only.End {
+		return fmt.Errorf("%w: rows %d to %d are in the chunk files %d to %d, of which this opening has %d to %d",
+			ndarray.ErrRegion, r.Start[0], r.Start[0]+r.Shape[0]-1, first, last, b.only.First, b.only.End-1)
+	}
+	return nil
+}
+
+// missing reports whether a chunk file of a new array, or of a part that is being
+// filled, has not been written yet.
 func (b *Backend) missing(i int64) bool {
+	if b.only != nil && b.write {
+		_, err := fs.Stat(b.place.fsys, b.tree.FileName(i))
+		return errors.Is(err, fs.ErrNotExist)
+	}
 	if b.fresh == nil {
 		return false
 	}
@@ -295,7 +377,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 		if b.missing(i) {
 			continue
 		}
-		info, err := b.root.Stat(b.tree.FileName(i))
+		info, err := fs.Stat(b.place.fsys, b.tree.FileName(i))
 		if err != nil {
 			return s, damage(err)
 		}

@@ -23,6 +23,16 @@ type CreateOptions struct {
 	Name        string // of the array in errors; "": the path
 	ExpectedLen int64  // rows that the chunk length is chosen for; 0: those of the Spec
 	Quantize    int    // decimal digits that floats are rounded to before they are compressed; 0: all stay
+
+	// Skeleton leaves out the chunk files that nothing was written to, instead of
+	// filling them: other processes write them, and until all are there the array is
+	// damaged to everybody who does not open it with OpenOptions.Chunks.
+	Skeleton bool
+
+	// Nested makes CreateRecords write the document's form of a ctable, with the
+	// columns under data/ and one meta/ for all, instead of bcolz's own. bcolz does not
+	// read it. Fields may be structures; the columns cannot change their length.
+	Nested bool
 }
 
 // DefaultCompression is what Create uses where the Spec names none: bcolz's own.
@@ -93,15 +103,15 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 			return nil, err
 		}
 	}
-	root, err := os.OpenRoot(path)
+	p, err := openPlace(path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBackend(name, root, &OpenOptions{Write: true}) // takes root over
+	b, err := newBackend(name, p, &OpenOptions{Write: true}) // takes p over
 	if err != nil {
 		return nil, err
 	}
-	b.fresh = make(map[int64]bool)
+	b.fresh, b.skeleton = make(map[int64]bool), o.Skeleton
 	b.dir.durable, b.attrs.dir.durable = false, false
 	b.meta.DType, b.meta.Fill, b.meta.MaxShape, b.meta.AxisNames, b.attrs.record = spec.DType, bytes.Clone(spec.Fill), rec.MaxShape, rec.AxisNames, rec
 	if err := b.attrs.setAll(spec.Attrs); err != nil {

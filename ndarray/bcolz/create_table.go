@@ -34,7 +34,11 @@ func CreateRecords(path string, spec ndarray.Spec, o *CreateOptions) (*Records, 
 	if name == "" {
 		name = path
 	}
-	r, err := createRecords(path, name, spec, o)
+	layOut := createRecords
+	if o.Nested {
+		layOut = createNested
+	}
+	r, err := layOut(path, name, spec, o)
 	return r, ndarray.Wrap("create", name, err)
 }
 
@@ -64,7 +68,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *R
 			err = errors.Join(err, r.abandon(), os.RemoveAll(path))
 		}
 	}()
-	if r.root, err = os.OpenRoot(path); err != nil {
+	if r.place, err = openPlace(path); err != nil {
 		return nil, err
 	}
 	for i, c := range columns {
@@ -82,6 +86,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *R
 		rec.DType = &spec.DType
 	}
 	rec.applyTable(&r.meta)
+	r.setFields()
 	r.setAttributes(nil, rec, false)
 	return r, r.attrs.setAll(spec.Attrs)
 }
@@ -161,17 +166,17 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 	if err := CheckColumns(names); err != nil {
 		return err
 	}
-	root, err := openRoot(path)
+	p, err := openPlace(path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	if kind, err := bcolz.Detect(root.FS(), "."); err != nil || kind != bcolz.NotATree {
+	defer func() { err = errors.Join(err, p.close()) }()
+	if kind, err := bcolz.Detect(p.fsys, "."); err != nil || kind != bcolz.NotATree {
 		return errors.Join(err, fmt.Errorf("%w: %s", ndarray.ErrExists, kind))
 	}
 	first := int64(-1)
 	for _, name := range names {
-		a, err := bcolz.ReadArray(root.FS(), name, nil)
+		a, err := bcolz.ReadArray(p.fsys, name, nil)
 		if err != nil {
 			return fmt.Errorf("column %q: %w", name, translate(err))
 		}
@@ -182,7 +187,7 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 			return fmt.Errorf("%w: column %q has %d rows, the first column has %d", ndarray.ErrShape, name, a.Rows(), first)
 		}
 	}
-	x := attributes{dir: store{root: root, durable: true}, recordFile: TableRecordFile, record: &record{}}
+	x := attributes{dir: store{root: p.root, durable: true}, recordFile: TableRecordFile, record: &record{}}
 	if err := x.setAll(attrs); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/format/bcolz"
@@ -53,23 +52,24 @@ type recordAttr struct {
 	Strings []string      `json:"strings,omitempty"`
 }
 
-func readRecord(root *os.Root, file string) (*record, error) {
+func readRecord(fsys fs.FS, file string) (*record, error) {
 	r := &record{}
-	f, err := root.Open(file)
+	// Before it is opened: a pipe would wait for somebody to write to it.
+	info, err := fs.Stat(fsys, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
 	if !info.Mode().IsRegular() || info.Size() > maxRecord {
 		return nil, fmt.Errorf("%w: %s of %d bytes, at most %d", ndarray.ErrCorrupt, file, info.Size(), maxRecord)
 	}
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	if err := json.NewDecoder(f).Decode(r); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ndarray.ErrCorrupt, file, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"sync"
 
@@ -23,8 +22,10 @@ import (
 // first: whenever a writer dies, all columns hold all rows that count. What the
 // others hold beyond is cut off before the table changes its length again.
 type Records struct {
-	root    *os.Root
-	columns []*Backend // in the order of the fields
+	place   place
+	columns []*Backend      // in the order of the fields
+	fields  []ndarray.Field // of each column: its place in the structure
+	nested  *bcolz.Storage  // of a new nested ctable: what its meta/storage will be
 	meta    ndarray.Meta
 	attrs   attributes
 	write   bool
@@ -40,18 +41,20 @@ type Records struct {
 // first, and errors.ErrUnsupported for a ctable without columns, and for columns whose
 // rows hold no element.
 func OpenRecords(path string, o *OpenOptions) (*Records, error) {
-	if o == nil {
-		o = &OpenOptions{}
-	}
-	r, err := openRecords(path, o)
-	return r, ndarray.Wrap("open", path, err)
-}
-
-func openRecords(path string, o *OpenOptions) (_ *Records, err error) {
-	table, err := openTable(path, o)
+	t, err := OpenTable(path, o)
 	if err != nil {
 		return nil, err
 	}
+	return t.Records()
+}
+
+// Records opens all columns as one array of structures, as OpenRecords does.
+func (t *Table) Records() (*Records, error) {
+	r, err := openRecords(t.Path, t, &t.options)
+	return r, ndarray.Wrap("open", t.Path, err)
+}
+
+func openRecords(path string, table *Table, o *OpenOptions) (_ *Records, err error) {
 	r := &Records{write: o.Write}
 	defer func() {
 		if err != nil {
@@ -65,25 +68,37 @@ func openRecords(path string, o *OpenOptions) (_ *Records, err error) {
 		}
 		r.columns = append(r.columns, b)
 	}
-	if r.root, err = openRoot(path); err != nil {
+	if r.place, err = table.open(); err != nil {
 		return nil, err
 	}
-	rec, err := readRecord(r.root, TableRecordFile)
+	rec, err := readRecord(r.place.fsys, TableRecordFile)
 	if err != nil {
 		return nil, err
 	}
 	r.setAttributes(table.members, rec, true)
-	r.meta, err = tableMeta(path, table.Names, r.columns)
+	if described := len(table.columns) > 0 && table.columns[0].dir == ""; described {
+		r.meta, err = nestedMeta(path, r.place, r.columns[0], o)
+	} else {
+		r.meta, err = tableMeta(path, table.Names, r.columns)
+	}
 	if err != nil {
 		return nil, err
 	}
 	rec.applyTable(&r.meta)
+	r.setFields()
 	r.meta.ReadOnly = !o.Write
 	return r, nil
 }
 
+// setFields finds the place of each column in the structure.
+func (r *Records) setFields() {
+	if r.fields = r.meta.DType.Fields; len(r.columns) > 0 && r.columns[0].part {
+		r.fields = leafFields(r.meta.DType, "", 0)
+	}
+}
+
 func (r *Records) setAttributes(members bcolz.Attrs, rec *record, durable bool) {
-	r.attrs.dir = store{root: r.root, durable: durable}
+	r.attrs.dir = store{root: r.place.root, durable: durable}
 	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
 }
 
@@ -128,6 +143,22 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 	return m, nil
 }
 
+// nestedMeta describes a ctable whose root has the metadata of all columns, as an
+// array.
+func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.Meta, error) {
+	whole, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
+	if err != nil {
+		return ndarray.Meta{}, translate(err)
+	}
+	whole, _, err = structured(whole)
+	if err != nil {
+		return ndarray.Meta{}, translate(err)
+	}
+	_, m, err := metaOf(path, whole)
+	m.Shape = first.Meta().Shape[:1]
+	return m, err
+}
+
 // applyTable lets the record say how the structure is laid out, as far as it has
 // the columns of the table.
 func (r *record) applyTable(m *ndarray.Meta) {
@@ -135,8 +166,9 @@ func (r *record) applyTable(m *ndarray.Meta) {
 		fill := m.Fill
 		if fill != nil {
 			fill = make([]byte, r.DType.Size)
-			for i, f := range r.DType.Fields {
-				from := m.DType.Fields[i]
+			was := leafFields(m.DType, "", 0)
+			for i, f := range leafFields(*r.DType, "", 0) {
+				from := was[i]
 				copy(fill[f.Offset:], m.Fill[from.Offset:from.Offset+from.Type.Size])
 			}
 		}
@@ -148,7 +180,10 @@ func (r *record) applyTable(m *ndarray.Meta) {
 // sameFields reports whether two structures have the same fields in the same order,
 // wherever they lie.
 func sameFields(a, b ndarray.DType) bool {
-	return a.Kind == ndarray.Struct && slices.EqualFunc(a.Fields, b.Fields, func(x, y ndarray.Field) bool {
+	return a.Kind == ndarray.Struct && b.Kind == ndarray.Struct && slices.EqualFunc(a.Fields, b.Fields, func(x, y ndarray.Field) bool {
+		if x.Type.Kind == ndarray.Struct {
+			return x.Name == y.Name && sameFields(x.Type, y.Type)
+		}
 		bx, dx, okx := columnOf(x.Type, nil)
 		by, dy, oky := columnOf(y.Type, nil)
 		return okx && oky && x.Name == y.Name && bx.Equal(by) && slices.Equal(dx, dy)
@@ -198,7 +233,7 @@ func (r *Records) each(ctx context.Context, records []byte, region ndarray.Regio
 			return err
 		}
 		n := s.Shape[0]
-		for i, field := range r.meta.DType.Fields {
+		for i, field := range r.fields {
 			buffer = slices.Grow(buffer[:0], int(n)*field.Type.Size)[:int(n)*field.Type.Size]
 			err := f(r.columns[i], r.columns[i].rows(s.Start[0], n),
 				strided.Box{Data: records[:n*size], Shape: []int64{n, size}, Start: []int64{0, int64(field.Offset)}},
@@ -232,6 +267,9 @@ func (r *Records) Resize(ctx context.Context, shape []int64) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
+	if r.columns[0].part {
+		return r.columns[0].canResize()
+	}
 	if len(shape) != 1 {
 		return fmt.Errorf("%w: a ctable of %v rows to %v", ndarray.ErrShape, r.meta.Shape, shape)
 	}
@@ -252,6 +290,9 @@ func (r *Records) Append(ctx context.Context, src []byte) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
+	if r.columns[0].part {
+		return r.columns[0].canResize()
+	}
 	size := int64(r.meta.DType.Size)
 	if int64(len(src))%size != 0 {
 		return fmt.Errorf("%w: %d bytes, want whole records of %d", ndarray.ErrSize, len(src), size)
@@ -264,7 +305,7 @@ func (r *Records) Append(ctx context.Context, src []byte) error {
 		return fmt.Errorf("%w: %d rows and %d more", ndarray.ErrShape, was, n)
 	}
 	return r.resize(was+n, func(i int) error {
-		f := r.meta.DType.Fields[i]
+		f := r.fields[i]
 		column := make([]byte, n*int64(f.Type.Size))
 		strided.Copy(strided.Box{Data: column, Shape: []int64{n, int64(f.Type.Size)}, Start: []int64{0, 0}},
 			strided.Box{Data: src, Shape: []int64{n, size}, Start: []int64{0, int64(f.Offset)}}, []int64{n, int64(f.Type.Size)}, 1)
@@ -285,7 +326,7 @@ func (r *Records) resize(n int64, change func(i int) error) error {
 			continue
 		}
 		if err := b.Resize(context.Background(), append([]int64{was}, b.meta.Shape[1:]...)); err != nil {
-			return fmt.Errorf("column %q: %w", r.meta.DType.Fields[i].Name, err)
+			return fmt.Errorf("column %q: %w", r.fields[i].Name, err)
 		}
 	}
 	order := make([]int, len(r.columns))
@@ -301,7 +342,7 @@ func (r *Records) resize(n int64, change func(i int) error) error {
 			r.meta.Shape = []int64{r.columns[0].meta.Shape[0]} // what others read from now on
 		}
 		if err != nil {
-			return fmt.Errorf("column %q: %w", r.meta.DType.Fields[i].Name, err)
+			return fmt.Errorf("column %q: %w", r.fields[i].Name, err)
 		}
 	}
 	return nil
@@ -348,24 +389,24 @@ func (r *Records) Close() error {
 	}
 	r.columns = nil
 	if err := errors.Join(errs...); err != nil || !r.fresh {
-		return errors.Join(err, r.root.Close())
+		return errors.Join(err, r.place.close())
+	}
+	if r.nested != nil {
+		return errors.Join(r.finishNested(), r.place.close())
 	}
 	// The names come last: a directory without them is no ctable.
 	var d bcolz.RootDirs
 	for _, f := range r.meta.DType.Fields {
 		d.Names = append(d.Names, f.Name)
 	}
-	return errors.Join(r.attrs.dir.replace(bcolz.RootDirsFile, d.Append(nil)), r.root.Close())
+	return errors.Join(r.attrs.dir.replace(bcolz.RootDirsFile, d.Append(nil)), r.place.close())
 }
 
 // abandon closes without finishing.
 func (r *Records) abandon() error {
-	var errs []error
+	errs := []error{r.place.close()}
 	for _, b := range r.columns {
 		errs = append(errs, b.abandon())
-	}
-	if r.root != nil {
-		errs = append(errs, r.root.Close())
 	}
 	return errors.Join(errs...)
 }

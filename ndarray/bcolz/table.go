@@ -1,10 +1,12 @@
-// ctables: carrays of one length, side by side.
+// ctables: carrays of one length, side by side or, in the document's own form, below
+// data/.
 
 package bcolz
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -14,12 +16,15 @@ import (
 
 // Table is what a ctable's directory says. It holds nothing open.
 type Table struct {
-	Path  string
-	Names []string // columns in their order
-	Attrs ndarray.Attrs
+	Path   string
+	Names  []string // columns in their order; of a nested ctable their paths, "a/b"
+	Attrs  ndarray.Attrs
+	Nested bool // the document's form: columns below data/, at any depth
 
+	open    func() (place, error)
 	options OpenOptions
 	members bcolz.Attrs
+	columns []component // of a nested ctable, one for each of Names
 }
 
 // OpenTable reads the names of the columns, and the attributes, of the ctable in
@@ -30,28 +35,51 @@ func OpenTable(path string, o *OpenOptions) (*Table, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	t, err := openTable(path, o)
+	t, err := openTable(path, o, func() (place, error) { return openPlace(path) })
 	return t, ndarray.Wrap("open", path, err)
 }
 
-func openTable(path string, o *OpenOptions) (_ *Table, err error) {
-	root, err := openRoot(path)
+// OpenTableFS is OpenTable for the directory dir of fsys, for reading.
+func OpenTableFS(fsys fs.FS, dir string, o *OpenOptions) (*Table, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	t, err := openTable(dir, o, func() (place, error) { return placeIn(fsys, dir, o) })
+	return t, ndarray.Wrap("open", dir, err)
+}
+
+func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Table, err error) {
+	p, err := open()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	if err := expect(root, bcolz.TableTree); err != nil {
+	defer func() { err = errors.Join(err, p.close()) }()
+	t := &Table{Path: path, open: open, options: *o}
+	kind, err := bcolz.Detect(p.fsys, ".")
+	switch {
+	case err != nil:
 		return nil, err
+	case kind == bcolz.NestedTree:
+		t.Nested = true
+		err = t.readNested(p)
+	default:
+		if err := expect(p, bcolz.TableTree); err != nil {
+			return nil, err
+		}
+		var tree *bcolz.Table
+		if tree, err = bcolz.ReadTable(p.fsys, ".", o.Limits); err == nil {
+			t.Names, t.members = tree.Names, tree.Attrs
+		}
 	}
-	tree, err := bcolz.ReadTable(root.FS(), ".", o.Limits)
 	if err != nil {
 		return nil, translate(err)
 	}
-	rec, err := readRecord(root, TableRecordFile)
+	rec, err := readRecord(p.fsys, TableRecordFile)
 	if err != nil {
 		return nil, err
 	}
-	return &Table{Path: path, Names: tree.Names, Attrs: attrsWith(tree.Attrs, rec), options: *o, members: tree.Attrs}, nil
+	t.Attrs = attrsWith(t.members, rec)
+	return t, nil
 }
 
 // Column opens one column. A name that is not among Names is ErrNotFound; one
@@ -59,25 +87,41 @@ func openTable(path string, o *OpenOptions) (_ *Table, err error) {
 // those of Open.
 func (t *Table) Column(name string) (*Backend, error) {
 	b, err := t.column(name)
-	return b, ndarray.Wrap("open", filepath.Join(t.Path, name), err)
+	return b, ndarray.Wrap("open", filepath.Join(t.Path, filepath.FromSlash(name)), err)
 }
 
 func (t *Table) column(name string) (_ *Backend, err error) {
-	if !slices.Contains(t.Names, name) {
+	i := slices.Index(t.Names, name)
+	if i < 0 {
 		return nil, fmt.Errorf("%w: column %q", ndarray.ErrNotFound, name)
 	}
-	table, err := openRoot(t.Path)
+	table, err := t.open()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, table.Close()) }()
-	root, err := table.OpenRoot(name)
+	if t.Nested && t.columns[i].dir == "" {
+		b, err := t.component(t.columns[i], table) // takes the place over
+		if err != nil {
+			return nil, errors.Join(err, table.close())
+		}
+		return b, nil
+	}
+	defer func() { err = errors.Join(err, table.close()) }()
+	p, err := table.sub(t.directory(name))
 	if err != nil {
 		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
 	}
-	b, err := newBackend(filepath.Join(t.Path, name), root, &t.options)
+	b, err := newBackend(filepath.Join(t.Path, filepath.FromSlash(name)), p, &t.options)
 	if errors.Is(err, ndarray.ErrFormat) {
 		err = ndarray.Mark(err, ndarray.ErrCorrupt)
 	}
 	return b, err
+}
+
+// directory is where a column that describes itself lies in the table.
+func (t *Table) directory(name string) string {
+	if t.Nested {
+		return t.columns[slices.Index(t.Names, name)].dir
+	}
+	return name
 }

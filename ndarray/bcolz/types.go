@@ -28,6 +28,9 @@ func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
 		}
 		return d, nil
 	}
+	if t.Kind == 'O' {
+		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolz.OpenObjects gives their bytes, and to load one runs whatever program it holds", ndarray.ErrType)
+	}
 	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
 	if t.Unit != "" { // "ns", "25s"
 		x, err := ndarray.ParseDType(fmt.Sprintf("<M8[%s]", t.Unit))

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -27,7 +26,7 @@ import (
 // chunkLocks is how many locks the chunk files share.
 const chunkLocks = 64
 
-// errReadOnly says why nothing can be written.
+// writable says why nothing can be written.
 func (b *Backend) writable() error {
 	if !b.write {
 		return ndarray.ErrReadOnly
@@ -44,12 +43,11 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	}
 	b.shape.RLock()
 	defer b.shape.RUnlock()
-	return b.writeRows(ctx, src, r)
-}
-
-func (b *Backend) writeRows(ctx context.Context, src []byte, r ndarray.Region) error {
+	if err := b.allowed(r); err != nil {
+		return err
+	}
 	workers, failed := errgroup.WithContext(ctx)
-	workers.SetLimit(runtime.GOMAXPROCS(0))
+	workers.SetLimit(ndarray.Workers(ctx))
 	for i, part := range b.parts(r) {
 		if failed.Err() != nil {
 			break
@@ -169,6 +167,9 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
+	if err := b.canResize(); err != nil {
+		return err
+	}
 	old := b.tree.Sizes.Shape
 	if len(shape) != len(old) || !slices.Equal(shape[1:], old[1:]) {
 		return fmt.Errorf("%w: %v to %v: bcolz arrays grow along the first axis only", errors.ErrUnsupported, old, shape)
@@ -191,6 +192,9 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
+	if err := b.canResize(); err != nil {
+		return err
+	}
 	row := b.tree.RowBytes()
 	if row <= 0 || int64(len(src))%row != 0 {
 		return fmt.Errorf("%w: %d bytes, want whole rows of %d", ndarray.ErrSize, len(src), row)
@@ -203,6 +207,17 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 		return fmt.Errorf("%w: %d rows and %d more", ndarray.ErrShape, n, more)
 	}
 	return b.resize(ctx, n+more, src)
+}
+
+// canResize refuses what has its length from elsewhere.
+func (b *Backend) canResize() error {
+	switch {
+	case b.only != nil:
+		return fmt.Errorf("%w: a part of an array has no length of its own", errors.ErrUnsupported)
+	case b.part:
+		return fmt.Errorf("%w: a column of a nested ctable, whose length is that of all", errors.ErrUnsupported)
+	}
+	return nil
 }
 
 // resize makes the array n rows long; src are the new rows, nil for the fill value.
@@ -292,7 +307,7 @@ func fillWith(b, value []byte) {
 func (b *Backend) cut(old *bcolz.Array) error {
 	var errs []error
 	for i := b.tree.NumFiles(); i < old.NumFiles(); i++ {
-		if err := b.root.Remove(old.FileName(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := b.place.root.Remove(old.FileName(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -314,26 +329,37 @@ func (b *Backend) cut(old *bcolz.Array) error {
 // full chunks, and one chunk that is not compressed, whether there is a leftover or
 // not.
 func (b *Backend) writeSizes(t *bcolz.Array) error {
+	s, err := b.sizesOf(t)
+	if err != nil {
+		return err
+	}
+	return b.dir.replace(bcolz.SizesFile, s.Append(nil))
+}
+
+func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
 	s := t.Sizes
 	row := max(t.RowBytes(), 0)
 	s.NBytes = t.Rows() * row
 	s.CBytes = t.Storage.ChunkLen * row
 	if row > 0 {
 		for i := range t.Rows() / t.Storage.ChunkLen {
-			info, err := b.root.Stat(t.FileName(i))
+			info, err := fs.Stat(b.place.fsys, t.FileName(i))
+			if b.skeleton && errors.Is(err, fs.ErrNotExist) {
+				continue // a shard brings it
+			}
 			if err != nil {
-				return damage(err)
+				return s, damage(err)
 			}
 			s.CBytes += info.Size() - bcolz.HeaderSize
 		}
 	}
-	return b.dir.replace(bcolz.SizesFile, s.Append(nil))
+	return s, nil
 }
 
 // finish writes the chunk files of a new array that nothing was written to, and its
 // sizes.
 func (b *Backend) finish() error {
-	if b.tree.RowBytes() > 0 {
+	if b.tree.RowBytes() > 0 && !b.skeleton {
 		var filled [2][]byte // the chunk file of a full chunk and of the leftover, compressed once
 		for i := range b.tree.NumFiles() {
 			if b.fresh[i] {
@@ -349,7 +375,7 @@ func (b *Backend) finish() error {
 				if err := b.storeFile(i, rows); err != nil {
 					return err
 				}
-				file, err := fs.ReadFile(b.root.FS(), b.tree.FileName(i))
+				file, err := fs.ReadFile(b.place.fsys, b.tree.FileName(i))
 				if err != nil {
 					return err
 				}
@@ -361,8 +387,11 @@ func (b *Backend) finish() error {
 			}
 		}
 	}
+	if b.part {
+		return nil // who made all the columns says how long they are
+	}
 	return b.writeSizes(b.tree)
 }
 
 // abandon closes without finishing.
-func (b *Backend) abandon() error { return errors.Join(b.pool.Close(), b.root.Close()) }
+func (b *Backend) abandon() error { return errors.Join(b.pool.Close(), b.place.close()) }

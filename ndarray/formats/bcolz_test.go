@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
@@ -189,4 +190,73 @@ func TestCopyTreeToTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
 	requireCount(t, lossy+":/a")
+}
+
+// A nested ctable is a tree with groups, a column at each of its paths, and an array of
+// structures; it is copied whole to formats that have groups.
+func TestNestedTable(t *testing.T) {
+	dir := t.TempDir()
+	path := in(dir, "nested")
+	d, err := ndarray.ParseDType(`[('a', '<i4'), ('g', [('b', '<f8'), ('h', [('c', '<u2')])]), ('z', '|S2')]`)
+	require.NoError(t, err)
+	spec := ndarray.Spec{Shape: []int64{5}, DType: d, Attrs: []ndarray.Attr{{Name: "title", Value: ndarray.Text("x")}}}
+	b, err := bcolz.CreateRecords(path, spec, &bcolz.CreateOptions{Nested: true})
+	require.NoError(t, err)
+	want := noise(d, 5)
+	require.NoError(t, b.WriteRegion(bg, want, ndarray.Whole(spec.Shape)))
+	require.NoError(t, b.Close())
+
+	list := func(location string, opts ...formats.Option) (out []string) {
+		for e, err := range formats.Walk(bg, location, opts...) {
+			require.NoError(t, err)
+			require.NoError(t, e.Err)
+			out = append(out, string(e.Kind)+" "+e.Path)
+		}
+		return out
+	}
+	all := []string{"group /", "array /a", "group /g", "array /g/b", "group /g/h", "array /g/h/c", "array /z"}
+	require.Equal(t, all, list(path))
+	require.Equal(t, []string{"group /g", "array /g/b", "group /g/h", "array /g/h/c"}, list(path+":/g"))
+	require.Equal(t, []string{"array /g/h/c"}, list(path+":/g/h/c"))
+	require.Equal(t, []string{"group /", "array /a", "group /g", "array /z"}, list(path, formats.WithPrune(func(e formats.Entry) bool { return e.Path == "/g" })))
+	for _, err := range formats.Walk(bg, path+":/none") {
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+	}
+
+	whole, err := formats.Open(bg, path)
+	require.NoError(t, err)
+	got := make([]byte, len(want))
+	require.NoError(t, whole.Read(bg, got, ndarray.Whole(spec.Shape)))
+	require.Equal(t, want, got)
+	require.NoError(t, whole.Close())
+	_, err = formats.Open(bg, path+":/g")
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+
+	for _, to := range []string{"copy.h5", "copy"} {
+		stats, err := formats.CopyTree(bg, in(dir, to), path, nil)
+		require.NoError(t, err)
+		require.Equal(t, 3, stats.Groups)
+		require.Equal(t, 4, stats.Arrays)
+		require.Equal(t, all, list(in(dir, to)))
+		for _, name := range []string{"/a", "/g/b", "/g/h/c", "/z"} {
+			x, err := formats.Open(bg, path+":"+name)
+			require.NoError(t, err)
+			y, err := formats.Open(bg, in(dir, to)+":"+name)
+			require.NoError(t, err)
+			c, err := ndarray.Compare(bg, x, y, nil)
+			require.NoError(t, err)
+			require.True(t, c.Equal(), "%s in %s: %+v", name, to, c)
+			require.NoError(t, errors.Join(x.Close(), y.Close()))
+		}
+		attrs, err := formats.GroupAttrs(bg, in(dir, to)+":/")
+		require.NoError(t, err)
+		require.Len(t, attrs.List, 1)
+	}
+	attrs, err := formats.GroupAttrs(bg, path+":/g")
+	require.NoError(t, err)
+	require.Empty(t, attrs.List)
+	_, err = formats.CopyTree(bg, in(dir, "flat.bcolz"), path, nil)
+	var loss *formats.LossError
+	require.ErrorAs(t, err, &loss, "a ctable has no groups")
+	require.NoDirExists(t, in(dir, "flat.bcolz"))
 }

@@ -225,7 +225,7 @@ func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	case err != nil:
 		return nil, err
 	case column == "":
-		return array(bcolz.OpenRecords(l.File, o))
+		return array(table.Records())
 	}
 	return array(table.Column(column))
 }

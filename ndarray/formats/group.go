@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -65,10 +66,12 @@ func withGroup(location string, f func(Location, Format) error) error {
 		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
 	}
 	if format == Bcolz {
-		if _, err := bcolz.OpenTable(l.File, nil); err != nil {
+		table, err := bcolz.OpenTable(l.File, nil)
+		if err != nil {
 			return err
 		}
-		if groupPath(l) != "/" {
+		inside := func(name string) bool { return strings.HasPrefix("/"+name, groupPath(l)+"/") }
+		if groupPath(l) != "/" && !slices.ContainsFunc(table.Names, inside) {
 			return fmt.Errorf("%w: a bcolz ctable has columns and no groups", ndarray.ErrParam)
 		}
 	}

@@ -319,7 +319,7 @@ func (c *treeCopy) groupAttrs(ctx context.Context, path string) (attrs ndarray.A
 	switch format {
 	case Bcolz:
 		table, err := bcolz.OpenTable(c.source.File, nil)
-		if err != nil {
+		if err != nil || path != "/" { // the groups of a nested ctable have none
 			return attrs, err
 		}
 		return table.Attrs, nil

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -54,7 +56,8 @@ type Entry struct {
 // paths: a group, then its members by name. Each object comes once; a further
 // hard link to it, a cycle among them, is an entry of kind Link, and so are soft
 // and external links, which are not followed. A b2nd file or a bcolz carray is one
-// entry; a ctable is a group of its columns, and a directory of arrays a group too.
+// entry; a ctable is a group of its columns, a nested one has groups in it, and a directory
+// of arrays is a group too.
 // Of the options only WithPrune means something.
 //
 // An error ends the walk and is yielded once, last: the errors of Open for the
@@ -148,42 +151,74 @@ func (w *walker) frame(file, at string) error {
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
 func (w *walker) bcolz(l Location) error {
-	if column := strings.Trim(l.Object, "/"); column != "" {
-		table, err := bcolz.OpenTable(l.File, nil)
-		if errors.Is(err, ndarray.ErrFormat) {
-			return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
-		}
-		if err != nil {
-			return err
-		}
-		b, err := table.Column(column)
-		return w.array("/"+column, b, err)
-	}
+	object := strings.Trim(l.Object, "/")
 	table, err := bcolz.OpenTable(l.File, nil)
-	if errors.Is(err, ndarray.ErrFormat) {
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && object == "":
 		b, err := bcolz.Open(l.File, nil)
 		return w.array("/", b, err)
-	}
-	if err != nil {
+	case errors.Is(err, ndarray.ErrFormat):
+		return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+	case err != nil:
 		return err
+	case slices.Contains(table.Names, object):
+		b, err := table.Column(object)
+		return w.array("/"+object, b, err)
 	}
-	e := Entry{Path: "/", Kind: Group, Attrs: len(table.Attrs.List) + len(table.Attrs.Unsupported)}
-	if stop, err := w.prune(e); stop || err != nil {
+	inside := func(name string) bool { return strings.HasPrefix(name, object+"/") }
+	if object != "" && !slices.ContainsFunc(table.Names, inside) {
+		return fmt.Errorf("%w: no column or group %s in %s", ndarray.ErrNotFound, l.Object, l.File)
+	}
+	return w.columns(table, object)
+}
+
+// columns lists a group of a ctable and the columns in it. A nested ctable has groups
+// below its root, which are the directories in the names of its columns.
+func (w *walker) columns(table *bcolz.Table, root string) error {
+	skipped := make(map[string]bool) // the groups that were listed
+	list := func(group string) (bool, error) {
+		if skip, known := skipped[group]; known {
+			return skip, nil
+		}
+		e := Entry{Path: "/" + group, Kind: Group}
+		if group == "" {
+			e.Attrs = len(table.Attrs.List) + len(table.Attrs.Unsupported)
+		}
+		skip, err := w.prune(e)
+		skipped[group] = skip
+		return skip, err
+	}
+	if skip, err := list(root); skip || err != nil {
 		return err
 	}
 	for _, name := range table.Names {
-		at := "/" + name
-		b, err := table.Column(name)
-		if err != nil {
-			err = w.emit(Entry{Path: at, Kind: Array, Err: err})
-		} else {
-			err = w.array(at, b, nil)
+		below, inside := strings.CutPrefix("/"+name, strings.TrimSuffix("/"+root, "/")+"/")
+		if !inside {
+			continue
+		}
+		group, skip := root, false
+		var err error
+		for dirs := strings.Split(below, "/"); len(dirs) > 1 && !skip && err == nil; dirs = dirs[1:] {
+			group = path.Join(group, dirs[0])
+			skip, err = list(group)
+		}
+		if err == nil && !skip {
+			err = w.column(table, name)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// column lists one column; one that does not open is an entry with an error.
+func (w *walker) column(table *bcolz.Table, name string) error {
+	b, err := table.Column(name)
+	if err != nil {
+		return w.emit(Entry{Path: "/" + name, Kind: Array, Err: err})
+	}
+	return w.array("/"+name, b, nil)
 }
 
 // described is a backend that says all that an entry shows.

@@ -1,0 +1,335 @@
+// Nested ctables: the form that the document draws and bcolz never wrote. The columns
+// are directories below data/, at any depth; either each is a carray of its own, or
+// one meta/ describes them all with a structured type, and they hold chunk files alone.
+
+package bcolz
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// maxDepth is how deep columns may lie in each other.
+const maxDepth = ndarray.MaxRank
+
+// component is one column of a nested ctable.
+type component struct {
+	dir   string        // of a carray of its own, from the root; "": it is described by the root's meta/
+	field ndarray.Field // of the latter: its path, type, and place in the structure
+}
+
+// readNested finds the columns of the nested ctable in p.
+func (t *Table) readNested(p place) error {
+	b, err := bcolz.ReadAttrs(p.fsys, ".", t.options.Limits)
+	if err != nil {
+		return err
+	}
+	t.members = b
+	return t.nestedIn(p, ".", "", 0)
+}
+
+// nestedIn adds the columns below the directory dir, whose names begin with prefix.
+func (t *Table) nestedIn(p place, dir, prefix string, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%w: columns nested deeper than %d", errors.ErrUnsupported, maxDepth)
+	}
+	kind, err := bcolz.Detect(p.fsys, dir)
+	switch {
+	case err != nil:
+		return err
+	case kind == bcolz.ArrayTree:
+		t.add(prefix, component{dir: dir})
+		return nil
+	case kind != bcolz.NestedTree:
+		return fmt.Errorf("%w: column %q is %s, want a carray or columns in %s", ndarray.ErrCorrupt, prefix, kind, bcolz.DataDir)
+	}
+	whole, err := bcolz.ReadArray(p.fsys, dir, t.options.Limits)
+	switch {
+	case err == nil && dir == ".":
+		return t.describedBy(whole)
+	case err == nil:
+		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, prefix, bcolz.StorageFile)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	names, err := bcolz.Components(p.fsys, dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := t.nestedIn(p, path.Join(dir, bcolz.DataDir, name), path.Join(prefix, name), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Table) add(name string, c component) {
+	t.Names = append(t.Names, name)
+	t.columns = append(t.columns, c)
+}
+
+// describedBy adds the fields of the structured type in a root's meta/.
+func (t *Table) describedBy(whole *bcolz.Array) error {
+	_, d, err := structured(whole)
+	if err != nil {
+		return err
+	}
+	for _, f := range leafFields(d, "", 0) {
+		t.add(f.Name, component{field: f})
+	}
+	return nil
+}
+
+// structured returns the array with the size of its elements, and their type.
+func structured(whole *bcolz.Array) (*bcolz.Array, ndarray.DType, error) {
+	d, err := dtypeOf(whole.Storage.DType)
+	if err != nil {
+		return nil, d, err
+	}
+	if d.Kind != ndarray.Struct || len(whole.Sizes.Shape) != 1 {
+		return nil, d, fmt.Errorf("%w: columns below %s of shape %v and type %s, want structures along one axis",
+			ndarray.ErrCorrupt, bcolz.DataDir, whole.Sizes.Shape, whole.Storage.DType.Text)
+	}
+	if err := checkNames(d); err != nil {
+		return nil, d, err
+	}
+	whole, err = whole.WithItemSize(int64(d.Size))
+	return whole, d, err
+}
+
+// checkNames returns what CheckColumns finds of the fields of a structure, and of those
+// in it: each is the name of a directory.
+func checkNames(d ndarray.DType) error {
+	var names []string
+	for _, f := range d.Fields {
+		names = append(names, f.Name)
+		if f.Type.Kind == ndarray.Struct {
+			if err := checkNames(f.Type); err != nil {
+				return err
+			}
+		}
+	}
+	return CheckColumns(names)
+}
+
+// leafFields are the fields of a structure, and of structures in it, that are none
+// themselves, with their paths as names and their places in the outermost one.
+func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
+	var out []ndarray.Field
+	for _, f := range d.Fields {
+		f.Name, f.Offset = path.Join(prefix, f.Name), at+f.Offset
+		if f.Type.Kind == ndarray.Struct {
+			out = append(out, leafFields(f.Type, f.Name, f.Offset)...)
+		} else {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// component opens a column that the root describes; p is the root, taken over.
+func (t *Table) component(c component, p place) (*Backend, error) {
+	whole, err := bcolz.ReadArray(p.fsys, ".", t.options.Limits)
+	if err != nil {
+		return nil, translate(err)
+	}
+	whole, d, err := structured(whole)
+	if err != nil {
+		return nil, translate(err)
+	}
+	fill, err := fillOf(whole.Storage.Default, d)
+	if err != nil {
+		return nil, err
+	}
+	return componentOf(filepath.Join(t.Path, filepath.FromSlash(c.field.Name)), p, whole, c.field, fill, &t.options)
+}
+
+// componentOf is the backend of one field of a nested ctable.
+func componentOf(name string, p place, whole *bcolz.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*Backend, error) {
+	base, dims, ok := columnOf(f.Type, nil)
+	if !ok {
+		return nil, fmt.Errorf("%w: column %q of arrays of structures", errors.ErrUnsupported, f.Name)
+	}
+	text, err := textOf(base)
+	if err != nil {
+		return nil, fmt.Errorf("column %q: %w", f.Name, err)
+	}
+	tree, err := whole.Component(strings.Split(f.Name, "/"), text, dims)
+	if err != nil {
+		return nil, translate(err)
+	}
+	tree.Storage.Default = bcolz.Int(0)
+	if v, ok := plain(make([]byte, base.Size), base); ok {
+		tree.Storage.Default = v
+	}
+	tree, meta, err := metaOf(name, tree)
+	if err != nil {
+		return nil, err
+	}
+	meta.DType = base
+	if fill != nil {
+		meta.Fill = slices.Clone(fill[f.Offset : f.Offset+base.Size])
+	}
+	b, err := backendOf(p, tree, meta, &record{}, o)
+	if err != nil {
+		return nil, err
+	}
+	b.part = true
+	return b, nil
+}
+
+// createNested is createRecords for the nested form.
+func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Records, err error) {
+	storage, rec, err := planNested(spec, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return nil, created(err)
+	}
+	r := &Records{write: true, fresh: true, nested: &storage}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.abandon(), os.RemoveAll(dir))
+		}
+	}()
+	if err := os.Mkdir(filepath.Join(dir, path.Dir(bcolz.StorageFile)), 0o777); err != nil {
+		return nil, err
+	}
+	if r.place, err = openPlace(dir); err != nil {
+		return nil, err
+	}
+	whole := bcolz.NewArray(r.place.fsys, bcolz.Sizes{Shape: slices.Clone(spec.Shape)}, storage)
+	r.fields = leafFields(spec.DType, "", 0)
+	for _, f := range r.fields {
+		if err := os.MkdirAll(filepath.Join(dir, bcolz.DataDir, filepath.FromSlash(f.Name)), 0o777); err != nil {
+			return nil, err
+		}
+		p, err := openPlace(dir)
+		if err != nil {
+			return nil, err
+		}
+		b, err := componentOf(name+":/"+f.Name, p, whole, f, spec.Fill, &OpenOptions{Write: true})
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		b.fresh, b.skeleton, b.dir.durable = make(map[int64]bool), o.Skeleton, false
+		r.columns = append(r.columns, b)
+	}
+	r.meta = ndarray.Meta{
+		Format: "bcolz", Path: name, Shape: slices.Clone(spec.Shape), ChunkShape: []int64{storage.ChunkLen},
+		DType: spec.DType, Fill: slices.Clone(spec.Fill), Compression: compression(storage.CParams),
+	}
+	r.setAttributes(nil, rec, false)
+	rec.applyAxes(&r.meta)
+	return r, r.attrs.setAll(spec.Attrs)
+}
+
+// planNested works out the meta/storage of all columns.
+func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *record, err error) {
+	if err := spec.Validate(); err != nil {
+		return s, nil, err
+	}
+	if spec.Null || len(spec.Shape) != 1 || spec.DType.Kind != ndarray.Struct || spec.BlockShape != nil {
+		return s, nil, fmt.Errorf("%w: a nested ctable of shape %v and %v: it is structures along one axis", errors.ErrUnsupported, spec.Shape, spec.DType)
+	}
+	if err := checkNames(spec.DType); err != nil {
+		return s, nil, err
+	}
+	for _, f := range leafFields(spec.DType, "", 0) {
+		base, dims, ok := columnOf(f.Type, nil)
+		if !ok {
+			return s, nil, fmt.Errorf("%w: column %q of arrays of structures", errors.ErrUnsupported, f.Name)
+		}
+		if _, _, err := plan(&ndarray.Spec{Shape: append([]int64{spec.Shape[0]}, dims...), DType: base, Compression: spec.Compression}, o); err != nil {
+			return s, nil, fmt.Errorf("column %q: %w", f.Name, err)
+		}
+		if fill := spec.Fill; fill != nil {
+			all := fill[f.Offset : f.Offset+f.Type.Size]
+			if !slices.Equal(slices.Repeat(all[:base.Size], len(all)/base.Size), all) {
+				return s, nil, fmt.Errorf("%w: column %q: a fill value that differs inside a row", errors.ErrUnsupported, f.Name)
+			}
+		}
+	}
+	if s.CParams, err = cparamsOf(spec.Compression, o.Quantize); err != nil {
+		return s, nil, err
+	}
+	if s.ExpectedLen = o.ExpectedLen; s.ExpectedLen == 0 {
+		s.ExpectedLen = spec.Shape[0]
+	}
+	s.ChunkLen = bcolz.AutoChunkLen(s.ExpectedLen, int64(spec.DType.Size))
+	if spec.ChunkShape != nil {
+		s.ChunkLen = spec.ChunkShape[0]
+	}
+	if s.DType, err = bcolz.ParseDType(spec.DType.NumPy().String()); err != nil {
+		return s, nil, ndarray.Mark(err, errors.ErrUnsupported)
+	}
+	rec = &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
+	if back, err := dtypeOf(s.DType); err != nil || !sameType(back, spec.DType) {
+		rec.DType = &spec.DType
+	}
+	fill := spec.Fill
+	if fill == nil {
+		fill = make([]byte, spec.DType.Size)
+	}
+	var ok bool
+	if s.Default, ok = plainStruct(fill, spec.DType); ok {
+		if back, err := fillOf(s.Default, spec.DType.NumPy()); err == nil && (slices.Equal(back, spec.Fill) || back == nil && isZero(fill)) {
+			return s, rec, nil
+		}
+	}
+	rec.Fill = spec.Fill
+	s.Default, _ = plainStruct(make([]byte, spec.DType.Size), spec.DType)
+	return s, rec, nil
+}
+
+func isZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) }
+
+// plainStruct says a structure as NumPy's tolist does: the fields in their order.
+func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
+	switch d.Kind {
+	case ndarray.Struct:
+		v = bcolz.Value{Kind: bcolz.List, List: []bcolz.Value{}}
+		ok = true
+		for _, f := range d.Fields {
+			x, has := plainStruct(e[f.Offset:f.Offset+f.Type.Size], f.Type)
+			v.List = append(v.List, x)
+			ok = ok && has
+		}
+		return v, ok
+	case ndarray.SubArray:
+		base, dims, _ := columnOf(d, nil)
+		leaf := make([]bcolz.Value, len(e)/base.Size)
+		ok = true
+		for i := range leaf {
+			x, has := plainStruct(e[i*base.Size:(i+1)*base.Size], base)
+			leaf[i], ok = x, ok && has
+		}
+		return nest(leaf, dims), ok
+	}
+	return plain(e, d)
+}
+
+// finishNested writes the metadata that makes the directory a nested ctable.
+func (r *Records) finishNested() error {
+	s := bcolz.Sizes{Shape: r.meta.Shape}
+	for _, b := range r.columns {
+		one, err := b.sizesOf(b.tree)
+		if err != nil {
+			return err
+		}
+		s.NBytes += one.NBytes
+		s.CBytes += one.CBytes
+	}
+	return errors.Join(r.attrs.dir.replace(bcolz.SizesFile, s.Append(nil)), r.attrs.dir.replace(bcolz.StorageFile, r.nested.Append(nil)))
+}
