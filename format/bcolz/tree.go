@@ -524,4 +524,6 @@ func NewArray(fsys fs.FS, sizes Sizes, storage Storage) *Array {
 
 // ReadAttrs reads the attributes of a tree of any kind in the directory dir of fsys;
 // nil for none. nil limits are DefaultLimits.
-func ReadAttrs(fsys fs.FS, dir string, l *Limits) (Attrs, error) { return newTree(fsys, dir, l).attrs() }
+func ReadAttrs(fsys fs.FS, dir string, l *Limits) (Attrs, error) {
+	return newTree(fsys, dir, l).attrs()
+}
