@@ -41,6 +41,13 @@ func goh5_go_read_at(id, at C.uint64_t, dst *C.uint8_t, n C.uint64_t) C.int32_t 
 	})
 }
 
+//export goh5_go_outside
+func goh5_go_outside(name *C.char) {
+	if lib.outside == "" {
+		lib.outside = C.GoString(name)
+	}
+}
+
 //export goh5_go_filter_id
 func goh5_go_filter_id(slot C.uint32_t) C.int32_t { return C.int32_t(goFilters[slot].filter.ID) }
 

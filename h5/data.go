@@ -68,6 +68,9 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 	if idErr != nil {
 		return idErr
 	}
+	if err := d.withinLocked(op, id); err != nil {
+		return err
+	}
 	t := mem.append(lib.typ[:0])
 	cerr := lib.cerr
 	*cerr = C.goh5_err_t{}
@@ -77,7 +80,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 	if rc < 0 {
 		return transferError(op, d.path, *r, rc, cerr)
 	}
-	return nil
+	return outsideLocked(op, d.path)
 }
 
 func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) error {
@@ -219,6 +222,9 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, l
 	if err != nil {
 		return err
 	}
+	if err := d.withinLocked(op, id); err != nil {
+		return err
+	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
 		cBytes(dst), C.size_t(len(dst)))
@@ -226,7 +232,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, l
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)
 	}
-	return nil
+	return outsideLocked(op, d.path)
 }
 
 func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, lossy C.int32_t) error {
@@ -326,6 +332,9 @@ func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.withinLocked(op, id); err != nil {
+		return nil, err
+	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
 	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), &blob)
@@ -333,7 +342,7 @@ func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	if rc < 0 {
 		return nil, transferError(op, d.path, *r, rc, &cerr)
 	}
-	return takeBlob(&blob), nil
+	return takeBlob(&blob), outsideLocked(op, d.path)
 }
 
 // WriteStrings replaces the elements of r with the strings of src, in row-major

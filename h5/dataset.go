@@ -323,7 +323,7 @@ func (d *Dataset) info() (*reader, error) {
 	if rc < 0 {
 		return nil, newError(op, d.path, rc, &cerr)
 	}
-	return takeBlob(&blob), nil
+	return takeBlob(&blob), outsideLocked(op, d.path)
 }
 
 // Resize changes the shape (H5Dset_extent). Elements outside the new shape are

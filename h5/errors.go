@@ -286,6 +286,9 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	if e.Err == nil && lib.cause != nil {
 		e.Err, lib.cause = lib.cause, nil // what a filter or driver in Go said
 	}
+	if e.Err == nil && lib.outside != "" {
+		e.Err = &OutsideError{lib.outside}
+	}
 	if e.Err == nil {
 		e.Err = userLink(e.Stack)
 	}

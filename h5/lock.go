@@ -42,8 +42,9 @@ var lib struct {
 
 	filtered []byte // what a filter in Go made, on its way to C
 
-	inside atomic.Uint64 // the thread on which code of the caller's runs under the lock, 0 if none
-	cause  error         // how that code failed in the operation that runs
+	inside  atomic.Uint64 // the thread on which code of the caller's runs under the lock, 0 if none
+	cause   error         // how that code failed in the operation that runs
+	outside string        // the first other file that the operation wanted of a reader's, "" if none
 
 	// What an operation on elements gives the shim, kept here so that it does not
 	// have to be allocated.
@@ -80,7 +81,7 @@ func lock() {
 	if lib.queued.Load() > 0 {
 		drainLocked()
 	}
-	lib.cause = nil
+	lib.cause, lib.outside = nil, ""
 }
 
 func unlock() {

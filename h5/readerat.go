@@ -3,6 +3,9 @@
 
 package h5
 
+// #include "shim.h"
+import "C"
+
 import (
 	"errors"
 	"fmt"
@@ -34,8 +37,9 @@ var readers = map[uint64]*blockReader{}
 //
 // r is called while an operation runs, one call at a time, and must not use this
 // package: that is ErrReentrant. What it fails with is the error of the operation.
-// It is not closed. External links and sources of virtual datasets in other files
-// are not found from there: r is one file.
+// It is not closed. It is one file, that no other is beside: following an external
+// link, reading elements of a virtual dataset that lie in another file, or of one whose
+// elements are in external files, is an *OutsideError.
 func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	const op = "open reader"
 	opts := DefaultReaderOptions()
@@ -69,6 +73,45 @@ func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	}
 	f.h.ids.reader = n
 	return f, nil
+}
+
+// OutsideError says which other file an operation on a file of OpenReaderAt needs. It
+// is ErrNotFound and errors.ErrUnsupported. The library by itself reads the elements of
+// a virtual dataset whose source it does not find as fill value.
+type OutsideError struct {
+	File string // where the library looked first: for a relative name, in the working folder
+}
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("it needs the file %q, and a reader is one file", e.File)
+}
+
+func (e *OutsideError) Unwrap() []error { return []error{ErrNotFound, errors.ErrUnsupported} }
+
+// outsideLocked is the failure of an operation that the library finished without
+// another file that it wanted.
+func outsideLocked(op, path string) error {
+	if lib.outside == "" {
+		return nil
+	}
+	return &Error{Op: op, Path: path, Err: &OutsideError{lib.outside}}
+}
+
+// withinLocked reports elements of a reader's dataset that are in external files. The
+// library would look for those in the working folder.
+func (d *Dataset) withinLocked(op string, id C.int64_t) error {
+	if d.h.ids.reader == 0 {
+		return nil
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	if rc := C.goh5_dexternal(&cerr, id, &blob); rc < 0 {
+		return newError(op, d.path, rc, &cerr)
+	}
+	if r := takeBlob(&blob); r.word() > 0 {
+		return &Error{Op: op, Path: d.path, Err: &OutsideError{r.text()}}
+	}
+	return nil
 }
 
 func addReader(op, path string, id uint64, b *blockReader) error {

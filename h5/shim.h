@@ -162,6 +162,7 @@ int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, c
 int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, const uint8_t *spec, size_t spec_len, int64_t *id);
 int goh5_daccess(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out);
+int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* its external files */
 int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank);
 int goh5_dflush(goh5_err_t *err, int64_t id);
 int goh5_drefresh(goh5_err_t *err, int64_t id);

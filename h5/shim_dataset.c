@@ -325,6 +325,21 @@ done:
     return rc;
 }
 
+int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0;
+    goh5_buf_t b = {0};
+    goh5_enter();
+    hid_t dcpl = H5Dget_create_plist(id);
+    TRY(dcpl >= 0);
+    PASS(goh5_external_put(err, &b, dcpl));
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
 int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank)
 {
     int rc = 0;

@@ -91,10 +91,12 @@ int goh5_mdc_put(goh5_err_t *err, goh5_buf_t *b, hid_t file);
 /* Storage of a dataset, and how it is reached. */
 int goh5_storage_get(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, hid_t space, int *no_fill);
 int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl);
+int goh5_external_put(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl);
 int goh5_dapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *dapl);
 
 /* What Go does for C (callback.go). 0, or -1 with the reason kept on the other side. */
 int32_t goh5_go_read_at(uint64_t id, uint64_t at, uint8_t *dst, uint64_t len);
+void goh5_go_outside(const char *name); /* a file was wanted that is not the reader's */
 int32_t goh5_go_filter_id(uint32_t slot);
 int32_t goh5_go_filter_prepare(uint32_t slot, uint8_t *spec, uint64_t spec_len, uint32_t *values, uint64_t most,
                                uint64_t *n);

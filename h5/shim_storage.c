@@ -229,7 +229,7 @@ done:
 
 enum { EXTERNAL_NAME = 1 << 16 };
 
-static int put_external(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl)
+int goh5_external_put(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl)
 {
     int rc = 0;
     char *name = NULL;
@@ -316,7 +316,7 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     TRY((dapl = H5Dget_access_plist(id)) >= 0);
     TRY(H5Pget_chunk_cache(dapl, &slots, &bytes, &preempt) >= 0);
     goh5_put(b, bytes);
-    PASS(put_external(err, b, dcpl));
+    PASS(goh5_external_put(err, b, dcpl));
     if (layout == H5D_VIRTUAL) {
         TRY(H5Pget_virtual_count(dcpl, &mappings) >= 0);
     }

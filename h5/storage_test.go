@@ -1,6 +1,8 @@
 package h5_test
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -354,4 +356,84 @@ func TestStorageThatCannotBe(t *testing.T) {
 		_, err := g.CreateDataset("x", i4, ten, &o)
 		require.ErrorIs(t, err, h5.ErrParam, name)
 	}
+}
+
+// A reader is one file: what lies in others is named by an error, and never read as
+// fill value or from the folder that the process happens to be in.
+func TestReaderIsOneFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	sourceFile(t, "s0.h5", 1, 2, 3, 4)
+	require.NoError(t, os.WriteFile("raw", make([]byte, 16), 0o644))
+	f, err := h5.Create("v.h5", &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
+	require.NoError(t, err)
+	r := f.Root()
+	four, open, whole := h5.SimpleSpace(4), growing([]int64{4}, h5.Unlimited), region([]int64{0}, []int64{4})
+	endless := region([]int64{0}, []int64{h5.Unlimited})
+	virtual := func(name string, space h5.Dataspace, m ...h5.Mapping) {
+		_, err := r.CreateDataset(name, i4, space, &h5.DatasetOptions{Fill: []byte{9, 0, 0, 0}, Mappings: m})
+		require.NoError(t, err)
+	}
+	written(t, f, "d", []int32{5, 6, 7, 8})
+	other := h5.Mapping{Region: whole, File: "s0.h5", Dataset: "d", Source: four, SourceRegion: whole}
+	own := h5.Mapping{Region: region([]int64{4}, []int64{4}), File: ".", Dataset: "d", Source: four, SourceRegion: whole}
+	virtual("virtual", h5.SimpleSpace(8), other, own)
+	virtual("absolute", four, h5.Mapping{Region: whole, File: filepath.Join(dir, "s0.h5"), Dataset: "d", Source: four, SourceRegion: whole})
+	virtual("endless", open, h5.Mapping{Region: endless, File: "s0.h5", Dataset: "d", Source: open, SourceRegion: endless})
+	virtual("pattern", open, h5.Mapping{
+		Region: h5.Region{Start: []int64{0}, Count: []int64{h5.Unlimited}, Stride: []int64{4}, Block: []int64{4}}, File: "s%b.h5", Dataset: "d", Source: four, SourceRegion: whole,
+	})
+	_, err = r.CreateDataset("external", i4, four, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: "raw", Size: 16}}})
+	require.NoError(t, err)
+	require.NoError(t, r.LinkExternal("link", "s0.h5", "/d"))
+	for _, name := range []string{"virtual", "absolute", "endless", "pattern", "external", "link"} {
+		d, err := r.OpenDataset(name)
+		require.NoError(t, err)
+		_, err = h5.ReadAll[int32](d)
+		require.NoError(t, err, "%s: by its path", name)
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+
+	b, err := os.ReadFile("v.h5")
+	require.NoError(t, err)
+	f, err = h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	outside := func(err error, file string) {
+		t.Helper()
+		var o *h5.OutsideError
+		require.ErrorAs(t, err, &o)
+		require.Equal(t, file, filepath.Base(o.File))
+		require.ErrorIs(t, err, h5.ErrNotFound)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "it needs the file")
+	}
+	_, err = f.Root().OpenDataset("link")
+	outside(err, "s0.h5")
+	for name, file := range map[string]string{"virtual": "s0.h5", "absolute": "s0.h5", "external": "raw"} {
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		_, err = d.Info()
+		require.NoError(t, err, "%s: what it is made of can be told", name)
+		outside(d.ReadRegion(make([]byte, 4), i4, region([]int64{0}, []int64{1})), file)
+		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}), file)
+		_, err = d.ReadValues(h5.All)
+		outside(err, file)
+		_, err = h5.ReadAll[any](d)
+		outside(err, file)
+	}
+	for name, file := range map[string]string{"endless": "s0.h5", "pattern": "s0.h5"} {
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		_, err = d.Info()
+		outside(err, file) // whose shape is in the other file
+		_, err = h5.ReadAll[int32](d)
+		outside(err, file)
+	}
+	d, err := f.Root().OpenDataset("virtual")
+	require.NoError(t, err)
+	got := make([]int32, 4)
+	require.NoError(t, h5.Read(d, got, region([]int64{4}, []int64{4})), "these are in the file itself")
+	require.Equal(t, []int32{5, 6, 7, 8}, got)
 }

@@ -94,6 +94,9 @@ func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error
 	if err != nil {
 		return Values{}, err
 	}
+	if err := d.withinLocked(op, id); err != nil {
+		return Values{}, err
+	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
 	n := C.uint64_t(int64(want))
@@ -102,7 +105,7 @@ func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error
 	if rc < 0 {
 		return Values{}, transferError(op, d.path, s, rc, &cerr)
 	}
-	return Values{Datatype: mem, n: int(n), block: takeBlob(&blob).b}, nil
+	return Values{Datatype: mem, n: int(n), block: takeBlob(&blob).b}, outsideLocked(op, d.path)
 }
 
 // writeValues replaces the elements of s (H5Dwrite). Members that v does not have

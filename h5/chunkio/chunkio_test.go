@@ -332,6 +332,52 @@ func TestWhyNot(t *testing.T) {
 	require.Contains(t, s.Fallback, "no filters")
 }
 
+// What an external link or a mount leads to is in another file: its chunks are not
+// where they would be in this one.
+func TestInOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
+	for _, name := range []string{"x.h5", "far.h5"} { // the same dataset at another place, with other values
+		f := create(t, filepath.Join(dir, name))
+		if name == "x.h5" {
+			_, err := f.Root().CreateGroup("here")
+			require.NoError(t, err)
+			require.NoError(t, f.Root().LinkExternal("link", "far.h5", "/d"))
+		}
+		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.Deflate(6)}})
+		require.NoError(t, err)
+		values := make([]byte, 4000)
+		if name == "far.h5" {
+			values = src
+		}
+		_, err = chunkio.Write(ctx, d, values, i4, all(1000), nil)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} {
+		f, err := h5.Open(filepath.Join(dir, "x.h5"), mode)
+		require.NoError(t, err)
+		far, err := h5.Open(filepath.Join(dir, "far.h5"), mode)
+		require.NoError(t, err)
+		require.NoError(t, f.Root().Mount("here", far))
+		for _, name := range []string{"link", "here/d"} {
+			d, err := f.Root().OpenDataset(name)
+			require.NoError(t, err)
+			got := make([]byte, 4000)
+			s, err := chunkio.Read(ctx, d, got, i4, all(1000), nil)
+			require.NoError(t, err, name)
+			require.Contains(t, s.Fallback, "in another file")
+			require.Equal(t, src, got, name)
+			if mode == h5.ReadWrite {
+				_, err = chunkio.Write(ctx, d, got, i4, all(1000), nil)
+				require.NoError(t, err, name)
+			}
+		}
+		require.NoError(t, f.Close())
+		require.NoError(t, far.Close())
+	}
+}
+
 // What is wrong with a call is said as package h5 says it.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")

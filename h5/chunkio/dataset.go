@@ -23,6 +23,7 @@ type dataset struct {
 	info       h5.DatasetInfo
 	pipeline   *filter.Pipeline
 	item       int
+	elsewhere  bool // not in the file of h5.Dataset.File
 	chunkBytes int
 	bound      int     // the most bytes of a chunk behind the filters
 	strides    []int64 // of a chunk in memory, bytes
@@ -53,8 +54,8 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 		return set.(*dataset), nil
 	}
 	set, err := describe(d, exact)
-	if err != nil {
-		return nil, err
+	if err != nil || set.elsewhere {
+		return set, err
 	}
 	file, err := d.File().Descriptor()
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -91,6 +92,13 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 		set.why = "too many dimensions"
 		return set, nil
 	}
+	if set.elsewhere, err = inOtherFile(d); err != nil {
+		return nil, err
+	}
+	if set.elsewhere {
+		set.why = "it lies in another file than the one it was opened through"
+		return set, nil
+	}
 	if set.pipeline, err = filter.New(info.Filters, filter.Options{Exact: exact}); err != nil {
 		set.why = err.Error()
 		return set, nil
@@ -113,6 +121,17 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	set.bound = set.pipeline.Bound(set.chunkBytes)
 	set.strides = boxes.Strides(info.Chunks, set.item)
 	return set, nil
+}
+
+// inOtherFile reports a dataset that an external link or a mount led to: its addresses
+// are not those of d.File(), nor need it be closed to writers as that may be.
+func inOtherFile(d *h5.Dataset) (bool, error) {
+	own, err := d.Stat()
+	if err != nil {
+		return false, err
+	}
+	root, err := d.File().Root().Stat()
+	return own.FileNo != root.FileNo, err
 }
 
 // An entry is where a chunk is.

@@ -85,7 +85,7 @@ type Policy struct {
 	HDF5Filters []int
 	// ExternalLinks allows an HDF5 file to have them, VirtualSources and
 	// ExternalFiles datasets with elements in other files. Nobody checks those files.
-	// In a worker they cannot be opened.
+	// In a worker they cannot be opened: reading what is in them is errors.ErrUnsupported.
 	ExternalLinks, VirtualSources, ExternalFiles bool
 }
 
@@ -396,14 +396,17 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 }
 
 // openHDF5 gives the library the path, by which it reads fastest; if nothing has that
-// name any more, which the library minds, what the descriptor reads.
+// name any more, which the library minds, what the descriptor reads. So too in a worker
+// for a file that may lead to others: the worker has none of them, and what the library
+// does not find it takes for fill value, but not through a reader.
 func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	o := &hdf5.OpenOptions{Untrusted: true}
 	info, err := s.file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if name, err := filepath.EvalSymlinks(path); err == nil {
+	leads := s.Policy.ExternalLinks || s.Policy.VirtualSources || s.Policy.ExternalFiles
+	if name, err := filepath.EvalSymlinks(path); err == nil && (s.Direct || !leads) {
 		if now, err := os.Stat(name); err == nil && os.SameFile(info, now) {
 			return opened(hdf5.Open(path, s.Object, o))
 		}

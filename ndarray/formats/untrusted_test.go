@@ -249,6 +249,48 @@ func TestUntrustedReaderAt(t *testing.T) {
 	})
 }
 
+// A dataset whose elements lie in other files is refused unless the policy allows it, and
+// then read right, or by a worker not at all: never as fill value.
+func TestUntrustedOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "source.h5:/d"), int32s(4, 5))
+	require.NoError(t, os.WriteFile(in(dir, "raw"), make([]byte, 80), 0o644))
+	f, err := h5.Create(in(dir, "a.h5"), nil)
+	require.NoError(t, err)
+	space, i4 := h5.SimpleSpace(4, 5), h5.Int(4, h5.LittleEndian)
+	_, err = f.Root().CreateDataset("virtual", i4, space, &h5.DatasetOptions{
+		Mappings: []h5.Mapping{{Region: space.All(), File: "source.h5", Dataset: "d", Source: space, SourceRegion: space.All()}},
+	})
+	require.NoError(t, err)
+	_, err = f.Root().CreateDataset("external", i4, space, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: in(dir, "raw"), Size: 80}}})
+	require.NoError(t, err)
+	require.NoError(t, f.Root().LinkExternal("link", "source.h5", "/d"))
+	require.NoError(t, f.Close())
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		want := map[string][]int32{"virtual": count(20), "external": make([]int32, 20), "link": count(20)}
+		for name := range want {
+			_, err := formats.OpenUntrusted(bg, in(dir, "a.h5:/"+name), u)
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+		}
+		u.Policy.VirtualSources, u.Policy.ExternalFiles, u.Policy.ExternalLinks = true, true, true
+		for name, values := range want {
+			var got []int32
+			g, err := formats.OpenUntrusted(bg, in(dir, "a.h5:/"+name), u)
+			if err == nil {
+				got, err = ndarray.ReadAll[int32](bg, g.Array)
+				require.NoError(t, g.Close())
+			}
+			if u.Isolation == formats.Off {
+				require.NoError(t, err, name)
+				require.Equal(t, values, got, name)
+				continue
+			}
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			require.ErrorContains(t, err, "it needs the file", name)
+		}
+	})
+}
+
 // Links in a directory lead nowhere out of it.
 func TestUntrustedLinks(t *testing.T) {
 	dir := t.TempDir()
