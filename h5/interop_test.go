@@ -65,7 +65,13 @@ func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
 // python runs a script with h5py under the interpreter named by the environment.
 func python(t *testing.T, script string, args ...string) string {
 	t.Helper()
-	interpreter := need.Python(t, "h5py", "numpy")
+	return pythonWith(t, []string{"h5py", "numpy"}, script, args...)
+}
+
+// pythonWith runs a script that needs those modules.
+func pythonWith(t *testing.T, modules []string, script string, args ...string) string {
+	t.Helper()
+	interpreter := need.Python(t, modules...)
 	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return strings.TrimSpace(string(out))

@@ -107,7 +107,12 @@ func settings() []setting {
 // python runs a script with the plug-ins of hdf5plugin in its reach.
 func python(t testing.TB, script string, args ...string) string {
 	t.Helper()
-	interpreter := need.Python(t, "h5py", "hdf5plugin")
+	return pythonWith(t, []string{"h5py", "hdf5plugin"}, script, args...)
+}
+
+func pythonWith(t testing.TB, modules []string, script string, args ...string) string {
+	t.Helper()
+	interpreter := need.Python(t, modules...)
 	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)

@@ -19,7 +19,7 @@ func TestWeReadWhatPyTablesWrites(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
 	want := map[string]uint32{}
-	require.NoError(t, json.Unmarshal([]byte(python(t, `
+	require.NoError(t, json.Unmarshal([]byte(pythonWith(t, []string{"tables"}, `
 import sys, json, zlib, warnings, itertools, numpy as np, tables
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(1)
@@ -96,7 +96,7 @@ print(json.dumps(sums))
 func TestWeReadPyTablesTables(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
-	python(t, `
+	pythonWith(t, []string{"tables"}, `
 import sys, numpy as np, tables
 class Inner(tables.IsDescription):
     x = tables.Float32Col(pos=0)
@@ -224,7 +224,7 @@ func TestPyTablesReadsWhatWeWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h5.Write(d, rows, h5.All))
 	require.NoError(t, f.Close())
-	out := python(t, `
+	out := pythonWith(t, []string{"tables"}, `
 import sys, json, zlib, warnings, numpy as np, tables
 warnings.simplefilter("error")
 with tables.open_file(sys.argv[1]) as f:
