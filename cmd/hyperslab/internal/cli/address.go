@@ -75,7 +75,7 @@ func openPart(ctx context.Context, address string, opts ...formats.Option) (*par
 			return nil, usagef("%s: %w", address, err)
 		}
 	}
-	arr, err := formats.Open(ctx, location, opts...)
+	arr, err := openArray(ctx, location, opts...)
 	if err != nil || text == "" {
 		return &part{Array: arr}, err
 	}

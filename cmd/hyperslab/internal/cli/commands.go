@@ -17,6 +17,7 @@ func (a *app) commands() []*cobra.Command {
 		a.plotCommand(),
 		a.convertCommand(),
 		a.diffCommand(),
+		a.verifyCommand(),
 		a.repackCommand(),
 		a.cpCommand(),
 		a.appendCommand(),

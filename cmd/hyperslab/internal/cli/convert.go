@@ -120,6 +120,7 @@ the source.
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -192,7 +193,7 @@ func (o *convertFlags) openSource(ctx context.Context, source string) (*ndarray.
 		}
 		opts = append(opts, formats.WithDType(d))
 	}
-	return formats.Open(ctx, source, opts...)
+	return openArray(ctx, source, opts...)
 }
 
 func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *convertFlags) (_ conversion, err error) {

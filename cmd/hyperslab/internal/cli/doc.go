@@ -13,7 +13,7 @@
 // An error says what failed, where, and what to do about it. The exit codes:
 //
 //	0    done, or the two sides are the same
-//	1    the two sides differ
+//	1    the two sides differ, or a file is damaged
 //	2    wrong usage, or it cannot be done
 //	3    partly done; what failed is on standard error
 //	4    refused to overwrite an existing target

@@ -326,6 +326,8 @@ var scrubs = []struct {
 	{regexp.MustCompile(`(?m)-j [0-9]+$`), "-j N"},
 	{regexp.MustCompile(`"workers": [0-9]+`), `"workers": N`},
 	{regexp.MustCompile(`("(c-blosc2|hdf5)": )"[0-9.]+"`), `$1"VERSION"`},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
+	{regexp.MustCompile(`"sandbox": ".*"`), `"sandbox": "LEVEL"`},
 	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+`), ".tmp-N"},
 }
 

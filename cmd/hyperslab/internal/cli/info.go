@@ -85,6 +85,7 @@ func (a *app) infoCommand() *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 

@@ -30,6 +30,7 @@ const (
 	schemaDiff        = "hyperslab.diff/1"
 	schemaRepack      = "hyperslab.repack/1"
 	schemaAttr        = "hyperslab.attr/1"
+	schemaVerify      = "hyperslab.verify/1"
 	schemaVersion     = "hyperslab.version/1"
 	schemaProgress    = "hyperslab.progress/1"
 	schemaEmit        = "hyperslab.crosscheck.emit/1"

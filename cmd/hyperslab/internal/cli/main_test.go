@@ -11,9 +11,11 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func TestMain(m *testing.M) {
+	worker.Init()
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"hyperslab": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },

@@ -92,6 +92,7 @@ no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceH
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", "viridis", "gray", "diverging")
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 

@@ -230,7 +230,7 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 		return nil, "", err
 	}
 	loc.Object = path.Join(path.Dir(loc.Object), name)
-	arr, err := formats.Open(ctx, loc.String())
+	arr, err := openArray(ctx, loc.String())
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // no such variable: the axis has indexes
 	}

@@ -38,7 +38,8 @@ type meter struct {
 	start time.Time
 
 	mu    sync.Mutex
-	done  int64 // bytes of array data
+	unit  string // what is counted, "" for bytes of array data
+	done  int64
 	total int64
 	last  time.Time // when the last line was written; zero: none yet
 	bars  *mpb.Progress
@@ -77,6 +78,15 @@ func (m *meter) update(done int64) {
 	}
 }
 
+// chunks tells that done chunks of total are through, of a job whose bytes nobody
+// knows.
+func (m *meter) chunks(done, total int64) {
+	m.mu.Lock()
+	m.total, m.unit = total, "chunks"
+	m.mu.Unlock()
+	m.update(done)
+}
+
 // finish takes the bar away, or writes the last line if there were lines.
 func (m *meter) finish() {
 	m.mu.Lock()
@@ -103,7 +113,7 @@ func (m *meter) startBar() {
 		mpb.BarWidth(30),
 		mpb.PrependDecorators(decor.Name(m.label+" "), decor.Percentage()),
 		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
-			return " " + progressText(s.Current, m.total, m.elapsed())
+			return " " + progressText(s.Current, m.total, m.elapsed(), m.unit)
 		})),
 	)
 }
@@ -114,33 +124,40 @@ func (m *meter) elapsed() time.Duration { return m.now().Sub(m.start) }
 func (m *meter) line() {
 	elapsed := m.elapsed()
 	if m.mode == progressPlain {
-		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, elapsed))
+		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, elapsed, m.unit))
 		return
 	}
-	b, err := json.Marshal(progressDoc{
-		Schema:     schemaProgress,
-		Seconds:    jsonFloat(math.Round(elapsed.Seconds()*1000) / 1000),
-		DoneBytes:  jsonInt(m.done),
-		TotalBytes: jsonInt(m.total),
-		MBPerS:     jsonFloat(rate(m.done, elapsed)),
-	})
+	doc := progressDoc{Schema: schemaProgress, Seconds: jsonFloat(math.Round(elapsed.Seconds()*1000) / 1000)}
+	done, total := jsonInt(m.done), jsonInt(m.total)
+	if m.unit == "" {
+		speed := jsonFloat(rate(m.done, elapsed))
+		doc.DoneBytes, doc.TotalBytes, doc.MBPerS = &done, &total, &speed
+	} else {
+		doc.DoneChunks, doc.TotalChunks = &done, &total
+	}
+	b, err := json.Marshal(doc)
 	if err == nil {
 		fmt.Fprintf(m.w, "%s\n", b)
 	}
 }
 
-// progressDoc is one line of --progress json.
+// progressDoc is one line of --progress json. What is not counted is left out.
 type progressDoc struct {
-	Schema     string    `json:"schema"`
-	Seconds    jsonFloat `json:"t"`
-	DoneBytes  jsonInt   `json:"done_bytes"`
-	TotalBytes jsonInt   `json:"total_bytes"`
-	MBPerS     jsonFloat `json:"mb_per_s"`
+	Schema      string     `json:"schema"`
+	Seconds     jsonFloat  `json:"t"`
+	DoneBytes   *jsonInt   `json:"done_bytes,omitempty"`
+	TotalBytes  *jsonInt   `json:"total_bytes,omitempty"`
+	MBPerS      *jsonFloat `json:"mb_per_s,omitempty"`
+	DoneChunks  *jsonInt   `json:"done_chunks,omitempty"`
+	TotalChunks *jsonInt   `json:"total_chunks,omitempty"`
 }
 
-// progressText is "1.2 GiB / 2.6 GiB  310 MB/s  5s left".
-func progressText(done, total int64, elapsed time.Duration) string {
+// progressText is "1.2 GiB / 2.6 GiB  310 MB/s  5s left", or "12 / 40 chunks  5s left".
+func progressText(done, total int64, elapsed time.Duration, unit string) string {
 	text := fmt.Sprintf("%s / %s  %s", iecBytes(done), iecBytes(total), rateText(done, elapsed))
+	if unit != "" {
+		text = fmt.Sprintf("%d / %d %s", done, total, unit)
+	}
 	if done > 0 && done < total {
 		left := time.Duration(float64(elapsed) * (1/share(done, total) - 1))
 		text += fmt.Sprintf("  %s left", left.Round(time.Second))

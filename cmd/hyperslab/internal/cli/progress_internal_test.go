@@ -80,5 +80,6 @@ func TestProgressIsSilent(t *testing.T) {
 func TestProgressOfNothing(t *testing.T) {
 	require.Equal(t, 1.0, share(0, 0))
 	require.Equal(t, 0.0, rate(1<<20, 0))
-	require.Equal(t, "0 B / 0 B  0 MB/s", progressText(0, 0, time.Second))
+	require.Equal(t, "0 B / 0 B  0 MB/s", progressText(0, 0, time.Second, ""))
+	require.Equal(t, "1 / 4 chunks  3s left", progressText(1, 4, time.Second, "chunks"))
 }

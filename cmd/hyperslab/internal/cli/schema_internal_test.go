@@ -36,6 +36,9 @@ var documents = map[string]any{
 	"difference":           valueDoc{},
 	"attribute difference": attrDiff{},
 	schemaAttr:             attrListDoc{},
+	schemaVerify:           verifyDoc{},
+	"verified file":        verifyFile{},
+	"place":                placeDoc{},
 	schemaRepack:           repackDoc{},
 	"repacked file":        repackRow{},
 	schemaVersion:          versionDoc{},
@@ -73,7 +76,7 @@ func TestSchemasAreDocumented(t *testing.T) {
 		typ := reflect.TypeOf(doc)
 		for i := range typ.NumField() {
 			if tag, ok := typ.Field(i).Tag.Lookup("json"); ok {
-				inCode[name] = append(inCode[name], tag)
+				inCode[name] = append(inCode[name], strings.TrimSuffix(tag, ",omitempty"))
 			}
 		}
 		if strings.Contains(name, "/") {

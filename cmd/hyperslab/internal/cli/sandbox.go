@@ -1,0 +1,61 @@
+// Files from strangers: read in a process of their own.
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+type untrustedKey struct{}
+
+// untrustedFlags say how far a source is trusted.
+type untrustedFlags struct{ untrusted, sandbox bool }
+
+// add gives a command --untrusted, which counts for every array that openArray opens.
+func (u *untrustedFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&u.untrusted, "untrusted", false, "the file may be crafted: check all of its structure first, and read it in a sandbox")
+	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in a process that can do nothing else")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("sandbox") && !u.untrusted {
+			return usagef("--sandbox goes with --untrusted")
+		}
+		if u.untrusted {
+			o := formats.Untrusted{Isolation: formats.Required}
+			if !u.sandbox {
+				o.Isolation = formats.Off
+			}
+			cmd.SetContext(context.WithValue(cmd.Context(), untrustedKey{}, o))
+		}
+		return noSandbox(run(cmd, args))
+	}
+}
+
+// noSandbox says what to do where there can be no sandbox.
+func noSandbox(err error) error {
+	if errors.Is(err, worker.ErrUnavailable) {
+		return usagef("%w; --sandbox=false does without", err)
+	}
+	return err
+}
+
+// openArray opens an array as far as it is trusted.
+func openArray(ctx context.Context, location string, opts ...formats.Option) (*ndarray.Array, error) {
+	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
+	if !ok {
+		return formats.Open(ctx, location, opts...)
+	}
+	g, err := formats.OpenUntrusted(ctx, location, o, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return g.Array, nil
+}

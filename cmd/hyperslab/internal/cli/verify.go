@@ -1,0 +1,243 @@
+// hyperslab verify: is anything damaged in a file.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// verifyDoc is the document of verify --json.
+type verifyDoc struct {
+	Schema  string       `json:"schema"`
+	Files   []verifyFile `json:"files"`
+	Seconds jsonFloat    `json:"seconds"`
+}
+
+// verifyFile is what was found in one file.
+type verifyFile struct {
+	Path         string     `json:"path"`
+	Format       *string    `json:"format"`
+	Verdict      string     `json:"verdict"`
+	Arrays       jsonInt    `json:"arrays"`
+	Chunks       jsonInt    `json:"chunks"`
+	DecodedBytes jsonInt    `json:"decoded_bytes"`
+	StoredBytes  jsonInt    `json:"stored_bytes"`
+	Checksums    jsonInt    `json:"checksums"`
+	Digests      jsonInt    `json:"digests"`
+	NumDamages   jsonInt    `json:"num_damages"`
+	Damages      []placeDoc `json:"damages"`
+	NumUnchecked jsonInt    `json:"num_unchecked"`
+	Unchecked    []placeDoc `json:"unchecked"`
+	Sandbox      *string    `json:"sandbox"`
+	Error        *string    `json:"error"`
+}
+
+// placeDoc is one damage, or one thing that was not checked.
+type placeDoc struct {
+	Object *string   `json:"object"`
+	What   string    `json:"what"`
+	File   *string   `json:"file"`
+	Offset *jsonInt  `json:"offset"`
+	Chunk  *jsonInt  `json:"chunk"`
+	Index  []jsonInt `json:"index"`
+	Error  string    `json:"error"`
+}
+
+// Verdicts of verifyFile.
+const (
+	verdictSound   = "sound"
+	verdictDamaged = "damaged"
+	verdictPartly  = "partly checked"
+	verdictUnknown = "cannot be verified"
+)
+
+type verifyFlags struct {
+	job       jobFlags
+	batch     batchFlags
+	sandbox   bool
+	untrusted bool
+	digests   string
+	format    string
+	most      int
+	json      bool
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var o verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Look through whole files for damage",
+		Long: `verify checks the structure of files of every format without trusting a byte, decodes
+every chunk on all cores, compares the checksums there are, and lets the reference
+library open what is in them. Each damage is told with its place: the object, the chunk
+with its first element, the bytes of the file. The work is done in a sandbox: what
+crashes a library there is a damage like any other.
+
+Elements without a checksum that still decode cannot be told from right ones.
+--digests write puts the SHA-256 digests of a sound file beside it (FILE.sha256, which
+sha256sum checks too), and --digests check compares them.
+
+Exit codes: 0 sound, 1 damaged, 2 nothing can be said of any, 3 not everything could be
+looked at.` + batchHelp,
+		Example: `  hyperslab verify tree.h5 waves.b2nd
+  hyperslab verify waves.h5 --digests write
+  hyperslab verify waves.h5 --digests check --json`,
+		Args: o.batch.arity,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return noSandbox(a.verify(cmd, args, &o))
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.job.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
+	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
+	f.StringVar(&o.job.progress, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no word of what is sound")
+	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
+	f.BoolVar(&o.sandbox, "sandbox", true, "decode in a process that can do nothing else")
+	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: leave out codecs and libraries that do badly on such bytes")
+	f.StringVar(&o.digests, "digests", "", "`ACT` on the digests beside the file: write or check")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of files too damaged to tell: b2nd, hdf5 or bcolz")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` damages of a file, all if 0")
+	f.StringVar(&o.batch.list, "files-from", "", "also the files that `FILE` lists, one a line; - is standard input")
+	f.BoolVar(&o.batch.keep, "keep-going", false, "after a file of which nothing can be said go on with the next")
+	completeWords(cmd, "digests", "write", "check")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+// options are the library's.
+func (o *verifyFlags) options() (*verify.Options, error) {
+	memory, err := o.job.check()
+	if err != nil {
+		return nil, err
+	}
+	v := &verify.Options{
+		Format: formats.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
+	}
+	if o.digests != "" {
+		if err := oneOf("--digests", o.digests, "write", "check"); err != nil {
+			return nil, err
+		}
+		v.Digests = map[string]verify.Digests{"write": verify.WriteDigests, "check": verify.CheckDigests}[o.digests]
+	}
+	if o.format != "" {
+		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz)); err != nil {
+			return nil, err
+		}
+	}
+	if o.most < 0 {
+		return nil, usagef("-n %d: want 0 or more damages", o.most)
+	}
+	if o.most == 0 {
+		v.MaxDamages = 1 << 30
+	}
+	return v, nil
+}
+
+func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
+	v, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	doc := verifyDoc{Schema: schemaVerify, Files: []verifyFile{}}
+	worst := exitOK
+	err = a.batch(cmd, args, &o.batch, true, func(source string) error {
+		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
+		v.Progress = func(done, total int64) { m.chunks(done, total) }
+		r, err := verify.File(cmd.Context(), source, v)
+		m.finish()
+		row := verifyFile{Path: source, Verdict: verdictUnknown, Damages: []placeDoc{}, Unchecked: []placeDoc{}}
+		if err != nil {
+			row.Error = orNull(err.Error())
+			doc.Files = append(doc.Files, row)
+			return err
+		}
+		row.fill(r)
+		doc.Files = append(doc.Files, row)
+		if code := r.ExitCode(); code == exitDiffers || worst == exitOK {
+			worst = code
+		}
+		if !o.json {
+			a.tell(&row, r, o.job.quiet)
+		}
+		return nil
+	})
+	if o.json && len(doc.Files) > 0 {
+		doc.Seconds = seconds(time.Since(start))
+		err = errors.Join(err, writeJSON(a.stdout, doc))
+	}
+	if worst == exitOK || err != nil && worst != exitDiffers {
+		return err
+	}
+	return &exitError{code: worst, err: err} // a damage is told whatever else went wrong
+}
+
+// fill takes over a report.
+func (row *verifyFile) fill(r *verify.Report) {
+	row.Format = orNull(string(r.Format))
+	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = jsonInt(r.Arrays), jsonInt(r.Chunks), jsonInt(r.DecodedBytes), jsonInt(r.StoredBytes)
+	row.Checksums, row.Digests = jsonInt(r.Checksums), jsonInt(r.Digests)
+	row.NumDamages, row.NumUnchecked = jsonInt(r.NumDamages), jsonInt(r.NumUnchecked)
+	for _, p := range r.Damages {
+		row.Damages = append(row.Damages, newPlaceDoc(p))
+	}
+	for _, p := range r.Unchecked {
+		row.Unchecked = append(row.Unchecked, newPlaceDoc(p))
+	}
+	if r.Isolated {
+		row.Sandbox = orNull(r.Level.String())
+	}
+	switch r.ExitCode() {
+	case verify.ExitSound:
+		row.Verdict = verdictSound
+	case verify.ExitDamaged:
+		row.Verdict = verdictDamaged
+	default:
+		row.Verdict = verdictPartly
+	}
+}
+
+func newPlaceDoc(p verify.Place) placeDoc {
+	d := placeDoc{Object: orNull(p.Object), What: p.What, File: orNull(p.File), Index: jsonShape(p.Coords), Error: p.Err.Error()}
+	if p.Offset >= 0 {
+		d.Offset = (*jsonInt)(&p.Offset)
+	}
+	if p.Chunk >= 0 {
+		d.Chunk = (*jsonInt)(&p.Chunk)
+	}
+	return d
+}
+
+// tell writes what a person wants to know of a file: a line, and one for each damage.
+func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
+	if quiet && row.Verdict == verdictSound {
+		return
+	}
+	facts := []string{plural(r.Arrays, "array"), plural(r.Chunks, "chunk") + " decoded", iecBytes(r.DecodedBytes)}
+	if r.Checksums > 0 {
+		facts = append(facts, plural(r.Checksums, "checksum"))
+	}
+	if r.Digests > 0 {
+		facts = append(facts, plural(r.Digests, "digest"))
+	}
+	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", safe(row.Path), row.Verdict, joined(facts))
+	list := func(what string, places []verify.Place, all int64) {
+		for _, p := range places {
+			fmt.Fprintf(a.stdout, "  %s: %s\n", what, strings.ReplaceAll(safeLines(p.String()), "\n", "\n    "))
+		}
+		if more := all - int64(len(places)); more > 0 {
+			fmt.Fprintf(a.stdout, "  and %d more; -n 0 lists all\n", more)
+		}
+	}
+	list("damage", r.Damages, r.NumDamages)
+	list("not checked", r.Unchecked, r.NumUnchecked)
+}
