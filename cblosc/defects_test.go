@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 // Every row of the table is complete, and its test exists.
@@ -576,4 +577,23 @@ func TestReadAfterFailedRead(t *testing.T) {
 	n, err := a.SChunk().DecompressChunk(got, 0)
 	require.NoError(t, err)
 	require.Equal(t, want[:40], got[:n])
+}
+
+// The library's two ways to the places of chunks disagree about such an index: all
+// entries at once, as here, or one by its number.
+func TestIndexOfAnotherTypeSize(t *testing.T) {
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
+	require.NoError(t, err)
+	for i := range 4 {
+		require.NoError(t, s.AppendBuffer(noise(96, uint64(i))))
+	}
+	b, err := s.Bytes()
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	b[f.Index.Offset+3] = 5
+	_, err = cblosc.OpenSChunkBytes(b)
+	require.ErrorIs(t, err, cblosc.ErrFormat)
+	require.ErrorContains(t, err, "index: typesize at byte 612: got 5, want 8")
 }

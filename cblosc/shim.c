@@ -40,6 +40,7 @@ int goblosc2_no_memory(goblosc2_err_t *err)
 
 void goblosc2_init(void)
 {
+    goblosc2_threads_register();
     blosc2_init();
     goblosc2_io_register();
 }
@@ -162,7 +163,7 @@ void goblosc2_free(goblosc2_handle_t *h)
 
 int goblosc2_close(goblosc2_err_t *err, goblosc2_handle_t *h)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     goblosc2_free(h);
     return goblosc2_io_end(err, "blosc2_schunk_free");
 }
@@ -248,7 +249,7 @@ int goblosc2_schunk_to_bytes(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t 
 {
     uint8_t *p = NULL;
     bool needs_free = false;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     const char *call = "blosc2_schunk_to_buffer";
     int64_t len = 0;
     if (h->array != NULL) {
@@ -293,7 +294,7 @@ int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
 {
     goblosc2_facts_t before;
     goblosc2_take_facts(&before, h->sc);
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_append_buffer(h->sc, src, n);
     if (rc < 0) {
         goblosc2_restore_facts(h->sc, &before);
@@ -353,7 +354,7 @@ int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t
     goblosc2_take_facts(&before, h->sc);
     const char *call;
     int64_t rc;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     /* copy = true: the library reads the chunk and keeps a copy. */
     switch (how) {
     case GOBLOSC2_APPEND:
@@ -399,7 +400,7 @@ int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int6
         /* With the last chunk the library drops the bytes of all that were deleted, but goes on counting them. */
         h->sc->cbytes = 0;
     }
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_delete_chunk(h->sc, i);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_delete_chunk");
@@ -412,7 +413,7 @@ int goblosc2_schunk_get_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t
 {
     uint8_t *p = NULL;
     bool needs_free = false;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_chunk(h->sc, i, &p, &needs_free);
     if (rc <= 0 || p == NULL) {
         return goblosc2_fail(err, rc, "blosc2_schunk_get_chunk");
@@ -434,7 +435,7 @@ void goblosc2_renew_dctx(blosc2_schunk *sc)
 
 int goblosc2_schunk_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, uint8_t *dst, int32_t cap)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_decompress_chunk(h->sc, i, dst, cap);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_decompress_chunk");
@@ -465,7 +466,7 @@ int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int
     uint8_t *c = (uint8_t *)content; /* the library copies it and does not write to it */
     const char *call;
     int rc;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     if (vl && update) {
         call = "blosc2_vlmeta_update";
         rc = blosc2_vlmeta_update(h->sc, name, c, n, NULL);
@@ -484,7 +485,7 @@ int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int
 
 int goblosc2_vlmeta_delete(goblosc2_err_t *err, goblosc2_handle_t *h, const char *name)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_vlmeta_delete(h->sc, name);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_vlmeta_delete") : goblosc2_io_end(err, "blosc2_vlmeta_delete");
 }
@@ -531,7 +532,7 @@ int goblosc2_array_from_schunk(goblosc2_err_t *err, goblosc2_handle_t *h, goblos
 int goblosc2_array_read(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *start, const int64_t *stop,
                         const int64_t *shape, uint8_t *dst, int64_t n)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_get_slice_cbuffer(h->array, start, stop, dst, shape, n);
     if (rc < 0) {
         goblosc2_renew_dctx(h->sc);
@@ -543,7 +544,7 @@ int goblosc2_array_read(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t
 int goblosc2_array_write(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *start, const int64_t *stop,
                          const int64_t *shape, const uint8_t *src, int64_t n, goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_set_slice_cbuffer(src, shape, n, start, stop, h->array);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_set_slice_cbuffer");
@@ -584,7 +585,7 @@ int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64
         }
         sc->chunksize = padded;
     }
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_resize(h->array, shape, start);
     if (rc >= 0) {
         rc = goblosc2_forget_deleted(sc);

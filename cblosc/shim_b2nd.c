@@ -31,7 +31,7 @@ int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_pla
     b2nd_array_t *array = NULL;
     const char *call = "b2nd_zeros";
     int rc;
-    goblosc2_io_begin();
+    goblosc2_io_begin(p->threads);
     switch (how) {
     case GOBLOSC2_EMPTY:
         call = "b2nd_empty";
@@ -71,7 +71,7 @@ int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_pla
 
 int goblosc2_array_read_all(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t *dst, int64_t n)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_to_cbuffer(h->array, dst, n);
     if (rc < 0) {
         goblosc2_renew_dctx(h->sc);
@@ -85,7 +85,7 @@ int goblosc2_array_read_all(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t *
 int goblosc2_array_insert(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t n, int32_t axis,
                           int64_t at, goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_insert(h->array, src, n, (int8_t)axis, at);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_insert");
@@ -97,7 +97,7 @@ int goblosc2_array_insert(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8
 int goblosc2_array_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t n, int32_t axis,
                           goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_append(h->array, src, n, (int8_t)axis);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_append");
@@ -109,7 +109,7 @@ int goblosc2_array_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8
 int goblosc2_array_delete(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t axis, int64_t at, int64_t n,
                           goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_delete(h->array, (int8_t)axis, at, n);
     if (rc >= 0) {
         rc = goblosc2_forget_deleted(h->sc);
@@ -146,7 +146,7 @@ static int derive(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, c
         return rc;
     }
     b2nd_array_t *array = NULL;
-    goblosc2_io_begin();
+    goblosc2_io_begin(p->threads > 1 ? p->threads : goblosc2_threads_of(h));
     int rc =
         d->start != NULL ? b2nd_get_slice(ctx, &array, h->array, d->start, d->stop) : b2nd_copy(ctx, h->array, &array);
     b2nd_free_ctx(ctx);
@@ -181,7 +181,7 @@ int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *p
 
 int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_save(h->array, path);
     return rc < 0 ? goblosc2_fail(err, rc, "b2nd_save") : goblosc2_io_end(err, "b2nd_save");
 }
@@ -189,7 +189,7 @@ int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path)
 int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path)
 {
 #if HYPERSLAB_BLOSC2 >= 221
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = b2nd_save_append(h->array, path);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_save_append");
@@ -204,7 +204,7 @@ int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, co
 int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, goblosc2_facts_t *facts)
 {
 #if HYPERSLAB_BLOSC2 >= 302
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_refresh(h->array);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_refresh");
@@ -234,7 +234,7 @@ int goblosc2_array_read_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, co
 {
     int64_t *lists[GOBLOSC2_MAX_DIM];
     rows(lists, selection, sizes, h->array->ndim);
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_get_orthogonal_selection(h->array, lists, (int64_t *)sizes, dst, (int64_t *)sizes, n);
     if (rc < 0) {
         goblosc2_renew_dctx(h->sc);
@@ -248,7 +248,7 @@ int goblosc2_array_write_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, c
 {
     int64_t *lists[GOBLOSC2_MAX_DIM];
     rows(lists, selection, sizes, h->array->ndim);
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_set_orthogonal_selection(h->array, lists, (int64_t *)sizes, src, (int64_t *)sizes, n);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_set_orthogonal_selection");
@@ -261,7 +261,7 @@ int goblosc2_array_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const 
                                uint8_t *dst, int64_t n)
 {
 #if HYPERSLAB_BLOSC2 >= 301
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_get_sparse_cbuffer(h->array, points, flat, dst, n);
     if (rc < 0) {
         goblosc2_renew_dctx(h->sc);

@@ -41,6 +41,7 @@ static blosc2_context *context_for(goblosc2_handle_t *h, int32_t n)
  * made anew; the library would free most of what it kept anyway, as soon as the block size differs. */
 static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t n)
 {
+    goblosc2_threads(h->cparams.threads);
     bool fresh_fits = h->last < 0 && goblosc2_whole_blocks(&h->cparams, n) == h->cparams.blocksize;
     if (fresh_fits || (h->last == n && h->cparams.typesize <= BLOSC_MAX_TYPESIZE)) {
         return 0;

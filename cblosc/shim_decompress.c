@@ -54,6 +54,7 @@ static bool ragged_zeros(const uint8_t *chunk, int32_t n)
 /* A context remembers: once it has read a chunk with a dictionary it uses that for all that have none. */
 static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n)
 {
+    goblosc2_threads(h->cparams.threads);
     bool dict = extended(chunk, n) && (chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] & BLOSC2_USEDICT) != 0;
     if (h->cparams.dict != 0 && !dict) {
         blosc2_context *fresh = goblosc2_create_dctx(h);

@@ -47,11 +47,17 @@ void goblosc2_take_facts(goblosc2_facts_t *f, const blosc2_schunk *sc);
 void goblosc2_restore_facts(blosc2_schunk *sc, const goblosc2_facts_t *f);
 void goblosc2_take_geometry(goblosc2_geometry_t *g, const b2nd_array_t *a);
 
+/* shim_threads.c: goblosc2_threads says how many threads the contexts of the next call have, at most, and
+ * goblosc2_threads_of how many those of h have. */
+void goblosc2_threads_register(void);
+void goblosc2_threads(int32_t threads);
+int32_t goblosc2_threads_of(const goblosc2_handle_t *h);
+
 /* shim_io.c: goblosc2_io_begin stands before a call that may touch files, goblosc2_io_end behind one that wrote, and
  * fails if an operation did that the library passed over. goblosc2_io_errno is what failed, 0 if nothing did.
  * goblosc2_io fills io for a GOBLOSC2_MAP_*, and goblosc2_io_undo takes back what the library did not take over. */
 void goblosc2_io_register(void);
-void goblosc2_io_begin(void);
+void goblosc2_io_begin(int32_t threads);
 int32_t goblosc2_io_errno(void);
 int goblosc2_io_end(goblosc2_err_t *err, const char *call);
 int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io);

@@ -21,8 +21,9 @@ typedef struct {
 /* The first failure of a file operation in the current call of the library; a call stays on its thread. */
 static _Thread_local int32_t io_errno;
 
-void goblosc2_io_begin(void)
+void goblosc2_io_begin(int32_t threads)
 {
+    goblosc2_threads(threads);
     io_errno = 0;
     errno = 0;
 }

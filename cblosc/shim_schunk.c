@@ -48,7 +48,7 @@ int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_pl
     if (goblosc2_storage(err, path, where, p, &st) < 0) {
         return -1;
     }
-    goblosc2_io_begin();
+    goblosc2_io_begin(1);
     return take(err, blosc2_schunk_new(&st.storage), &st, "blosc2_schunk_new", out, facts);
 }
 
@@ -73,7 +73,7 @@ int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, 
     }
     const char *call;
     blosc2_schunk *sc;
-    goblosc2_io_begin();
+    goblosc2_io_begin(1);
     if (map == GOBLOSC2_MAP_NONE && is_array) {
         return open_array(err, path, offset, out, facts);
     }
@@ -99,13 +99,13 @@ int goblosc2_schunk_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *
     if (goblosc2_storage(err, path, where, p, &st) < 0) {
         return -1;
     }
-    goblosc2_io_begin();
+    goblosc2_io_begin(p != NULL && p->threads > 1 ? p->threads : goblosc2_threads_of(h));
     return take(err, blosc2_schunk_copy(h->sc, &st.storage), &st, "blosc2_schunk_copy", out, facts);
 }
 
 int goblosc2_schunk_to_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_to_file(h->sc, path);
     if (rc <= 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_to_file");
@@ -115,7 +115,7 @@ int goblosc2_schunk_to_file(goblosc2_err_t *err, goblosc2_handle_t *h, const cha
 
 int64_t goblosc2_schunk_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_append_file(h->sc, path);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_append_file");
@@ -125,14 +125,14 @@ int64_t goblosc2_schunk_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, c
 
 int goblosc2_rename(goblosc2_err_t *err, char *from, char *to)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(1);
     int rc = blosc2_rename_urlpath(from, to);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_rename_urlpath") : 0;
 }
 
 int goblosc2_remove(goblosc2_err_t *err, const char *path, int32_t directory)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(1);
     int rc = directory ? blosc2_remove_dir(path) : blosc2_remove_urlpath(path);
     return rc < 0 ? goblosc2_fail(err, rc, directory ? "blosc2_remove_dir" : "blosc2_remove_urlpath") : 0;
 }
@@ -141,7 +141,7 @@ int goblosc2_remove(goblosc2_err_t *err, const char *path, int32_t directory)
 
 int goblosc2_schunk_read_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop, uint8_t *dst)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_slice_buffer(h->sc, start, stop, dst);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_get_slice_buffer") : 0;
 }
@@ -149,7 +149,7 @@ int goblosc2_schunk_read_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_
 int goblosc2_schunk_write_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop,
                                 const uint8_t *src, goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_set_slice_buffer(h->sc, start, stop, (uint8_t *)src); /* it only reads src */
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_set_slice_buffer");
@@ -163,7 +163,7 @@ int goblosc2_schunk_chunk_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64
 {
     uint8_t *chunk = NULL;
     bool needs_free = false;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int n = blosc2_schunk_get_lazychunk(h->sc, i, &chunk, &needs_free);
     if (n <= 0 || chunk == NULL) {
         return goblosc2_fail(err, n, "blosc2_schunk_get_lazychunk");
@@ -197,7 +197,7 @@ int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const
     if (h->sc->blocksize <= 0) {
         return 1; /* of a new super-chunk that chose its blocks itself it does not know them, and refuses */
     }
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_sparse_buffer(h->sc, n, items, dst);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_get_sparse_buffer") : 0;
 #else
@@ -213,7 +213,7 @@ int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t item
 {
     goblosc2_facts_t before;
     goblosc2_take_facts(&before, h->sc);
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_fill_special(h->sc, items, special, chunksize);
     if (rc < 0) {
         goblosc2_restore_facts(h->sc, &before);
@@ -225,7 +225,7 @@ int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t item
 
 int goblosc2_schunk_reorder(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *order)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_reorder_offsets(h->sc, (int64_t *)order); /* it only reads order */
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_reorder_offsets")
                   : goblosc2_io_end(err, "blosc2_schunk_reorder_offsets");
@@ -233,7 +233,7 @@ int goblosc2_schunk_reorder(goblosc2_err_t *err, goblosc2_handle_t *h, const int
 
 int goblosc2_schunk_offsets(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t *out, int64_t n)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t *offsets = blosc2_frame_get_offsets(h->sc);
     if (offsets == NULL) {
         return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, "blosc2_frame_get_offsets");
@@ -307,21 +307,21 @@ int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name)
 
 int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_lock(h->sc);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_lock") : 0;
 }
 
 int goblosc2_schunk_unlock(goblosc2_err_t *err, goblosc2_handle_t *h)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_unlock(h->sc);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_unlock") : 0;
 }
 
 int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_facts_t *facts)
 {
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_refresh(h->sc);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_refresh");

@@ -9,6 +9,7 @@
 int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
                          uint8_t *dst, int32_t cap)
 {
+    goblosc2_threads(h->cparams.threads);
     const void **blocks = hyperslab_alloc((size_t)n * (sizeof *blocks + sizeof(int32_t)));
     blosc2_context *fresh = goblosc2_create_cctx(h); /* a context remembers the blocks it made before */
     int rc = BLOSC2_ERROR_MEMORY_ALLOC;
@@ -37,6 +38,7 @@ int goblosc2_vl_count(goblosc2_err_t *err, const uint8_t *chunk, int32_t n)
 int goblosc2_vl_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
                            int64_t cap, int64_t *ends, int32_t blocks)
 {
+    goblosc2_threads(h->cparams.threads);
     void **out = hyperslab_alloc((size_t)blocks * (sizeof *out + sizeof(int32_t)));
     if (out == NULL) {
         return goblosc2_no_memory(err);
@@ -63,6 +65,7 @@ int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *
                       uint8_t **block)
 {
     int32_t size = 0;
+    goblosc2_threads(h->cparams.threads);
     int rc = blosc2_vldecompress_block_ctx(h->ctx, chunk, n, i, block, &size);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_vldecompress_block_ctx") : size;
 }
@@ -70,7 +73,7 @@ int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *
 int goblosc2_schunk_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t chunk, int32_t i, uint8_t **block)
 {
     int32_t size = 0;
-    goblosc2_io_begin();
+    goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_vlblock(h->sc, chunk, i, block, &size);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_get_vlblock") : size;
 }

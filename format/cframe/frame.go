@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/format"
@@ -191,6 +192,15 @@ func (f *Frame) locateIndex(trailer int64) error {
 		return bad("index: cbytes", at+12, strconv.FormatInt(cbytes, 10), fmt.Sprintf("%d to %d, the bytes before the trailer", h.Size(), length), format.ErrCorrupt)
 	case want >= 0 && n/8 != want:
 		return bad("index: nbytes", at+4, fmt.Sprintf("%d, %d chunks", n, n/8), fmt.Sprintf("%d chunks, from the frame's sizes", want), format.ErrCorrupt)
+	case n > 0 && h.ItemSize() != 8:
+		// The library takes entries by their number and the type size that stands here.
+		return bad("index: typesize", at+3, strconv.Itoa(h.ItemSize()), "8, the bytes of an entry", format.ErrCorrupt)
+	case h.HasBlocks() && h.NumBlocks() > 1 && h.BlockLen()%8 != 0:
+		// An entry that two blocks share it reads from one of them.
+		return bad("index: blocksize", at+8, strconv.Itoa(int(h.BlockLen())), "a multiple of 8", format.ErrCorrupt)
+	case h.HasBlocks() && slices.Contains(h.Filters[:], chunk.Delta):
+		// Entries are read block by block, and without the first one Delta gives others.
+		return bad("index: filters", at+16, "delta", "filters that work within a block", format.ErrCorrupt)
 	}
 	f.Index = Index{Offset: at, Length: length, Header: h}
 	return nil

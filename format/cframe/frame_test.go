@@ -436,6 +436,9 @@ func TestCheck(t *testing.T) {
 		"index not of offsets":  {setIndex(t, 0x04, 47), format.ErrCorrupt, "multiple of 8"},
 		"index too short":       {setIndex(t, 0x04, 40), format.ErrCorrupt, "5 chunks"},
 		"index too long":        {setIndex(t, 0x0C, 81), format.ErrCorrupt, "32 to 80"},
+		"index of bytes":        {setIndex(t, 0x03, 1), format.ErrCorrupt, "8, the bytes of an entry"},
+		"index of halves":       {set("mixed.b2frame", 163+715+2, 0x15, 8, 48, 0, 0, 0, 12), format.ErrCorrupt, "a multiple of 8"},
+		"index behind delta":    {set("mixed.b2frame", 163+715+2, 0x15, 8, 48, 0, 0, 0, 48, 0, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 3), format.ErrCorrupt, "delta"},
 		"index ends early":      {setIndex(t, 0x0C, 79), format.ErrCorrupt, "80, up to the trailer"},
 		"vlmeta chunk":          {set("mixed.b2frame", 1755-797+39, 0xFF), format.ErrVersion, ""},
 	} {
