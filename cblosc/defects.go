@@ -167,7 +167,7 @@ var defects = []Defect{
 		"TestSelectionsRefuseBadInput"},
 	{"squeezing in place (b2nd_squeeze)", "2.17 to 2.21",
 		"the metalayer keeps its old length, and chunks their old size where the dropped dimension was padded",
-		"not bound: Squeeze makes a copy",
+		"called on a copy, whose metalayer is cut, and only where the dropped dimensions have chunks of one element",
 		"TestSqueezeAndExpand"},
 	{"two calls on one handle", "all",
 		"concurrent reads of one array crash or return wrong data",

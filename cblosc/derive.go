@@ -1,5 +1,5 @@
-// New arrays from old ones: parts, copies with other chunks, fewer or more
-// dimensions, several arrays as one.
+// New arrays from old ones: parts, and copies with other chunks. dims.go has those
+// with other dimensions.
 
 package cblosc
 
@@ -98,31 +98,37 @@ func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 			return from
 		}, nil)
 	}
-	return a.deriveLocked(op, p, &r)
+	return a.deriveLocked(op, p, func(n *newArray) C.int {
+		return C.goblosc2_array_slice(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, &r.start[0], &r.stop[0], &n.c, &n.facts)
+	})
 }
 
-// deriveLocked lets the library make the array p: of the region r, or a copy if r is
-// nil.
-func (a *Array) deriveLocked(op string, p *ArrayParams, r *region) (*Array, error) {
+// newArray is what a function of the shim that makes an array of another one is given
+// and gives back.
+type newArray struct {
+	path, dtype *C.char
+	where       C.goblosc2_place_t
+	params      C.goblosc2_cparams_t
+	geometry    C.goblosc2_geometry_t
+	facts       C.goblosc2_facts_t
+	cerr        C.goblosc2_err_t
+	c           *C.goblosc2_handle_t
+}
+
+// deriveLocked lets the library make the array p by call.
+func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.int) (*Array, error) {
 	path, err := p.Storage.place()
 	if err != nil {
 		return nil, refused(op, p.Storage.Path, err)
 	}
 	d := p.array(path)
 	d.sc.delta = d.sc.delta || a.sc.delta
-	params, where := p.Storage.CParams.toC(), p.Storage.where()
-	var cerr C.goblosc2_err_t
-	var c *C.goblosc2_handle_t
-	var rc C.int
-	if r != nil {
-		rc = C.goblosc2_array_slice(&cerr, a.sc.h.c, cPath(path), &where, &params, &d.geometry, cString(d.dtype), &r.start[0], &r.stop[0], &c, &d.sc.facts)
-	} else {
-		rc = C.goblosc2_array_copy(&cerr, a.sc.h.c, cPath(path), &where, &params, &d.geometry, cString(d.dtype), &c, &d.sc.facts)
+	n := newArray{path: cPath(path), dtype: cString(d.dtype), where: p.Storage.where(), params: p.Storage.CParams.toC(), geometry: d.geometry}
+	if call(&n) < 0 {
+		return nil, failed(op, path, &n.cerr)
 	}
-	if rc < 0 {
-		return nil, failed(op, path, &cerr)
-	}
-	d.sc.h = own(c, "Array", path)
+	d.sc.facts = n.facts
+	d.sc.h = own(n.c, "Array", path)
 	return d, nil
 }
 
@@ -199,17 +205,11 @@ func (a *Array) Copy(l Layout) (*Array, error) {
 		if err := a.sc.checkStored(0, int64(a.sc.facts.nchunks)); err != nil {
 			return nil, refused(op, a.sc.path, err)
 		}
-		return a.deriveLocked(op, p, nil)
+		return a.deriveLocked(op, p, func(n *newArray) C.int {
+			return C.goblosc2_array_copy(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, &n.c, &n.facts)
+		})
 	}
-	own := map[string]bool{b2nd.Name: true, b2nd.CatervaName: true}
-	names, err := a.sc.Meta().namesLocked()
-	for i := 0; err == nil && i < len(names); i++ {
-		var content []byte
-		if content, err = a.sc.Meta().getLocked(names[i]); err == nil && !own[names[i]] {
-			p.Meta = append(p.Meta, Metalayer{names[i], content})
-		}
-	}
-	if err != nil {
+	if p.Meta, err = a.metaLocked(); err != nil {
 		return nil, err
 	}
 	d, err := a.gatherLocked(op, p, slices.Clone[[]int64], nil)
@@ -220,6 +220,25 @@ func (a *Array) Copy(l Layout) (*Array, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// metaLocked returns the fixed metalayers beside the array's own.
+func (a *Array) metaLocked() ([]Metalayer, error) {
+	var out []Metalayer
+	names, err := a.sc.Meta().namesLocked()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		content, err := a.sc.Meta().getLocked(name)
+		if err != nil {
+			return nil, err
+		}
+		if name != b2nd.Name && name != b2nd.CatervaName {
+			out = append(out, Metalayer{name, content})
+		}
+	}
+	return out, nil
 }
 
 // Save writes the array to a new file, as a contiguous frame (b2nd_save). Its errors
@@ -274,164 +293,4 @@ func (a *Array) AppendToFile(path string) (int64, error) {
 		return 0, failed(op, path, &cerr)
 	}
 	return int64(offset), nil
-}
-
-// Squeeze makes an array without the dimensions drop, which have one element; nil
-// stands for all of those. It is a copy: the library changes the array itself and
-// leaves it unreadable where a dropped dimension has chunks of more than one element.
-//
-// It returns ErrParam for a dimension that has more elements or is not there, and the
-// errors of Copy.
-func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
-	const op = "squeeze"
-	shape := a.Shape()
-	if drop == nil {
-		for i, n := range shape {
-			if n == 1 {
-				drop = append(drop, i)
-			}
-		}
-	}
-	for _, i := range drop {
-		if i < 0 || i >= len(shape) || shape[i] != 1 {
-			return nil, refused(op, a.sc.path, fmt.Errorf("%w: dropping dimension %d of shape %v", ErrParam, i, shape))
-		}
-	}
-	var kept []int
-	for i := range shape {
-		if !slices.Contains(drop, i) {
-			kept = append(kept, i)
-		}
-	}
-	return a.reshape(op, l, keep(shape, kept), keep(a.Chunks(), kept), keep(a.Blocks(), kept), func(at []int64, one int64) []int64 {
-		out := make([]int64, len(shape))
-		for i := range out {
-			out[i] = one
-		}
-		for j, i := range kept {
-			out[i] = at[j]
-		}
-		return out
-	})
-}
-
-func keep[T any](all []T, kept []int) []T {
-	out := make([]T, len(kept))
-	for j, i := range kept {
-		out[j] = all[i]
-	}
-	return out
-}
-
-// ExpandDims makes an array with further dimensions of one element: axes are their
-// places in the new array, in ascending order.
-//
-// It returns ErrParam for places that are not, errors.ErrUnsupported for more than
-// MaxDim dimensions, and the errors of Copy.
-func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
-	const op = "expand dimensions"
-	rank := a.rank + len(axes)
-	var kept []int // place in the new array of each old dimension
-	next := 0
-	for i := range rank {
-		if next < len(axes) && axes[next] == i {
-			next++
-		} else {
-			kept = append(kept, i)
-		}
-	}
-	if next != len(axes) {
-		return nil, refused(op, a.sc.path, fmt.Errorf("%w: new dimensions %v of %d", ErrParam, axes, rank))
-	}
-	shape, chunks, blocks := ones[int64](rank), ones[int32](rank), ones[int32](rank)
-	for j, i := range kept {
-		shape[i], chunks[i], blocks[i] = int64(a.Shape()[j]), a.Chunks()[j], a.Blocks()[j]
-	}
-	return a.reshape(op, l, shape, chunks, blocks, func(at []int64, _ int64) []int64 { return keep(at, kept) })
-}
-
-func ones[T int32 | int64](n int) []T {
-	out := make([]T, n)
-	for i := range out {
-		out[i] = 1
-	}
-	return out
-}
-
-// reshape makes an array whose elements are those of a in the same order; to turns an
-// index or, with one = 1, a shape of the new array into one of a.
-func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, to func(at []int64, one int64) []int64) (*Array, error) {
-	p, err := l.params(a, shape, chunks, blocks)
-	if err != nil {
-		return nil, refused(op, a.sc.path, err)
-	}
-	if err := a.sc.h.lock(op); err != nil {
-		return nil, err
-	}
-	defer a.sc.h.mu.Unlock()
-	return a.gatherLocked(op, p, func(at []int64) []int64 { return to(at, 0) }, func(n []int64) []int64 { return to(n, 1) })
-}
-
-// Concatenate makes an array of several, one behind the other in the dimension axis.
-// Chunks, blocks, type and parameters come from the first where l has none.
-//
-// It returns ErrParam for no arrays, a dimension that is not there, or arrays whose
-// elements or other dimensions differ; and the errors of Copy.
-func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
-	const op = "concatenate"
-	if len(arrays) == 0 {
-		return nil, refused(op, l.Storage.Path, fmt.Errorf("%w: no arrays", ErrParam))
-	}
-	first := arrays[0]
-	shape := first.Shape()
-	if axis < 0 || axis >= len(shape) {
-		return nil, refused(op, first.sc.path, fmt.Errorf("%w: dimension %d of %d", ErrParam, axis, len(shape)))
-	}
-	for _, b := range arrays[1:] {
-		other := b.Shape()
-		same := len(other) == len(shape) && b.ItemSize() == first.ItemSize() && b.dtype == first.dtype
-		for i := 0; same && i < len(shape); i++ {
-			same = i == axis || other[i] == shape[i]
-		}
-		if !same {
-			return nil, refused(op, b.sc.path, fmt.Errorf("%w: shape %v of %q behind %v of %q in dimension %d", ErrParam, other, b.dtype, first.Shape(), first.dtype, axis))
-		}
-		if shape[axis] += other[axis]; shape[axis] < 0 {
-			return nil, refused(op, b.sc.path, fmt.Errorf("%w: more than 2^63-1 elements in dimension %d", ErrLimit, axis))
-		}
-	}
-	p, err := l.params(first, shape, first.Chunks(), first.Blocks())
-	if err != nil {
-		return nil, refused(op, first.sc.path, err)
-	}
-	d, err := CreateArray(p)
-	if err != nil {
-		return nil, err
-	}
-	start := make([]int64, len(shape))
-	for _, b := range arrays {
-		if err := d.concatenate(op, b, axis, start); err != nil {
-			return nil, errors.Join(err, d.Close())
-		}
-	}
-	return d, nil
-}
-
-// concatenate writes b into d at start, and moves that on.
-func (d *Array) concatenate(op string, b *Array, axis int, start []int64) error {
-	if err := b.sc.h.lock(op); err != nil {
-		return err
-	}
-	defer b.sc.h.mu.Unlock()
-	extent := make([]int64, b.rank)
-	for i := range extent {
-		extent[i] = int64(b.geometry.shape[i])
-	}
-	err := d.fillFrom(op, b, start, extent, func(at []int64) []int64 {
-		from := slices.Clone(at)
-		from[axis] -= start[axis]
-		return from
-	}, nil)
-	start[axis] += extent[axis]
-	return err
 }

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 // matrix returns an array of 4-byte elements and its data.
@@ -329,6 +331,132 @@ func TestSqueezeAndExpand(t *testing.T) {
 	for _, a := range []*cblosc.Array{one, scalar, back} {
 		require.NoError(t, a.Close())
 	}
+}
+
+// Where chunks stay as they are the library does it, and what it stores is right for
+// another reader, wherever it is stored.
+func TestDimensionsOnTheSameChunks(t *testing.T) {
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 50, 1, 7}, Chunks: []int32{1, 20, 1, 4}, Blocks: []int32{1, 10, 1, 3}, DType: "<i4"})
+	closing(t, a)
+	for name, st := range storages(t, nil) {
+		for _, drop := range [][]int{nil, {0}, {0, 2}} {
+			if st.Path != "" {
+				st.Path += "x"
+			}
+			b, err := a.Squeeze(drop, cblosc.Layout{Storage: st})
+			require.NoError(t, err, name)
+			if drop == nil {
+				require.Equal(t, []int64{50, 7}, b.Shape())
+				require.Equal(t, []int32{20, 4}, b.Chunks())
+			}
+			requireSound(t, data, b)
+			if st.Path != "" {
+				st.Path += "y"
+			}
+			c, err := b.ExpandDims([]int{0, 2}, cblosc.Layout{Storage: st})
+			require.NoError(t, err, name)
+			requireSound(t, data, c)
+			x, err := a.SChunk().Chunk(3)
+			require.NoError(t, err)
+			y, err := b.SChunk().Chunk(3)
+			require.NoError(t, err)
+			require.Equal(t, x, y, "the chunk as it is")
+			require.NoError(t, b.Close())
+			require.NoError(t, c.Close())
+		}
+	}
+	p := cparams(4)
+	p.Codec = cblosc.Zstd
+	b, err := a.Squeeze(nil, cblosc.Layout{Storage: cblosc.Storage{CParams: p}})
+	require.NoError(t, err)
+	requireSound(t, data, b)
+	closing(t, b)
+	require.NoError(t, a.WriteRegion(make([]byte, 4), []int64{0, 0, 0, 0}, []int64{1, 1, 1, 1}))
+	requireData(t, data, b) // no view
+	require.NoError(t, a.WriteRegion(data[:4], []int64{0, 0, 0, 0}, []int64{1, 1, 1, 1}))
+	requireData(t, data, a)
+	both, err := cblosc.Concatenate(0, []*cblosc.Array{b, b, b}, cblosc.Layout{})
+	require.NoError(t, err)
+	requireSound(t, slices.Concat(data, data, data), both)
+	require.NoError(t, both.Close())
+}
+
+// requireSound is requireData, also of the frame, which format accepts.
+func requireSound(t *testing.T, want []byte, a *cblosc.Array) {
+	t.Helper()
+	requireData(t, want, a)
+	b, err := a.Bytes()
+	require.NoError(t, err)
+	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	require.NoError(t, f.Check())
+	m, ok, err := f.Array()
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, a.Shape(), m.Shape)
+	again, err := cblosc.OpenArrayBytes(b)
+	require.NoError(t, err)
+	requireData(t, want, again)
+	require.NoError(t, again.Close())
+}
+
+// Any arrays, one behind the other, against the same done with the elements here.
+func TestConcatenateModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(1, 3).Draw(t, "rank")
+		axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
+		draw := func(lo, hi int, name string) []int64 {
+			out := make([]int64, rank)
+			for i := range out {
+				out[i] = int64(rapid.IntRange(lo, hi).Draw(t, name))
+			}
+			return out
+		}
+		shape := draw(1, 9, "shape")
+		var arrays []*cblosc.Array
+		var datas [][]byte
+		var total int64
+		for i := range rapid.IntRange(1, 3).Draw(t, "arrays") {
+			own := slices.Clone(shape)
+			own[axis] = int64(rapid.IntRange(0, 9).Draw(t, "length"))
+			total += own[axis]
+			chunks, blocks := make([]int32, rank), make([]int32, rank)
+			for j, n := range draw(1, 5, "chunk") {
+				chunks[j], blocks[j] = int32(n), int32(n)
+			}
+			blocks[0] = (chunks[0] + 1) / 2
+			p := cparams(2)
+			if rapid.IntRange(0, 5).Draw(t, "delta") == 5 {
+				p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
+			}
+			data := ramp(int(count(own))*2, uint64(i))
+			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: own, Chunks: chunks, Blocks: blocks, Storage: cblosc.Storage{CParams: p, Contiguous: i == 0},
+				Meta: []cblosc.Metalayer{{Name: "own", Content: []byte{byte(i)}}}}, data)
+			require.NoError(t, err)
+			arrays, datas = append(arrays, a), append(datas, data)
+		}
+		var want []byte
+		rows := count(shape[:axis])
+		for row := range int(rows) {
+			for _, data := range datas {
+				n := len(data) / int(rows)
+				want = append(want, data[row*n:][:n]...)
+			}
+		}
+		d, err := cblosc.Concatenate(axis, arrays, cblosc.Layout{})
+		require.NoError(t, err)
+		shape[axis] = total
+		require.Equal(t, shape, d.Shape())
+		got := make([]byte, len(want))
+		require.NoError(t, d.ReadRegion(got, make([]int64, rank), shape))
+		require.True(t, bytes.Equal(want, got))
+		meta, err := d.SChunk().Meta().Get("own")
+		require.NoError(t, err)
+		require.Equal(t, []byte{0}, meta)
+		for _, a := range append(arrays, d) {
+			require.NoError(t, a.Close())
+		}
+	})
 }
 
 func TestConcatenate(t *testing.T) {

@@ -242,6 +242,17 @@ int goblosc2_array_slice(goblosc2_err_t *err, goblosc2_handle_t *h, const char *
 int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
                         const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                         goblosc2_handle_t **out, goblosc2_facts_t *facts);
+
+/* drop and added have a byte for each dimension, of the old array and of the new one, 1 where it goes or is new; drop
+ * NULL drops all of one element. goblosc2_array_concatenate puts other behind h. */
+int goblosc2_array_squeeze(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                           const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                           const uint8_t *drop, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_array_expand(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                          const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                          const uint8_t *added, goblosc2_handle_t **out, goblosc2_facts_t *facts);
+int goblosc2_array_concatenate(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_handle_t *other, int32_t axis,
+                               goblosc2_geometry_t *g, goblosc2_facts_t *facts);
 int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path);
 int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
 int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, goblosc2_facts_t *facts);

@@ -123,9 +123,10 @@ int goblosc2_array_delete(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t axi
 
 /* ---- new arrays from old ones ---- */
 
-/* What tells a slice from a copy, which has no start. */
+/* What is copied, and what tells a slice from a copy, which has no start. */
 typedef struct {
     const char *call;
+    const b2nd_array_t *from;
     const int64_t *start;
     const int64_t *stop;
 } derivation_t;
@@ -148,7 +149,7 @@ static int derive(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, c
     b2nd_array_t *array = NULL;
     goblosc2_io_begin(p->threads > 1 ? p->threads : goblosc2_threads_of(h));
     int rc =
-        d->start != NULL ? b2nd_get_slice(ctx, &array, h->array, d->start, d->stop) : b2nd_copy(ctx, h->array, &array);
+        d->start != NULL ? b2nd_get_slice(ctx, &array, d->from, d->start, d->stop) : b2nd_copy(ctx, d->from, &array);
     b2nd_free_ctx(ctx);
     if (rc < 0) {
         goblosc2_renew_dctx(h->sc);
@@ -167,7 +168,7 @@ int goblosc2_array_slice(goblosc2_err_t *err, goblosc2_handle_t *h, const char *
                          const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                          const int64_t *start, const int64_t *stop, goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-    derivation_t d = {"b2nd_get_slice", start, stop};
+    derivation_t d = {"b2nd_get_slice", h->array, start, stop};
     return derive(err, h, path, where, p, g, dtype, &d, out, facts);
 }
 
@@ -175,8 +176,117 @@ int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *p
                         const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                         goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-    derivation_t d = {"b2nd_copy", NULL, NULL};
+    derivation_t d = {"b2nd_copy", h->array, NULL, NULL};
     return derive(err, h, path, where, p, g, dtype, &d, out, facts);
+}
+
+#if HYPERSLAB_BLOSC2 >= 222
+
+/* squeeze makes a view of the array, on whose chunks it stands. */
+static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
+{
+    return drop == NULL ? b2nd_squeeze(h->array, view) : b2nd_squeeze_index(h->array, view, drop);
+}
+
+#else
+
+/* Older releases change the array itself, and leave the end of its old metalayer behind the new one. So the view is a
+ * copy in memory, whose metalayer is cut. */
+static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
+{
+    const b2nd_array_t *a = h->array;
+    blosc2_storage memory = blosc2_get_blosc2_storage_defaults();
+    memory.cparams = h->sc->storage->cparams;
+    b2nd_context_t *ctx = b2nd_create_ctx(&memory, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype,
+                                          a->dtype_format, NULL, 0);
+    if (ctx == NULL) {
+        return BLOSC2_ERROR_MEMORY_ALLOC;
+    }
+    b2nd_array_t *copy = NULL;
+    int rc = b2nd_copy(ctx, a, &copy);
+    b2nd_free_ctx(ctx);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = drop == NULL ? b2nd_squeeze(copy) : b2nd_squeeze_index(copy, drop);
+    uint8_t *meta = NULL;
+    int len = rc < 0 ? rc
+                     : b2nd_serialize_meta(copy->ndim, copy->shape, copy->chunkshape, copy->blockshape, copy->dtype,
+                                           copy->dtype_format, &meta);
+    free(meta);
+    int at = blosc2_meta_exists(copy->sc, "b2nd");
+    if (len < 0 || at < 0 || len > copy->sc->metalayers[at]->content_len) {
+        b2nd_free(copy);
+        return len < 0 ? len : BLOSC2_ERROR_FAILURE;
+    }
+    copy->sc->metalayers[at]->content_len = len;
+    *view = copy;
+    return 0;
+}
+
+#endif
+
+int goblosc2_array_squeeze(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                           const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                           const uint8_t *drop, goblosc2_handle_t **out, goblosc2_facts_t *facts)
+{
+    b2nd_array_t *view = NULL;
+    goblosc2_io_begin(goblosc2_threads_of(h));
+    int rc = squeeze(h, (const bool *)drop, &view);
+    if (rc < 0) {
+        return goblosc2_fail(err, rc, drop == NULL ? "b2nd_squeeze" : "b2nd_squeeze_index");
+    }
+    derivation_t d = {"b2nd_copy", view, NULL, NULL};
+    rc = derive(err, h, path, where, p, g, dtype, &d, out, facts);
+    b2nd_free(view);
+    return rc;
+}
+
+int goblosc2_array_expand(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
+                          const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
+                          const uint8_t *added, goblosc2_handle_t **out, goblosc2_facts_t *facts)
+{
+#if HYPERSLAB_BLOSC2 >= 219
+    b2nd_array_t *view = NULL;
+    goblosc2_io_begin(goblosc2_threads_of(h));
+    int rc = b2nd_expand_dims(h->array, &view, (const bool *)added, (uint8_t)g->ndim);
+    if (rc < 0) {
+        return goblosc2_fail(err, rc, "b2nd_expand_dims");
+    }
+    derivation_t d = {"b2nd_copy", view, NULL, NULL};
+    rc = derive(err, h, path, where, p, g, dtype, &d, out, facts);
+    b2nd_free(view);
+    return rc;
+#else
+    (void)h, (void)path, (void)where, (void)p, (void)g, (void)dtype, (void)added, (void)out, (void)facts;
+    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_expand_dims");
+#endif
+}
+
+int goblosc2_array_concatenate(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_handle_t *other, int32_t axis,
+                               goblosc2_geometry_t *g, goblosc2_facts_t *facts)
+{
+#if HYPERSLAB_BLOSC2 >= 218
+    b2nd_array_t *array = NULL, *a = h->array;
+    b2nd_context_t *ctx = b2nd_create_ctx(h->sc->storage, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype,
+                                          a->dtype_format, NULL, 0);
+    if (ctx == NULL) {
+        return goblosc2_no_memory(err);
+    }
+    goblosc2_io_begin(goblosc2_threads_of(h));
+    int rc = b2nd_concatenate(ctx, a, other->array, (int8_t)axis, false, &array);
+    b2nd_free_ctx(ctx);
+    if (rc < 0) {
+        goblosc2_renew_dctx(other->sc);
+        return goblosc2_fail(err, rc, "b2nd_concatenate");
+    }
+    goblosc2_take_geometry(g, h->array);
+    goblosc2_take_facts(facts, h->sc);
+    return goblosc2_io_end(err, "b2nd_concatenate");
+#else
+    (void)h, (void)other, (void)axis, (void)g, (void)facts;
+    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_concatenate");
+#endif
 }
 
 int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path)

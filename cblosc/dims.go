@@ -1,0 +1,314 @@
+// New arrays with other dimensions: fewer or more of one element, several arrays as
+// one.
+
+package cblosc
+
+// #include "shim.h"
+// #cgo noescape goblosc2_array_squeeze
+// #cgo nocallback goblosc2_array_squeeze
+// #cgo noescape goblosc2_array_expand
+// #cgo nocallback goblosc2_array_expand
+// #cgo noescape goblosc2_array_concatenate
+// #cgo nocallback goblosc2_array_concatenate
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+// Whether the library does these; otherwise they are done here.
+const (
+	hasConcatenate = C.HYPERSLAB_BLOSC2 >= 218
+	hasExpand      = C.HYPERSLAB_BLOSC2 >= 219
+)
+
+// Squeeze makes an array without the dimensions drop, which have one element; nil
+// stands for all of those (b2nd_squeeze, b2nd_squeeze_index). It is a copy, without the
+// metalayers. Chunks are copied as they are where they have one element in the
+// dimensions that go and l asks for no others; the library changes the array itself, or
+// makes a view that needs it, and gets longer chunks wrong.
+//
+// It returns ErrParam for a dimension that has more elements or is not there, and the
+// errors of Copy.
+func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
+	const op = "squeeze"
+	shape := a.Shape()
+	all := drop == nil
+	if all {
+		for i, n := range shape {
+			if n == 1 {
+				drop = append(drop, i)
+			}
+		}
+	}
+	for _, i := range drop {
+		if i < 0 || i >= len(shape) || shape[i] != 1 {
+			return nil, refused(op, a.sc.path, fmt.Errorf("%w: dropping dimension %d of shape %v", ErrParam, i, shape))
+		}
+	}
+	var kept []int
+	for i := range shape {
+		if !slices.Contains(drop, i) {
+			kept = append(kept, i)
+		}
+	}
+	thin := true // whether chunks do not change
+	mask := make([]byte, len(shape))
+	for _, i := range drop {
+		thin = thin && a.Chunks()[i] == 1
+		mask[i] = 1
+	}
+	var view func(*newArray) C.int
+	if thin {
+		which := (*C.uint8_t)(unsafe.SliceData(mask))
+		if all {
+			which = nil
+		}
+		view = func(n *newArray) C.int {
+			return C.goblosc2_array_squeeze(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, which, &n.c, &n.facts)
+		}
+	}
+	return a.reshape(op, l, keep(shape, kept), keep(a.Chunks(), kept), keep(a.Blocks(), kept), view, func(at []int64, one int64) []int64 {
+		out := make([]int64, len(shape))
+		for i := range out {
+			out[i] = one
+		}
+		for j, i := range kept {
+			out[i] = at[j]
+		}
+		return out
+	})
+}
+
+func keep[T any](all []T, kept []int) []T {
+	out := make([]T, len(kept))
+	for j, i := range kept {
+		out[j] = all[i]
+	}
+	return out
+}
+
+// ExpandDims makes an array with further dimensions of one element: axes are their
+// places in the new array, in ascending order (b2nd_expand_dims from C-Blosc2 2.19 on,
+// which copies chunks as they are). It is a copy, without the metalayers.
+//
+// It returns ErrParam for places that are not, errors.ErrUnsupported for more than
+// MaxDim dimensions, and the errors of Copy.
+func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
+	const op = "expand dimensions"
+	rank := a.rank + len(axes)
+	var kept []int // place in the new array of each old dimension
+	next := 0
+	for i := range rank {
+		if next < len(axes) && axes[next] == i {
+			next++
+		} else {
+			kept = append(kept, i)
+		}
+	}
+	if next != len(axes) {
+		return nil, refused(op, a.sc.path, fmt.Errorf("%w: new dimensions %v of %d", ErrParam, axes, rank))
+	}
+	shape, chunks, blocks := ones[int64](rank), ones[int32](rank), ones[int32](rank)
+	for j, i := range kept {
+		shape[i], chunks[i], blocks[i] = int64(a.Shape()[j]), a.Chunks()[j], a.Blocks()[j]
+	}
+	var view func(*newArray) C.int
+	if hasExpand {
+		mask := make([]byte, rank)
+		for _, i := range axes {
+			mask[i] = 1
+		}
+		view = func(n *newArray) C.int {
+			return C.goblosc2_array_expand(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, (*C.uint8_t)(unsafe.SliceData(mask)), &n.c, &n.facts)
+		}
+	}
+	return a.reshape(op, l, shape, chunks, blocks, view, func(at []int64, _ int64) []int64 { return keep(at, kept) })
+}
+
+func ones[T int32 | int64](n int) []T {
+	out := make([]T, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+// reshape makes an array whose elements are those of a in the same order: by view, if
+// there is one and the chunks stay as they are, or element by element; to turns an
+// index or, with one = 1, a shape of the new array into one of a.
+func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int, to func(at []int64, one int64) []int64) (*Array, error) {
+	p, err := l.params(a, shape, chunks, blocks)
+	if err != nil {
+		return nil, refused(op, a.sc.path, err)
+	}
+	if err := a.sc.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer a.sc.h.mu.Unlock()
+	if view != nil && a.rank > 0 && len(shape) > 0 && slices.Equal(p.Chunks, chunks) && slices.Equal(p.Blocks, blocks) && !p.Caterva {
+		plain, err := a.plainLocked()
+		if err == nil && plain {
+			err = a.sc.checkStored(0, int64(a.sc.facts.nchunks))
+		}
+		if err != nil {
+			return nil, refused(op, a.sc.path, err)
+		}
+		if plain {
+			return a.deriveLocked(op, p, view)
+		}
+	}
+	return a.gatherLocked(op, p, func(at []int64) []int64 { return to(at, 0) }, func(n []int64) []int64 { return to(n, 1) })
+}
+
+// plainLocked reports whether the array is one of which the library makes views: it
+// has elements, whose size a header can tell, and no metalayers but its own.
+func (a *Array) plainLocked() (bool, error) {
+	if a.caterva || a.sc.facts.nchunks == 0 || a.sc.facts.typesize > maxItem {
+		return false, nil
+	}
+	meta, err := a.sc.Meta().namesLocked()
+	if err != nil {
+		return false, err
+	}
+	vl, err := a.sc.VLMeta().namesLocked()
+	return len(meta) == 1 && len(vl) == 0, err
+}
+
+// Concatenate makes an array of several, one behind the other in the dimension axis
+// (b2nd_concatenate from C-Blosc2 2.18 on). Chunks, blocks, type and parameters come
+// from the first where l has none, and so do the metalayers.
+//
+// It returns ErrParam for no arrays, a dimension that is not there, or arrays whose
+// elements or other dimensions differ; and the errors of Copy.
+func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
+	const op = "concatenate"
+	if len(arrays) == 0 {
+		return nil, refused(op, l.Storage.Path, fmt.Errorf("%w: no arrays", ErrParam))
+	}
+	first := arrays[0]
+	shape := first.Shape()
+	if axis < 0 || axis >= len(shape) {
+		return nil, refused(op, first.sc.path, fmt.Errorf("%w: dimension %d of %d", ErrParam, axis, len(shape)))
+	}
+	for _, b := range arrays[1:] {
+		other := b.Shape()
+		same := len(other) == len(shape) && b.ItemSize() == first.ItemSize() && b.dtype == first.dtype
+		for i := 0; same && i < len(shape); i++ {
+			same = i == axis || other[i] == shape[i]
+		}
+		if !same {
+			return nil, refused(op, b.sc.path, fmt.Errorf("%w: shape %v of %q behind %v of %q in dimension %d", ErrParam, other, b.dtype, first.Shape(), first.dtype, axis))
+		}
+		if shape[axis] += other[axis]; shape[axis] < 0 {
+			return nil, refused(op, b.sc.path, fmt.Errorf("%w: more than 2^63-1 elements in dimension %d", ErrLimit, axis))
+		}
+	}
+	p, err := l.params(first, shape, first.Chunks(), first.Blocks())
+	if err != nil {
+		return nil, refused(op, first.sc.path, err)
+	}
+	// The library does not see zeros in a shape, and what Slice does not leave to it.
+	library := hasConcatenate && !p.Caterva && !p.Storage.CParams.usesDelta() && !scattered(p.Chunks, p.Blocks)
+	for _, b := range arrays {
+		if library {
+			if library, err = b.simple(op); err != nil {
+				return nil, err
+			}
+		}
+	}
+	d, rest := (*Array)(nil), arrays
+	if library {
+		d, err = first.Copy(l)
+		rest = arrays[1:]
+	} else {
+		d, err = first.emptyLike(op, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	start := make([]int64, len(shape))
+	for _, b := range rest {
+		if library {
+			err = d.growBy(op, b, axis)
+		} else {
+			err = d.concatenate(op, b, axis, start)
+		}
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return d, nil
+}
+
+// emptyLike makes the array p with the metalayers of a.
+func (a *Array) emptyLike(op string, p *ArrayParams) (*Array, error) {
+	if err := a.sc.h.lock(op); err != nil {
+		return nil, err
+	}
+	defer a.sc.h.mu.Unlock()
+	var err error
+	if p.Meta, err = a.metaLocked(); err != nil {
+		return nil, err
+	}
+	d, err := CreateArray(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.sc.copyMetaLocked(d.sc.VLMeta(), a.sc.VLMeta()); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// concatenate writes b into d at start, and moves that on.
+func (d *Array) concatenate(op string, b *Array, axis int, start []int64) error {
+	if err := b.sc.h.lock(op); err != nil {
+		return err
+	}
+	defer b.sc.h.mu.Unlock()
+	extent := make([]int64, b.rank)
+	for i := range extent {
+		extent[i] = int64(b.geometry.shape[i])
+	}
+	err := d.fillFrom(op, b, start, extent, func(at []int64) []int64 {
+		from := slices.Clone(at)
+		from[axis] -= start[axis]
+		return from
+	}, nil)
+	start[axis] += extent[axis]
+	return err
+}
+
+// simple reports whether the library can be left to read the array in parts, after
+// making sure that its chunks are safe.
+func (a *Array) simple(op string) (bool, error) {
+	if err := a.sc.h.lock(op); err != nil {
+		return false, err
+	}
+	defer a.sc.h.mu.Unlock()
+	if err := a.sc.checkStored(0, int64(a.sc.facts.nchunks)); err != nil {
+		return false, refused(op, a.sc.path, err)
+	}
+	return !a.caterva && !a.sc.delta && !slices.Contains(a.geometry.shape[:a.rank], 0), nil
+}
+
+// growBy lets the library put b, which is simple, behind d, which nobody else has yet.
+func (d *Array) growBy(op string, b *Array, axis int) error {
+	if err := b.sc.h.lock(op); err != nil {
+		return err
+	}
+	defer b.sc.h.mu.Unlock()
+	if err := d.sc.h.lock(op); err != nil {
+		return err
+	}
+	defer d.sc.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	if C.goblosc2_array_concatenate(&cerr, d.sc.h.c, b.sc.h.c, C.int32_t(axis), &d.geometry, &d.sc.facts) < 0 {
+		return d.sc.h.breakOn(failed(op, d.sc.path, &cerr))
+	}
+	return nil
+}
