@@ -225,7 +225,7 @@ func (e *emitter) arrayCodecs() error {
 			return fmt.Errorf("%s: the reference decodes zeros", c.ID)
 		}
 		c.Metadata = map[string]any{"shape": a.Shape, "chunks": a.Chunks, "blocks": a.Blocks, "dtype": x.dtype, "itemsize": p.TypeSize, "codec": p.Codec.String(), "codec_meta": int(p.CodecMeta)}
-		c.Decoded = &Decoded{Bytes: n, SHA256: hexSum(got), DType: x.dtype, Shape: a.Shape, Item: p.TypeSize}
+		c.Decoded = &Decoded{Bytes: n, SHA256: hexSum(got), DType: x.dtype, Shape: a.Shape, Item: p.TypeSize, Lossy: x.lossy}
 		if err := e.add(c); err != nil {
 			return err
 		}

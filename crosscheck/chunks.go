@@ -228,6 +228,7 @@ func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, loss
 		c.Area = "chunk"
 	}
 	c.Must, c.Decoded = Accept, decodedBytes(got, max(h.ItemSize(), 1))
+	c.Decoded.Lossy = lossy
 	if h.Special == chunk.Uninitialized {
 		c.Decoded.SHA256 = "" // whatever the buffer of a reader holds
 	}

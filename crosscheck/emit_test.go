@@ -3,6 +3,7 @@ package crosscheck_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,8 @@ import (
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode == "judge" {
 		os.Exit(crosscheck.Judge(os.Getenv("CROSSCHECK_TEST_LIST")))
+	} else if strings.HasPrefix(mode, "write-") {
+		os.Exit(writer(mode, os.Args[1], os.Args[2]))
 	} else if mode != "" {
 		os.Exit(reader(mode, os.Args[1], os.Args[2]))
 	}

@@ -24,14 +24,51 @@ func Reader(t *testing.T, area string, read func(path, object string) ([]byte, e
 	if err != nil {
 		t.Fatal(err)
 	}
+	eachCase(t, m.Cases, skip, func(c Case) Result { return try(dir, c, read) })
+}
+
+// Codec judges a function that decodes Blosc2 chunks, as Reader does for files.
+func Codec(t *testing.T, decode func(chunk []byte) ([]byte, error), skip ...string) {
+	t.Helper()
+	Reader(t, "chunk", func(path, _ string) ([]byte, error) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		return decode(b)
+	}, skip...)
+}
+
+// Writer judges a function that writes files of one area, as Reader does one that
+// reads: it makes a file or directory at out that holds data, as s says, or returns
+// an error where it does not claim to; the reference reads it.
+func Writer(t *testing.T, area string, write func(s Spec, data []byte, out string) error, skip ...string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "vectors")
+	m, err := Emit(t.Context(), dir, &Options{Areas: []string{area}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	cases := slices.DeleteFunc(m.Cases, func(c Case) bool { return !writable(c) })
+	n := 0
+	eachCase(t, cases, skip, func(c Case) Result {
+		n++
+		return tryWrite(dir, c, filepath.Join(out, fmt.Sprint(n)), write)
+	})
+}
+
+// eachCase runs a subtest a case.
+func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Result) {
+	t.Helper()
 	left := slices.Clone(skip)
-	for _, c := range m.Cases {
+	for _, c := range cases {
 		i := slices.Index(left, c.ID)
 		if i >= 0 {
 			left = slices.Delete(left, i, i+1)
 		}
 		t.Run(c.ID, func(t *testing.T) {
-			res := try(dir, c, read)
+			res := judged(c)
 			switch {
 			case i >= 0 && res.Verdict == Pass:
 				t.Error("passes, and stands among the skipped")
@@ -49,21 +86,32 @@ func Reader(t *testing.T, area string, read func(path, object string) ([]byte, e
 	}
 }
 
-// Codec judges a function that decodes Blosc2 chunks, as Reader does for files.
-func Codec(t *testing.T, decode func(chunk []byte) ([]byte, error), skip ...string) {
-	t.Helper()
-	Reader(t, "chunk", func(path, _ string) ([]byte, error) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
+// tryWrite calls write for one case; a panic is a crash.
+func tryWrite(dir string, c Case, out string, write func(s Spec, data []byte, out string) error) (res Result) {
+	res = Result{Case: c.ID, Area: c.Area, Direction: Writing}
+	s, data, err := newSpec(dir, c)
+	if err != nil {
+		res.Verdict, res.Detail = Refused, err.Error()
+		return res
+	}
+	start := time.Now()
+	defer func() {
+		res.Time = time.Since(start)
+		if r := recover(); r != nil {
+			res.Verdict, res.Detail = Crash, fmt.Sprint("panic: ", r)
 		}
-		return decode(b)
-	}, skip...)
+	}()
+	if err := write(*s, data, out); err != nil {
+		res.Verdict, res.Detail = Refused, err.Error()
+		return res
+	}
+	judgeWritten(&res, s, data, out)
+	return res
 }
 
 // try calls read for one case; a panic is a crash.
 func try(dir string, c Case, read func(path, object string) ([]byte, error)) (res Result) {
-	res = Result{Case: c.ID, Area: c.Area}
+	res = Result{Case: c.ID, Area: c.Area, Direction: Reading}
 	start := time.Now()
 	defer func() {
 		res.Time = time.Since(start)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,11 @@ func TestWhatLibhdf5MakesOfBrokenFiles(t *testing.T) {
 	for name, ok := range checked {
 		if !ok && got[name] == "" {
 			got[name] = "only libhdf5"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if hdf5Verdicts[name] != got[name] {
+			t.Logf("%q: %q,", name, got[name])
 		}
 	}
 	require.Equal(t, hdf5Verdicts, got)

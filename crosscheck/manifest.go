@@ -63,7 +63,8 @@ type Decoded struct {
 	SHA256 string  `json:"sha256"`          // "": only their number counts, the contents are unspecified
 	DType  string  `json:"dtype,omitempty"` // as NumPy writes it; "" where the format has none
 	Shape  []int64 `json:"shape"`
-	Item   int     `json:"item"` // bytes of an element
+	Item   int     `json:"item"`            // bytes of an element
+	Lossy  bool    `json:"lossy,omitempty"` // a filter or codec changed the elements that were written
 }
 
 // Load reads and checks the manifest of a folder.

@@ -35,7 +35,7 @@ func TestTheManifestIsDocumented(t *testing.T) {
 	inCode := make(map[string][]string)
 	for name, v := range map[string]any{
 		"manifest": crosscheck.Manifest{}, "case": crosscheck.Case{}, "decoded": crosscheck.Decoded{}, "coverage": crosscheck.Coverage{},
-		"report": crosscheck.Report{}, "result": crosscheck.Result{}, "explanation": crosscheck.Explanation{},
+		"report": crosscheck.Report{}, "spec": crosscheck.Spec{}, "result": crosscheck.Result{}, "explanation": crosscheck.Explanation{},
 	} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {
@@ -45,7 +45,7 @@ func TestTheManifestIsDocumented(t *testing.T) {
 		}
 	}
 	require.Equal(t, inCode, documented)
-	for _, word := range []string{crosscheck.Schema, crosscheck.ReportSchema, crosscheck.ManifestName} {
+	for _, word := range []string{crosscheck.Schema, crosscheck.ReportSchema, crosscheck.SpecSchema, crosscheck.ManifestName} {
 		require.Contains(t, string(text), word)
 	}
 	for _, v := range crosscheck.Verdicts {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,14 +30,25 @@ const (
 	Crash           Verdict = "crash"            // ended by a signal, a panic or an abort
 	Hang            Verdict = "hang"             // beyond the time limit
 	WronglyAccepted Verdict = "wrongly accepted" // no error where the vector is broken
+	Unreadable      Verdict = "unreadable"       // the reference refuses what was written
 )
 
 // Verdicts are all verdicts, from good to bad.
-var Verdicts = []Verdict{Pass, Refused, Wrong, WronglyAccepted, Crash, Hang}
+var Verdicts = []Verdict{Pass, Refused, Wrong, WronglyAccepted, Unreadable, Crash, Hang}
+
+// Direction is which side the reference is on.
+type Direction string
+
+// The directions.
+const (
+	Reading Direction = "read"  // the reference wrote, they read
+	Writing Direction = "write" // they wrote, the reference reads
+)
 
 // Result is the verdict on one case.
 type Result struct {
 	Case        string        `json:"case"`
+	Direction   Direction     `json:"direction"`
 	Area        string        `json:"area"`
 	Verdict     Verdict       `json:"verdict"`
 	Detail      string        `json:"detail,omitempty"` // the exit status, the error, the end of standard error
@@ -49,7 +61,7 @@ type Report struct {
 	Schema  string                     `json:"schema"`
 	Subject string                     `json:"subject"` // the command, or the name given by a test
 	Results []Result                   `json:"results"`
-	Counts  map[string]map[Verdict]int `json:"counts"` // by area
+	Counts  map[string]map[Verdict]int `json:"counts"` // by area; "write " before it where they wrote
 }
 
 // ReportSchema names the version of the report's form.
@@ -70,15 +82,20 @@ func (r *Report) add(x Result) {
 	if r.Counts == nil {
 		r.Counts = make(map[string]map[Verdict]int)
 	}
-	if r.Counts[x.Area] == nil {
-		r.Counts[x.Area] = make(map[Verdict]int)
+	key := x.Area
+	if x.Direction == Writing {
+		key = "write " + key
 	}
-	r.Counts[x.Area][x.Verdict]++
+	if r.Counts[key] == nil {
+		r.Counts[key] = make(map[Verdict]int)
+	}
+	r.Counts[key][x.Verdict]++
 }
 
 // RunOptions say how Run judges a program. Zero fields take the defaults named.
 type RunOptions struct {
-	Read    string        // shell command with {in}, {out} and, where it likes, {object} and {area}
+	Read    string        // shell command with {in}, {out} and, where it likes, {object} and {area}; "": nothing is read
+	Write   string        // shell command with {spec}, {out} and, where it likes, {object} and {area}; "": nothing is written
 	Areas   []string      // nil: all
 	Timeout time.Duration // of one case; default 10 s
 	Memory  int64         // bytes of address space of one process; 0: no limit
@@ -86,17 +103,24 @@ type RunOptions struct {
 	Done    func(Result)  // called after each case, in the order of the cases; nil: nobody asks
 }
 
-// Run runs a reader over the vectors of dir. For each case the command is run by
-// /bin/sh with {in} and {out} replaced by quoted paths: it reads {in} and writes
+// Run runs a reader, a writer or both over the vectors of dir. For each case Read is
+// run by /bin/sh with {in} and {out} replaced by quoted paths: it reads {in} and writes
 // the decoded bytes to {out} and ends with status 0, or refuses with another. A
-// status of 128 and above counts as a crash.
+// status of 128 and above counts as a crash. For each case of known elements that no
+// lossy filter made, Write gets the path of a Spec, and writes a file or directory to
+// {out}, which the reference reads; a status but 0 says that it does not claim to.
 func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	m, err := Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}") {
+	switch {
+	case o.Read == "" && o.Write == "":
+		return nil, errors.New("crosscheck: no command to read, and none to write")
+	case o.Read != "" && (!strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}")):
 		return nil, fmt.Errorf("crosscheck: the command %q must hold {in} and {out}", o.Read)
+	case o.Write != "" && (!strings.Contains(o.Write, "{spec}") || !strings.Contains(o.Write, "{out}")):
+		return nil, fmt.Errorf("crosscheck: the command %q must hold {spec} and {out}", o.Write)
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 10 * time.Second
@@ -109,24 +133,36 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 		return nil, fmt.Errorf("crosscheck: %w", err)
 	}
 	defer os.RemoveAll(scratch)
-	var cases []Case
-	for _, c := range m.Cases {
-		if o.Areas == nil || slices.Contains(o.Areas, c.Area) {
-			cases = append(cases, c)
+	type job struct {
+		c     Case
+		write bool
+	}
+	var cases []job
+	for _, write := range []bool{false, true} {
+		for _, c := range m.Cases {
+			if wanted := !write && o.Read != "" || write && o.Write != "" && writable(c); wanted && (o.Areas == nil || slices.Contains(o.Areas, c.Area)) {
+				cases = append(cases, job{c, write})
+			}
 		}
 	}
-	results := make([]Result, len(cases))
+	results, failed := make([]Result, len(cases)), make([]error, len(cases))
 	ready := make([]chan struct{}, len(cases))
 	for i := range ready {
 		ready[i] = make(chan struct{})
 	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range min(o.Workers, max(len(cases), 1)) {
 		wg.Go(func() {
 			for i := range next {
 				out := filepath.Join(scratch, fmt.Sprintf("out-%d", i))
-				results[i] = runOne(ctx, dir, cases[i], out, &o)
+				if cases[i].write {
+					results[i], failed[i] = runWrite(ctx, dir, cases[i].c, out, &o)
+				} else {
+					results[i] = runRead(ctx, dir, cases[i].c, out, &o)
+				}
 				os.RemoveAll(out)
 				close(ready[i])
 			}
@@ -142,13 +178,18 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 			}
 		}
 	}()
-	r := &Report{Schema: ReportSchema, Subject: o.Read}
+	r := &Report{Schema: ReportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
 	for i := range cases {
 		select {
 		case <-ready[i]:
 		case <-ctx.Done():
 			wg.Wait()
 			return nil, ctx.Err()
+		}
+		if failed[i] != nil {
+			stop()
+			wg.Wait()
+			return nil, failed[i]
 		}
 		r.add(results[i])
 		if o.Done != nil {
@@ -162,13 +203,39 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 // quote makes one word of s for /bin/sh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func runOne(ctx context.Context, dir string, c Case, out string, o *RunOptions) Result {
-	res := Result{Case: c.ID, Area: c.Area}
+// runRead asks the command for what one case decodes to.
+func runRead(ctx context.Context, dir string, c Case, out string, o *RunOptions) Result {
+	res := Result{Case: c.ID, Area: c.Area, Direction: Reading}
 	in := filepath.Join(dir, filepath.FromSlash(c.Path))
 	if abs, err := filepath.Abs(in); err == nil {
 		in = abs
 	}
-	line := strings.NewReplacer("{in}", quote(in), "{out}", quote(out), "{object}", quote(c.Object), "{area}", quote(c.Area)).Replace(o.Read)
+	done := execute(ctx, o, o.Read, map[string]string{"{in}": in, "{out}": out, "{object}": c.Object, "{area}": c.Area}, &res)
+	switch {
+	case !done && res.Verdict == Refused && c.Must == Refuse:
+		res.Verdict = Pass
+	case !done:
+	case c.Must == Refuse:
+		res.Verdict, res.Detail = WronglyAccepted, c.Rule
+	default:
+		got, err := os.ReadFile(out)
+		if err != nil {
+			res.Verdict, res.Detail = Refused, "status 0 and no output: "+err.Error()
+			break
+		}
+		judge(&res, dir, c, got)
+	}
+	return res
+}
+
+// execute runs a command with words put into it, under the limits, and reports
+// whether it ended with status 0. If not, it sets the verdict: Refused, Crash or Hang.
+func execute(ctx context.Context, o *RunOptions, line string, words map[string]string, res *Result) bool {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		pairs = append(pairs, name, quote(words[name]))
+	}
+	line = strings.NewReplacer(pairs...).Replace(line)
 	if o.Memory > 0 {
 		line = fmt.Sprintf("ulimit -v %d || exit 125\n%s", o.Memory>>10, line)
 	}
@@ -197,22 +264,12 @@ func runOne(ctx context.Context, dir string, c Case, out string, o *RunOptions) 
 		res.Verdict, res.Detail = Crash, join("a Go panic", last)
 	case errors.As(err, &exit):
 		res.Verdict, res.Detail = Refused, join(exit.String(), last)
-		if c.Must == Refuse {
-			res.Verdict = Pass
-		}
 	case err != nil:
 		res.Verdict, res.Detail = Crash, err.Error()
-	case c.Must == Refuse:
-		res.Verdict, res.Detail = WronglyAccepted, c.Rule
 	default:
-		got, err := os.ReadFile(out)
-		if err != nil {
-			res.Verdict, res.Detail = Refused, "status 0 and no output: "+err.Error()
-			break
-		}
-		judge(&res, dir, c, got)
+		return true
 	}
-	return res
+	return false
 }
 
 // judge compares decoded bytes with the manifest, and explains a difference.
@@ -228,7 +285,7 @@ func judge(res *Result, dir string, c Case, got []byte) {
 		return
 	}
 	res.Explanation = x
-	res.Detail, _, _ = strings.Cut(x.String(), "\n")
+	res.Detail = firstLine(x.String())
 	if x.Rule != "" {
 		res.Detail += "; " + x.Rule
 	}
@@ -266,6 +323,11 @@ func join(a, b string) string {
 		return a
 	}
 	return a + ": " + b
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 func lastLine(s string) string {

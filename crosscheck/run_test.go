@@ -125,6 +125,10 @@ func TestRun(t *testing.T) {
 	}
 	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Read: "cat"})
 	require.ErrorContains(t, err, "{in}")
+	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Write: "cat"})
+	require.ErrorContains(t, err, "{spec}")
+	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{})
+	require.ErrorContains(t, err, "no command")
 	_, err = crosscheck.Run(t.Context(), t.TempDir(), crosscheck.RunOptions{Read: "cat {in} > {out}"})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -169,16 +169,20 @@ func (a *app) crosscheckRunCommand() *cobra.Command {
   refused           an error where the vector is sound
   wrong             other bytes, and no complaint
   wrongly accepted  no error where the vector is broken
+  unreadable        the reference refuses what was written
   crash             a signal, a panic, or a status of 128 and above
   hang              beyond --timeout
 
 In the command {in} stands for the vector and {out} for where the decoded bytes go;
 {object} is the path inside an HDF5 file and {area} the area. Status 0 means that it
-decoded, any other that it refused.
+decoded, any other that it refused. With --write the program gets a {spec} instead, in
+JSON, which names the file of the elements and what else is asked for; what it writes
+to {out} is read by the reference library.
 
 The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be told.`,
 		Example: `  hyperslab crosscheck run vectors --read './their-reader {in} {out}' --area chunk
-  hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml`,
+  hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml
+  hyperslab crosscheck run vectors --write './their-writer {spec} {out}' --area hdf5`,
 		Args: arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.crosscheckRun(cmd.Context(), args[0], &o)
@@ -186,6 +190,7 @@ The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be tol
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.run.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
+	f.StringVar(&o.run.Write, "write", "", "the `COMMAND` that writes the file that {spec} asks for to {out}")
 	areaFlag(cmd, &o.run.Areas)
 	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "most `TIME` for one case")
 	f.StringVarP(&o.memory, "memory", "M", "", "most address space, in `BYTES`, of one process of the command")
@@ -199,9 +204,11 @@ The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be tol
 // check reads the flags.
 func (o *crosscheckFlags) check() error {
 	switch {
-	case o.run.Read == "":
-		return usagef("--read missing: the command that is judged")
-	case !strings.Contains(o.run.Read, "{in}") || !strings.Contains(o.run.Read, "{out}"):
+	case o.run.Read == "" && o.run.Write == "":
+		return usagef("--read or --write missing: the command that is judged")
+	case o.run.Write != "" && (!strings.Contains(o.run.Write, "{spec}") || !strings.Contains(o.run.Write, "{out}")):
+		return usagef("--write %q: want {spec} and {out} in it", o.run.Write)
+	case o.run.Read != "" && (!strings.Contains(o.run.Read, "{in}") || !strings.Contains(o.run.Read, "{out}")):
 		return usagef("--read %q: want {in} and {out} in it", o.run.Read)
 	case o.run.Timeout <= 0:
 		return usagef("--timeout %v: want more than nothing", o.run.Timeout)
@@ -273,7 +280,11 @@ func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 		if x.Verdict == crosscheck.Pass {
 			continue
 		}
-		failed.add(string(x.Verdict), safe(x.Case), shorten(safe(x.Detail), wide))
+		name := safe(x.Case)
+		if x.Direction == crosscheck.Writing {
+			name = "write " + name
+		}
+		failed.add(string(x.Verdict), name, shorten(safe(x.Detail), wide))
 		if x.Explanation != nil && len(long) < explain {
 			long = append(long, x.Case+"\n  "+strings.ReplaceAll(x.Explanation.String(), "\n", "\n  ")+"\n")
 		}
@@ -283,7 +294,11 @@ func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 		counts.head = append(counts.head, strings.ToUpper(string(v)))
 		counts.right = append(counts.right, true)
 	}
+	areas := crosscheck.Areas()
 	for _, area := range crosscheck.Areas() {
+		areas = append(areas, "write "+area)
+	}
+	for _, area := range areas {
 		n := 0
 		row := []string{area, ""}
 		for _, v := range crosscheck.Verdicts {

@@ -1,0 +1,227 @@
+// The other direction: what a program writes, the reference library reads.
+
+package crosscheck
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// SpecSchema names the version of the form of a Spec.
+const SpecSchema = "hyperslab.crosscheck.spec/1"
+
+// Spec asks a writer for one file: with these elements, and with what Must says. How
+// it compresses is its own business; Params says how the vector of the reference was
+// made, which it may follow.
+type Spec struct {
+	Schema string            `json:"schema"`
+	Case   string            `json:"case"`
+	Area   string            `json:"area"`
+	Object string            `json:"object,omitempty"` // as of a case: what shall hold the elements
+	Data   string            `json:"data"`             // file with the elements, as the decoded bytes of a case
+	DType  string            `json:"dtype,omitempty"`
+	Shape  []int64           `json:"shape"`
+	Item   int               `json:"item"`
+	Must   map[string]any    `json:"must"` // what the reference must find beside the elements, by area
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// written is what the reference finds in a file: its elements, and what Spec.Must
+// asks for.
+type written struct {
+	data  []byte
+	facts map[string]any
+}
+
+// readWritten reads a file of an area by the reference.
+func readWritten(area, path, object, name string) (w *written, err error) {
+	w = &written{}
+	switch area {
+	case "chunk", "blosc1":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		c, err := chunk.Parse(b)
+		if err != nil {
+			return nil, err
+		}
+		if int(c.CBytes) != len(b) {
+			return nil, fmt.Errorf("the file has %d bytes, the header says %d", len(b), c.CBytes)
+		}
+		d, err := cblosc.NewDecompressor(nil)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		w.data = make([]byte, c.NBytes)
+		if _, err := d.Decompress(w.data, b); err != nil {
+			return nil, err
+		}
+		w.facts = map[string]any{"typesize": c.ItemSize(), "header": c.Size()}
+	case "frame":
+		if w.data, err = decodeFrame(path); err != nil {
+			return nil, err
+		}
+		s, err := cblosc.OpenSChunk(path)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		meta, err := hexMap(s.Meta())
+		if err != nil {
+			return nil, err
+		}
+		vlmeta, err := hexMap(s.VLMeta())
+		if err != nil {
+			return nil, err
+		}
+		w.facts = map[string]any{"typesize": s.TypeSize(), "chunksize": s.ChunkSize(), "chunks": s.NumChunks(), "meta": meta, "vlmeta": vlmeta}
+	case "b2nd", "caterva":
+		if w.data, err = decodeArray(path); err != nil {
+			return nil, err
+		}
+		a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: trusted})
+		if err != nil {
+			return nil, err
+		}
+		defer a.Close()
+		w.facts = map[string]any{"shape": a.Shape(), "chunks": a.Chunks(), "blocks": a.Blocks(), "dtype": a.DType(), "itemsize": a.ItemSize()}
+	case "metalayer":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		m, err := b2nd.Parse(name, b)
+		if err != nil {
+			return nil, err
+		}
+		w.data, err = metalayerText(m)
+		return w, err
+	case "bcolz":
+		s, err := loadBcolz(path, object)
+		if err != nil {
+			return nil, err
+		}
+		w.data = s.read(bcolzMisread{})
+		w.facts = map[string]any{"shape": s.array.Sizes.Shape, "dtype": s.array.Storage.DType.Text}
+	case "hdf5":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkHDF5(b); err != nil { // before libhdf5 sees a stranger's file
+			return nil, err
+		}
+		x, err := decodeHDF5(path, object)
+		if err != nil {
+			return nil, err
+		}
+		w.data = x.data
+		w.facts = map[string]any{"shape": append([]int64{}, x.shape...), "dtype": x.dtype, "item": x.item}
+	default:
+		return nil, fmt.Errorf("no area %q", area)
+	}
+	return w, nil
+}
+
+func hexMap(layers *cblosc.Metalayers) (map[string]string, error) {
+	m := make(map[string]string)
+	for l, err := range layers.All() {
+		if err != nil {
+			return nil, err
+		}
+		m[l.Name] = hex.EncodeToString(l.Content)
+	}
+	return m, nil
+}
+
+// writable reports whether a writer is asked for a case: its elements are known, and
+// are those that were encoded, in a file that is whole alone.
+func writable(c Case) bool {
+	return c.Must == Accept && c.Decoded.SHA256 != "" && !c.Decoded.Lossy && len(c.Beside) == 0
+}
+
+// newSpec makes the spec of a case and its data, from the vector.
+func newSpec(dir string, c Case) (*Spec, []byte, error) {
+	w, err := readWritten(c.Area, filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object, c.Params["name"])
+	if err != nil {
+		return nil, nil, fmt.Errorf("crosscheck: %s: %w", c.ID, err)
+	}
+	if hexSum(w.data) != c.Decoded.SHA256 {
+		return nil, nil, fmt.Errorf("crosscheck: %s: the vector has changed", c.ID)
+	}
+	return &Spec{
+		Schema: SpecSchema, Case: c.ID, Area: c.Area, Object: c.Object, DType: c.Decoded.DType, Shape: c.Decoded.Shape, Item: c.Decoded.Item,
+		Must: w.facts, Params: c.Params,
+	}, w.data, nil
+}
+
+// judgeWritten reads what a writer made of a spec.
+func judgeWritten(res *Result, s *Spec, data []byte, out string) {
+	got, err := readWritten(s.Area, out, s.Object, s.Params["name"])
+	if errors.Is(err, os.ErrNotExist) && !exists(out) {
+		res.Verdict, res.Detail = Refused, "it succeeded and wrote nothing"
+		return
+	}
+	if err != nil {
+		res.Verdict, res.Detail = Unreadable, err.Error()
+		return
+	}
+	if !bytes.Equal(got.data, data) {
+		x := difference(got.data, data, s.Item)
+		x.Stage = "written"
+		res.Verdict, res.Explanation = Wrong, x
+		res.Detail = firstLine(x.String())
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Must)) {
+		if is, want := fmt.Sprint(got.facts[name]), fmt.Sprint(s.Must[name]); is != want {
+			res.Verdict, res.Detail = Wrong, fmt.Sprintf("%s: %s, want %s", name, is, want)
+			return
+		}
+	}
+	res.Verdict = Pass
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// runWrite asks the command for one case.
+func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOptions) (Result, error) {
+	res := Result{Case: c.ID, Area: c.Area, Direction: Writing}
+	s, data, err := newSpec(dir, c)
+	if err != nil {
+		return res, err
+	}
+	s.Data = filepath.Join(scratch, "data")
+	spec, out := filepath.Join(scratch, "spec.json"), filepath.Join(scratch, "out")
+	text, err := json.MarshalIndent(s, "", " ")
+	if err == nil {
+		err = os.Mkdir(scratch, 0o755)
+	}
+	if err == nil {
+		err = errors.Join(os.WriteFile(s.Data, data, 0o644), os.WriteFile(spec, append(text, '\n'), 0o644))
+	}
+	if err != nil {
+		return res, fmt.Errorf("crosscheck: %w", err)
+	}
+	if execute(ctx, o, o.Write, map[string]string{"{spec}": spec, "{out}": out, "{object}": c.Object, "{area}": c.Area}, &res) {
+		judgeWritten(&res, s, data, out)
+	}
+	return res, nil
+}

@@ -1,0 +1,144 @@
+package crosscheck_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/crosscheck"
+)
+
+// encode is a right writer of chunks: the library itself.
+func encode(s crosscheck.Spec, data []byte, out string) error {
+	p := cblosc.DefaultCParams()
+	p.TypeSize = s.Item
+	c, err := cblosc.NewCompressor(p)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	b := make([]byte, cblosc.MaxCompressedSize(len(data)))
+	n, err := c.Compress(b, data)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, b[:n], 0o644)
+}
+
+// writer is the program under test: this test binary, run with a mode.
+func writer(mode, spec, out string) int {
+	text, err := os.ReadFile(spec)
+	if err != nil {
+		panic(err)
+	}
+	var s crosscheck.Spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		panic(err)
+	}
+	data, err := os.ReadFile(s.Data)
+	if err != nil {
+		panic(err)
+	}
+	if strings.Contains(s.Case, "lz4-9") { // the cases that go wrong
+		switch mode {
+		case "write-wrong":
+			data[len(data)/2] ^= 1
+		case "write-typesize":
+			s.Item = s.Item%8 + 1
+		case "write-refused":
+			fmt.Fprintln(os.Stderr, "not claimed")
+			return 1
+		case "write-silent":
+			return 0
+		case "write-unreadable":
+			if err := os.WriteFile(out, data[:len(data)/2], 0o644); err != nil {
+				panic(err)
+			}
+			return 0
+		case "write-hang":
+			time.Sleep(time.Hour)
+		case "write-panic":
+			panic("a writer's own bug")
+		}
+	}
+	if err := encode(s, data, out); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func TestRunAWriter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "v")
+	m, err := crosscheck.Emit(t.Context(), dir, &crosscheck.Options{Areas: []string{"chunk"}})
+	require.NoError(t, err)
+	m.Cases = slices.DeleteFunc(m.Cases, func(c crosscheck.Case) bool {
+		return !strings.Contains(c.ID, "lz4-9") && !strings.Contains(c.ID, "special/")
+	})
+	text, err := json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, crosscheck.ManifestName), text, 0o644))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for mode, want := range map[string]crosscheck.Verdict{
+		"write-right": crosscheck.Pass, "write-wrong": crosscheck.Wrong, "write-typesize": crosscheck.Wrong, "write-refused": crosscheck.Refused,
+		"write-silent": crosscheck.Refused, "write-unreadable": crosscheck.Unreadable, "write-panic": crosscheck.Crash, "write-hang": crosscheck.Hang,
+	} {
+		t.Run(mode, func(t *testing.T) {
+			o := crosscheck.RunOptions{Write: "CROSSCHECK_TEST_READER=" + mode + " " + self + " {spec} {out}", Timeout: time.Minute}
+			if mode == "write-hang" {
+				o.Timeout = time.Second
+			}
+			r, err := crosscheck.Run(t.Context(), dir, o)
+			require.NoError(t, err)
+			require.Equal(t, mode == "write-right", r.OK())
+			lossless := 0
+			for _, x := range r.Results {
+				require.Equal(t, crosscheck.Writing, x.Direction)
+				if strings.Contains(x.Case, "lz4-9") {
+					require.Equal(t, want, x.Verdict, "%s: %s", x.Case, x.Detail)
+					lossless++
+				} else if mode != "write-hang" { // a loaded machine may not finish in a second
+					require.Equal(t, crosscheck.Pass, x.Verdict, "%s: %s", x.Case, x.Detail)
+				}
+			}
+			require.Positive(t, lossless)
+			require.Positive(t, r.Counts["write chunk"][want])
+		})
+	}
+}
+
+func TestWriterInAGoTest(t *testing.T) { crosscheck.Writer(t, "chunk", encode) }
+
+// Copying the vector is the rightest writer: every area is read back.
+func TestEveryAreaCanBeWritten(t *testing.T) {
+	dir, m := crosscheck.Corpus(t)
+	paths := make(map[string]string)
+	for _, c := range m.Cases {
+		paths[c.ID] = filepath.Join(dir, c.Path)
+	}
+	for _, area := range []string{"blosc1", "frame", "b2nd", "caterva", "metalayer", "bcolz", "hdf5"} {
+		t.Run(area, func(t *testing.T) {
+			crosscheck.Writer(t, area, func(s crosscheck.Spec, _ []byte, out string) error {
+				info, err := os.Stat(paths[s.Case])
+				if err != nil {
+					return err
+				}
+				if info.IsDir() {
+					return os.CopyFS(out, os.DirFS(paths[s.Case]))
+				}
+				b, err := os.ReadFile(paths[s.Case])
+				return errors.Join(err, os.WriteFile(out, b, 0o644))
+			})
+		})
+	}
+}
