@@ -112,3 +112,19 @@ func (r *reader) reference(t *Datatype, b []byte, at int64) error {
 	p.selection("selection")
 	return p.err
 }
+
+// Sequence returns the bytes of a value of variable length, of which b is the element as
+// stored, and the number of its elements. An empty one has none. The error is
+// format.ErrCorrupt or format.ErrTruncated for an element that leads nowhere.
+func (f *File) Sequence(b []byte) (data []byte, n uint32, err error) {
+	r := f.reader()
+	if len(b) < 8+f.super.OffsetSize {
+		return nil, 0, r.valueError(0, fmt.Sprintf("%d bytes", len(b)), fmt.Sprint(8+f.super.OffsetSize))
+	}
+	a, index := r.heapRef(b[4:])
+	if n = le32(b); a == 0 || !a.Defined() || n == 0 {
+		return nil, 0, nil
+	}
+	o, err := r.globalObject(a, index)
+	return o.Data, n, err
+}

@@ -34,6 +34,7 @@ var storeys = []struct {
 	{"ndarray/formats", 6, false},
 	{"crosscheck", 7, true},
 	{"verify", 7, false},
+	{"salvage", 7, false},
 	{"scripts", 8, true},
 	{"bench", 8, true},
 	{"cmd", 8, true},

@@ -1,0 +1,429 @@
+// Trees of bcolz: chunk files are passed on as they are, metadata that are gone are
+// guessed from them.
+
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// tree is a carray or a ctable being recovered.
+type tree struct {
+	r    *Report
+	most int64
+	src  fs.FS
+	dst  string
+	pool *cblosc.Pool
+	data []byte
+}
+
+func recoverTree(ctx context.Context, r *Report, o Options) (err error) {
+	root, err := os.OpenRoot(r.Source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	t := &tree{r: r, most: o.MaxChunk, src: root.FS()}
+	if t.pool, err = cblosc.NewPool(nil, nil); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.pool.Close()) }()
+	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return err
+	}
+	t.dst = out.Path()
+	if err = t.write(ctx); err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+func (t *tree) write(ctx context.Context) error {
+	if err := os.Mkdir(t.dst, 0o777); err != nil {
+		return err
+	}
+	columns, table, err := t.columns()
+	if err != nil {
+		return err
+	}
+	if !table {
+		if err := t.array(ctx, "."); err != nil {
+			return err
+		}
+		if t.r.Arrays == 0 {
+			return nothing("carray")
+		}
+		return nil
+	}
+	var dirs bcolz.RootDirs
+	for _, name := range columns {
+		before := t.r.Arrays
+		if err := t.array(ctx, name); err != nil {
+			return err
+		}
+		if t.r.Arrays > before {
+			dirs.Names = append(dirs.Names, name)
+		}
+	}
+	if len(dirs.Names) == 0 {
+		return nothing("column")
+	}
+	if err := t.attrs("."); err != nil {
+		return err
+	}
+	return t.put(bcolz.RootDirsFile, dirs.Append(nil))
+}
+
+// columns are the names of a ctable's, and whether the tree is one.
+func (t *tree) columns() (names []string, table bool, err error) {
+	b, err := fs.ReadFile(t.src, bcolz.RootDirsFile)
+	if err == nil {
+		var d bcolz.RootDirs
+		if d, err = bcolz.ParseRootDirs(b); err == nil {
+			return d.Names, true, nil
+		}
+	}
+	there, serr := fs.Stat(t.src, bcolz.DataDir)
+	if errors.Is(err, fs.ErrNotExist) && serr == nil && there.IsDir() {
+		if _, err := fs.Stat(t.src, bcolz.DataDir+"/"+bcolz.DataDir); err != nil {
+			return nil, false, nil
+		}
+	}
+	entries, derr := fs.ReadDir(t.src, ".")
+	if derr != nil {
+		return nil, false, derr
+	}
+	for _, e := range entries {
+		if _, err := fs.Stat(t.src, path.Join(e.Name(), bcolz.DataDir)); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		return nil, false, nothing("column")
+	}
+	t.r.note(Guessed, "", bcolz.RootDirsFile, -1, "%v: the columns are the directories, in order of their names", err)
+	return names, true, nil
+}
+
+// blosc is a chunk file.
+type blosc struct {
+	raw []byte
+	n   int64 // bytes of its values
+	h   chunk.Header
+}
+
+// load reads a chunk file and decodes it.
+func (t *tree) load(dir string, i int64) (b blosc, err error) {
+	name := path.Join(dir, bcolz.DataDir, fmt.Sprintf("__%d.blp", i))
+	info, err := fs.Stat(t.src, name)
+	if err != nil {
+		return b, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > t.most+1<<20 {
+		return b, fmt.Errorf("%v of %d bytes", info.Mode().Type(), info.Size())
+	}
+	if b.raw, err = fs.ReadFile(t.src, name); err != nil {
+		return b, err
+	}
+	head, err := bcolz.ParseFileHeader(b.raw)
+	if err != nil {
+		return b, err
+	}
+	for k, rest := int64(0), b.raw[bcolz.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
+		h, err := chunk.ParseHeader(rest)
+		if err == nil && (h.CBytes < int32(h.Size()) || int(h.CBytes) > len(rest)) {
+			err = fmt.Errorf("a chunk of %d bytes, %d are left", h.CBytes, len(rest))
+		}
+		if err == nil {
+			err = chunk.Check(rest[:h.CBytes])
+		}
+		if err != nil {
+			return b, err
+		}
+		if int64(h.NBytes) > t.most {
+			return b, fmt.Errorf("a chunk of %d bytes of values", h.NBytes)
+		}
+		if cap(t.data) < int(h.NBytes) {
+			t.data = make([]byte, h.NBytes)
+		}
+		n, err := t.pool.Decompress(t.data[:h.NBytes], rest[:h.CBytes])
+		if err == nil && n != int(h.NBytes) {
+			err = fmt.Errorf("%d bytes of %d decoded", n, h.NBytes)
+		}
+		if err != nil {
+			return b, err
+		}
+		if k == 0 {
+			b.h = h
+		}
+		b.n += int64(h.NBytes)
+		rest = rest[h.CBytes:]
+	}
+	if b.n == 0 {
+		return b, errors.New("no chunk")
+	}
+	return b, nil
+}
+
+// numbers are those of the chunk files of an array, in order.
+func (t *tree) numbers(dir string) ([]int64, error) {
+	entries, err := fs.ReadDir(t.src, path.Join(dir, bcolz.DataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []int64
+	for _, e := range entries {
+		digits, ok := strings.CutSuffix(strings.TrimPrefix(e.Name(), "__"), ".blp")
+		if i, err := strconv.ParseInt(digits, 10, 32); ok && err == nil && fmt.Sprintf("__%d.blp", i) == e.Name() {
+			list = append(list, i)
+		}
+	}
+	slices.Sort(list)
+	return list, err
+}
+
+// array recovers the carray in dir.
+func (t *tree) array(ctx context.Context, dir string) error {
+	object := ""
+	if dir != "." {
+		object = "/" + dir
+	}
+	lost := func(text string, args ...any) error {
+		t.r.LostObjects++
+		t.r.note(Lost, object, "array", -1, text, args...)
+		return nil
+	}
+	numbers, err := t.numbers(dir)
+	if err != nil {
+		return err
+	}
+	var first blosc // a chunk file that decodes, the first if it can be
+	for _, i := range numbers {
+		if first, err = t.load(dir, i); err == nil {
+			break
+		}
+	}
+	whole := len(numbers) > 0 && err == nil
+	storage, serr := t.storage(dir)
+	sizes, zerr := t.sizes(dir)
+	certainty := Certain
+	if serr != nil {
+		if !whole {
+			return lost("neither %s (%v) nor a chunk", bcolz.StorageFile, serr)
+		}
+		storage = guessStorage(first, sizes)
+		certainty = Guessed
+		t.r.note(Guessed, object, bcolz.StorageFile, -1, "%v: elements of %s, %d rows a chunk", serr, storage.DType.Text, storage.ChunkLen)
+	}
+	if zerr != nil {
+		if !whole && len(numbers) > 0 || storage.DType.Size == 0 {
+			return lost("neither %s (%v) nor a chunk of elements of known size", bcolz.SizesFile, zerr)
+		}
+		certainty = Guessed
+		if sizes, err = t.guessSizes(dir, storage, numbers, first); err != nil {
+			return lost("%s (%v), and from the chunks: %v", bcolz.SizesFile, zerr, err)
+		}
+		t.r.note(Guessed, object, bcolz.SizesFile, -1, "%v: shape %v", zerr, sizes.Shape)
+	}
+	if err := os.MkdirAll(filepath.Join(t.dst, filepath.FromSlash(dir), "meta"), 0o777); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Join(t.dst, filepath.FromSlash(dir), bcolz.DataDir), 0o777); err != nil {
+		return err
+	}
+	if err := t.put(path.Join(dir, bcolz.SizesFile), sizes.Append(nil)); err != nil {
+		return err
+	}
+	if err := t.put(path.Join(dir, bcolz.StorageFile), storage.Append(nil)); err != nil {
+		return err
+	}
+	a, err := bcolz.ReadArray(os.DirFS(t.dst), dir, nil)
+	if err != nil {
+		return errors.Join(lost("%v", err), os.RemoveAll(filepath.Join(t.dst, filepath.FromSlash(dir))), mkdirIf(dir, t.dst))
+	}
+	if err := t.chunks(ctx, dir, object, a, certainty); err != nil {
+		return err
+	}
+	t.r.Arrays++
+	return t.attrs(dir)
+}
+
+// mkdirIf makes the root again after it was removed.
+func mkdirIf(dir, root string) error {
+	if dir == "." {
+		return os.Mkdir(root, 0o777)
+	}
+	return nil
+}
+
+func (t *tree) storage(dir string) (s bcolz.Storage, err error) {
+	b, err := fs.ReadFile(t.src, path.Join(dir, bcolz.StorageFile))
+	if err == nil {
+		s, err = bcolz.ParseStorage(b)
+	}
+	return s, err
+}
+
+func (t *tree) sizes(dir string) (s bcolz.Sizes, err error) {
+	b, err := fs.ReadFile(t.src, path.Join(dir, bcolz.SizesFile))
+	if err == nil {
+		s, err = bcolz.ParseSizes(b)
+	}
+	return s, err
+}
+
+// guessStorage says what the elements may be, from a chunk of them.
+func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
+	size := max(int64(b.h.TypeSize), 1)
+	text := fmt.Sprintf("|S%d", size)
+	fill := bcolz.Text("")
+	if size == 1 || size == 2 || size == 4 || size == 8 {
+		text = fmt.Sprintf("uint%d", 8*size)
+		fill = bcolz.Int(0)
+	}
+	row := size
+	for _, n := range sizes.Shape[min(1, len(sizes.Shape)):] {
+		row *= max(n, 1)
+	}
+	d, _ := bcolz.ParseDType(text)
+	s := bcolz.Storage{DType: d, ChunkLen: max(b.n/row, 1), ExpectedLen: max(b.n/row, 1), Default: fill}
+	s.CParams = bcolz.CParams{Level: 5, Codec: b.h.Codec.String()}
+	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
+		s.CParams.Codec = "blosclz"
+	}
+	switch {
+	case slices.Contains(b.h.Filters[:], chunk.Shuffle):
+		s.CParams.Shuffle = bcolz.ByteShuffle
+	case slices.Contains(b.h.Filters[:], chunk.BitShuffle):
+		s.CParams.Shuffle = bcolz.BitShuffle
+	}
+	return s
+}
+
+// guessSizes says how many rows there may be.
+func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first blosc) (bcolz.Sizes, error) {
+	z := bcolz.Sizes{Shape: []int64{0}}
+	if len(numbers) == 0 {
+		return z, nil
+	}
+	chunk := first.n
+	last := numbers[len(numbers)-1]
+	end := chunk
+	if b, err := t.load(dir, last); err == nil {
+		end = b.n
+		chunk = max(chunk, b.n)
+	}
+	rowBytes := s.DType.Size
+	if last > 0 || len(numbers) > 1 {
+		rowBytes = chunk / max(s.ChunkLen, 1)
+	}
+	if rowBytes < s.DType.Size || rowBytes%s.DType.Size != 0 || end%rowBytes != 0 || last > math.MaxInt32 {
+		return z, fmt.Errorf("chunks of %d bytes, for %d rows of elements of %d", chunk, s.ChunkLen, s.DType.Size)
+	}
+	z.Shape[0] = last*s.ChunkLen + min(end/rowBytes, s.ChunkLen)
+	if n := rowBytes / s.DType.Size; n > 1 {
+		z.Shape = append(z.Shape, n)
+	}
+	z.NBytes = z.Shape[0] * rowBytes
+	z.CBytes = z.NBytes
+	return z, nil
+}
+
+// chunks copies the chunk files that decode, and makes the others.
+func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c Certainty) error {
+	if a.Rows() == 0 {
+		return nil
+	}
+	for i := range a.NumFiles() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := path.Join(dir, a.FileName(i))
+		want := a.FileBytes(i)
+		b, err := t.load(dir, i)
+		last := i == a.NumFiles()-1
+		if err == nil && want >= 0 && (b.n < want || b.n > want && !last) {
+			err = fmt.Errorf("%d bytes of values, want %d", b.n, want)
+		}
+		if err == nil {
+			if err := t.put(name, b.raw); err != nil {
+				return err
+			}
+			t.r.Chunks++
+			if c == Certain {
+				t.r.Certain++
+			} else {
+				t.r.Guessed++
+			}
+			continue
+		}
+		t.r.Lost++
+		t.r.add(Finding{Lost, object, "chunk", i, -1, fmt.Sprintf("%s: %v", name, err)})
+		if want < 0 {
+			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not say", errors.ErrUnsupported, bcolz.StorageFile)
+		}
+		if want > t.most {
+			return fmt.Errorf("%w: a lost chunk of %d bytes", ndarray.ErrCorrupt, want)
+		}
+		zeros, err := t.zeros(a, want)
+		if err != nil {
+			return err
+		}
+		if err := t.put(name, zeros); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zeros is a chunk file of zeros.
+func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
+	b := bcolz.FileHeader{Version: bcolz.FileVersion, NumChunks: 1}.Append(nil)
+	p := cblosc.DefaultCParams()
+	p.TypeSize, p.Threads = int(min(max(a.Storage.DType.TypeSize(), 1), 255)), 1
+	raw := make([]byte, cblosc.MaxCompressedSize(int(n)))
+	k, err := cblosc.CompressBlosc1(p, raw, make([]byte, n))
+	return append(b, raw[:max(k, 0)]...), err
+}
+
+// attrs copies the attributes, if they can be read.
+func (t *tree) attrs(dir string) error {
+	name := path.Join(dir, bcolz.AttrsFile)
+	b, err := fs.ReadFile(t.src, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = bcolz.ParseAttrs(b)
+	}
+	if err != nil {
+		t.r.LostObjects++
+		t.r.note(Lost, strings.TrimPrefix("/"+dir, "/."), "attributes", -1, "%v", err)
+		return nil
+	}
+	return t.put(name, b)
+}
+
+func (t *tree) put(name string, b []byte) error {
+	return os.WriteFile(filepath.Join(t.dst, filepath.FromSlash(name)), b, 0o666)
+}

@@ -1,0 +1,84 @@
+// Trees of bcolz with files that are gone or damaged.
+
+package salvage_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/salvage"
+)
+
+func TestDamagedCArray(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		gone  string
+		exact bool // values and shape are the old ones
+		exit  int
+	}{
+		{"nothing", "", true, salvage.ExitWhole},
+		{"sizes", "meta/sizes", true, salvage.ExitPartly},
+		{"storage", "meta/storage", true, salvage.ExitPartly},
+		{"a chunk", "data/__1.blp", false, salvage.ExitPartly},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			src := save(t, "a.bcolz")
+			if c.gone != "" {
+				require.NoError(t, os.Remove(filepath.Join(src, filepath.FromSlash(c.gone))))
+			}
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, c.exit, r.ExitCode(), "%v", r.Findings)
+			a, err := formats.Open(bg, dst)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, a.Close()) }()
+			require.Equal(t, []int64{20, 30}, a.Shape())
+			b := make([]byte, 8*600)
+			require.NoError(t, a.Read(bg, b, ndarray.Whole(a.Shape())))
+			want := bytesOf(squares(600))
+			if !c.exact {
+				clear(want[8*6*30 : 8*12*30])
+				require.Equal(t, int64(1), r.Lost)
+			}
+			require.Equal(t, want, b)
+		})
+	}
+}
+
+func TestDamagedCTable(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "t.bcolz")
+	d, err := ndarray.ParseDType("[('a', '<i8'), ('b', '<f4')]")
+	require.NoError(t, err)
+	w, err := formats.Create(bg, src, ndarray.Spec{Shape: []int64{50}, DType: d, ChunkShape: []int64{16}})
+	require.NoError(t, err)
+	rows := make([]byte, 50*d.Size)
+	for i := range rows {
+		rows[i] = byte(i % 13)
+	}
+	require.NoError(t, w.Write(bg, rows, ndarray.Whole(w.Shape())))
+	require.NoError(t, w.Commit(bg))
+	require.NoError(t, os.Remove(filepath.Join(src, "__rootdirs__")))
+	require.NoError(t, os.WriteFile(filepath.Join(src, "b", "data", "__0.blp"), []byte("blpk"), 0o600))
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, int64(2), r.Arrays)
+	require.Equal(t, int64(1), r.Lost)
+	a, err := formats.Open(bg, dst+":/a")
+	require.NoError(t, err)
+	got, err := ndarray.ReadAll[int64](bg, a)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	require.Len(t, got, 50)
+	all, err := formats.Open(bg, dst)
+	require.NoError(t, err)
+	b := make([]byte, len(rows))
+	require.NoError(t, all.Read(bg, b, ndarray.Whole(all.Shape())))
+	require.NoError(t, all.Close())
+	for i := range 16 {
+		clear(rows[i*12+8 : i*12+12])
+	}
+	require.Equal(t, rows, b)
+}

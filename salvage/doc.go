@@ -1,0 +1,27 @@
+// Package salvage makes a new file of what can be proved, or with reason be guessed, of
+// a damaged one: a Blosc2 frame, contiguous or sparse, a bcolz tree, or an HDF5 file.
+// The damaged file is only read.
+//
+// # What
+//
+// Recover reads with the parsers of package format, which trust nothing and go on
+// behind damage, and never lets libhdf5 or C-Blosc2 open the damaged file.
+//
+// Of a frame the header may be gone, the index, the trailer, or any chunk. Chunks whose
+// place an index tells are certain; without an index, chunks are found one behind the
+// other in the file, and take places in that order, which is guessed. Old indexes that
+// a durable append has left behind count as indexes.
+//
+// Of a bcolz tree any chunk file may be gone, and any file of metadata.
+//
+// Of an HDF5 file the flags of a writer that was killed may stand, and any structure be
+// damaged: what still can be reached from the root group keeps its name; datasets that
+// nothing leads to any more are found by looking at every place in the file, and go to
+// /lost+found. Without a superblock all are found so. Elements are decoded in Go;
+// values of variable length but texts, and references, are lost.
+//
+// # Errors
+//
+// Errors are *ndarray.Error with the sentinels of that package. What is lost is no
+// error: the Report has it.
+package salvage

@@ -1,0 +1,525 @@
+// Frames: what is left of header, index, metalayers and chunks.
+
+package salvage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// trusted are the codecs and filters of this module that are not safe on any bytes
+// and need the frame around them: their chunks are passed on as they are.
+var trusted = chunk.Policy{
+	Codecs:  []chunk.Codec{chunk.NDLZ, chunk.ZFPAccuracy, chunk.ZFPPrecision, chunk.ZFPRate},
+	Filters: []chunk.Filter{chunk.NDCell, chunk.NDMean},
+}
+
+// frame is a frame being recovered.
+type frame struct {
+	r    *Report
+	most int64
+	pool *cblosc.Pool
+	data []byte // values of a chunk that was decoded to see whether it can be
+
+	// Where chunks are: a file, or a directory.
+	file *os.File
+	size int64
+	dir  string
+
+	head   cframe.Header
+	header bool // head is what the file has
+	meta   *b2nd.Meta
+	vlmeta []cblosc.Metalayer
+
+	found   []located       // chunks in the order of the file
+	offsets []cframe.Offset // the index; nil without one
+	base    int64           // what offsets count from
+}
+
+// located is a chunk and where it was found: the offset in a file, or the number of
+// its file.
+type located struct {
+	at     int64
+	stored int64 // bytes
+	n      int64 // bytes of its values
+	h      chunk.Header
+}
+
+func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err error) {
+	f := &frame{r: r, most: o.MaxChunk}
+	if f.pool, err = cblosc.NewPool(nil, nil); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.pool.Close()) }()
+	name := r.Source
+	if dir {
+		f.dir = r.Source
+		name = filepath.Join(r.Source, cframe.IndexFile)
+	}
+	if f.file, err = os.Open(name); err != nil && !(dir && errors.Is(err, os.ErrNotExist)) {
+		return err
+	}
+	if f.file != nil {
+		defer func() { err = errors.Join(err, f.file.Close()) }()
+		info, err := f.file.Stat()
+		if err != nil {
+			return err
+		}
+		f.size = info.Size()
+	}
+	if err := f.readHeader(); err != nil {
+		return err
+	}
+	if err := f.readIndex(ctx); err != nil {
+		return err
+	}
+	f.readTrailer()
+	return f.write(ctx, o)
+}
+
+// readHeader takes what the header says, or, if that cannot be, what a metalayer in
+// its place does.
+func (f *frame) readHeader() error {
+	b := make([]byte, min(f.size, 1<<20))
+	if f.file != nil {
+		if _, err := f.file.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	h, err := cframe.ParseHeader(b)
+	if err == nil && int64(h.HeaderSize) <= f.size && h.TypeSize > 0 && (h.Type() == cframe.Sparse) == (f.dir != "") {
+		f.head, f.header = h, true
+		f.base = int64(h.HeaderSize)
+		for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
+			content, ok := h.Metalayer(name)
+			if !ok {
+				continue
+			}
+			m, err := b2nd.Parse(name, content)
+			if err == nil {
+				err = m.Check()
+			}
+			if err == nil {
+				f.meta = &m
+				break
+			}
+			f.r.note(Lost, "", "metalayer "+name, -1, "%v", err)
+			f.head.Metalayers = slices.DeleteFunc(f.head.Metalayers, func(l cframe.Metalayer) bool { return l.Name == name })
+		}
+		return nil
+	}
+	if err == nil {
+		err = errors.New("its sizes or its kind contradict the file")
+	}
+	f.r.note(Lost, "", "header", 0, "%v", err)
+	// The content of a metalayer stands behind the byte 0xC6 and its length.
+	for i := 0; i+5 < len(b); i++ {
+		if b[i] != 0xC6 {
+			continue
+		}
+		n := int64(binary.BigEndian.Uint32(b[i+1:]))
+		if n > int64(len(b)-i-5) {
+			continue
+		}
+		content := b[i+5:][:n]
+		m, err := b2nd.Parse(b2nd.Name, content)
+		if err == nil && m.Check() == nil && len(m.Shape) > 0 {
+			f.meta = &m
+			f.head.Metalayers = []cframe.Metalayer{{Name: b2nd.Name, Content: content}}
+			f.r.note(Guessed, "", "metalayer b2nd", int64(i)+5, "bytes that are one: %v", m)
+			return nil
+		}
+	}
+	return nil
+}
+
+// readIndex finds the chunks and their order.
+func (f *frame) readIndex(ctx context.Context) error {
+	// Where the header says that the index is.
+	if f.header {
+		at := f.base
+		if f.dir == "" {
+			at += f.head.CBytes
+		}
+		if o, _, ok := f.indexAt(at); ok && int64(len(o)) == f.head.NumChunks() && f.holds(o) {
+			f.offsets = o
+			return nil
+		}
+		f.r.note(Lost, "", "index", at, "there is none for the %d chunks of the header", max(f.head.NumChunks(), 0))
+	}
+	if f.dir != "" {
+		return f.listFiles(ctx)
+	}
+	return f.walk(ctx)
+}
+
+// indexAt reads the chunk at a place of the file as an index.
+func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
+	if f.file == nil {
+		return nil, 0, false
+	}
+	c, raw, err := f.chunkAt(at)
+	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 {
+		return nil, 0, false
+	}
+	values, ok := f.decode(c, raw)
+	if !ok {
+		return nil, 0, false
+	}
+	o := make([]cframe.Offset, c.n/8)
+	for i := range o {
+		o[i] = cframe.Offset(binary.LittleEndian.Uint64(values[8*i:]))
+		if o[i].Check() != nil || !o[i].IsSpecial() && f.dir == "" && int64(o[i]) > at {
+			return nil, 0, false
+		}
+	}
+	return o, c.stored, true
+}
+
+// errNoChunk is what chunkAt returns for bytes that are no chunk.
+var errNoChunk = errors.New("no chunk")
+
+// chunkAt reads the chunk at a place of the file.
+func (f *frame) chunkAt(at int64) (located, []byte, error) {
+	var b [chunk.ExtendedHeaderSize]byte
+	if at < 0 || at > f.size-int64(len(b)) {
+		return located{}, nil, errNoChunk
+	}
+	if _, err := f.file.ReadAt(b[:], at); err != nil {
+		return located{}, nil, err
+	}
+	c, ok := f.plausible(b[:], at)
+	if !ok || c.stored > f.size-at {
+		return c, nil, errNoChunk
+	}
+	raw := make([]byte, c.stored)
+	if _, err := f.file.ReadAt(raw, at); err != nil {
+		return c, nil, err
+	}
+	return c, raw, trusted.Check(raw)
+}
+
+// plausible says whether a header can be that of a chunk of a frame.
+func (f *frame) plausible(b []byte, at int64) (located, bool) {
+	if b[0] < 3 || b[0] > chunk.MaxVersion || b[2]&(chunk.FlagShuffle|chunk.FlagBitShuffle) != chunk.FlagShuffle|chunk.FlagBitShuffle {
+		return located{}, false
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil || trusted.CheckHeader(h) != nil || int64(h.NBytes) > f.most || h.NBytes == 0 {
+		return located{}, false
+	}
+	return located{at, int64(h.CBytes), int64(h.NBytes), h}, true
+}
+
+// decode decodes a chunk, and says whether that can be done. What only a frame can
+// decode is taken as it is.
+func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
+	if (chunk.Policy{}).CheckHeader(c.h) != nil {
+		return nil, true
+	}
+	if int64(cap(f.data)) < c.n {
+		f.data = make([]byte, c.n)
+	}
+	f.data = f.data[:c.n]
+	n, err := f.pool.Decompress(f.data, raw)
+	return f.data, err == nil && int64(n) == c.n
+}
+
+// walk finds chunks one behind the other, and in them an index.
+func (f *frame) walk(ctx context.Context) error {
+	at := f.base
+	if !f.header {
+		at = int64(binary.BigEndian.Uint32(f.bytes(11, 4))) // bytes of the header, if that is left
+		if c, raw, err := f.chunkAt(at); err != nil || !f.good(c, raw) {
+			at = cframe.MinHeaderSize
+		}
+	}
+	var indexes []int64
+	var gaps []Finding
+	for at < f.size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if o, n, ok := f.indexAt(at); ok && f.matches(o, at) {
+			indexes = append(indexes, at)
+			at += n
+			continue
+		}
+		c, raw, err := f.chunkAt(at)
+		if err == nil && f.good(c, raw) {
+			f.found = append(f.found, c)
+			at += c.stored
+			continue
+		}
+		next, err := f.next(ctx, at+1)
+		if err != nil {
+			return err
+		}
+		if next < f.size || f.header && at < f.base+f.head.CBytes {
+			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are no chunk", next-at)})
+		}
+		at = next
+	}
+	if !f.header && len(f.found) > 0 {
+		f.base = f.found[0].at
+	}
+	if len(indexes) == 0 {
+		f.r.note(Guessed, "", "order of chunks", f.base, "that of the file")
+		for _, g := range gaps { // behind an index they are old trailers, or its own chunks tell
+			f.r.add(g)
+		}
+	} else {
+		last := indexes[len(indexes)-1]
+		f.offsets, _, _ = f.indexAt(last)
+		f.r.note(Certain, "", "index", last, "found by its content: %d chunks", len(f.offsets))
+	}
+	return nil
+}
+
+// holds reports whether an index can be one: its entries are distinct, and at most of
+// them there are chunks.
+func (f *frame) holds(o []cframe.Offset) bool {
+	stored, there := 0, 0
+	seen := map[cframe.Offset]bool{}
+	for _, x := range o {
+		if x.IsSpecial() {
+			continue
+		}
+		if seen[x] {
+			return false
+		}
+		seen[x] = true
+		stored++
+		if _, _, err := f.load(x); err == nil {
+			there++
+		}
+	}
+	return 2*there > stored || stored == 0
+}
+
+// matches reports whether all chunks of an index that lie before it were found; a
+// damaged one may be missing, if others are there.
+func (f *frame) matches(o []cframe.Offset, at int64) bool {
+	base := f.base
+	if !f.header && len(f.found) > 0 {
+		base = f.found[0].at
+	}
+	stored, there := 0, 0
+	seen := map[cframe.Offset]bool{}
+	for _, x := range o {
+		if x.IsSpecial() {
+			continue
+		}
+		if seen[x] {
+			return false
+		}
+		seen[x] = true
+		stored++
+		if _, ok := slices.BinarySearchFunc(f.found, base+int64(x), func(c located, at int64) int { return int(min(max(c.at-at, -1), 1)) }); ok {
+			there++
+		}
+	}
+	return stored > 0 && 2*there > stored || stored == 0 && f.header && int64(len(o)) == f.head.NumChunks()
+}
+
+// good reports whether a chunk decodes.
+func (f *frame) good(c located, raw []byte) bool {
+	_, ok := f.decode(c, raw)
+	return ok
+}
+
+// next is the first place from at on where a good chunk begins, or the end.
+func (f *frame) next(ctx context.Context, at int64) (int64, error) {
+	const window = 1 << 20
+	b := make([]byte, window+chunk.ExtendedHeaderSize)
+	for ; at < f.size; at += window {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := f.file.ReadAt(b, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		for i := 0; i < window && i+chunk.ExtendedHeaderSize <= n; i++ {
+			if c, ok := f.plausible(b[i:], at+int64(i)); ok && c.stored <= f.size-c.at {
+				if c, raw, err := f.chunkAt(c.at); err == nil && f.good(c, raw) {
+					return c.at, nil
+				}
+			}
+		}
+	}
+	return f.size, nil
+}
+
+// bytes are n bytes of the file; zeros where there are none.
+func (f *frame) bytes(at int64, n int) []byte {
+	b := make([]byte, n)
+	if f.file != nil {
+		_, _ = f.file.ReadAt(b, at) // a short file has zeros
+	}
+	return b
+}
+
+// listFiles finds the chunk files of a sparse frame.
+func (f *frame) listFiles(ctx context.Context) error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		digits, ok := strings.CutSuffix(e.Name(), ".chunk")
+		k, err := strconv.ParseUint(digits, 16, 32)
+		if !ok || err != nil || cframe.ChunkFile(cframe.Offset(k)) != e.Name() {
+			continue
+		}
+		c, raw, err := f.load(cframe.Offset(k))
+		if err != nil || !f.good(c, raw) {
+			f.r.add(Finding{Lost, "", "chunk file " + e.Name(), -1, -1, "it does not decode"})
+			continue
+		}
+		f.found = append(f.found, c)
+	}
+	slices.SortFunc(f.found, func(a, b located) int { return int(min(max(a.at-b.at, -1), 1)) })
+	f.r.note(Guessed, "", "order of chunks", -1, "that of the numbers of %d files", len(f.found))
+	return nil
+}
+
+// load reads the chunk of an entry of the index.
+func (f *frame) load(o cframe.Offset) (located, []byte, error) {
+	if f.dir == "" {
+		return f.chunkAt(f.base + int64(o))
+	}
+	name := filepath.Join(f.dir, cframe.ChunkFile(o))
+	info, err := os.Lstat(name)
+	if err != nil {
+		return located{}, nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > f.most+chunk.ExtendedHeaderSize {
+		return located{}, nil, errNoChunk
+	}
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return located{}, nil, err
+	}
+	if len(raw) < chunk.ExtendedHeaderSize {
+		return located{}, nil, errNoChunk
+	}
+	c, ok := f.plausible(raw, int64(o))
+	if !ok || c.stored > int64(len(raw)) {
+		return c, nil, errNoChunk
+	}
+	raw = raw[:c.stored]
+	return c, raw, trusted.Check(raw)
+}
+
+// readTrailer takes the metalayers of variable length, of a frame that is whole enough
+// to say where they are.
+func (f *frame) readTrailer() {
+	if !f.header || !f.head.HasVLMetalayers || f.file == nil {
+		return
+	}
+	bad := func(err error) { f.r.note(Lost, "", "metalayers of variable length", -1, "%v", err) }
+	// The trailer ends with its length, and the fingerprint.
+	var t cframe.Trailer
+	err := errors.New("no trailer")
+	for _, end := range []int64{f.head.FrameSize, f.size} {
+		if end < cframe.MinTrailerSize || end > f.size {
+			continue
+		}
+		n := int64(binary.BigEndian.Uint32(f.bytes(end-22, 4)))
+		if n < cframe.MinTrailerSize || n > end-f.base {
+			continue
+		}
+		if t, err = cframe.ParseTrailer(f.bytes(end-n, int(n))); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		bad(err)
+		return
+	}
+	for _, l := range t.VLMetalayers {
+		h, err := chunk.ParseHeader(l.Content)
+		if err == nil {
+			err = chunk.Check(l.Content)
+		}
+		if err == nil && int64(h.NBytes) > f.most {
+			err = fmt.Errorf("%d bytes", h.NBytes)
+		}
+		content := make([]byte, max(h.NBytes, 0))
+		if err == nil {
+			_, err = f.pool.Decompress(content, l.Content)
+		}
+		if err != nil {
+			f.r.note(Lost, "", "metalayer "+l.Name, -1, "%v", err)
+			f.r.LostObjects++
+			continue
+		}
+		f.vlmeta = append(f.vlmeta, cblosc.Metalayer{Name: l.Name, Content: content})
+	}
+}
+
+// places puts what was found in order: with an index by it, else as in the file.
+func (f *frame) places() []cframe.Offset {
+	if f.offsets != nil {
+		return f.offsets
+	}
+	o := make([]cframe.Offset, len(f.found))
+	for i, c := range f.found {
+		o[i] = cframe.Offset(c.at)
+		if f.dir == "" {
+			o[i] -= cframe.Offset(f.base)
+		}
+	}
+	return o
+}
+
+// shape is what the new frame is: bytes of an element, of a chunk, and of all.
+func (f *frame) shape(n int64) (typeSize, chunkSize, total int64) {
+	typeSize, chunkSize, total = int64(f.head.TypeSize), int64(f.head.ChunkSize), f.head.NBytes
+	sizes := map[int64]int64{}
+	for _, c := range f.found {
+		sizes[c.n]++
+	}
+	if !f.header || chunkSize <= 0 {
+		for size, count := range sizes {
+			if chunkSize <= 0 || count > sizes[chunkSize] || count == sizes[chunkSize] && size > chunkSize {
+				chunkSize = size
+			}
+		}
+		if len(f.found) > 0 && !f.header {
+			typeSize = int64(f.found[0].h.TypeSize)
+		}
+		total = -1
+	}
+	if f.meta != nil {
+		if items := f.meta.ChunkItems(); items > 0 && chunkSize > 0 && chunkSize%items == 0 {
+			typeSize = chunkSize / items
+		}
+		return typeSize, chunkSize, f.meta.NumChunks() * chunkSize
+	}
+	// What the header counts may be older, or newer, than the chunks that are there.
+	if whole := n * chunkSize; total < 0 || (total+max(chunkSize, 1)-1)/max(chunkSize, 1) < n {
+		total = whole
+		if k := len(f.found); k > 0 && f.offsets == nil && f.found[k-1].n < chunkSize {
+			total -= chunkSize - f.found[k-1].n
+		}
+	}
+	return typeSize, chunkSize, total
+}

@@ -1,0 +1,149 @@
+// The new frame.
+
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// params are those of the new frame.
+func (f *frame) params(typeSize, chunkSize int64, overwrite bool) *frameio.Params {
+	cp := cblosc.DefaultCParams()
+	h := f.head
+	if f.header {
+		cp.Codec, cp.Level, cp.BlockSize, cp.Split = cblosc.Codec(h.Codec()), h.Level(), int(h.BlockSize), cblosc.SplitMode(h.SplitMode())
+		for i, id := range h.Filters {
+			cp.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
+		}
+	}
+	cp.TypeSize, cp.Threads = int(typeSize), 1
+	if err := cp.Validate(); err != nil {
+		f.r.note(Guessed, "", "compression of new chunks", -1, "the library's default: %v", err)
+		cp = cblosc.DefaultCParams()
+		cp.TypeSize, cp.Threads = int(typeSize), 1
+	}
+	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Overwrite: overwrite}
+	for _, l := range h.Metalayers {
+		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
+	}
+	return p
+}
+
+func (f *frame) write(ctx context.Context, o Options) (err error) {
+	places := f.places()
+	typeSize, chunkSize, total := f.shape(int64(len(places)))
+	if typeSize < 1 || chunkSize < 1 || chunkSize > f.most {
+		return nothing("chunk")
+	}
+	if f.meta != nil {
+		if err := f.meta.CheckStorage(int32(typeSize), int32(chunkSize), total); err != nil {
+			f.r.note(Lost, "", "array metalayer", -1, "%v: the new file is a frame of chunks", err)
+			f.r.LostObjects++
+			f.head.Metalayers, f.meta = nil, nil
+			typeSize, chunkSize, total = f.shape(int64(len(places)))
+		}
+	}
+	n := (total + chunkSize - 1) / chunkSize
+	if extra := int64(len(places)) - n; extra > 0 {
+		f.r.note(Lost, "", "chunks", -1, "%d more than the array has were found", extra)
+		f.r.Lost += extra
+		places = places[:n]
+	}
+	if n > maxChunks {
+		return nothing(fmt.Sprintf("frame of %d chunks", n))
+	}
+	w, err := frameio.Create(f.r.Destination, f.params(typeSize, chunkSize, o.Overwrite))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size := min(chunkSize, total-i*chunkSize)
+		if err := f.copyChunk(w, i, size, typeSize, places); err != nil {
+			return err
+		}
+	}
+	if n > 0 && f.r.Chunks == 0 {
+		return nothing("chunk")
+	}
+	f.r.Arrays = 1
+	return w.Commit()
+}
+
+// maxChunks is the most chunks of a new frame: a header that is damaged can ask for
+// any number.
+const maxChunks = 1 << 27
+
+// copyChunk writes chunk i, or zeros in its place.
+func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []cframe.Offset) error {
+	lost := func(offset int64, text string, args ...any) error {
+		f.r.Lost++
+		f.r.add(Finding{Lost, "", "chunk", i, offset, fmt.Sprintf(text, args...)})
+		return f.special(w, chunk.Zeros, size, typeSize)
+	}
+	if i >= int64(len(places)) {
+		return lost(-1, "no chunk was found for it")
+	}
+	p := places[i]
+	if p.IsSpecial() {
+		if p.Check() != nil {
+			return lost(-1, "an entry of the index that means nothing")
+		}
+		f.r.Chunks++
+		f.r.Certain++
+		return f.special(w, p.Special(), size, typeSize)
+	}
+	offset := f.base + int64(p)
+	if f.dir != "" {
+		offset = -1
+	}
+	c, raw, err := f.load(p)
+	if err != nil {
+		return lost(offset, "%v", err)
+	}
+	if c.n != size {
+		return lost(offset, "a chunk of %d bytes, want %d", c.n, size)
+	}
+	if !f.good(c, raw) {
+		return lost(offset, "it does not decode")
+	}
+	switch err := w.WriteChunk(raw); {
+	case errors.Is(err, errors.ErrUnsupported):
+		values, _ := f.decode(c, raw)
+		if values == nil {
+			return err // only the library can, and not without the frame
+		}
+		if _, err := w.Write(values); err != nil {
+			return err
+		}
+	case err != nil:
+		return lost(offset, "%v", err)
+	}
+	f.r.Chunks++
+	if f.offsets != nil {
+		f.r.Certain++
+	} else {
+		f.r.Guessed++
+	}
+	return nil
+}
+
+func (f *frame) special(w *frameio.Writer, kind chunk.Special, size, typeSize int64) error {
+	p := cblosc.DefaultCParams()
+	p.TypeSize = int(typeSize)
+	b, err := cblosc.SpecialChunk(p, cblosc.Special(kind), int(size), nil)
+	if err != nil {
+		return err
+	}
+	return w.WriteChunk(b)
+}

@@ -1,0 +1,382 @@
+// HDF5 files: the file itself without the flags of its writer, if nothing else is
+// wrong; else a new one of what can still be read.
+
+package salvage
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// source is a damaged HDF5 file.
+type source struct {
+	r    *Report
+	most int64
+	in   io.ReaderAt // the file, perhaps with another superblock
+	size int64
+	file *hdf5.File
+	data []byte // of a chunk that was decoded
+
+	out     *h5.File
+	done    map[hdf5.Addr]string // what was made of an object
+	guessed bool                 // nothing but luck leads to what is written now
+	damaged bool                 // something was wrong on the way
+}
+
+func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
+	f, err := os.Open(r.Source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s := &source{r: r, most: o.MaxChunk, in: f, size: info.Size(), done: map[hdf5.Addr]string{}}
+	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return err
+	}
+	if err = s.write(ctx, out.Path()); err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+func (s *source) write(ctx context.Context, path string) error {
+	whole, err := s.copy(ctx, path)
+	if whole || err != nil {
+		return err
+	}
+	return s.salvage(ctx, path)
+}
+
+// copy makes a copy without the flags of a writer, and says whether its structure is
+// sound. Chunks that do not decode are replaced in it.
+func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err == nil && !whole {
+			err = os.Remove(path)
+		}
+	}()
+	if _, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(s.in, 0, s.size)}); err != nil {
+		return false, err
+	}
+	cleared, err := clearFlags(f, s.size)
+	if err != nil {
+		return false, err
+	}
+	file, err := hdf5.Open(f, s.size, nil)
+	if err != nil || file.Driver() != nil {
+		return false, nil
+	}
+	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true}
+	for e := range file.Walk() {
+		if e.Object != nil && e.Object.Pipeline() != nil {
+			for _, f := range e.Object.Pipeline().Filters {
+				p.Filters = append(p.Filters, f.ID)
+			}
+		}
+	}
+	p.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		pipe, err := filter.New(filters(l), filter.Options{})
+		dst := make([]byte, size)
+		if err == nil {
+			err = pipe.Decode(dst, b, mask)
+		}
+		return dst, err
+	}
+	if err := file.Check(p); err != nil {
+		return false, nil // what it is the salvage will meet
+	}
+	if cleared {
+		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
+	}
+	s.file = file
+	return true, s.replaceChunks(ctx, path)
+}
+
+// clearFlags clears the file consistency flags of superblock 3, and says whether any
+// were set.
+func clearFlags(f *os.File, size int64) (bool, error) {
+	file, err := hdf5.Open(f, size, nil)
+	if err != nil {
+		return false, nil
+	}
+	sb := file.Superblock()
+	if sb.Version < 3 || sb.Flags == 0 {
+		return false, nil
+	}
+	b := make([]byte, 12+4*sb.OffsetSize+4)
+	if _, err := f.ReadAt(b, file.UserBlock()); err != nil {
+		return false, err
+	}
+	b[11] = 0
+	binary.LittleEndian.PutUint32(b[len(b)-4:], hdf5.Lookup3(b[:len(b)-4]))
+	_, err = f.WriteAt(b, file.UserBlock())
+	return true, err
+}
+
+// replaceChunks decodes every chunk of a sound file, and writes fill values in the
+// place of those that cannot be.
+func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
+	type bad struct {
+		path string
+		c    hdf5.Chunk
+		i    int64
+		err  error
+	}
+	var list []bad
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != hdf5.DatasetKind {
+			continue
+		}
+		s.r.Arrays++
+		if o.Layout().Class != hdf5.Chunked {
+			continue
+		}
+		i := int64(0)
+		for c, err := range o.Chunks() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			if _, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
+				list = append(list, bad{e.Path, c, i, err})
+			} else {
+				s.r.Chunks++
+				s.r.Certain++
+			}
+			i++
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	f, err := h5.Open(path, h5.ReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, b := range list {
+		s.r.Lost++
+		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + s.file.UserBlock(), b.err.Error()})
+		if err := fillChunk(f, b.path, b.c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillChunk replaces a chunk with fill values.
+func fillChunk(f *h5.File, path string, c hdf5.Chunk) (err error) {
+	d, err := f.Root().OpenDataset(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	p, err := filter.New(info.Filters, filter.Options{})
+	if err != nil {
+		return err
+	}
+	n := info.Datatype.Size
+	if !info.Datatype.Plain() {
+		return fmt.Errorf("%w: a damaged chunk of %s", errors.ErrUnsupported, info.Datatype)
+	}
+	for _, k := range info.Chunks {
+		n *= int(k)
+	}
+	values := make([]byte, n)
+	for at := 0; len(info.Fill) > 0 && at < n; at += len(info.Fill) {
+		copy(values[at:], info.Fill)
+	}
+	raw, mask, err := p.Encode(make([]byte, p.Bound(n)), values)
+	if err != nil {
+		return err
+	}
+	at := make([]int64, len(c.Offset))
+	for i, x := range c.Offset {
+		at[i] = int64(x)
+	}
+	return d.WriteChunk(raw, mask, at...)
+}
+
+// chunk reads a chunk and decodes it, into s.data. Without a filter it is an
+// *h5.FilterError, h5.ErrNoFilter, and raw is there.
+func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err error) {
+	l := o.Layout()
+	full, ok := l.ChunkBytes()
+	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) || c.Size > uint64(s.size) {
+		return nil, nil, fmt.Errorf("%w: %d bytes, %d as stored", format.ErrLimit, full, c.Size)
+	}
+	if raw, err = s.file.Read(c.Addr, int64(c.Size)); err != nil {
+		return raw, nil, err
+	}
+	if uint64(len(raw)) != c.Size {
+		return raw, nil, fmt.Errorf("%w: %d of %d bytes", format.ErrTruncated, len(raw), c.Size)
+	}
+	list := filters(o.Pipeline())
+	if l.Flags&hdf5.PartialChunksUnfiltered != 0 && edge(o, c) {
+		list = nil
+	}
+	if len(list) == 0 {
+		if c.Size != full {
+			return raw, nil, fmt.Errorf("%w: %d bytes without filters, want %d", format.ErrCorrupt, c.Size, full)
+		}
+		return raw, raw, nil
+	}
+	p, err := filter.New(list, filter.Options{})
+	if err != nil {
+		return raw, nil, err
+	}
+	if uint64(cap(s.data)) < full {
+		s.data = make([]byte, full)
+	}
+	s.data = s.data[:full]
+	return raw, s.data, p.Decode(s.data, raw, c.Mask)
+}
+
+// edge reports whether a chunk reaches over the edge of the dataset.
+func edge(o *hdf5.Object, c hdf5.Chunk) bool {
+	l, space := o.Layout(), o.Dataspace()
+	for i, x := range c.Offset {
+		if i < len(space.Dims) && x+l.Dims[i] > space.Dims[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func filters(l *hdf5.Pipeline) []h5.Filter {
+	if l == nil {
+		return nil
+	}
+	out := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: slices.Clone(f.Values)}
+	}
+	return out
+}
+
+// withContext is a reader that ends with its context.
+type withContext struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *withContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// salvage makes a new file of what can be read.
+func (s *source) salvage(ctx context.Context, path string) (err error) {
+	if s.out, err = h5.Create(path, nil); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.out.Close()) }()
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	if root != nil {
+		if err := s.group(ctx, "/", root); err != nil {
+			return err
+		}
+	}
+	if s.damaged || root == nil {
+		if err := s.orphans(ctx, root == nil); err != nil {
+			return err
+		}
+	}
+	if s.r.Arrays == 0 && len(s.done) < 2 {
+		return nothing("object")
+	}
+	return nil
+}
+
+// open opens the file, or if there is no superblock, with one that was made up. The
+// root group is nil if it cannot be found.
+func (s *source) open() (*hdf5.Object, error) {
+	f, err := hdf5.Open(s.in, s.size, nil)
+	if err == nil {
+		s.file = f
+		if d := f.Driver(); d != nil {
+			return nil, fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)
+		}
+		if err := f.Damage(); err != nil {
+			s.damaged = true
+			s.r.note(Certain, "", "superblock", f.UserBlock(), "%v", err)
+		}
+		root, rerr := f.Root()
+		if root != nil && root.Kind() == hdf5.GroupKind {
+			if rerr != nil {
+				s.damaged = true
+				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
+			}
+			s.done[root.Addr] = "/"
+			return root, nil
+		}
+		s.r.note(Lost, "/", "root group", -1, "%v", rerr)
+	} else {
+		s.r.note(Lost, "", "superblock", 0, "%v", err)
+		b := []byte(hdf5.Signature + "\x02\x08\x08\x00")
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		b = binary.LittleEndian.AppendUint64(b, uint64(hdf5.Undefined))
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.size))
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, hdf5.Lookup3(b))
+		if s.size < int64(len(b)) {
+			return nil, nothing("object")
+		}
+		s.in = &overlaid{s.in, b}
+		if s.file, err = hdf5.Open(s.in, s.size, nil); err != nil {
+			return nil, fmt.Errorf("%w: %w", ndarray.ErrCorrupt, err)
+		}
+	}
+	s.damaged = true
+	return nil, nil
+}
+
+// overlaid is a file that begins with other bytes.
+type overlaid struct {
+	r    io.ReaderAt
+	head []byte
+}
+
+func (o *overlaid) ReadAt(p []byte, off int64) (int, error) {
+	n, err := o.r.ReadAt(p, off)
+	if off < int64(len(o.head)) {
+		copy(p[:n], o.head[off:])
+	}
+	return n, err
+}

@@ -1,0 +1,224 @@
+// Objects of a damaged HDF5 file, made anew.
+
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// group fills the group at path, which exists, with what o leads to.
+func (s *source) group(ctx context.Context, path string, o *hdf5.Object) error {
+	g, err := s.out.Root().OpenGroup(path)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	s.attributes(path, g, o)
+	for l, err := range o.Links() {
+		if err != nil {
+			s.damaged = true
+			s.r.note(Lost, path, "links", -1, "%v", err)
+			s.r.LostObjects++
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := strings.TrimSuffix(path, "/") + "/" + l.Name
+		if l.Name == "" || l.Name == "." || strings.ContainsAny(l.Name, "/\x00") {
+			s.lost(at, "link", fmt.Errorf("a name that cannot be: %q", l.Name))
+			continue
+		}
+		if err := s.link(ctx, g, at, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lost notes something that is not in the new file.
+func (s *source) lost(path, what string, err error) {
+	s.damaged = true
+	s.r.LostObjects++
+	s.r.note(Lost, path, what, -1, "%v", err)
+}
+
+// link makes what a link leads to, or the link itself.
+func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) error {
+	var err error
+	switch l.Kind {
+	case hdf5.SoftLink:
+		err = g.LinkSoft(l.Name, l.Path)
+	case hdf5.ExternalLink:
+		err = g.LinkExternal(l.Name, l.File, l.Path)
+	case hdf5.HardLink:
+		if there, ok := s.done[l.Target]; ok {
+			if there != "" {
+				err = g.LinkHard(l.Name, there)
+			}
+			break
+		}
+		o, oerr := s.file.Object(l.Target)
+		if oerr != nil {
+			s.damaged = true
+			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
+		}
+		if o == nil {
+			s.r.LostObjects++
+			return nil
+		}
+		return s.object(ctx, at, o)
+	default:
+		err = fmt.Errorf("%w: a link of class %d", errors.ErrUnsupported, l.Kind)
+	}
+	if err != nil {
+		s.lost(at, "link", err)
+	}
+	return nil
+}
+
+// object makes the object at a path that is free. Errors of the damaged file are
+// findings, those of the new one come back.
+func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
+	root := s.out.Root()
+	switch o.Kind() {
+	case hdf5.GroupKind:
+		g, err := root.CreateGroup(at)
+		if err != nil {
+			return err
+		}
+		s.done[o.Addr] = at
+		if err := g.Close(); err != nil {
+			return err
+		}
+		return s.group(ctx, at, o)
+	case hdf5.CommittedTypeKind:
+		t, err := datatype(o.Datatype())
+		if err == nil {
+			var c *h5.CommittedType
+			if c, err = root.CommitDatatype(at, t); err == nil {
+				s.done[o.Addr] = at
+				s.attributes(at, c, o)
+				return c.Close()
+			}
+		}
+		s.lost(at, "datatype", err)
+	case hdf5.DatasetKind:
+		d, err := s.create(at, o)
+		if err != nil {
+			s.lost(at, "dataset", err)
+			return nil
+		}
+		defer d.Close()
+		s.done[o.Addr] = at
+		s.r.Arrays++
+		s.attributes(at, d, o)
+		return s.elements(ctx, at, d, o)
+	default:
+		s.lost(at, "object", errors.New("neither group nor dataset nor datatype any more"))
+	}
+	return nil
+}
+
+// create makes an empty dataset like o.
+func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
+	for _, t := range []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType, hdf5.PipelineType} {
+		if m := o.Message(t); m != nil && m.Err != nil {
+			return nil, m.Err
+		}
+	}
+	l, space := o.Layout(), o.Dataspace()
+	if l == nil || space == nil || o.Datatype() == nil {
+		return nil, errors.New("no layout, dataspace or datatype")
+	}
+	t, err := datatype(o.Datatype())
+	if err != nil {
+		return nil, err
+	}
+	opts := &h5.DatasetOptions{Filters: filters(o.Pipeline())}
+	switch l.Class {
+	case hdf5.Compact:
+		opts.Compact = true
+	case hdf5.Chunked:
+		for _, n := range l.Dims[:len(l.Dims)-1] {
+			opts.Chunks = append(opts.Chunks, int64(n))
+		}
+		opts.PlainEdges = l.Flags&hdf5.PartialChunksUnfiltered != 0
+	case hdf5.Contiguous:
+		if o.ExternalFiles() != nil {
+			return nil, fmt.Errorf("%w: elements in other files", errors.ErrUnsupported)
+		}
+	default:
+		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
+	}
+	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
+		opts.Fill = v.Value
+	}
+	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
+}
+
+// attributer is an object that takes attributes.
+type attributer interface{ WriteAttribute(h5.Attribute) error }
+
+// attributes copies those that can be read.
+func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
+	for a, err := range o.Attributes() {
+		if err != nil {
+			s.lost(at, "attributes", err)
+			continue
+		}
+		if err := s.attribute(to, a); err != nil {
+			s.lost(at, "attribute "+a.Name, err)
+		}
+	}
+}
+
+func (s *source) attribute(to attributer, a *hdf5.Attribute) error {
+	if a.Type == nil || a.Space == nil {
+		return errors.New("no type or no space")
+	}
+	t, err := datatype(a.Type)
+	if err != nil {
+		return err
+	}
+	b := h5.Attribute{Name: a.Name, Datatype: t, Space: dataspace(a.Space)}
+	n := b.Space.NumElems()
+	if n < 0 || n > int64(len(a.Value)) {
+		return fmt.Errorf("%d elements in %d bytes", n, len(a.Value))
+	}
+	switch {
+	case n == 0:
+	case a.Type.VariableString():
+		if b.Strings, err = s.texts(a.Type, a.Value, n); err != nil {
+			return err
+		}
+	default:
+		if b.Data, err = native(t, a.Value, n); err != nil {
+			return err
+		}
+	}
+	return to.WriteAttribute(b)
+}
+
+// texts are the n variable strings that b refers to.
+func (s *source) texts(t *hdf5.Datatype, b []byte, n int64) ([]string, error) {
+	size := int64(t.Size)
+	if int64(len(b)) < n*size {
+		return nil, fmt.Errorf("%d bytes for %d texts", len(b), n)
+	}
+	list := make([]string, n)
+	for i := range list {
+		data, length, err := s.file.Sequence(b[int64(i)*size:][:size])
+		if err != nil {
+			return nil, err
+		}
+		list[i], _, _ = strings.Cut(string(data[:min(int(length), len(data))]), "\x00")
+	}
+	return list, nil
+}

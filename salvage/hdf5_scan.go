@@ -1,0 +1,142 @@
+// Objects that nothing leads to any more: every place of the file is looked at.
+
+package salvage
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// lostAndFound is where objects go that have no name any more.
+const lostAndFound = "/lost+found"
+
+// orphans finds groups and datasets that were not reached. If the root group is
+// gone, the one group that no other leads to takes its place.
+func (s *source) orphans(ctx context.Context, noRoot bool) error {
+	list, err := s.scan(ctx)
+	if err != nil {
+		return err
+	}
+	s.guessed = true
+	led := map[hdf5.Addr]bool{}
+	for _, o := range list {
+		if o.Kind() == hdf5.GroupKind {
+			for l, err := range o.Links() {
+				if err == nil && l.Kind == hdf5.HardLink && l.Target != o.Addr {
+					led[l.Target] = true
+				}
+			}
+		}
+	}
+	var tops []*hdf5.Object
+	for _, o := range list {
+		if o.Kind() == hdf5.GroupKind && !led[o.Addr] && noRoot {
+			tops = append(tops, o)
+		}
+	}
+	if len(tops) == 1 {
+		s.done[tops[0].Addr] = "/"
+		s.r.note(Guessed, "/", "root group", s.place(tops[0]), "the one group that no other leads to")
+		if err := s.group(ctx, "/", tops[0]); err != nil {
+			return err
+		}
+	}
+	made := false
+	// Those that others lead to come with them; of cycles the rest.
+	for _, all := range []bool{false, true} {
+		for _, o := range list {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if _, ok := s.done[o.Addr]; ok || !all && led[o.Addr] {
+				continue
+			}
+			if o.Kind() == hdf5.GroupKind && empty(o) {
+				continue
+			}
+			if !made {
+				g, err := s.out.Root().CreateGroup(lostAndFound)
+				if err != nil {
+					return err
+				}
+				if err := g.Close(); err != nil {
+					return err
+				}
+				made = true
+			}
+			at := fmt.Sprintf("%s/at_%d", lostAndFound, s.place(o))
+			s.r.note(Guessed, at, o.Kind().String(), s.place(o), "nothing leads to it")
+			if err := s.object(ctx, at, o); err != nil {
+				return err
+			}
+			if _, ok := s.done[o.Addr]; !ok {
+				s.done[o.Addr] = "" // told once
+			}
+		}
+	}
+	return nil
+}
+
+func (s *source) place(o *hdf5.Object) int64 { return int64(o.Addr) + s.file.UserBlock() }
+
+// empty reports whether a group has no link that can be read.
+func empty(o *hdf5.Object) bool {
+	for _, err := range o.Links() {
+		if err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// scan returns the groups and datasets that are anywhere in the file, in its order.
+func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
+	const window = 1 << 20
+	var list []*hdf5.Object
+	b := make([]byte, window+16)
+	base := s.file.UserBlock()
+	for at := base; at < s.size; at += window {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := s.in.ReadAt(b, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		for i := 0; i < window && i+16 <= n; i++ {
+			if !header(b[i:i+16], at+int64(i)-base, s.size) {
+				continue
+			}
+			o, err := s.file.Object(hdf5.Addr(at + int64(i) - base))
+			if o == nil || err != nil && o.Version == 1 {
+				continue // without a checksum, anything can look like one
+			}
+			switch k := o.Kind(); {
+			case k == hdf5.GroupKind:
+				list = append(list, o)
+			case k == hdf5.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil:
+				list = append(list, o)
+			}
+		}
+	}
+	return list, nil
+}
+
+// header reports whether b can be the beginning of an object header: of version 2
+// with its signature, or of version 1 with numbers that can be.
+func header(b []byte, at, size int64) bool {
+	if bytes.HasPrefix(b, []byte("OHDR\x02")) {
+		return true
+	}
+	if b[0] != 1 || b[1] != 0 || at%8 != 0 {
+		return false
+	}
+	messages, links, bytes := binary.LittleEndian.Uint16(b[2:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+	return messages > 0 && links < 1<<16 && bytes >= 8 && int64(bytes) <= size && bytes%8 == 0
+}

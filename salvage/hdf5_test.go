@@ -1,0 +1,267 @@
+// HDF5 files with damages at each structure.
+
+package salvage_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/salvage"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// saveHDF5 writes a file of the oldest or the newest format with a dataset of every
+// layout, texts, a compound, attributes and links.
+func saveHDF5(t *testing.T, low h5.LibVer) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+	require.NoError(t, err)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	must := func(d *h5.Dataset, err error) *h5.Dataset { require.NoError(t, err); return d }
+	level := 4
+	chunked := must(g.CreateDataset("chunked", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20, 30), &h5.DatasetOptions{Chunks: []int64{6, 7}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0, 0, 0, 0, 0, 0, 0}}))
+	require.NoError(t, h5.Write(chunked, squares(600), h5.SimpleSpace(20, 30).All()))
+	require.NoError(t, h5.WriteAttr(chunked, "units", []string{"metre"}))
+	require.NoError(t, h5.WriteAttr(chunked, "scale", []float64{0.5, 2}))
+	big := must(g.CreateDataset("contiguous", h5.Int(8, h5.BigEndian), h5.SimpleSpace(600), nil))
+	require.NoError(t, h5.Write(big, squares(600), h5.SimpleSpace(600).All()))
+	small := must(f.Root().CreateDataset("compact", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), &h5.DatasetOptions{Compact: true}))
+	require.NoError(t, h5.Write(small, squares(6), h5.SimpleSpace(6).All()))
+	texts := must(f.Root().CreateDataset("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil))
+	require.NoError(t, texts.WriteStrings([]string{"one", "", "zwölf"}, h5.SimpleSpace(3).All()))
+	require.NoError(t, f.Root().LinkSoft("soft", "/g/chunked"))
+	require.NoError(t, f.Root().LinkHard("hard", "/g/chunked"))
+	for _, d := range []*h5.Dataset{chunked, big, small, texts} {
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, g.Close())
+	require.NoError(t, f.Close())
+	return path
+}
+
+// requireDump requires that h5dump says the same of two files, but for where they are.
+func requireDump(t *testing.T, want, got string) {
+	t.Helper()
+	tool, err := filepath.Abs("../third_party/build/bin/h5dump")
+	require.NoError(t, err)
+	if _, err := os.Stat(tool); err != nil {
+		if tool, err = exec.LookPath("h5dump"); err != nil { // with system_libs
+			if os.Getenv("CI") == "true" {
+				t.Fatal("h5dump is not built (make deps)")
+			}
+			t.Skip("h5dump is not built (make deps)")
+		}
+	}
+	dump := func(path string) string {
+		c := exec.Command(tool, filepath.Base(path))
+		c.Dir = filepath.Dir(path)
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		_, rest, _ := bytes.Cut(out, []byte("\n")) // behind the name
+		return string(rest)
+	}
+	require.Equal(t, dump(want), dump(got))
+}
+
+func requireSound(t *testing.T, path string) {
+	t.Helper()
+	v, err := verify.File(bg, path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitSound, v.ExitCode(), "%v %v", v.Damages, v.Unchecked)
+}
+
+// object finds where the header of an object is.
+func object(t *testing.T, path, name string) *hdf5.Object {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		if e.Path == name {
+			return e.Object
+		}
+	}
+	t.Fatalf("no %s", name)
+	return nil
+}
+
+func firstChunk(t *testing.T, path string) hdf5.Chunk {
+	t.Helper()
+	for c, err := range object(t, path, "/hard").Chunks() {
+		require.NoError(t, err)
+		return c
+	}
+	t.Fatal("no chunk")
+	return hdf5.Chunk{}
+}
+
+var versions = map[string]h5.LibVer{"oldest": h5.Earliest, "newest": h5.V110}
+
+func TestWholeHDF5(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, salvage.ExitWhole, r.ExitCode())
+			require.Equal(t, content(t, src)[src], content(t, dst)[dst])
+		})
+	}
+}
+
+func TestFlagsOfAWriter(t *testing.T) {
+	src := saveHDF5(t, h5.V110)
+	whole := content(t, src)[src]
+	change(t, src, func(b []byte) []byte { b[11] = 5; relabel(b); return b })
+	_, err := h5.Open(src, h5.ReadOnly)
+	require.Error(t, err)
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitWhole, r.ExitCode())
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, whole, content(t, dst)[dst])
+}
+
+// relabel puts the checksum of superblock 3 right.
+func relabel(b []byte) {
+	sum := hdf5.Lookup3(b[:44])
+	for i := range 4 {
+		b[44+i] = byte(sum >> (8 * i))
+	}
+}
+
+func TestDamagedChunkOfHDF5(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			c := firstChunk(t, src)
+			change(t, src, func(b []byte) []byte { b[c.Addr+9] ^= 0x55; return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, int64(1), r.Lost)
+			require.Equal(t, int64(c.Addr), r.Findings[0].Offset)
+			requireSound(t, dst)
+			v, want := values(t, dst+":/g/chunked"), squares(600)
+			require.Equal(t, int64(7), v[0], "the fill value")
+			require.Equal(t, want[7:30], v[7:30])
+			require.Equal(t, want[180:], v[180:])
+		})
+	}
+}
+
+// A symbol table of a group, or its links, are gone: what they led to is found.
+func TestGroupIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			o := object(t, src, "/g")
+			change(t, src, func(b []byte) []byte { clear(b[o.Addr : o.Addr+16]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, salvage.ExitPartly, r.ExitCode())
+			requireSound(t, dst)
+			require.Equal(t, squares(6), values(t, dst+":/compact"))
+			found := 0
+			f, err := h5.Open(dst, h5.ReadOnly)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			g, err := f.Root().OpenGroup("lost+found")
+			if low == h5.Earliest { // the second hard link still leads to one
+				require.Equal(t, squares(600), values(t, dst+":/hard"))
+			}
+			require.NoError(t, err)
+			for l, err := range g.Links() {
+				require.NoError(t, err)
+				require.Equal(t, squares(600), values(t, dst+":/lost+found/"+l.Name))
+				found++
+			}
+			require.Equal(t, 1, found)
+			require.NoError(t, g.Close())
+			require.Equal(t, squares(600), values(t, dst+":/hard"))
+		})
+	}
+}
+
+func TestSuperblockIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			whole := filepath.Join(t.TempDir(), "a.h5")
+			b, err := os.ReadFile(src)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(whole, b, 0o600))
+			change(t, src, func(b []byte) []byte { clear(b[:48]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, salvage.ExitPartly, r.ExitCode())
+			require.Positive(t, r.Guessed)
+			require.Zero(t, r.Certain)
+			requireSound(t, dst)
+			requireDump(t, whole, dst)
+		})
+	}
+}
+
+// The end of the file is gone: what is before it is there.
+func TestTruncatedHDF5(t *testing.T) {
+	for name, low := range versions {
+		src := saveHDF5(t, low)
+		b, err := os.ReadFile(src)
+		require.NoError(t, err)
+		some := false
+		for i := 1; i < 16; i++ {
+			require.NoError(t, os.WriteFile(src, b[:len(b)*i/16], 0o600))
+			dst := filepath.Join(t.TempDir(), "new.h5")
+			r, err := salvage.Recover(bg, dst, src, nil)
+			if err != nil {
+				require.NoFileExists(t, dst)
+				continue
+			}
+			some = some || r.Chunks > 0
+			require.NotEqual(t, salvage.ExitWhole, r.ExitCode())
+			requireSound(t, dst)
+		}
+		require.True(t, some, name)
+	}
+}
+
+// The index of the chunks is gone.
+func TestChunkIndexIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			l := object(t, src, "/hard").Layout()
+			change(t, src, func(b []byte) []byte { clear(b[l.Addr : l.Addr+8]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Positive(t, r.Lost)
+			requireSound(t, dst)
+			require.Equal(t, squares(600), values(t, dst+":/g/contiguous"))
+			require.Equal(t, int64(7), values(t, dst+":/g/chunked")[0])
+		})
+	}
+}
+
+// Whatever byte is changed, the new file is sound.
+func TestAnyByteOfHDF5(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	b, err := os.ReadFile(src)
+	require.NoError(t, err)
+	step := 97
+	for at := 0; at < len(b); at += step {
+		damaged := bytes.Clone(b)
+		damaged[at] ^= 0xFF
+		require.NoError(t, os.WriteFile(src, damaged, 0o600))
+		dst := filepath.Join(t.TempDir(), "new.h5")
+		if _, err := salvage.Recover(bg, dst, src, nil); err != nil {
+			require.NoFileExists(t, dst, "byte %d: %v", at, err)
+			continue
+		}
+		requireSound(t, dst)
+	}
+}

@@ -1,0 +1,155 @@
+// Types and shapes, from the words of format/hdf5 into those of h5.
+
+package salvage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+func dataspace(s *hdf5.Dataspace) h5.Dataspace {
+	switch s.Class {
+	case hdf5.ScalarSpace:
+		return h5.ScalarSpace()
+	case hdf5.NullSpace:
+		return h5.NullSpace()
+	}
+	d := h5.Dataspace{Kind: h5.Simple}
+	for i, n := range s.Dims {
+		d.Dims = append(d.Dims, int64(n))
+		if s.MaxDims != nil {
+			d.MaxDims = append(d.MaxDims, int64(s.MaxDims[i])) // Unlimited is -1 there
+		}
+	}
+	return d
+}
+
+// datatype is a type of elements that mean the same in another file: no references,
+// and of variable length only texts.
+func datatype(t *hdf5.Datatype) (h5.Datatype, error) {
+	d, err := convert(t)
+	if err == nil && !t.VariableString() && !d.Plain() {
+		err = fmt.Errorf("%w: elements of %v, which refer to other places of the file", errors.ErrUnsupported, t)
+	}
+	if err == nil {
+		err = d.Validate()
+	}
+	return d, err
+}
+
+func convert(t *hdf5.Datatype) (h5.Datatype, error) {
+	d := h5.Datatype{Size: int(t.Size)}
+	pads := func() {
+		d.Order = h5.Order(t.Order())
+		d.LowPad, d.HighPad = h5.Padding(t.Bits>>1&1), h5.Padding(t.Bits>>2&1)
+		d.Precision, d.Offset = int(t.Precision), int(t.BitOffset)
+	}
+	base := func() error {
+		if t.Base == nil {
+			return errors.New("a type without its base")
+		}
+		u, err := convert(t.Base)
+		d.Base = &u
+		return err
+	}
+	var err error
+	switch t.Class {
+	case hdf5.IntegerClass:
+		d.Class = h5.Integer
+		pads()
+		d.Signed = t.Signed()
+	case hdf5.FloatClass:
+		d.Class = h5.Float
+		pads()
+		d.Layout = h5.FloatLayout{
+			SignPos: int(t.SignBit()), ExpPos: int(t.ExponentAt), ExpSize: int(t.ExponentBits), MantPos: int(t.MantissaAt), MantSize: int(t.MantissaBits),
+			ExpBias: uint64(t.Bias), Norm: h5.Norm(2 - t.Normalization()), InnerPad: h5.Padding(t.Bits >> 3 & 1),
+		}
+	case hdf5.TimeClass:
+		d.Class = h5.Time
+		d.Order, d.Precision = h5.Order(t.Order()), int(t.Precision)
+	case hdf5.StringClass:
+		d.Class = h5.String
+		d.Pad, d.CharSet = h5.StringPad(t.StringPad()), h5.CharSet(t.CharSet())
+	case hdf5.BitfieldClass:
+		d.Class = h5.Bitfield
+		pads()
+	case hdf5.OpaqueClass:
+		d.Class, d.Tag = h5.Opaque, t.Tag
+	case hdf5.CompoundClass:
+		d.Class = h5.Compound
+		for _, m := range t.Members {
+			u, err := convert(m.Type)
+			if err != nil {
+				return d, err
+			}
+			d.Members = append(d.Members, h5.Member{Name: m.Name, Offset: int(m.Offset), Type: &u})
+		}
+	case hdf5.EnumClass:
+		d.Class = h5.Enum
+		if err = base(); err != nil {
+			break
+		}
+		for _, m := range t.Members {
+			d.Members = append(d.Members, h5.Member{Name: m.Name, Value: enumValue(t.Base, m.Value)})
+		}
+	case hdf5.VLenClass:
+		if t.VariableString() {
+			return h5.Datatype{Class: h5.String, Variable: true, Pad: h5.StringPad(t.StringPad()), CharSet: h5.CharSet(t.CharSet())}, nil
+		}
+		d.Class = h5.Sequence
+		err = base()
+	case hdf5.ArrayClass:
+		d.Class = h5.Array
+		err = base()
+		for _, n := range t.Dims {
+			d.Dims = append(d.Dims, int64(n))
+		}
+	default:
+		err = fmt.Errorf("%w: elements of %v", errors.ErrUnsupported, t)
+	}
+	return d, err
+}
+
+func enumValue(t *hdf5.Datatype, b []byte) int64 {
+	b = slices.Clone(b)
+	if t.Order() == hdf5.BigEndian {
+		slices.Reverse(b)
+	}
+	fill := byte(0)
+	if t.Signed() && len(b) > 0 && b[len(b)-1]&0x80 != 0 {
+		fill = 0xFF
+	}
+	for len(b) < 8 {
+		b = append(b, fill)
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// native turns n elements as stored into those of t.Native(), if that is no more than
+// another order of bytes.
+func native(t h5.Datatype, b []byte, n int64) ([]byte, error) {
+	if int64(len(b)) < n*int64(t.Size) {
+		return nil, fmt.Errorf("%d bytes for %d elements of %d", len(b), n, t.Size)
+	}
+	b = slices.Clone(b[:n*int64(t.Size)])
+	if t.Native().Equal(t) {
+		return b, nil
+	}
+	number := t
+	for (number.Class == h5.Array || number.Class == h5.Enum) && number.Base != nil {
+		number = *number.Base
+	}
+	if u := number; (u.Class == h5.Integer || u.Class == h5.Float || u.Class == h5.Bitfield) && u.Order == h5.BigEndian && u.Precision == 8*u.Size {
+		for at := 0; at < len(b); at += u.Size {
+			slices.Reverse(b[at : at+u.Size])
+		}
+		return b, nil
+	}
+	return nil, fmt.Errorf("%w: values of %v in an attribute", errors.ErrUnsupported, t)
+}

@@ -1,0 +1,208 @@
+// What is asked, and what came of it.
+
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// Options say how a file is recovered. Nil, and zero fields, mean the defaults.
+type Options struct {
+	Format      formats.Format // what the file was, if that cannot be told any more; default: by content
+	Overwrite   bool           // replace what is at the destination
+	MaxChunk    int64          // bytes of a decoded chunk; what claims more is damaged; default 512 MiB
+	MaxFindings int            // findings that are listed; default 1000
+}
+
+// Certainty says how sure something is.
+type Certainty string
+
+// The certainties.
+const (
+	Certain Certainty = "certain" // a checksum, an index or the rules of the format prove it
+	Guessed Certainty = "guessed" // likely, from what is left
+	Lost    Certainty = "lost"    // not in the new file; elements are fill values there
+)
+
+// Finding is something about the file that is not as it should be, and what became
+// of it.
+type Finding struct {
+	Certainty Certainty
+	Object    string // path inside: a dataset, a column; "" for the file as a whole
+	What      string // "index", "chunk", "attribute x", …
+	Chunk     int64  // number of the chunk; -1 if it is about none
+	Offset    int64  // bytes from the start of the damaged file; -1 if there is no one place
+	Text      string
+}
+
+// String tells all of it in a line.
+func (f Finding) String() string {
+	s := string(f.Certainty) + ": "
+	if f.Object != "" {
+		s += f.Object + ": "
+	}
+	s += f.What
+	if f.Chunk >= 0 {
+		s += fmt.Sprintf(" %d", f.Chunk)
+	}
+	if f.Offset >= 0 {
+		s += fmt.Sprintf(" (offset %d)", f.Offset)
+	}
+	return s + ": " + f.Text
+}
+
+// Report is what was recovered.
+type Report struct {
+	Source, Destination string
+	Format              formats.Format
+
+	Arrays           int64 // in the new file
+	Chunks           int64 // in the new file with elements of the old one
+	Certain, Guessed int64 // of these, by how sure value and place are
+	Lost             int64 // chunks whose elements are fill values now
+	LostObjects      int64 // arrays and attributes that are not in the new file
+	Findings         []Finding
+	NumFindings      int64 // all; Findings has the first Options.MaxFindings
+	guessed          bool  // beside chunks
+	most             int
+}
+
+// The exit codes of a command that recovers; an error of Recover is 2.
+const (
+	ExitWhole  = 0 // all there was is in the new file, and certain
+	ExitPartly = 3 // something is guessed or lost
+)
+
+// ExitCode is what a command ends with after the report.
+func (r *Report) ExitCode() int {
+	if r.Guessed+r.Lost+r.LostObjects > 0 || r.guessed {
+		return ExitPartly
+	}
+	return ExitWhole
+}
+
+func (r *Report) add(f Finding) {
+	if f.Certainty == Guessed {
+		r.guessed = true
+	}
+	if r.NumFindings++; len(r.Findings) < r.most {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// note adds a finding that is about no chunk.
+func (r *Report) note(c Certainty, object, what string, offset int64, text string, args ...any) {
+	r.add(Finding{c, object, what, -1, offset, fmt.Sprintf(text, args...)})
+}
+
+// Recover makes dst of what can be recovered of src. Both are paths; dst appears whole
+// or not at all, and is of the format of src.
+//
+// It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
+// ErrCorrupt if nothing can be recovered, ErrExists if dst is there, without
+// Options.Overwrite, ErrParam if dst is src, the context's error,
+// or errors.ErrUnsupported for what this module cannot write.
+func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
+	r, err := recoverFile(ctx, dst, src, o)
+	if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			err = ndarray.Mark(err, ndarray.ErrExists)
+		case errors.Is(err, fs.ErrNotExist):
+			err = ndarray.Mark(err, ndarray.ErrNotFound)
+		}
+		return nil, ndarray.Wrap("recover", src, err)
+	}
+	return r, nil
+}
+
+func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.MaxChunk < 0 || opts.MaxFindings < 0 {
+		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d findings", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings)
+	}
+	if opts.MaxChunk == 0 {
+		opts.MaxChunk = 512 << 20
+	}
+	if opts.MaxFindings == 0 {
+		opts.MaxFindings = 1000
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(src)
+	if err != nil {
+		return nil, err
+	}
+	if there, err := os.Stat(dst); err == nil {
+		if os.SameFile(info, there) {
+			return nil, fmt.Errorf("%w: the new file would be the old one", ndarray.ErrParam)
+		}
+		if !opts.Overwrite {
+			return nil, fmt.Errorf("%w: %s", ndarray.ErrExists, dst)
+		}
+	}
+	f := opts.Format
+	if f == "" {
+		if f, err = formats.Sniff(src); err != nil {
+			if e, ok := errors.AsType[*ndarray.Error](err); ok {
+				err = e.Err
+			}
+			if f = byName(src, info.IsDir()); f == "" {
+				return nil, err
+			}
+		}
+	}
+	r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings}
+	switch {
+	case f == formats.B2ND || f == formats.Caterva:
+		err = recoverFrame(ctx, r, opts, info.IsDir())
+	case f == formats.Bcolz && info.IsDir():
+		err = recoverTree(ctx, r, opts)
+	case f == formats.HDF5 && !info.IsDir():
+		err = recoverHDF5(ctx, r, opts)
+	default:
+		err = fmt.Errorf("%w: recovering %s", errors.ErrUnsupported, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// byName is the format that the name tells, or, of a directory, what is in it.
+func byName(path string, dir bool) formats.Format {
+	f, _ := formats.ForName(path)
+	if filepath.Ext(path) == ".b2frame" || filepath.Ext(path) == ".cat" {
+		f = formats.B2ND
+	}
+	if !dir {
+		return f
+	}
+	if names, err := filepath.Glob(filepath.Join(path, "*.chunk")); err == nil && len(names) > 0 {
+		return formats.B2ND
+	}
+	for _, pattern := range []string{"data/__*.blp", "*/data/__*.blp"} {
+		if names, err := filepath.Glob(filepath.Join(path, pattern)); err == nil && len(names) > 0 {
+			return formats.Bcolz
+		}
+	}
+	return ""
+}
+
+// nothing is the error for a file of which nothing is left.
+func nothing(what string) error {
+	return fmt.Errorf("%w: %w: no %s can be recovered", ndarray.ErrCorrupt, format.ErrCorrupt, what)
+}
