@@ -83,10 +83,11 @@ func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
 	return resume(f, o)
 }
 
-// resume returns a Writer that goes on where f ends, without its target.
-func resume(f *Frame, o *AppendOptions) (*Writer, error) {
+// paramsOf are the parameters that f was written with, but for its variable-length
+// metalayers. What a Writer does not write so is errors.ErrUnsupported.
+func paramsOf(f *Frame, workers int) (*Params, error) {
 	h := f.head.Header
-	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: o.Workers, CParams: &cblosc.CParams{
+	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: workers, CParams: &cblosc.CParams{
 		Codec: cblosc.Codec(h.Codec()), Level: h.Level(), TypeSize: int(h.TypeSize), BlockSize: int(h.BlockSize),
 		Threads: 1, Split: cblosc.SplitMode(h.SplitMode()),
 	}}
@@ -96,12 +97,46 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 	for _, l := range h.Metalayers {
 		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
 	}
-	empty := h.ChunkSize <= 0 // no chunk yet; one whose chunks were deleted keeps their size
-	switch err := p.CParams.Validate(); {
-	case err != nil:
+	if err := p.CParams.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: a frame whose chunks are compressed otherwise: %w", errors.ErrUnsupported, err)
-	case h.CodecMeta != 0 || h.UseDict():
+	}
+	if h.CodecMeta != 0 || h.UseDict() {
 		return nil, fmt.Errorf("%w: a frame with a parameter of its codec, or dictionaries", errors.ErrUnsupported)
+	}
+	return p, nil
+}
+
+// CreateLike starts a frame at path with the parameters and metalayers of f, an array's
+// too, and without its chunks: for chunks of f, and of frames like it, in a new order or
+// a new place. What f is stored as, a file or a directory, the new frame is. The caller
+// of an array writes as many chunks as its shape has.
+//
+// It returns the errors of Create, and errors.ErrUnsupported for what Append does not
+// go on with either.
+func CreateLike(path string, f *Frame) (*Writer, error) {
+	p, err := paramsOf(f, 0)
+	if err != nil {
+		return nil, &Error{"create", path, -1, err}
+	}
+	for _, name := range f.VLMetalayers() {
+		content, err := f.VLMetalayer(name)
+		if err != nil {
+			return nil, err
+		}
+		p.VLMeta = append(p.VLMeta, cblosc.Metalayer{Name: name, Content: content})
+	}
+	return Create(path, p)
+}
+
+// resume returns a Writer that goes on where f ends, without its target.
+func resume(f *Frame, o *AppendOptions) (*Writer, error) {
+	h := f.head.Header
+	p, err := paramsOf(f, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	empty := h.ChunkSize <= 0 // no chunk yet; one whose chunks were deleted keeps their size
+	switch {
 	case empty:
 		p.ChunkSize = o.ChunkSize
 	case o.ChunkSize != 0 && o.ChunkSize != p.ChunkSize:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -79,6 +80,25 @@ func OpenLimits(path string, l Limits) (*Frame, error) {
 	f, err := newFrame(path, head, src, l)
 	if err != nil {
 		return nil, &Error{op, path, -1, errors.Join(err, src.Close())}
+	}
+	return f, nil
+}
+
+// OpenFS opens the sparse frame whose directory is fsys: in an archive, or in several
+// directories that hold some of its chunks each. Each read opens a file of it. The
+// errors are those of Open and of fsys. It is OpenFSLimits with DefaultLimits.
+func OpenFS(fsys fs.FS) (*Frame, error) { return OpenFSLimits(fsys, DefaultLimits()) }
+
+// OpenFSLimits is OpenFS with limits of the caller's.
+func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
+	const op = "open"
+	head, err := cframe.ReadDirLimits(fsys, l.Limits)
+	if err != nil {
+		return nil, &Error{op, "", -1, invalid(err)}
+	}
+	f, err := newFrame("", head, fsSource{fsys}, l)
+	if err != nil {
+		return nil, &Error{op, "", -1, err}
 	}
 	return f, nil
 }
@@ -260,4 +280,19 @@ func (f *Frame) VLMetalayers() []string {
 		names[i] = m.Name
 	}
 	return names
+}
+
+// ChunkFiles returns the name of each chunk's file in the directory of a sparse frame,
+// "" for special chunks, which have none; nil for a frame in one file.
+func (f *Frame) ChunkFiles() []string {
+	if f.head.Type() != cframe.Sparse {
+		return nil
+	}
+	out := make([]string, len(f.offsets))
+	for i, o := range f.offsets {
+		if !o.IsSpecial() {
+			out[i] = cframe.ChunkFile(o)
+		}
+	}
+	return out
 }

@@ -60,6 +60,33 @@ func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (n int, err erro
 
 func (s *dirSource) Close() error { return s.root.Close() }
 
+// fsSource is a sparse frame in any file system.
+type fsSource struct{ fsys fs.FS }
+
+func (s fsSource) read(p []byte, o cframe.Offset, from int64) (n int, err error) {
+	name := cframe.ChunkFile(o)
+	// Before it is opened: a pipe would wait for somebody to write to it.
+	info, err := fs.Stat(s.fsys, name)
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%w: %s is not a regular file", cblosc.ErrFormat, name)
+	}
+	f, err := s.fsys.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	if r, ok := f.(io.ReaderAt); ok {
+		n, err = tail(r.ReadAt(p, from))
+	} else if _, err = io.CopyN(io.Discard, f, from); err == nil || err == io.EOF {
+		n, err = tail(io.ReadFull(f, p))
+	}
+	return n, errors.Join(err, f.Close())
+}
+
+func (s fsSource) Close() error { return nil }
+
 // tail makes the end of the file no error.
 func tail(n int, err error) (int, error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {

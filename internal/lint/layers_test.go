@@ -31,6 +31,7 @@ var storeys = []struct {
 	{"ndarray/hdf5", 5, false},
 	{"ndarray/bcolz", 5, false},
 	{"ndarray/worker", 5, false},
+	{"ndarray/shards", 5, false},
 	{"ndarray/formats", 6, false},
 	{"crosscheck", 7, true},
 	{"verify", 7, false},

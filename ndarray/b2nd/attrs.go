@@ -27,20 +27,27 @@ func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	err = b.engine.idle(false, func(a *cblosc.Array) error {
-		attrs, err = b.attrs(a.SChunk().VLMeta())
+		attrs, err = b.record.attributes(a.SChunk().VLMeta())
 		return err
 	})
 	return attrs, errors.Join(err, ctx.Err())
 }
 
-func (b *Backend) attrs(vl *cblosc.Metalayers) (ndarray.Attrs, error) {
+// layers are the variable-length metalayers of an array, decompressed.
+type layers interface {
+	Names() ([]string, error)
+	Get(name string) ([]byte, error)
+}
+
+// attributes returns what the record and the metalayers say.
+func (r *record) attributes(vl layers) (ndarray.Attrs, error) {
 	names, err := vl.Names()
 	if err != nil {
 		return ndarray.Attrs{}, translate(err)
 	}
 	var out ndarray.Attrs
 	known := map[string]bool{recordName: true}
-	for _, a := range b.record.attrs {
+	for _, a := range r.attrs {
 		known[a.name] = true
 		own := a.name != recordName && slices.Contains(names, a.name)
 		switch {
@@ -65,7 +72,7 @@ func (b *Backend) attrs(vl *cblosc.Metalayers) (ndarray.Attrs, error) {
 
 // addPlain adds the attribute that a metalayer holds, with the recorded type if
 // there is one and it fits.
-func addPlain(out *ndarray.Attrs, vl *cblosc.Metalayers, name string, a *recordAttr) error {
+func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
 	content, err := vl.Get(name)
 	if err != nil {
 		return translate(err)
@@ -221,7 +228,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 }
 
 // readRecord reads the record; without one it is empty.
-func readRecord(vl *cblosc.Metalayers) (*record, error) {
+func readRecord(vl layers) (*record, error) {
 	names, err := vl.Names()
 	if err != nil {
 		return nil, translate(err)

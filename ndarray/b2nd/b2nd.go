@@ -91,39 +91,45 @@ func (b *Backend) load(path string, o *OpenOptions) error {
 	if b.record, err = readRecord(a.SChunk().VLMeta()); err != nil {
 		return err
 	}
-	d, err := dtypeOf(a, o, b.record)
-	if err != nil {
-		return err
-	}
 	cp, err := a.SChunk().CParams()
 	if err != nil {
 		return translate(err)
 	}
 	b.special = hasParameters(cp)
-	b.meta = ndarray.Meta{
-		Format: "b2nd", Path: path, Shape: a.Shape(), Null: b.record.null, MaxShape: b.record.maxShape, AxisNames: b.record.axes,
+	b.meta, err = metaOf(path, a, cp, b.record, o)
+	return err
+}
+
+// metaOf describes an array in ndarray's words.
+func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions) (ndarray.Meta, error) {
+	d, err := dtypeOf(a, o, r)
+	if err != nil {
+		return ndarray.Meta{}, err
+	}
+	m := ndarray.Meta{
+		Format: "b2nd", Path: path, Shape: a.Shape(), Null: r.null, MaxShape: r.maxShape, AxisNames: r.axes,
 		ChunkShape: int64s(a.Chunks()), BlockShape: int64s(a.Blocks()), DType: d, Compression: compression(cp),
 	}
 	if a.DType() == "" {
-		b.meta.Format = "caterva"
+		m.Format = "caterva"
 	}
-	if b.meta.Null {
-		if !slices.Equal(b.meta.Shape, nullShape) {
-			return fmt.Errorf("%w: a null array of shape %v", ndarray.ErrCorrupt, b.meta.Shape)
+	if m.Null {
+		if !slices.Equal(m.Shape, nullShape) {
+			return m, fmt.Errorf("%w: a null array of shape %v", ndarray.ErrCorrupt, m.Shape)
 		}
-		b.meta.Shape, b.meta.ChunkShape, b.meta.BlockShape = nil, nil, nil
+		m.Shape, m.ChunkShape, m.BlockShape = nil, nil, nil
 	}
-	if b.record.axes != nil && len(b.record.axes) != len(b.meta.Shape) {
-		return fmt.Errorf("%w: %d axis names, array has %d axes", ndarray.ErrCorrupt, len(b.record.axes), len(b.meta.Shape))
+	if r.axes != nil && len(r.axes) != len(m.Shape) {
+		return m, fmt.Errorf("%w: %d axis names, array has %d axes", ndarray.ErrCorrupt, len(r.axes), len(m.Shape))
 	}
-	if b.record.fill != nil {
-		if len(b.record.fill) != d.Size {
-			return fmt.Errorf("%w: fill value of %d bytes, element of %d", ndarray.ErrCorrupt, len(b.record.fill), d.Size)
+	if r.fill != nil {
+		if len(r.fill) != d.Size {
+			return m, fmt.Errorf("%w: fill value of %d bytes, element of %d", ndarray.ErrCorrupt, len(r.fill), d.Size)
 		}
-		b.meta.Fill = bytes.Clone(b.record.fill)
-		d.ToNative(b.meta.Fill)
+		m.Fill = bytes.Clone(r.fill)
+		d.ToNative(m.Fill)
 	}
-	return nil
+	return m, nil
 }
 
 // nullShape is the shape on disk of an array without shape.

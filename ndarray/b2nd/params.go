@@ -74,9 +74,18 @@ func compression(p *cblosc.CParams) *ndarray.Compression {
 	return c
 }
 
+// stored is what an open array says of its elements.
+type stored interface {
+	DType() string // "": nothing, Caterva
+	ItemSize() int // bytes
+	Shape() []int64
+	Chunks() []int32
+	Blocks() []int32
+}
+
 // dtypeOf finds the element type of an open array: told, recorded, or the stored
 // string. A Caterva array has none and its elements are opaque.
-func dtypeOf(a *cblosc.Array, o *OpenOptions, r *record) (ndarray.DType, error) {
+func dtypeOf(a stored, o *OpenOptions, r *record) (ndarray.DType, error) {
 	opaque := ndarray.DType{Kind: ndarray.Void, Size: a.ItemSize(), Order: ndarray.NoOrder}
 	var d ndarray.DType
 	switch {

@@ -1,0 +1,433 @@
+// Split and Join.
+
+package shards
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// All is an End behind every chunk.
+const All = math.MaxInt64
+
+// Shard is one part of an array.
+type Shard struct {
+	Dir string // its directory
+
+	// First and End are the chunks in it, by their numbers in row-major order, from
+	// First up to and without End: chunk files of a carray, and of every column of a
+	// ctable; chunks of a frame.
+	First, End int64
+
+	Columns []string // of a ctable: the columns in it; nil: all
+}
+
+func (s Shard) String() string {
+	if s.Columns != nil {
+		return fmt.Sprintf("chunks %d to %d of %q in %s", s.First, s.End, s.Columns, s.Dir)
+	}
+	return fmt.Sprintf("chunks %d to %d in %s", s.First, s.End, s.Dir)
+}
+
+func (s Shard) has(column string, i int64) bool {
+	return i >= s.First && i < s.End && (s.Columns == nil || slices.Contains(s.Columns, column))
+}
+
+// owners says for an array which shard has which chunk: ErrParam unless each is in
+// exactly one.
+func owners(a array, shards []Shard) ([]int, error) {
+	out := make([]int, a.chunks)
+	for i := range out {
+		out[i] = -1
+		for k, s := range shards {
+			if !s.has(a.column, int64(i)) {
+				continue
+			}
+			if out[i] >= 0 {
+				return nil, fmt.Errorf("%w: chunk %d%s is in two shards: %v; %v", ndarray.ErrParam, i, of(a), shards[out[i]], s)
+			}
+			out[i] = k
+		}
+		if out[i] < 0 {
+			return nil, fmt.Errorf("%w: chunk %d%s of %d is in no shard", ndarray.ErrParam, i, of(a), a.chunks)
+		}
+	}
+	return out, nil
+}
+
+func of(a array) string {
+	if a.column == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of column %q", a.column)
+}
+
+// check reports shards that say what cannot be.
+func check(shards []Shard, t *tree) error {
+	if len(shards) == 0 {
+		return fmt.Errorf("%w: no shards", ndarray.ErrParam)
+	}
+	for _, s := range shards {
+		if s.First < 0 || s.End < s.First {
+			return fmt.Errorf("%w: %v", ndarray.ErrParam, s)
+		}
+		for _, c := range s.Columns {
+			if !slices.ContainsFunc(t.arrays, func(a array) bool { return a.column == c && c != "" }) {
+				return fmt.Errorf("%w: column %q", ndarray.ErrNotFound, c)
+			}
+		}
+	}
+	return nil
+}
+
+// Split copies the array in the directory src to shards, whose directories must not
+// exist: the metadata to each, and every chunk to the one shard that it is in. Chunk
+// files of bcolz that the array does not reach, left over from when it was longer, stay
+// behind. An array that is not filled yet (bcolz.CreateOptions.Skeleton) has no chunks
+// to copy.
+//
+// It returns ErrParam for chunks in two shards or none, ErrFormat for what is neither a
+// bcolz tree nor a sparse frame, errors.ErrUnsupported for a nested ctable, ErrExists,
+// ErrCorrupt for a chunk that is not there, or the context's error. After an error a
+// shard is there whole or not at all.
+func Split(ctx context.Context, src string, shards []Shard) error {
+	return ndarray.Wrap("split", src, split(ctx, src, shards))
+}
+
+func split(ctx context.Context, src string, shards []Shard) (err error) {
+	root, err := openRoot(src)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	t, err := read(root.FS())
+	if err != nil {
+		return err
+	}
+	if err := check(shards, t); err != nil {
+		return err
+	}
+	files := make([][]string, len(shards))
+	for _, a := range t.arrays {
+		owner, err := owners(a, shards)
+		if err != nil {
+			return err
+		}
+		for i, k := range owner {
+			name := a.file(int64(i))
+			if name == "" {
+				continue // an index says all about it
+			}
+			if _, err := fs.Stat(t.fsys, name); errors.Is(err, fs.ErrNotExist) && a.skeleton() {
+				continue
+			}
+			files[k] = append(files[k], name)
+		}
+	}
+	for k, s := range shards {
+		if err := create(s.Dir, func(dir *os.Root) error {
+			if err := t.directories(dir); err != nil {
+				return err
+			}
+			return copyAll(ctx, dir, t.fsys, append(slices.Clone(t.meta), files[k]...))
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skeleton reports the metadata of an array that was never complete: the sizes then
+// count none of its full chunks.
+func (a array) skeleton() bool {
+	if a.bcolz == nil || a.bcolz.RowBytes() < 0 {
+		return false
+	}
+	return a.bcolz.Sizes.CBytes <= a.bcolz.Storage.ChunkLen*a.bcolz.RowBytes()
+}
+
+// directories makes the directories that a bcolz tree has even without chunks.
+func (t *tree) directories(dir *os.Root) error {
+	for _, a := range t.arrays {
+		if a.bcolz != nil {
+			if err := dir.MkdirAll(filepath.Join(a.column, bcolz.DataDir), 0o777); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Join makes one array of shards, in the directory dst, which must not exist. The
+// metadata of all must be the same, but that frames which were written one by one each
+// have an index of their own: then the new one is made from the chunks as they are.
+// The metadata is the first shard's; the sizes of an array that processes have filled
+// are counted again.
+//
+// It returns the errors of Split, and ErrParam for shards of different arrays.
+func Join(ctx context.Context, dst string, shards []Shard) error {
+	return ndarray.Wrap("join", dst, join(ctx, dst, shards))
+}
+
+func join(ctx context.Context, dst string, shards []Shard) (err error) {
+	var trees []*tree
+	for _, s := range shards {
+		root, err := openRoot(s.Dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, root.Close()) }()
+		t, err := read(root.FS())
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Dir, err)
+		}
+		trees = append(trees, t)
+	}
+	if len(trees) == 0 {
+		return check(shards, nil)
+	}
+	first := trees[0]
+	if err := check(shards, first); err != nil {
+		return err
+	}
+	same := true
+	for k, t := range trees[1:] {
+		differs, err := first.differs(t)
+		if err != nil {
+			return err
+		}
+		if differs != "" && !(first.sparse && t.sparse) {
+			return fmt.Errorf("%w: %s differs between %s and %s", ndarray.ErrParam, differs, shards[0].Dir, shards[k+1].Dir)
+		}
+		same = same && differs == ""
+	}
+	if !same {
+		return joinFrames(ctx, dst, shards)
+	}
+	owned := make([][]int, len(first.arrays))
+	for i, a := range first.arrays {
+		if owned[i], err = owners(a, shards); err != nil {
+			return err
+		}
+	}
+	return create(dst, func(dir *os.Root) error {
+		if err := first.directories(dir); err != nil {
+			return err
+		}
+		if err := copyAll(ctx, dir, first.fsys, first.meta); err != nil {
+			return err
+		}
+		for k, a := range first.arrays {
+			for i, owner := range owned[k] {
+				name := a.file(int64(i))
+				if name == "" {
+					continue
+				}
+				if err := copyAll(ctx, dir, trees[owner].fsys, []string{name}); err != nil {
+					return fmt.Errorf("%v: %w", shards[owner], err)
+				}
+			}
+			if err := a.count(dir); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// differs returns the first metadata file that is not the same in both trees.
+func (t *tree) differs(other *tree) (string, error) {
+	if t.sparse != other.sparse {
+		return "format", nil
+	}
+	if !slices.Equal(t.meta, other.meta) {
+		for _, name := range t.meta {
+			if !slices.Contains(other.meta, name) {
+				return name, nil
+			}
+		}
+		return other.meta[slices.IndexFunc(other.meta, func(n string) bool { return !slices.Contains(t.meta, n) })], nil
+	}
+	for _, name := range t.meta {
+		a, err := fs.ReadFile(t.fsys, name)
+		if err != nil {
+			return "", err
+		}
+		b, err := fs.ReadFile(other.fsys, name)
+		if err != nil {
+			return "", err
+		}
+		if !bytes.Equal(a, b) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// count writes the sizes of an array whose chunks came one by one, as bcolz counts: the
+// compressed bytes of the full chunks and one chunk that is not compressed.
+func (a array) count(dir *os.Root) error {
+	if a.bcolz == nil || !a.skeleton() {
+		return nil
+	}
+	s := a.bcolz.Sizes
+	row := a.bcolz.RowBytes()
+	s.CBytes = a.bcolz.Storage.ChunkLen * row
+	if row > 0 {
+		for i := range a.bcolz.Rows() / a.bcolz.Storage.ChunkLen {
+			info, err := dir.Stat(a.file(i))
+			if err != nil {
+				return err
+			}
+			s.CBytes += info.Size() - bcolz.HeaderSize
+		}
+	}
+	return dir.WriteFile(filepath.Join(a.column, bcolz.SizesFile), s.Append(nil), 0o666)
+}
+
+// joinFrames takes each chunk from the frame of its shard and makes an index for them.
+func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
+	var frames []*frameio.Frame
+	defer func() {
+		for _, f := range frames {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	for _, s := range shards {
+		f, err := frameio.Open(s.Dir)
+		if err != nil {
+			return ndarray.Mark(err, ndarray.ErrCorrupt)
+		}
+		frames = append(frames, f)
+		if what := otherFrame(frames[0], f); what != "" {
+			return fmt.Errorf("%w: %s of the frames in %s and %s", ndarray.ErrParam, what, shards[0].Dir, s.Dir)
+		}
+	}
+	owner, err := owners(array{chunks: frames[0].NumChunks()}, shards)
+	if err != nil {
+		return err
+	}
+	w, err := frameio.CreateLike(dst, frames[0])
+	if errors.Is(err, fs.ErrExist) {
+		return ndarray.Mark(err, ndarray.ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	var chunk []byte
+	for i, k := range owner {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if chunk, err = frames[k].Chunk(chunk[:0], int64(i)); err != nil {
+			return fmt.Errorf("%v: %w", shards[k], ndarray.Mark(err, ndarray.ErrCorrupt))
+		}
+		if err := w.WriteChunk(chunk); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+// otherFrame says in what two frames differ that would make a mixture of their chunks
+// wrong; "" if in nothing.
+func otherFrame(a, b *frameio.Frame) string {
+	x, y := a.Header(), b.Header()
+	switch {
+	case x.NBytes != y.NBytes:
+		return fmt.Sprintf("different lengths, %d and %d bytes,", x.NBytes, y.NBytes)
+	case x.ChunkSize != y.ChunkSize:
+		return fmt.Sprintf("different chunks, of %d and %d bytes,", x.ChunkSize, y.ChunkSize)
+	case x.TypeSize != y.TypeSize:
+		return fmt.Sprintf("different elements, of %d and %d bytes,", x.TypeSize, y.TypeSize)
+	case len(x.Metalayers) != len(y.Metalayers):
+		return "different metalayers"
+	}
+	for i, l := range x.Metalayers {
+		if m := y.Metalayers[i]; l.Name != m.Name || !bytes.Equal(l.Content, m.Content) {
+			return fmt.Sprintf("different metalayers %q", l.Name)
+		}
+	}
+	return ""
+}
+
+func openRoot(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return root, err
+}
+
+// create makes a directory with f, which appears whole or not at all.
+func create(dir string, f func(dir *os.Root) error) (err error) {
+	out, err := atomicfile.Create(dir, atomicfile.Options{})
+	if errors.Is(err, atomicfile.ErrExists) {
+		err = ndarray.Mark(err, ndarray.ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.Abort())
+		}
+	}()
+	if err := os.Mkdir(out.Path(), 0o777); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(out.Path())
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f(root), root.Close()); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// copyAll copies files, with the directories they stand in.
+func copyAll(ctx context.Context, dir *os.Root, src fs.FS, names []string) error {
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := copyFile(dir, src, name); errors.Is(err, fs.ErrNotExist) {
+			return ndarray.Mark(err, ndarray.ErrCorrupt)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(dir *os.Root, src fs.FS, name string) (err error) {
+	from, err := src.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if err := dir.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	to, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
