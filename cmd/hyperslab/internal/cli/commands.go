@@ -23,6 +23,7 @@ func (a *app) commands() []*cobra.Command {
 		a.appendCommand(),
 		a.attrCommand(),
 		a.rmCommand(),
+		a.benchCommand(),
 		a.crosscheckCommand(),
 		a.versionCommand(),
 	}

@@ -34,6 +34,8 @@ type convertDoc struct {
 	Level              *int       `json:"level"`
 	Filters            []string   `json:"filters"`
 	Bytes              jsonInt    `json:"bytes"`
+	EstimatedBytes     *jsonInt   `json:"estimated_bytes"`
+	EstimatedSeconds   *jsonFloat `json:"estimated_seconds"`
 	StoredBytes        *jsonInt   `json:"stored_bytes"`
 	Ratio              *jsonFloat `json:"ratio"`
 	Seconds            *jsonFloat `json:"seconds"`
@@ -250,7 +252,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
 	if o.dryRun {
-		return r, nil
+		return r, r.estimate(ctx, src, spec, format, memory, o.job.jobs)
 	}
 	stats, copying, err := a.write(ctx, target, spec, src, memory, o)
 	if err != nil {
@@ -317,6 +319,17 @@ func (r *convertResult) measure(ctx context.Context, took, copying time.Duration
 	return nil
 }
 
+// estimate says from a sample what the target would come to.
+func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, memory int64, jobs int) error {
+	stored, took, ok, err := estimate(ctx, src, spec, format, jobs, memory)
+	if err != nil || !ok {
+		return err
+	}
+	s := seconds(took)
+	r.doc.EstimatedBytes, r.doc.EstimatedSeconds = (*jsonInt)(&stored), &s
+	return nil
+}
+
 func (r *convertResult) document() any { return r.doc }
 
 func (r *convertResult) sizes() (bytes int64, stored *int64) {
@@ -337,6 +350,10 @@ func (r *convertResult) plan(w io.Writer, p paint) error {
 	}
 	t.add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
 	t.add("bytes", iecBytes(r.bytes))
+	if d.EstimatedBytes != nil {
+		took := time.Duration(float64(*d.EstimatedSeconds) * float64(time.Second))
+		t.add("estimate", "about "+iecBytes(int64(*d.EstimatedBytes)), fmt.Sprintf("in %v", took.Round(time.Millisecond)))
+	}
 	t.add("attributes", fmt.Sprint(d.Attributes))
 	return t.write(w, p)
 }

@@ -19,7 +19,7 @@ func TestExamplesInHelp(t *testing.T) {
 	seen := 0
 	for _, command := range []string{
 		"convert", "info", "ls", "diff", "version", "crosscheck emit",
-		"cp", "append", "attr list", "attr get", "attr set", "attr rm", "repack", "rm", "verify",
+		"cp", "append", "attr list", "attr get", "attr set", "attr rm", "repack", "rm", "verify", "bench",
 	} {
 		words := strings.Fields(command)
 		help, _, code := run(append(words, "--help")...)

@@ -209,6 +209,25 @@ var sessions = map[string][]string{
 		"diff etopo.h5:/ROSE etopo.h5:/ROSE",
 		"diff etopo.h5:/ROSE etopo.h5:/ROSE --exclude-unsupported -q",
 	},
+	"bench": {
+		"bench waves.b2nd --codec zip",
+		"bench waves.h5:/waves --format hdf5 --codec blosclz",
+		"bench waves.b2nd --format zarr",
+		"bench waves.b2nd --shuffle bytes",
+		"bench waves.b2nd --for fun",
+		"bench waves.b2nd --seconds -1",
+		"bench waves.b2nd --storage 0",
+		"bench waves.b2nd --chunks 3",
+		"bench waves.b2nd --level 12 --seconds 0",
+		"bench waves.b2nd --sample lots",
+		"bench waves.b2nd --plot b.gif",
+		"bench waves.b2nd --plot nodir/b.png",
+		"bench waves.b2nd[:0]",
+		"bench scalar.b2nd",
+		"bench tree.h5:/names",
+		"bench missing.b2nd",
+		"bench",
+	},
 	"crosscheck": {
 		"crosscheck emit layers --area metalayer",
 		"crosscheck emit again --area metalayer --json",
@@ -322,7 +341,7 @@ var scrubs = []struct {
 }{
 	{regexp.MustCompile(`[0-9.e+-]+ MB/s`), "RATE MB/s"},
 	{regexp.MustCompile(` in [0-9.]+[mµ]?s\b`), " in TIME"},
-	{regexp.MustCompile(`"(seconds|copy_seconds|mb_per_s)": [0-9.e+-]+`), `"$1": TIME`},
+	{regexp.MustCompile(`"(seconds|copy_seconds|estimated_seconds|mb_per_s)": [0-9.e+-]+`), `"$1": TIME`},
 	{regexp.MustCompile(`(?m)-j [0-9]+$`), "-j N"},
 	{regexp.MustCompile(`"workers": [0-9]+`), `"workers": N`},
 	{regexp.MustCompile(`("(c-blosc2|hdf5)": )"[0-9.]+"`), `$1"VERSION"`},
@@ -333,7 +352,7 @@ var scrubs = []struct {
 
 // compressed are the sizes in the sessions of convert that depend on the version
 // of a codec.
-var compressed = regexp.MustCompile(`(B -> |"stored_bytes": |"ratio": )[0-9.]+( KiB  [0-9.]+x)?`)
+var compressed = regexp.MustCompile(`(B -> |about |"stored_bytes": |"estimated_bytes": |"ratio": )[0-9.]+( KiB  [0-9.]+x)?`)
 
 func scrub(s string) string {
 	for _, x := range scrubs {

@@ -31,6 +31,7 @@ const (
 	schemaRepack      = "hyperslab.repack/1"
 	schemaAttr        = "hyperslab.attr/1"
 	schemaVerify      = "hyperslab.verify/1"
+	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/1"
 	schemaProgress    = "hyperslab.progress/1"
 	schemaEmit        = "hyperslab.crosscheck.emit/1"

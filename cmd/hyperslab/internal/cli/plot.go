@@ -143,13 +143,18 @@ func (o *plotFlags) check() (width, height int, format string, err error) {
 	if o.bins < 1 || o.bins > 10000 {
 		return 0, 0, "", usagef("--bins %d: want 1 to 10000", o.bins)
 	}
-	size, err := parseShape(o.size)
+	return pictureOf("-o", o.output, o.size)
+}
+
+// pictureOf reads size and name of a picture; the format is "" without a name.
+func pictureOf(flag, file, pixels string) (width, height int, format string, err error) {
+	size, err := parseShape(pixels)
 	if err != nil || len(size) != 2 || size[0] < 200 || size[1] < 150 || size[0] > 16384 || size[1] > 16384 {
-		return 0, 0, "", usagef("--size %s: want pixels, from 200x150 to 16384x16384", o.size)
+		return 0, 0, "", usagef("--size %s: want pixels, from 200x150 to 16384x16384", pixels)
 	}
-	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
-	if o.output != "" && format != "png" && format != "svg" {
-		return 0, 0, "", usagef("-o %s: want a name that ends in .png or .svg", o.output)
+	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	if file != "" && format != "png" && format != "svg" {
+		return 0, 0, "", usagef("%s %s: want a name that ends in .png or .svg", flag, file)
 	}
 	return int(size[0]), int(size[1]), format, nil
 }

@@ -28,7 +28,12 @@ const pixelsPerInch = 96
 var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
 
 // save draws the picture to a file.
-func (p *picture) save(file, format string, width, height int, g gradient) (err error) {
+func (p *picture) save(file, format string, width, height int, g gradient) error {
+	return savePlot(file, format, width, height, func(c draw.Canvas) error { return p.draw(c, g) })
+}
+
+// savePlot draws to a PNG or SVG file.
+func savePlot(file, format string, width, height int, paint func(c draw.Canvas) error) (err error) {
 	w, h := vg.Length(width)*vg.Inch/pixelsPerInch, vg.Length(height)*vg.Inch/pixelsPerInch
 	var canvas interface {
 		vg.CanvasSizer
@@ -39,7 +44,7 @@ func (p *picture) save(file, format string, width, height int, g gradient) (err 
 	} else {
 		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(pixelsPerInch))}
 	}
-	if err := p.draw(draw.New(canvas), g); err != nil {
+	if err := paint(draw.New(canvas)); err != nil {
 		return err
 	}
 	f, err := os.Create(file)

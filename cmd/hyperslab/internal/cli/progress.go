@@ -78,11 +78,10 @@ func (m *meter) update(done int64) {
 	}
 }
 
-// chunks tells that done chunks of total are through, of a job whose bytes nobody
-// knows.
-func (m *meter) chunks(done, total int64) {
+// units tells that done of total are through, of a job that is not counted in bytes.
+func (m *meter) units(done, total int64, unit string) {
 	m.mu.Lock()
-	m.total, m.unit = total, "chunks"
+	m.total, m.unit = total, unit
 	m.mu.Unlock()
 	m.update(done)
 }
@@ -133,7 +132,7 @@ func (m *meter) line() {
 		speed := jsonFloat(rate(m.done, elapsed))
 		doc.DoneBytes, doc.TotalBytes, doc.MBPerS = &done, &total, &speed
 	} else {
-		doc.DoneChunks, doc.TotalChunks = &done, &total
+		doc.Unit, doc.DoneUnits, doc.TotalUnits = m.unit, &done, &total
 	}
 	b, err := json.Marshal(doc)
 	if err == nil {
@@ -143,13 +142,14 @@ func (m *meter) line() {
 
 // progressDoc is one line of --progress json. What is not counted is left out.
 type progressDoc struct {
-	Schema      string     `json:"schema"`
-	Seconds     jsonFloat  `json:"t"`
-	DoneBytes   *jsonInt   `json:"done_bytes,omitempty"`
-	TotalBytes  *jsonInt   `json:"total_bytes,omitempty"`
-	MBPerS      *jsonFloat `json:"mb_per_s,omitempty"`
-	DoneChunks  *jsonInt   `json:"done_chunks,omitempty"`
-	TotalChunks *jsonInt   `json:"total_chunks,omitempty"`
+	Schema     string     `json:"schema"`
+	Seconds    jsonFloat  `json:"t"`
+	DoneBytes  *jsonInt   `json:"done_bytes,omitempty"`
+	TotalBytes *jsonInt   `json:"total_bytes,omitempty"`
+	MBPerS     *jsonFloat `json:"mb_per_s,omitempty"`
+	Unit       string     `json:"unit,omitempty"`
+	DoneUnits  *jsonInt   `json:"done_units,omitempty"`
+	TotalUnits *jsonInt   `json:"total_units,omitempty"`
 }
 
 // progressText is "1.2 GiB / 2.6 GiB  310 MB/s  5s left", or "12 / 40 chunks  5s left".

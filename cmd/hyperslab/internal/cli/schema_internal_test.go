@@ -36,6 +36,8 @@ var documents = map[string]any{
 	"difference":           valueDoc{},
 	"attribute difference": attrDiff{},
 	schemaAttr:             attrListDoc{},
+	schemaBench:            benchDoc{},
+	"measurement":          benchRow{},
 	schemaVerify:           verifyDoc{},
 	"verified file":        verifyFile{},
 	"place":                placeDoc{},

@@ -152,7 +152,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 	worst := exitOK
 	err = a.batch(cmd, args, &o.batch, true, func(source string) error {
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
-		v.Progress = func(done, total int64) { m.chunks(done, total) }
+		v.Progress = func(done, total int64) { m.units(done, total, "chunks") }
 		r, err := verify.File(cmd.Context(), source, v)
 		m.finish()
 		row := verifyFile{Path: source, Verdict: verdictUnknown, Damages: []placeDoc{}, Unchecked: []placeDoc{}}

@@ -1,0 +1,399 @@
+// hyperslab bench: which codec is right for someone's own data.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// benchDoc is the document of bench --json.
+type benchDoc struct {
+	Schema       string     `json:"schema"`
+	Address      string     `json:"address"`
+	Format       string     `json:"format"`
+	DType        string     `json:"dtype"`
+	SampleShape  []jsonInt  `json:"sample_shape"`
+	SampleBytes  jsonInt    `json:"sample_bytes"`
+	Workers      int        `json:"workers"`
+	Goal         string     `json:"goal"`
+	StorageSpeed jsonFloat  `json:"storage_mb_per_s"`
+	Rows         []benchRow `json:"rows"`
+	Best         *int       `json:"best"`
+	Flags        *string    `json:"flags"`
+}
+
+// benchRow is what one way of storing the sample came to.
+type benchRow struct {
+	Codec      string    `json:"codec"`
+	Level      int       `json:"level"`
+	Filters    []string  `json:"filters"`
+	Chunks     []jsonInt `json:"chunks"`
+	Stored     jsonInt   `json:"stored_bytes"`
+	Ratio      jsonFloat `json:"ratio"`
+	Compress   jsonFloat `json:"compress_mb_per_s"`
+	Decompress jsonFloat `json:"decompress_mb_per_s"`
+}
+
+// Goals of --for.
+const (
+	goalSpeed   = "speed"
+	goalRatio   = "ratio"
+	goalBalance = "balance"
+)
+
+type benchFlags struct {
+	job      jobFlags
+	format   string
+	codecs   []string
+	levels   []int
+	shuffles []string
+	chunks   []string
+	sample   string
+	seconds  float64
+	goal     string
+	storage  float64
+	plot     string
+	size     string
+	force    bool
+	json     bool
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var o benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench FILE[:/path][[SELECTION]]",
+		Short: "Measure codecs on your own data, and recommend one",
+		Long: `bench stores a part of an array in every way that the flags span: codec, level, shuffle
+and chunk shape, and measures what comes of it: how many times smaller it gets, and how
+fast it is written and read, with all workers, to and from a file in the folder for
+temporary files. Each is checked to come back as it was.
+
+--for says what is wanted. ratio: the smallest. speed: the least time to write and read
+it once, of those that save a tenth, if any does. balance: the least time to write and
+read it once through storage of --storage MB/s, compression and all.` + addressHelp + twoArguments + sliceHelp,
+		Example: `  hyperslab bench etopo.h5:/ROSE --codec lz4,zstd --level 1,5 --seconds 0
+  hyperslab bench etopo.h5:/ROSE --format hdf5 --codec deflate,blosc2/zstd --level 5 --for ratio --seconds 0
+  hyperslab bench waves.b2nd --codec zstd --level 5 --chunks 5,30 --chunks 20,30 --seconds 0 --plot bench.png`,
+		Args:              arity(1, 2),
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.bench(cmd.Context(), address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", string(formats.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
+	f.StringSliceVar(&o.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
+	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of those that have levels (default 1,5,9)")
+	f.StringSliceVar(&o.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
+	f.StringArrayVar(&o.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: the array's own, and the format's choice)")
+	f.StringVar(&o.sample, "sample", "32MiB", "measure on at most so many `BYTES` from the middle of the array")
+	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "measure each for at least `SECONDS` of writing and as many of reading; the best run counts")
+	f.StringVar(&o.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
+	f.Float64Var(&o.storage, "storage", 500, "for balance: what the storage does, in `MB/S`")
+	f.StringVar(&o.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")
+	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+	f.BoolVarP(&o.force, "force", "f", false, "replace the picture if it exists")
+	o.job.add(cmd, "no progress and no recommendation")
+	jsonFlag(cmd, &o.json)
+	completeWords(cmd, "format", string(formats.B2ND), string(formats.HDF5))
+	completeWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
+	return cmd
+}
+
+// check finds what is wrong with the flags whatever the array is.
+func (o *benchFlags) check() error {
+	err := errors.Join(
+		oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5)),
+		oneOf("--for", o.goal, goalSpeed, goalRatio, goalBalance),
+	)
+	if err != nil {
+		return err
+	}
+	for _, kind := range o.shuffles {
+		err = errors.Join(err, oneOf("--shuffle", kind, "none", "byte", "bit"))
+	}
+	if o.codecs == nil {
+		o.codecs = []string{"lz4", "lz4hc", "zstd", "zlib"}
+		if o.format == string(formats.HDF5) {
+			o.codecs = []string{"deflate", "zstd", "lz4", "lzf", "blosc2/zstd"}
+		}
+	}
+	for _, codec := range o.codecs {
+		err = errors.Join(err, oneOf("in "+o.format+" --codec", codec, codecs[formats.Format(o.format)]...))
+	}
+	if o.levels == nil {
+		o.levels = []int{1, 5, 9}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !(o.seconds >= 0 && o.seconds <= 3600):
+		return usagef("--seconds %v: want 0 to 3600", o.seconds)
+	case !(o.storage > 0):
+		return usagef("--storage %v: want more than 0 MB/s", o.storage)
+	}
+	_, _, _, err = pictureOf("--plot", o.plot, o.size)
+	return err
+}
+
+func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err error) {
+	memory, err := o.job.check()
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return err
+	}
+	most, err := parseBytes(o.sample)
+	if err != nil {
+		return usagef("--sample: %w", err)
+	}
+	var picture *atomicfile.Output
+	if o.plot != "" { // refused before any work is done
+		if picture, err = atomicfile.Create(o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				err = ndarray.ErrExists
+			}
+			return ndarray.Wrap("create", o.plot, err)
+		}
+		defer func() { err = errors.Join(err, picture.Abort()) }()
+	}
+	src, err := openPart(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	t, err := newTrial(ctx, src.Array, formats.Format(o.format), most, o.job.jobs, memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	ways, err := o.ways(t, src.Meta())
+	if err != nil {
+		return err
+	}
+	doc := benchDoc{
+		Schema: schemaBench, Address: address, Format: o.format, DType: t.spec.DType.String(), SampleShape: jsonShape(t.spec.Shape),
+		SampleBytes: jsonInt(len(t.data)), Workers: ndarray.Workers(t.context(ctx)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
+	}
+	m := newMeter(o.job.progress, a.stderr, "bench", 0, time.Now)
+	for i, way := range ways {
+		m.units(int64(i), int64(len(ways)), "ways")
+		r, err := t.run(ctx, way, time.Duration(o.seconds*float64(time.Second)))
+		if err != nil {
+			m.finish()
+			return err
+		}
+		doc.Rows = append(doc.Rows, r)
+	}
+	m.finish()
+	doc.recommend(o.storage)
+	if picture != nil {
+		width, height, format, _ := pictureOf("--plot", o.plot, o.size)
+		if err := drawBench(&doc, picture.Path(), format, width, height); err != nil {
+			return ndarray.Wrap("create", o.plot, err)
+		}
+		if err := picture.Commit(); err != nil {
+			return ndarray.Wrap("create", o.plot, err)
+		}
+	}
+	if o.json {
+		return writeJSON(a.stdout, doc)
+	}
+	if err := doc.table(a.stdout, a.data); err != nil || o.job.quiet || doc.Best == nil {
+		return err
+	}
+	a.note("for %s: %s", o.goal, *doc.Flags)
+	return nil
+}
+
+// ways are all that the flags span, each once. A level or a shuffle that means nothing to
+// a codec is passed over.
+func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
+	var grids [][]int64
+	for _, text := range o.chunks {
+		shape, err := parseShape(text)
+		if err != nil || len(shape) != len(t.spec.Shape) {
+			return nil, usagef("--chunks %s: want %s of a chunk", text, plural(int64(len(t.spec.Shape)), "length"))
+		}
+		grids = append(grids, shape)
+	}
+	if grids == nil {
+		if m.ChunkShape != nil {
+			grids = append(grids, m.ChunkShape)
+		}
+		grids = append(grids, ndarray.AutoChunks(t.spec.Shape, t.spec.DType.Size))
+	}
+	for i, g := range grids {
+		grids[i] = slices.Clone(g)
+		for axis := range g {
+			grids[i][axis] = min(g[axis], t.spec.Shape[axis])
+		}
+	}
+	grids = slices.CompactFunc(grids, slices.Equal[[]int64])
+	var all []ndarray.Spec
+	seen := make(map[string]bool)
+	for _, grid := range grids {
+		for _, codec := range o.codecs {
+			for _, level := range o.levels {
+				for _, kind := range o.shuffles {
+					flags := storeFlags{codec: codec, level: level, filter: kind}
+					if codec == "none" {
+						flags.level = 0
+					}
+					if strings.HasPrefix(codec, "bitshuffle/") {
+						flags.filter = "none" // it rearranges by itself
+					}
+					if o.format == string(formats.HDF5) && codec != "none" {
+						least, most, _, has := hdf5.Levels(codec)
+						if flags.level = min(max(level, least), most); !has {
+							flags.level = -1
+						}
+					}
+					base := t.spec
+					base.ChunkShape = grid
+					spec, err := flags.spec(ndarray.Meta{
+						Format: "mem", Shape: base.Shape, DType: base.DType, Fill: base.Fill,
+					}, t.format)
+					if err != nil {
+						return nil, err
+					}
+					spec.ChunkShape = grid
+					if key := fmt.Sprint(spec.Compression, grid); !seen[key] {
+						seen[key] = true
+						all = append(all, spec)
+					}
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// recommend finds the row that serves the goal.
+func (d *benchDoc) recommend(storage float64) {
+	if len(d.Rows) == 0 {
+		return
+	}
+	work := func(r benchRow) float64 { return 1/float64(r.Compress) + 1/float64(r.Decompress) } // µs for a byte
+	best := func(cost func(r benchRow) float64) int {
+		at, least := 0, math.Inf(1)
+		for i, r := range d.Rows {
+			if c := cost(r); c < least {
+				at, least = i, c
+			}
+		}
+		return at
+	}
+	var at int
+	switch d.Goal {
+	case goalRatio:
+		at = best(func(r benchRow) float64 { return 1 / float64(r.Ratio) })
+	case goalSpeed:
+		saves := slices.ContainsFunc(d.Rows, func(r benchRow) bool { return r.Ratio >= 1/0.9 })
+		at = best(func(r benchRow) float64 {
+			if saves && r.Ratio < 1/0.9 {
+				return math.Inf(1)
+			}
+			return work(r)
+		})
+	default:
+		at = best(func(r benchRow) float64 { return work(r) + 2/(float64(r.Ratio)*storage) })
+	}
+	r := d.Rows[at]
+	flags := "--codec " + r.Codec
+	if _, _, _, has := hdf5.Levels(r.Codec); has || d.Format != string(formats.HDF5) && r.Codec != "none" {
+		flags += " --level " + strconv.Itoa(r.Level)
+	}
+	flags += " --shuffle " + r.shuffle() + " --chunks " + strings.ReplaceAll(shapeCell(r.Chunks), "x", ",")
+	d.Best, d.Flags = &at, &flags
+}
+
+// shuffle is what --shuffle calls the filters.
+func (r *benchRow) shuffle() string {
+	switch {
+	case slices.Contains(r.Filters, "shuffle"):
+		return "byte"
+	case slices.Contains(r.Filters, "bitshuffle"), strings.HasPrefix(r.Codec, "bitshuffle/"):
+		return "bit"
+	}
+	return "none"
+}
+
+// table writes the rows, the smallest first; an arrow shows the one that is recommended.
+func (d *benchDoc) table(w io.Writer, p paint) error {
+	t := table{
+		head:  []string{"", "CODEC", "LEVEL", "SHUFFLE", "CHUNKS", "RATIO", "STORED", "COMPRESS", "DECOMPRESS"},
+		right: []bool{false, false, true, false, false, true, true, true, true},
+	}
+	order := make([]int, len(d.Rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(d.Rows[j].Ratio, d.Rows[i].Ratio) })
+	for _, i := range order {
+		r, mark := d.Rows[i], ""
+		if d.Best != nil && i == *d.Best {
+			mark = "->"
+		}
+		t.add(mark, r.Codec, strconv.Itoa(r.Level), r.shuffle(), shapeCell(r.Chunks), fmt.Sprintf("%.2fx", float64(r.Ratio)),
+			iecBytes(int64(r.Stored)), speedText(float64(r.Compress)), speedText(float64(r.Decompress)))
+	}
+	return t.write(w, p)
+}
+
+// speedText is a speed in MB/s with the digits that mean something.
+func speedText(mb float64) string {
+	if mb >= 10 {
+		return fmt.Sprintf("%.0f MB/s", mb)
+	}
+	return fmt.Sprintf("%.1f MB/s", mb)
+}
+
+// estimate is what a small sample of src says of a conversion: bytes, and seconds of
+// work. ok is false for arrays of which nothing can be measured.
+func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
+	m := src.Meta()
+	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || m.Path == stdio || format != formats.B2ND && format != formats.HDF5 {
+		return 0, 0, false, nil
+	}
+	t, err := newTrial(ctx, src, format, estimateBytes, jobs, memory)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	way := t.spec
+	way.Compression = spec.Compression
+	way.ChunkShape = slices.Clone(spec.ChunkShape)
+	for axis := range way.ChunkShape {
+		way.ChunkShape[axis] = min(way.ChunkShape[axis], max(way.Shape[axis], 1))
+	}
+	r, err := t.run(ctx, way, 0)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	whole := float64(src.NBytes())
+	stored = int64(whole / float64(len(t.data)) * float64(r.Stored))
+	took = time.Duration(whole / float64(r.Compress) * float64(time.Microsecond))
+	return stored, took, true, nil
+}
+
+// estimateBytes is the sample of an estimate.
+const estimateBytes = 8 << 20

@@ -1,0 +1,187 @@
+// One way of storing a sample, measured.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
+)
+
+// trial is a sample of an array, and a folder to store it in.
+type trial struct {
+	format formats.Format
+	spec   ndarray.Spec // of the sample
+	data   []byte
+	sample *ndarray.Array
+	dir    string
+	jobs   int
+	memory int64
+}
+
+// newTrial takes at most so many bytes from the middle of an array.
+func newTrial(ctx context.Context, src *ndarray.Array, format formats.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
+	m := src.Meta()
+	if m.DType.Kind == ndarray.String {
+		return nil, fmt.Errorf("%w: texts of variable length have no bytes to measure", errors.ErrUnsupported)
+	}
+	if src.NBytes() == 0 || len(m.Shape) == 0 {
+		return nil, fmt.Errorf("%w: %s has no elements to measure", ndarray.ErrShape, metaShape(m))
+	}
+	t := &trial{format: format, jobs: jobs, memory: memory}
+	r := middle(m.Shape, m.ChunkShape, max(most/int64(m.DType.Size), 1))
+	t.spec = ndarray.Spec{Shape: r.Shape, DType: m.DType, Fill: m.Fill}
+	t.data = make([]byte, r.NumElems()*int64(m.DType.Size))
+	if err := src.Read(t.context(ctx), t.data, r); err != nil {
+		return nil, err
+	}
+	b, err := mem.New(ndarray.Spec{Shape: r.Shape, DType: m.DType.Native()})
+	if err != nil {
+		return nil, err
+	}
+	if t.sample, err = ndarray.New(b); err != nil {
+		return nil, err
+	}
+	if err := t.sample.Write(ctx, t.data, ndarray.Whole(r.Shape)); err != nil {
+		return nil, errors.Join(err, t.sample.Close())
+	}
+	t.spec.DType = m.DType.Native()
+	if t.dir, err = os.MkdirTemp("", "hyperslab-bench-*"); err != nil {
+		return nil, errors.Join(err, t.sample.Close())
+	}
+	return t, nil
+}
+
+func (t *trial) close() error { return errors.Join(t.sample.Close(), os.RemoveAll(t.dir)) }
+
+func (t *trial) context(ctx context.Context) context.Context {
+	return ndarray.WithWorkers(ctx, t.jobs)
+}
+
+// middle is a box of at most so many elements in the middle of a shape: whole along the
+// last axes, from the beginning of a chunk on along the one that is cut.
+func middle(shape, chunk []int64, most int64) ndarray.Region {
+	r := ndarray.Whole(shape)
+	for axis := range shape {
+		below := int64(1)
+		for _, n := range shape[axis+1:] {
+			below *= n
+		}
+		n := min(max(most/below, 1), shape[axis])
+		start := (shape[axis] - n) / 2
+		if chunk != nil {
+			if n > chunk[axis] {
+				n -= n % chunk[axis]
+			}
+			start -= start % chunk[axis]
+			n = min(n, shape[axis]-start)
+		}
+		r.Start[axis], r.Shape[axis] = start, n
+		if n > 1 || below <= most {
+			break
+		}
+	}
+	return r
+}
+
+// run stores the sample as spec says and reads it again, until both have taken the
+// time, and at least once. The fastest runs count. Nothing waits for the disk.
+func (t *trial) run(ctx context.Context, spec ndarray.Spec, least time.Duration) (benchRow, error) {
+	var row benchRow
+	write, read := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for spent := time.Duration(0); ; {
+		took, err := t.write(ctx, spec)
+		if err != nil {
+			return row, err
+		}
+		write = min(write, took)
+		if spent += took; spent >= least {
+			break
+		}
+	}
+	buf := make([]byte, len(t.data))
+	for spent := time.Duration(0); ; {
+		took, err := t.read(ctx, buf, &row)
+		if err != nil {
+			return row, err
+		}
+		read = min(read, took)
+		if spent += took; spent >= least {
+			break
+		}
+	}
+	if !bytes.Equal(buf, t.data) {
+		return row, fmt.Errorf("%w: %v gives other elements back", ndarray.ErrCorrupt, spec.Compression)
+	}
+	row.Ratio = jsonFloat(math.Round(float64(len(t.data))/float64(max(row.Stored, 1))*1000) / 1000)
+	row.Compress, row.Decompress = jsonFloat(speedOf(len(t.data), write)), jsonFloat(speedOf(len(t.data), read))
+	return row, nil
+}
+
+// speedOf is in MB/s; something always takes a nanosecond.
+func speedOf(n int, took time.Duration) float64 {
+	return math.Round(float64(n)/float64(max(took, 1))*1e5) / 100
+}
+
+func (t *trial) file() string { return filepath.Join(t.dir, "sample") }
+
+// write stores the sample.
+func (t *trial) write(ctx context.Context, spec ndarray.Spec) (took time.Duration, err error) {
+	if err := os.RemoveAll(t.file()); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	var b ndarray.Backend
+	if t.format == formats.HDF5 {
+		b, err = hdf5.Create(t.file(), "sample", spec, nil)
+	} else {
+		b, err = b2nd.Create(t.file(), spec, nil)
+	}
+	if err != nil {
+		return 0, err
+	}
+	dst, err := ndarray.New(b)
+	if err != nil {
+		return 0, errors.Join(err, b.Close())
+	}
+	_, err = ndarray.Copy(ctx, dst, t.sample, &ndarray.CopyOptions{Workers: t.jobs, Memory: t.memory})
+	return time.Since(start), errors.Join(err, dst.Close())
+}
+
+// read reads the sample back, and says how it is stored.
+func (t *trial) read(ctx context.Context, buf []byte, row *benchRow) (took time.Duration, err error) {
+	location := t.file()
+	if t.format == formats.HDF5 {
+		location += ":/sample"
+	}
+	start := time.Now()
+	src, err := formats.Open(ctx, location)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	if err := src.Read(t.context(ctx), buf, ndarray.Whole(t.spec.Shape)); err != nil {
+		return 0, err
+	}
+	took = time.Since(start)
+	s, err := src.Storage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	m := src.Meta()
+	c := m.Compression
+	row.Codec, row.Level, row.Filters = c.Codec, c.Level, append([]string{}, c.Filters...)
+	row.Chunks, row.Stored = jsonShape(m.ChunkShape), jsonInt(s.StoredBytes)
+	return took, nil
+}
