@@ -102,7 +102,7 @@ func (b *bench) chunkWrite(size int64, x string) (*row, error) {
 
 func (b *bench) chunkAppend(size int64, x string) (*row, error) {
 	n := b.growthBytes()
-	r, err := b.append(real, n/size, size, 0)
+	r, err := b.append(real, n/size, size, "1", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (b *bench) chunkAppend(size int64, x string) (*row, error) {
 const smallChunk = 256
 
 func (b *bench) numberAppend(n int64, x string) (*row, error) {
-	r, err := b.append(real, n, smallChunk, 0)
+	r, err := b.append(real, n, smallChunk, "1", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (b *bench) numberAppend(n int64, x string) (*row, error) {
 	r.Tasks[0].Name = "C"
 	if n > 10_000 {
 		// The library compresses its whole index for each chunk: the square of their number.
-		r.Tasks, r.Same = r.Tasks[1:], nil
+		r.Tasks, r.Same = r.Tasks[1:], r.Same[:2]
 	}
 	return r, nil
 }
@@ -168,7 +168,7 @@ func (b *bench) usersRandom(g int64, x string) (*row, error) {
 func (b *bench) usersSlices(g int64, x string) (*row, error) {
 	n := min(b.size, 128<<20)
 	chunks := []int64{16, b.field.shape[1], b.field.shape[2]}
-	file, err := b.hdf5File(real, n, "zstd-nd", chunks)
+	file, err := b.hdf5File(real, n, "zstd", chunks)
 	if err != nil {
 		return nil, err
 	}

@@ -104,14 +104,21 @@ func (b *bench) specs() []spec {
 		add(promised, fmt.Sprintf("read/blosc2-lz4/%s", k), func(b *bench) (*row, error) { return b.read(k, "lz4", bar(1.7), bar(4)) })
 		add(promised, fmt.Sprintf("read/blosc2-zstd/%s", k), func(b *bench) (*row, error) { return b.read(k, "zstd", bar(1.7), bar(4)) })
 	}
-	for _, f := range []string{"lz4", "zstd", "lz4-nd", "zstd-nd"} {
+	for _, f := range []string{"lz4", "zstd"} {
 		add(promised, "slices/blosc2-"+f, func(b *bench) (*row, error) { return b.slices(f) })
 	}
 	add(promised, "slices/b2nd", (*bench).b2ndSlices)
 	add(promised, "read/b2nd", (*bench).b2nd)
 	for _, k := range kinds {
-		add(promised, fmt.Sprintf("append/20000/%s", k), func(b *bench) (*row, error) { return b.append(k, 20000, 4096, 50) })
+		add(promised, fmt.Sprintf("append/20000/%s", k), func(b *bench) (*row, error) { return b.append(k, 20000, 4096, "1", 50) })
 	}
+	add(promised, "append/20000/four-threads", func(b *bench) (*row, error) {
+		r, err := b.append(real, 20000, 4096, "", 50)
+		if err == nil {
+			r.Runs = 3 // of ten seconds each
+		}
+		return r, err
+	})
 	add(promised, "random/4KiB", func(b *bench) (*row, error) { return b.random(20000, 4096, 5) })
 	for _, size := range []int64{64 << 10, 1 << 20} {
 		for _, codec := range []string{"lz4", "zstd"} {
@@ -227,22 +234,30 @@ func (b *bench) b2nd() (*row, error) {
 	return r, nil
 }
 
-// append is a new frame of n chunks, each handed over alone.
-func (b *bench) append(k kind, n, size int64, bar float64) (*row, error) {
+// append is a new frame of n chunks, each handed over alone, by the library with those threads for its index.
+func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row, error) {
 	n = min(n, b.bytes(k)/size)
 	raw, err := b.raw(k)
 	if err != nil {
 		return nil, err
 	}
 	r := &row{Work: fmt.Sprintf("append %d chunks of %d bytes of %s values to a new frame", n, size, k), Bytes: n * size, Ops: n}
-	peer := b.c("C-Blosc2, BLOSC_NTHREADS=1", "blosc2", "append", raw, n*size, size, "lz4", 5, b.outFile("c.b2frame"))
-	peer.Env = []string{"BLOSC_NTHREADS=1"}
-	r.Tasks = []task{peer}
-	for _, w := range b.workers() {
-		r.Tasks = append(r.Tasks, b.ours(named(w), "append", raw, n*size, size, "lz4", 5, b.outFile(fmt.Sprintf("go%d.b2frame", w)), w))
+	peer := b.c("C-Blosc2", "blosc2", "append", raw, n*size, size, "lz4", 5, b.outFile("c.b2frame"))
+	r.Same = []string{b.outFile("go1.b2frame"), b.outFile("synced.b2frame")}
+	if threads != "" {
+		peer.Name, peer.Env = "C-Blosc2, BLOSC_NTHREADS="+threads, []string{"BLOSC_NTHREADS=" + threads}
+		r.Same = append(r.Same, b.outFile("c.b2frame"))
 	}
-	r.Compare = []compare{{r.Tasks[0].Name, b.most(), bar}, {r.Tasks[0].Name, named(1), 0}}
-	r.Same = []string{b.outFile("c.b2frame"), b.outFile("go1.b2frame"), b.outFile("go2.b2frame")}
+	r.Tasks = []task{peer}
+	add := func(name, file string, workers, synced int) {
+		r.Tasks = append(r.Tasks, b.ours(name, "append", raw, n*size, size, "lz4", 5, b.outFile(file+".b2frame"), workers, synced))
+	}
+	for _, w := range b.workers() {
+		add(named(w), fmt.Sprintf("go%d", w), w, 0)
+	}
+	const synced = "ours, synced and renamed"
+	add(synced, "synced", b.all, 1)
+	r.Compare = []compare{{peer.Name, b.most(), bar}, {peer.Name, named(1), 0}, {peer.Name, synced, 0}}
 	return r, nil
 }
 
@@ -262,9 +277,12 @@ func (b *bench) random(n, size int64, bar float64) (*row, error) {
 }
 
 // rounds is how often a run does 4 MiB of buffers: long enough for the clock.
-func (b *bench) rounds() int64 {
-	if b.quick {
+func (b *bench) rounds(way string) int64 {
+	switch {
+	case b.quick:
 		return 1
+	case way == "decompress":
+		return 32
 	}
 	return 4
 }
@@ -276,7 +294,7 @@ func (b *bench) buffer(way, codec string, size int64) (*row, error) {
 		return nil, err
 	}
 	const bytes = 4 << 20
-	rounds := b.rounds()
+	rounds := b.rounds(way)
 	r := &row{Work: fmt.Sprintf("%s buffers of %d KiB with %s, one call each", way, size>>10, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
 		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds), b.ours("ours", way, way, raw, bytes, size, codec, 5, rounds, 0)}}
 	r.Compare = []compare{{"a C loop", "ours", 0.98}}
@@ -290,7 +308,7 @@ func (b *bench) batch(way, codec string) (*row, error) {
 		return nil, err
 	}
 	const bytes, size = 4 << 20, 4 << 10
-	rounds := b.rounds()
+	rounds := b.rounds(way)
 	r := &row{Work: fmt.Sprintf("%s a batch of 4 KiB buffers with %s", way, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
 		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds)}}
 	for _, w := range b.workers() {

@@ -105,7 +105,7 @@ func writeTask(a *args) (*work, error) {
 			return "", err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: storage(filters, chunks)})
+		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: storage(filters)})
 		if err != nil {
 			return "", err
 		}
@@ -185,11 +185,12 @@ func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, erro
 	return sums, errors.Join(errs...)
 }
 
-// appendTask: RAW BYTES SIZE CODEC LEVEL OUT WORKERS writes a new frame chunk by chunk.
+// appendTask: RAW BYTES SIZE CODEC LEVEL OUT WORKERS SYNCED writes a new frame chunk by chunk: to an open file, as the
+// library does it, or, with SYNCED 1, beside its path, synced and renamed.
 func appendTask(a *args) (*work, error) {
 	raw, bytes, size := a.text(), a.number(), a.number()
 	p, err := params(a)
-	out, workers := a.text(), a.number()
+	out, workers, synced := a.text(), a.number(), a.number()
 	if err = errors.Join(a.err, err); err != nil {
 		return nil, err
 	}
@@ -197,25 +198,45 @@ func appendTask(a *args) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &work{before: func() error { return os.RemoveAll(out) }, run: func() (string, error) {
-		w, err := frameio.Create(out, &frameio.Params{CParams: p, ChunkSize: int(size), Workers: int(workers)})
-		if err != nil {
-			return "", err
-		}
+	fill := func(w *frameio.Writer) error {
 		for at := int64(0); at < int64(len(src)); at += size {
 			if _, err := w.Write(src[at : at+size]); err != nil {
-				return "", errors.Join(err, w.Close())
+				return errors.Join(err, w.Close())
 			}
 		}
-		if err := errors.Join(w.Commit(), w.Close()); err != nil {
-			return "", err
+		return errors.Join(w.Commit(), w.Close())
+	}
+	o := &frameio.Params{CParams: p, ChunkSize: int(size), Workers: int(workers)}
+	return &work{before: func() error { return os.RemoveAll(out) }, run: func() (string, error) {
+		if synced != 0 {
+			w, err := frameio.Create(out, o)
+			if err == nil {
+				err = fill(w)
+			}
+			return storedBytes(out, err)
 		}
-		info, err := os.Stat(out)
+		f, err := os.Create(out)
 		if err != nil {
 			return "", err
 		}
-		return "stored=" + strconv.FormatInt(info.Size(), 10), nil
+		w, err := frameio.NewWriter(f, o)
+		if err == nil {
+			err = fill(w)
+		}
+		return storedBytes(out, errors.Join(err, f.Close()))
 	}}, nil
+}
+
+// storedBytes is the length of a file that was written without an error.
+func storedBytes(path string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	return "stored=" + strconv.FormatInt(info.Size(), 10), nil
 }
 
 func params(a *args) (*cblosc.CParams, error) {

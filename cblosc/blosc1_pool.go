@@ -3,6 +3,7 @@
 package cblosc
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,35 +15,48 @@ import (
 // size would take longer than to compress.
 var contextChunks = sync.Pool{New: func() any { return new([]byte) }}
 
-// CompressBlosc1 is the function CompressBlosc1 on a context of its own, with the
-// parameters of the pool: calls run at the same time. The context makes a chunk of
-// Blosc2, whose streams get the header of Blosc1 (chunk.AppendBlosc1). Data with runs,
-// and blocks that Blosc1 reads in another way, are left to the function, one call at a
-// time. The chunk decodes to the same bytes either way; its own bytes may differ.
-//
-// It returns the errors of the function.
+// CompressBlosc1 is Compressor.CompressBlosc1 on a context of its own.
 func (p *Pool) CompressBlosc1(dst, src []byte) (int, error) {
 	if err := p.cparams.validateBlosc1(); err != nil {
 		return 0, refused("compress for Blosc1", "", err)
 	}
+	c, err := p.compressors.take()
+	if err != nil {
+		return 0, refused("compress for Blosc1", "", err)
+	}
+	n, err := c.CompressBlosc1(dst, src)
+	return n, errors.Join(err, p.compressors.put(c))
+}
+
+// CompressBlosc1 is the function CompressBlosc1 with the parameters of the Compressor, and
+// without its lock: Compressors work at the same time. The context makes a chunk of
+// Blosc2, whose streams get the header of Blosc1 (chunk.AppendBlosc1). Data with runs,
+// and blocks that Blosc1 reads in another way, are left to the function, one call at a
+// time. The chunk decodes to the same bytes either way; its own bytes may differ.
+//
+// It returns the errors of the function, and ErrClosed.
+func (c *Compressor) CompressBlosc1(dst, src []byte) (int, error) {
+	if err := c.params.validateBlosc1(); err != nil {
+		return 0, refused("compress for Blosc1", "", err)
+	}
 	if len(src) == 0 || len(src) > maxBuffer {
-		return CompressBlosc1(&p.cparams, dst, src)
+		return CompressBlosc1(&c.params, dst, src)
 	}
 	buffer := contextChunks.Get().(*[]byte)
 	defer contextChunks.Put(buffer)
 	*buffer = slices.Grow((*buffer)[:0], MaxCompressedSize(len(src)))
 	b := (*buffer)[:cap(*buffer)]
-	n, err := p.Compress(b, src)
+	n, err := c.Compress(b, src)
 	if err != nil {
 		return 0, err
 	}
-	c, err := chunk.Parse(b[:n])
+	parsed, err := chunk.Parse(b[:n])
 	if err != nil {
 		return 0, refused("compress for Blosc1", "", err)
 	}
-	out, ok := c.AppendBlosc1(dst[:0])
+	out, ok := parsed.AppendBlosc1(dst[:0])
 	if !ok || len(out) > chunk.MinHeaderSize+len(src) {
-		return CompressBlosc1(&p.cparams, dst, src)
+		return CompressBlosc1(&c.params, dst, src)
 	}
 	if len(out) > len(dst) {
 		return 0, refused("compress for Blosc1", "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",

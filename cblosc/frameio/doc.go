@@ -33,7 +33,7 @@
 // # Memory
 //
 // A Frame keeps its index, 12 bytes for each chunk, and for each goroutine that
-// ever read at the same time a context, the longest compressed chunk it met, and,
+// ever read at the same time, 64 at most, a context, the longest compressed chunk it met, and,
 // if it met a chunk that could not be decoded in place, the values of one chunk or
 // block, which [Limits] bounds. A Writer keeps 8 bytes for each chunk, and for each
 // worker a context and about 1 MiB, or one chunk if that is more, of values and as

@@ -19,6 +19,7 @@ type worker struct {
 	d    *cblosc.Decompressor
 	raw  []byte // the chunk as it is stored
 	data []byte // its values, where they cannot go to the caller's buffer at once
+	hint *hint  // where it is put back, while it is in use
 }
 
 // grown returns b with length n, and its memory if that suffices. Contents are lost.
@@ -29,58 +30,82 @@ func grown(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// stock keeps idle workers. Its mutex is held to take and to put one, never while
-// a chunk is read or decoded.
+// stock keeps idle workers, in slots that goroutines take and fill without a lock. A
+// processor comes back to the slot it had before, so that two readers do not take turns
+// at one cache line, nor a context its tables from one core to another.
 type stock struct {
-	mu     sync.Mutex
-	idle   []*worker
-	closed bool
+	slots  [64]slot
+	hints  sync.Pool // of *hint: one for each processor, as long as the garbage collector leaves it
+	next   atomic.Uint32
+	closed atomic.Bool
 }
 
+// slot has a cache line of its own.
+type slot struct {
+	idle atomic.Pointer[worker]
+	_    [56]byte
+}
+
+// hint is where a processor looks first.
+type hint struct{ slot uint32 }
+
 func (s *stock) take() (*worker, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
+	if s.closed.Load() {
 		return nil, cblosc.ErrClosed
 	}
-	if n := len(s.idle); n > 0 {
-		w := s.idle[n-1]
-		s.idle[n-1] = nil
-		s.idle = s.idle[:n-1]
-		s.mu.Unlock()
-		return w, nil
+	h, ok := s.hints.Get().(*hint)
+	if !ok {
+		h = &hint{s.next.Add(1)}
 	}
-	s.mu.Unlock()
+	for i := range uint32(len(s.slots)) {
+		slot := &s.slots[(h.slot+i)%uint32(len(s.slots))]
+		if slot.idle.Load() == nil {
+			continue
+		}
+		if w := slot.idle.Swap(nil); w != nil {
+			w.hint = h
+			return w, nil
+		}
+	}
 	d, err := cblosc.NewDecompressor(nil)
 	if err != nil {
 		return nil, err
 	}
-	return &worker{d: d}, nil
+	return &worker{d: d, hint: h}, nil
 }
 
+// put gives a worker back. More than there are slots for are freed.
 func (s *stock) put(w *worker) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return w.d.Close()
+	h := w.hint
+	w.hint = nil
+	defer s.hints.Put(h)
+	for i := range uint32(len(s.slots)) {
+		slot := &s.slots[(h.slot+i)%uint32(len(s.slots))]
+		if !slot.idle.CompareAndSwap(nil, w) {
+			continue
+		}
+		// Closed in the meantime: either close has seen w, or it is seen here.
+		if s.closed.Load() {
+			if left := slot.idle.Swap(nil); left != nil {
+				return left.d.Close()
+			}
+		}
+		return nil
 	}
-	s.idle = append(s.idle, w)
-	return nil
+	return w.d.Close()
 }
 
 // close frees the idle workers; those in use are freed when they are put back.
 func (s *stock) close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed.Swap(true) {
 		return cblosc.ErrClosed
 	}
-	s.closed = true
 	var errs []error
-	for _, w := range s.idle {
-		errs = append(errs, w.d.Close())
+	for i := range s.slots {
+		if w := s.slots[i].idle.Swap(nil); w != nil {
+			errs = append(errs, w.d.Close())
+		}
 	}
-	s.idle = nil
 	return errors.Join(errs...)
 }
 

@@ -10,10 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"slices"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/cframe"
@@ -38,14 +35,13 @@ type Writer struct {
 	state  error // why nothing more can be written: committed, closed, or an earlier failure
 	closed bool
 
-	parts   []*part
+	pipeline
 	pending []byte // values that wait for a batch to be full
-	batch   int    // bytes of values compressed at a time: whole chunks
+	batch   int    // bytes of values that one worker compresses at a time: whole chunks
 
 	offsets []cframe.Offset
 	totals  totals
 	files   int64 // of a sparse frame: chunks stored so far
-	block   int   // bytes of a block; 0 until the first chunk is compressed
 	ended   bool  // the last chunk was shorter than the others
 	resumed bool  // by Append
 	had     int   // chunks before
@@ -127,7 +123,7 @@ func newWriter(path string, p *Params) (*Writer, int, error) {
 		return nil, 0, fmt.Errorf("%w: metalayers of %d bytes", cblosc.ErrLimit, header)
 	}
 	each := max(1, batchBytes/p.ChunkSize)
-	w.batch = p.workers() * each * p.ChunkSize
+	w.batch = each * p.ChunkSize
 	return w, header, nil
 }
 
@@ -145,7 +141,8 @@ func exists(err error) error {
 
 // Write appends values: every ChunkSize bytes of what is written become a chunk, the
 // rest at the end a shorter one. p may be of any length; large ones are compressed
-// where they are.
+// where they are. What was written may still be compressed and stored when Write has
+// returned; an error of that comes with the next call.
 //
 // It returns cblosc.ErrSize after a chunk that was shorter, cblosc.ErrLimit,
 // cblosc.ErrBroken after an error of writing, or cblosc.ErrClosed.
@@ -159,24 +156,30 @@ func (w *Writer) Write(p []byte) (int, error) {
 	if w.ended && len(p) > 0 {
 		return 0, w.fail(op, fmt.Errorf("%w: %d bytes after a last chunk of fewer than %d", cblosc.ErrSize, len(p), w.params.ChunkSize), false)
 	}
-	n := 0
+	n, lent := 0, false
 	for n < len(p) {
 		rest := p[n:]
-		if len(w.pending) == 0 && len(rest) >= w.batch {
-			if err := w.compress(rest[:w.batch]); err != nil {
-				return n, w.fail(op, err, true)
+		if len(w.pending) == 0 && len(rest) >= w.batch*w.params.workers() {
+			if err := w.submit(rest[:w.batch], false); err != nil {
+				return n, w.fail(op, errors.Join(err, w.drain()), true)
 			}
+			lent = true
 			n += w.batch
 			continue
 		}
 		k := min(len(rest), w.batch-len(w.pending))
 		w.pending = append(w.pending, rest[:k]...)
+		n += k
 		if len(w.pending) == w.batch {
-			if err := w.flush(); err != nil {
-				return n, w.fail(op, err, true)
+			if err := w.send(); err != nil {
+				return n, w.fail(op, errors.Join(err, w.drain()), true)
 			}
 		}
-		n += k
+	}
+	if lent { // the caller's memory is the caller's again
+		if err := w.drain(); err != nil {
+			return n, w.fail(op, err, true)
+		}
 	}
 	return n, nil
 }
@@ -213,6 +216,7 @@ func (w *Writer) WriteChunk(b []byte) error {
 		}
 	}
 	w.count(o, int(h.NBytes))
+	w.ended = int(h.NBytes) < w.params.ChunkSize
 	return nil
 }
 
@@ -284,163 +288,6 @@ func (w *Writer) count(o cframe.Offset, n int) {
 	}
 	w.offsets = append(w.offsets, o)
 	w.totals.nbytes += int64(n)
-	w.ended = n < w.params.ChunkSize
-}
-
-// part is what one worker compresses of a batch.
-type part struct {
-	c       *cblosc.Compressor
-	out     []byte  // the stored chunks, one behind the other
-	lengths []int32 // of each chunk in out, 0 for one that is nowhere
-	entries []cframe.Offset
-	at      cframe.Offset // where out goes
-	block   int           // bytes of a block of the first chunk
-}
-
-// compress appends values, which end a chunk or the frame.
-func (w *Writer) compress(values []byte) error {
-	size := w.params.ChunkSize
-	n := (len(values) + size - 1) / size
-	if len(w.offsets)+n > maxChunks {
-		return tooMany()
-	}
-	workers := min(w.params.workers(), n)
-	for len(w.parts) < workers {
-		if err := w.addPart(values); err != nil {
-			return err
-		}
-	}
-	// Neighbouring chunks go to one worker, so that its output is one piece.
-	var compressing, storing errgroup.Group
-	for k, p := range w.parts[:workers] {
-		from, to := k*n/workers*size, min((k+1)*n/workers*size, len(values))
-		compressing.Go(func() error { return p.compress(values[from:to], size) })
-	}
-	if err := compressing.Wait(); err != nil {
-		return err
-	}
-	i := 0
-	for _, p := range w.parts[:workers] {
-		if !w.params.Sparse {
-			p.at = w.place(int64(len(p.out)))
-		}
-		next := p.at
-		for k, n := range p.lengths {
-			o := p.entries[k]
-			switch {
-			case n == 0:
-			case w.params.Sparse:
-				o = w.place(int64(n))
-				p.entries[k] = o
-			default:
-				o = next
-				next += cframe.Offset(n)
-			}
-			w.count(o, min(size, len(values)-i*size))
-			i++
-		}
-	}
-	for _, p := range w.parts[:workers] {
-		storing.Go(func() error { return w.store(p) })
-	}
-	return storing.Wait()
-}
-
-// addPart makes one more worker. The library's context keeps what it chose for the
-// first chunk: the block size, and 1 for elements of more than 255 bytes. A
-// Compressor forgets both; so all contexts here are given those of the first chunk.
-func (w *Writer) addPart(values []byte) error {
-	if w.block == 0 {
-		first, err := newPart(&w.cp)
-		if err != nil {
-			return err
-		}
-		err = first.compress(values[:min(len(values), w.params.ChunkSize)], w.params.ChunkSize)
-		if err := errors.Join(err, first.c.Close()); err != nil {
-			return err
-		}
-		w.block = first.block
-	}
-	cp := w.cp
-	cp.BlockSize = w.block
-	if cp.TypeSize > math.MaxUint8 {
-		cp.TypeSize = 1
-	}
-	p, err := newPart(&cp)
-	if err != nil {
-		return err
-	}
-	w.parts = append(w.parts, p)
-	return nil
-}
-
-func newPart(cp *cblosc.CParams) (*part, error) {
-	c, err := cblosc.NewCompressor(cp)
-	if err != nil {
-		return nil, err
-	}
-	return &part{c: c}, nil
-}
-
-// compress fills p with the chunks of values, size bytes each, the last maybe fewer.
-func (p *part) compress(values []byte, size int) error {
-	p.out, p.lengths, p.entries = p.out[:0], p.lengths[:0], p.entries[:0]
-	for from := 0; from < len(values); from += size {
-		src := values[from:min(from+size, len(values))]
-		// Exactly the room that the library takes: with more, its result may differ.
-		most := cblosc.MaxCompressedSize(len(src))
-		p.out = slices.Grow(p.out, most)
-		dst := p.out[len(p.out) : len(p.out)+most]
-		n, err := p.c.Compress(dst, src)
-		if err != nil {
-			return err
-		}
-		h, err := chunk.ParseHeader(dst[:n])
-		if err != nil {
-			return invalid(err)
-		}
-		if from == 0 {
-			p.block = int(h.BlockSize)
-		}
-		o, nowhere := special(h)
-		if nowhere {
-			n = 0
-		}
-		p.out = p.out[:len(p.out)+n]
-		p.lengths, p.entries = append(p.lengths, int32(n)), append(p.entries, o)
-	}
-	return nil
-}
-
-// store writes the chunks of p, whose places are taken.
-func (w *Writer) store(p *part) error {
-	if !w.params.Sparse {
-		if len(p.out) == 0 {
-			return nil
-		}
-		return w.to.put(p.out, p.at)
-	}
-	at := 0
-	for k, n := range p.lengths {
-		if n == 0 {
-			continue
-		}
-		if err := w.to.put(p.out[at:at+int(n)], p.entries[k]); err != nil {
-			return err
-		}
-		at += int(n)
-	}
-	return nil
-}
-
-// flush compresses the values that wait.
-func (w *Writer) flush() error {
-	if len(w.pending) == 0 {
-		return nil
-	}
-	err := w.compress(w.pending)
-	w.pending = w.pending[:0]
-	return err
 }
 
 // Commit writes what is missing: values that wait, the index, the trailer, the
@@ -506,18 +353,9 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.state = cblosc.ErrClosed
+	_ = w.drain() // an error of what is undone here is of no matter
 	if err := errors.Join(w.to.discard(), w.free()); err != nil {
 		return w.fail(op, err, false)
 	}
 	return nil
-}
-
-// free closes the contexts.
-func (w *Writer) free() error {
-	var errs []error
-	for _, p := range w.parts {
-		errs = append(errs, p.c.Close())
-	}
-	w.parts, w.pending = nil, nil
-	return errors.Join(errs...)
 }

@@ -86,12 +86,22 @@ func (w *worker) decodeChunk(dst, chunk []byte, info cblosc.ChunkInfo) (int, err
 	return n, blame(err)
 }
 
-func (w *worker) encodeBlosc(values []uint32, dst, src []byte) (int, error) {
+// encodeBlosc makes a chunk with a context of the worker's own, or, exactly as the plug-in
+// does, with the library's one for all.
+func (w *worker) encodeBlosc(values []uint32, o Options, dst, src []byte) (int, error) {
 	p, err := bloscParams(values)
 	if err != nil {
 		return 0, err
 	}
-	n, err := cblosc.CompressBlosc1(&p, dst, src)
+	if o.Exact {
+		n, err := cblosc.CompressBlosc1(&p, dst, src)
+		return n, blame(err)
+	}
+	c, err := w.compressor(p)
+	if err != nil {
+		return 0, blame(err)
+	}
+	n, err := c.CompressBlosc1(dst, src)
 	return n, blame(err)
 }
 

@@ -14,8 +14,10 @@
 // so that every dataset of package h5 has them.
 //
 // Deflate is done by libdeflate, whose streams other zlibs read but do not write;
-// [Options.Exact] asks for zlib's own. The other encoders of C write what the
-// plug-ins of those numbers write, if the versions of the codecs are the same.
+// [Options.Exact] asks for zlib's own. Blosc's streams are those of its plug-in too,
+// under a header made here; with Exact the library makes all of it, under a lock. The
+// other encoders of C write what the plug-ins of those numbers write, if the versions
+// of the codecs are the same.
 //
 // # Memory
 //

@@ -147,7 +147,7 @@ func (w *worker) decode(id int, values []uint32, dst, src []byte) (int, error) {
 func (w *worker) encode(id int, values []uint32, o Options, dst, src []byte) (int, error) {
 	switch id {
 	case Blosc:
-		return w.encodeBlosc(values, dst, src)
+		return w.encodeBlosc(values, o, dst, src)
 	case Blosc2:
 		return w.encodeBlosc2(values, dst, src)
 	}

@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -115,6 +116,48 @@ func TestLibraryReads(t *testing.T) {
 			require.Equal(t, src, got, s.name)
 		}
 		require.NoError(t, d.Close())
+	}
+}
+
+// A chunk of Blosc made by contexts, at the same time, is one of the same data as the
+// library's, which with Exact has the plug-in's bytes; both are what libhdf5 reads.
+func TestBloscByContexts(t *testing.T) {
+	f, _ := newFile(t)
+	defer f.Close()
+	kind := h5.IEEEFloat(4, h5.LittleEndian)
+	for i, src := range [][]byte{data(4000, 1), noise(4000, 1), make([]byte, 4000), bytes.Repeat(data(400, 2), 10)} {
+		for codec := range uint32(6) {
+			if codec == 3 {
+				continue // Snappy
+			}
+			for shuffle := range uint32(3) {
+				at := fmt.Sprintf("data %d, codec %d, shuffle %d", i, codec, shuffle)
+				d, err := f.Root().CreateDataset(fmt.Sprintf("%d-%d-%d", i, codec, shuffle), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{
+					Chunks: []int64{1000}, Filters: []h5.Filter{{ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, shuffle, codec}}}})
+				require.NoError(t, err, at)
+				require.NoError(t, d.WriteRegion(src, kind, region(1000)), at)
+				plugin := make([]byte, 10000)
+				n, _, err := d.ReadChunk(plugin, 0)
+				require.NoError(t, err, at)
+				info, err := d.Info()
+				require.NoError(t, err, at)
+				for _, exact := range []bool{true, false} {
+					p, err := filter.New(info.Filters, filter.Options{Exact: exact})
+					require.NoError(t, err, at)
+					ours, mask, err := p.Encode(nil, src)
+					require.NoError(t, err, at)
+					require.Zero(t, mask, at)
+					if exact {
+						require.Equal(t, plugin[:n], ours, at)
+					}
+					require.Equal(t, plugin[3], ours[3], "%s: the size of an element", at)
+					require.NoError(t, d.WriteChunk(ours, 0, 0), at)
+					got := make([]byte, len(src))
+					require.NoError(t, d.ReadRegion(got, kind, region(1000)), at)
+					require.Equal(t, src, got, at)
+				}
+			}
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ const MaxSteps = 32
 
 // Options says how a pipeline works. The zero value is the ordinary way.
 type Options struct {
-	Exact        bool // deflate as zlib does, byte for byte, which takes two to four times as long
+	Exact        bool // deflate as zlib does, byte for byte, which takes two to four times as long; Blosc as its plug-in, one chunk at a time
 	SkipChecksum bool // do not compare checksums when decoding (H5Pset_edc_check)
 }
 

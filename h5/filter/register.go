@@ -47,7 +47,7 @@ func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, 
 	var done int
 	var err error
 	if !reverse {
-		done, err = w.encode(int(id), v, Options{}, dst, src)
+		done, err = w.encode(int(id), v, Options{Exact: true}, dst, src)
 	} else {
 		done, err = w.decode(int(id), v, dst, src)
 	}
