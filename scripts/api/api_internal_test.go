@@ -1,3 +1,7 @@
+// The bindings are type-checked with their C declarations, which cgo alone makes.
+
+//go:build cgo
+
 package main
 
 import (
