@@ -124,15 +124,3 @@ const void *H5PLget_plugin_info(void) { return 0; }
 	_ = cmd.Run()
 	require.FileExists(t, mark)
 }
-
-// The library prints nothing.
-func TestSilent(t *testing.T) {
-	if os.Getenv("H5_TEST_CHILD") != "" {
-		_, err := h5.Open("/nonexistent/x.h5", h5.ReadOnly)
-		require.ErrorIs(t, err, h5.ErrNotFound)
-		_, err = newFile(t).Root().OpenGroup("nope")
-		require.ErrorIs(t, err, h5.ErrNotFound)
-		return
-	}
-	require.Empty(t, child(t, "TestSilent"))
-}

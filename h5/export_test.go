@@ -15,11 +15,15 @@ func QueuedIDs() (int64, error) {
 // it be other than 0.
 func ForgottenOwners() (int64, error) { return forgottenOwners(), nil }
 
-// CorruptRows are the rows of the table that mean ErrCorrupt: "MAJOR MINOR".
-func CorruptRows() []string {
+// CorruptRows are the rows of the table that mean ErrCorrupt, "MAJOR MINOR", and
+// OtherRows the rest.
+func CorruptRows() []string { return rowsThatMean(true) }
+func OtherRows() []string   { return rowsThatMean(false) }
+
+func rowsThatMean(corrupt bool) []string {
 	var rows []string
 	for _, row := range stackSentinels {
-		if row.err == ErrCorrupt {
+		if (row.err == ErrCorrupt) == corrupt {
 			rows = append(rows, string(row.major)+" "+string(row.minor))
 		}
 	}
