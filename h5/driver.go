@@ -7,6 +7,7 @@ package h5
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -123,7 +124,9 @@ type readerDriver struct {
 }
 
 // An OtherDriver is one that was found in a file's access list and that this
-// package cannot describe.
+// package cannot describe. It cannot be chosen: that is ErrParam, and
+// errors.ErrUnsupported. So with onion, splitter, mirror, subfiling, MPI and those of
+// object stores.
 type OtherDriver struct{ Name string }
 
 func (Sec2) append(b []byte) []byte  { return appendInt(b, driverSec2) }
@@ -226,7 +229,7 @@ func (d Direct) validate() error {
 }
 
 func (d OtherDriver) validate() error {
-	return fmt.Errorf("%w: driver %q cannot be chosen by this package", ErrParam, d.Name)
+	return fmt.Errorf("%w: driver %q: %w by this package", ErrParam, d.Name, errors.ErrUnsupported)
 }
 
 // checkPattern finds what must not reach the library's snprintf: any verb but one

@@ -231,7 +231,12 @@ func TestDriversThatCannotBe(t *testing.T) {
 		"log flags":                {h5.Log{Path: "l", Flags: 1 << 63}, "x"},
 		"direct":                   {h5.Direct{Alignment: 3, Block: 3, Copy: 3}, "x"},
 		"direct block":             {h5.Direct{Alignment: 512, Block: 700, Copy: 1400}, "x"},
-		"other":                    {h5.OtherDriver{Name: "onion"}, "x"},
+		"onion":                    {h5.OtherDriver{Name: "onion"}, "x"},
+		"splitter":                 {h5.OtherDriver{Name: "splitter"}, "x"},
+		"mirror":                   {h5.OtherDriver{Name: "mirror"}, "x"},
+		"subfiling":                {h5.OtherDriver{Name: "subfiling"}, "x"},
+		"mpio":                     {h5.OtherDriver{Name: "mpio"}, "x"},
+		"ros3":                     {h5.OtherDriver{Name: "ros3"}, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -239,6 +244,9 @@ func TestDriversThatCannotBe(t *testing.T) {
 			o.Access = withDriver(tt.d)
 			_, err := h5.Create(filepath.Join(dir, tt.path), &o)
 			require.ErrorIs(t, err, h5.ErrParam)
+			if _, other := tt.d.(h5.OtherDriver); other {
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+			}
 			open := h5.DefaultOpenOptions()
 			open.Access = o.Access
 			_, err = h5.OpenWith(filepath.Join(dir, tt.path), &open)

@@ -78,25 +78,69 @@ func TestLinksMayBeRemovedWhileListed(t *testing.T) {
 	}
 }
 
-// 100,000 hard links: made, listed both ways, found, and gone again.
+// Groups of 100,000 hard links, in the old format and the new one: made, listed in
+// every order they have, found by name and by place, and gone again.
 func TestManyLinks(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
 		n = 1000
 	}
-	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V18, High: h5.LatestFormat})
-	require.NoError(t, err)
-	defer f.Close()
-	for i := range n {
-		require.NoError(t, f.Root().LinkSoft(fmt.Sprintf("link %06d", i), "/target"))
-	}
-	i := 0
-	for l, err := range f.Root().Links() {
+	for _, tt := range []struct {
+		low   h5.LibVer
+		order h5.CreationOrder
+	}{{h5.Earliest, h5.NoCreationOrder}, {h5.V18, h5.IndexedCreationOrder}} {
+		f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: tt.low, High: h5.LatestFormat})
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("link %06d", i), l.Name)
-		i++
+		defer f.Close()
+		_, err = f.Root().CreateGroup("target")
+		require.NoError(t, err)
+		g, err := f.Root().CreateGroupWith("g", &h5.GroupOptions{Order: tt.order})
+		require.NoError(t, err)
+		made, sorted := make([]string, n), make([]string, n)
+		for i := range n {
+			sorted[i] = fmt.Sprintf("link %06d", i)
+			made[i*7919%n] = sorted[i] // 7919 is prime to n
+		}
+		for _, name := range made {
+			require.NoError(t, g.LinkHard(name, "/target"))
+		}
+		target, err := f.Root().ObjectInfo("target")
+		require.NoError(t, err)
+		require.Equal(t, n+1, target.Links)
+		orders := map[h5.ListOrder][]string{h5.ByName: sorted, h5.ByNameDescending: sorted}
+		if tt.order != h5.NoCreationOrder {
+			orders[h5.ByCreation], orders[h5.ByCreationDescending] = made, made
+		}
+		for o, want := range orders {
+			got := linkNames(t, g, o)
+			if o == h5.ByNameDescending || o == h5.ByCreationDescending {
+				slices.Reverse(got)
+			}
+			require.True(t, slices.Equal(want, got), "order %d", o)
+			for _, at := range []int{0, n / 3, n - 1} {
+				l, err := g.LinkAt(o, int64(at))
+				require.NoError(t, err)
+				if o == h5.ByNameDescending || o == h5.ByCreationDescending {
+					at = n - 1 - at
+				}
+				require.Equal(t, want[at], l.Name, "order %d", o)
+				require.Equal(t, target.Address, l.Address)
+			}
+		}
+		has, err := g.HasLink("link 1")
+		require.NoError(t, err)
+		require.False(t, has)
+		for i := range n {
+			require.NoError(t, g.Unlink(made[i]))
+			if i == n/2 {
+				require.Len(t, linkNames(t, g, h5.ByName), n-i-1)
+			}
+		}
+		require.Empty(t, linkNames(t, g, h5.AsStored))
+		target, err = f.Root().ObjectInfo("target")
+		require.NoError(t, err)
+		require.Equal(t, 1, target.Links)
 	}
-	require.Equal(t, n, i)
 }
 
 // linkNames lists a group in an order.

@@ -73,6 +73,8 @@ def normal(v, f, dt=None):
         return f[v].name if v else None
     if isinstance(v, (bytes, np.bytes_)):
         return bytes(v).decode("utf-8").rstrip(" ")
+    if isinstance(v, (np.datetime64, np.timedelta64)):
+        return list(np.asarray(v).astype(dt).tobytes())
     if isinstance(v, (complex, np.complexfloating)):
         return [float(v.real), float(v.imag)]
     if isinstance(v, (bool, np.bool_)):
@@ -126,7 +128,11 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 	}
 }
 
-// Type × layout × shape, as dataset and as attribute: what we write, h5py reads.
+// pointing are the types of the matrix whose elements are elsewhere: with a filter that
+// may not be left out the library refuses those.
+var pointing = map[string]bool{"text": true, "ascii": true, "vlen": true, "ref": true, "region": true, "compound": true}
+
+// Type × layout × filter × shape, as dataset and as attribute: what we write, h5py reads.
 func TestMatrixToH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -138,6 +144,7 @@ func TestMatrixToH5py(t *testing.T) {
 	level := 4
 	layouts := map[string]*h5.DatasetOptions{
 		"contiguous": nil, "compact": {Compact: true}, "chunked": {Chunks: []int64{2}}, "deflated": {Chunks: []int64{2}, Deflate: &level, Shuffle: true},
+		"shuffled": {Chunks: []int64{3}, Shuffle: true}, "checked": {Chunks: []int64{1}, Fletcher32: true, Deflate: &level},
 	}
 	want := make(map[string]any)
 	for name, tt := range matrixTypes(t, r) {
@@ -146,6 +153,9 @@ func TestMatrixToH5py(t *testing.T) {
 			normals = []any{-1.0, 300.0, -1.0}
 		}
 		for layout, o := range layouts {
+			if layout == "checked" && pointing[name] {
+				continue
+			}
 			d, err := r.CreateDataset(name+"/"+layout, tt.dt, h5.SimpleSpace(3), o)
 			require.NoError(t, err)
 			require.NoError(t, h5.Write(d, tt.values, h5.All))
@@ -212,6 +222,8 @@ with h5py.File(sys.argv[1], "w") as f:
         "bool": (np.array([True, False, True]), "?"), "complex": (np.array([1+2j, 0, -1j]), ">c8"),
         "enum": (np.array([-1, 300, -1], ">i2"), h5py.enum_dtype({"red": -1, "blue": 300}, ">i2")),
         "opaque": (np.array([b"\1\2\3", b"\0\0\1", b"\xff\0\0"], "V3"), "V3"),
+        "datetime": (np.array(["2026-11-21T13:00:00", "NaT", "1969-12-31"], "<M8[s]").astype(h5py.opaque_dtype("<M8[s]")), h5py.opaque_dtype("<M8[s]")),
+        "timedelta": (np.array([1, -1, 0], ">m8[ns]").astype(h5py.opaque_dtype(">m8[ns]")), h5py.opaque_dtype(">m8[ns]")),
         "array": (np.arange(18).reshape(3, 2, 3), np.dtype((">i2", (2, 3)))),
         "ref": (np.array([t.ref, h5py.Reference(), f["group"].ref], h5py.ref_dtype), h5py.ref_dtype),
         "region": (np.array([t.regionref[1:4], h5py.RegionReference(), t.regionref[::2]], h5py.regionref_dtype), h5py.regionref_dtype),
@@ -219,9 +231,11 @@ with h5py.File(sys.argv[1], "w") as f:
     for n in ["<i1", "<u1", "<i2", ">u2", "<u4", ">i4", "<i8", ">u8", "<f2", ">f2", "<f4", ">f4", "<f8", ">f8"]:
         types[n] = (np.array([1, 2, 100]), n)
     def keep(name, d):
-        out[name] = normal(d[()], f)
+        out[name] = normal(d[()], f, d.dtype)
     for n, (v, dt) in types.items():
-        for layout, o in {"contiguous": {}, "chunked": {"chunks": (2,)}, "deflated": {"chunks": (2,), "compression": 4, "shuffle": True}}.items():
+        for layout, o in {"contiguous": {}, "chunked": {"chunks": (2,)}, "deflated": {"chunks": (2,), "compression": 4, "shuffle": True}, "shuffled": {"chunks": (3,), "shuffle": True}, "checked": {"chunks": (1,), "compression": 1, "fletcher32": True}}.items():
+            if layout == "checked" and n in ["text", "ascii", "vlen", "ref", "region", "compound"]:
+                continue
             d = f.create_dataset(n + "/" + layout, (3,), dt, **o)
             d[...] = v
             keep(d.name[1:], d)
@@ -249,6 +263,11 @@ json.dump(out, sys.stdout)
 		v, err := h5.ReadAll[any](d)
 		require.NoError(t, err, name)
 		return d, info, normalise(t, f, v).([]any)
+	}
+	for name, tag := range map[string]string{"datetime": "NUMPY:<M8[s]", "timedelta": "NUMPY:>m8[ns]"} {
+		_, info, _ := read(name + "/contiguous")
+		require.Equal(t, h5.Opaque, info.Datatype.Class)
+		require.Equal(t, tag, info.Datatype.Tag)
 	}
 	for name, v := range want {
 		if filepath.Base(name) == "rows@three" {

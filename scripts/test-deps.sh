@@ -149,3 +149,29 @@ while read -r library version _; do
 done < <(pins all)
 "$here/notice.sh" | cmp - "$root/NOTICE" || die "NOTICE is not what make notice writes"
 say "ok: NOTICE"
+
+# Headers of another release than the library's are an error of the first call, not the end of the process.
+cp -r "$build/include" "$work/headers"
+release=$(sed -n 's/^#define H5_VERS_RELEASE *\([0-9]*\).*/\1/p' "$work/headers/H5public.h")
+sed -i "s/^#define H5_VERS_RELEASE .*/#define H5_VERS_RELEASE $((release - 1))/" "$work/headers/H5public.h"
+cat >"$work/versions.go" <<'EOF'
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+func main() {
+	_, err := h5.CreateImage(nil)
+	fmt.Println(err)
+	if !errors.Is(err, h5.ErrVersion) {
+		os.Exit(1)
+	}
+}
+EOF
+said=$(cd "$root" && CGO_CFLAGS="-O0 -I$work/headers" go run "$work/versions.go") || die "headers of another release: $said"
+say "ok: $said"
