@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Characters of a value or a type that go on screen, in a column of its own and
@@ -62,18 +64,51 @@ type unsupportedDoc struct {
 }
 
 func (a *app) infoCommand() *cobra.Command {
-	asJSON := false
+	var asJSON, meta, storage bool
 	cmd := &cobra.Command{
 		Use:   "info FILE[:/path]",
 		Short: "Show everything known of one array",
-		Long:  "info shows shape, element type, chunks, compression, size and attributes of one array." + addressHelp + twoArguments + sliceHelp,
+		Long: `info shows shape, element type, chunks, compression, size and attributes of one array.
+
+--meta writes as JSON what stands beside the elements, as it is stored: metalayers and
+variable-length metalayers of Blosc2, metadata files of bcolz, comment and times of
+HDF5, attributes; of a group too.
+
+--storage shows what each kind of structure takes of the whole file, in HDF5 by the
+types of allocation of its specification, and what is free.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab info rose.b2nd
   hyperslab info etopo.h5:/ROSE
   hyperslab info etopo.h5 /ROSE
-  hyperslab info etopo.h5:/ROSE --json`,
+  hyperslab info etopo.h5:/ROSE --json
+  hyperslab info waves.b2nd --meta
+  hyperslab info etopo.h5 --storage`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case meta:
+				d, err := gatherMeta(cmd.Context(), address(args))
+				if err != nil {
+					return err
+				}
+				return writeJSON(a.stdout, d)
+			case storage:
+				loc, err := formats.ParseLocation(address(args))
+				if err != nil {
+					return err
+				}
+				if strings.Trim(loc.Object, "/") != "" {
+					return usagef("--storage is of a whole file; give it %s alone", loc.File)
+				}
+				d, err := gatherStorage(loc.File)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(a.stdout, d)
+				}
+				return d.write(a.stdout, a.data)
+			}
 			f, err := gatherFacts(cmd.Context(), address(args))
 			if err != nil {
 				return err
@@ -84,8 +119,12 @@ func (a *app) infoCommand() *cobra.Command {
 			return f.write(a.stdout, a.data)
 		},
 	}
-	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
+	cmd.Flags().BoolVar(&storage, "storage", false, "show what takes the bytes of the file, and how many are free")
 	(&untrustedFlags{}).add(cmd)
+	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
+	cmd.MarkFlagsMutuallyExclusive("meta", "untrusted")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

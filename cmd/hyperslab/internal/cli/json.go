@@ -17,6 +17,8 @@ import (
 // new key does not change it.
 const (
 	schemaInfo        = "hyperslab.info/1"
+	schemaMeta        = "hyperslab.meta/1"
+	schemaStorage     = "hyperslab.storage/1"
 	schemaLs          = "hyperslab.ls/1"
 	schemaTree        = "hyperslab.tree/1"
 	schemaChunks      = "hyperslab.chunks/1"

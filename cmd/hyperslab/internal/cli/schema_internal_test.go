@@ -13,6 +13,10 @@ import (
 // documents are all schemas, and the parts that have a table of their own.
 var documents = map[string]any{
 	schemaInfo:             infoDoc{},
+	schemaMeta:             metaDoc{},
+	"named bytes":          metaBytes{},
+	schemaStorage:          storageDoc{},
+	"kind":                 storageRow{},
 	"attribute":            attrDoc{},
 	"unsupported":          unsupportedDoc{},
 	schemaLs:               lsDoc{},

@@ -1,0 +1,265 @@
+// info --storage: what each kind of structure takes of a file, and what nothing does.
+
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// storageDoc is the document of info --storage --json.
+type storageDoc struct {
+	Schema string       `json:"schema"`
+	File   string       `json:"file"`
+	Format string       `json:"format"`
+	Bytes  jsonInt      `json:"bytes"`
+	Free   jsonInt      `json:"free_bytes"`
+	Known  *jsonInt     `json:"free_listed_bytes"`
+	Kinds  []storageRow `json:"kinds"`
+}
+
+// storageRow is what one kind of structure takes.
+type storageRow struct {
+	Kind    string  `json:"kind"`
+	Pieces  jsonInt `json:"pieces"`
+	Bytes   jsonInt `json:"bytes"`
+	Meaning string  `json:"meaning"`
+}
+
+// add counts a piece of a kind.
+func (d *storageDoc) add(kind, meaning string, bytes int64) {
+	for i := range d.Kinds {
+		if d.Kinds[i].Kind == kind {
+			d.Kinds[i].Pieces++
+			d.Kinds[i].Bytes += jsonInt(bytes)
+			return
+		}
+	}
+	d.Kinds = append(d.Kinds, storageRow{kind, 1, jsonInt(bytes), meaning})
+}
+
+// used is all that structures take.
+func (d *storageDoc) used() (n int64) {
+	for _, k := range d.Kinds {
+		n += int64(k.Bytes)
+	}
+	return n
+}
+
+// gatherStorage looks at the whole file or directory, in plain Go.
+func gatherStorage(file string) (*storageDoc, error) {
+	format, err := formats.Sniff(file)
+	if err != nil {
+		return nil, err
+	}
+	d := &storageDoc{Schema: schemaStorage, File: file, Format: string(format), Kinds: []storageRow{}}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+	case format == formats.HDF5:
+		err = d.hdf5(file, info.Size())
+	case info.IsDir():
+		err = d.directory(file)
+	default:
+		err = d.frame(file, info.Size())
+	}
+	return d, err
+}
+
+// allocation is a type of memory of the file driver (H5FD_mem_t), by which the free-space
+// managers of a file with paged or persistent free space are kept apart (File Space Info
+// message), and the structures that the library allocates as of it (H5FDpublic.h).
+type allocation struct{ kind, meaning string }
+
+var allocations = map[string]allocation{
+	"superblock": {"super", "superblock and driver information"},
+	"btree":      {"btree", "B-trees and symbol table nodes"},
+	"draw":       {"draw", "raw data: chunks and contiguous elements"},
+	"gheap":      {"gheap", "global heap: texts and sequences of variable length, references"},
+	"lheap":      {"lheap", "local heap: names, fractal heap blocks, data blocks of chunk indexes"},
+	"ohdr":       {"ohdr", "object headers, and headers of heaps and chunk indexes"},
+}
+
+// allocationOf is the type by the beginning of a structure's name in format/hdf5.
+var allocationOf = []struct{ name, kind string }{
+	{"superblock", "superblock"}, {"driver information", "superblock"}, {"metadata cache image", "superblock"},
+	{"object header", "ohdr"}, {"global heap", "gheap"}, {"local heap", "lheap"},
+	{"fractal heap direct", "lheap"}, {"fractal heap", "ohdr"},
+	{"free-space section", "lheap"}, {"free-space manager", "ohdr"},
+	{"shared message record", "btree"}, {"shared object header message table", "ohdr"},
+	{"extensible array data block", "lheap"}, {"extensible array secondary", "btree"}, {"extensible array", "ohdr"},
+	{"fixed array data block", "lheap"}, {"fixed array", "ohdr"},
+	{"v1 B-tree", "btree"}, {"v2 B-tree", "btree"}, {"symbol table node", "btree"},
+}
+
+// hdf5 sorts the structures of a file by what they are allocated as.
+func (d *storageDoc) hdf5(name string, size int64) (err error) {
+	r, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	f, err := hdf5.Open(r, size, nil)
+	if err != nil {
+		return err
+	}
+	if n := f.UserBlock(); n > 0 {
+		d.add("user block", "before the HDF5 file, not looked at", n)
+	}
+	root := hdf5.Describe(r, size)
+	for _, s := range root.Fields {
+		if s.Name == "…" {
+			return fmt.Errorf("%w: %s has more than %d structures", errors.ErrUnsupported, name, hdf5.MaxDescribed)
+		}
+		kind := ""
+		for _, a := range allocationOf {
+			if strings.HasPrefix(s.Name, a.name) {
+				kind = a.kind
+				break
+			}
+		}
+		if kind == "" {
+			d.add("other", "structures of no allocation type", s.Length)
+			continue
+		}
+		d.add(allocations[kind].kind, allocations[kind].meaning, s.Length)
+	}
+	listed := int64(0)
+	if info := f.FileSpace(); info != nil {
+		for _, s := range root.Fields {
+			for path, part := range s.Walk() {
+				if strings.HasSuffix(path, "total space tracked") {
+					var n int64
+					if _, err := fmt.Sscan(part.Value, &n); err == nil {
+						listed += n
+					}
+				}
+			}
+		}
+	}
+	d.Known = (*jsonInt)(&listed)
+	draw, seen := allocations["draw"], make(map[hdf5.Addr]bool)
+	for e, err := range f.Walk() {
+		if err != nil {
+			return err
+		}
+		if e.Object == nil || seen[e.Object.Addr] { // a link that leads out of the file, or a second name
+			continue
+		}
+		seen[e.Object.Addr] = true
+		layout := e.Object.Layout()
+		if layout == nil || e.Object.ExternalFiles() != nil {
+			continue
+		}
+		if layout.Class == hdf5.Contiguous && layout.Addr.Defined() && layout.Size > 0 {
+			d.add(draw.kind, draw.meaning, int64(layout.Size))
+		}
+		if layout.Class != hdf5.Chunked {
+			continue
+		}
+		for c, err := range e.Object.Chunks() {
+			if err != nil {
+				return err
+			}
+			d.add(draw.kind, draw.meaning, int64(c.Size))
+		}
+	}
+	d.Bytes, d.Free = jsonInt(size), jsonInt(max(size-d.used(), 0))
+	return nil
+}
+
+// frame sorts the parts of a contiguous frame. Free is what lies between chunks: those
+// that were replaced or removed.
+func (d *storageDoc) frame(name string, size int64) (err error) {
+	r, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	f, err := cframe.Read(r, size)
+	if err != nil {
+		return err
+	}
+	d.add("header", "what the frame holds, and its metalayers", int64(f.HeaderSize))
+	offsets, err := f.Offsets(nil)
+	if err != nil {
+		return err
+	}
+	seen := make(map[cframe.Offset]bool)
+	for _, o := range offsets {
+		if o.IsSpecial() || seen[o] {
+			continue
+		}
+		seen[o] = true
+		h, err := f.ReadChunkHeader(o)
+		if err != nil {
+			return err
+		}
+		d.add("chunks", "compressed elements; chunks of one value take none", int64(h.CBytes))
+	}
+	after := cframe.Describe(r, size)
+	for _, part := range after.Fields {
+		switch part.Name {
+		case "index":
+			d.add("index", "where the chunks are", part.Length)
+		case "trailer":
+			d.add("trailer", "variable-length metalayers, fingerprint", part.Length)
+		}
+	}
+	d.Bytes, d.Free = jsonInt(size), jsonInt(max(size-d.used(), 0))
+	return nil
+}
+
+// directory sorts the files of a sparse frame, a bcolz tree or a directory of arrays.
+func (d *storageDoc) directory(name string) error {
+	err := filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		switch base := filepath.Base(path); {
+		case strings.HasSuffix(base, ".b2nd"):
+			d.add("arrays", "files of one array each", info.Size())
+		case base == cframe.IndexFile:
+			d.add("index", "header, index and trailer of a sparse frame", info.Size())
+		case strings.HasSuffix(base, ".chunk"), strings.HasSuffix(base, ".blp"):
+			d.add("chunks", "compressed elements, a file for each chunk", info.Size())
+		default:
+			d.add("metadata", "other files", info.Size())
+		}
+		return nil
+	})
+	d.Bytes = jsonInt(d.used())
+	return err
+}
+
+func (d *storageDoc) write(w io.Writer, p paint) error {
+	t := table{head: []string{"KIND", "PIECES", "BYTES", "", "OF"}, right: []bool{false, true, true, true}}
+	percent := func(n jsonInt) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(d.Bytes, 1))) }
+	for _, k := range d.Kinds {
+		t.add(k.Kind, fmt.Sprint(k.Pieces), iecBytes(int64(k.Bytes)), percent(k.Bytes), k.Meaning)
+	}
+	free := "what no structure takes"
+	if d.Known != nil && *d.Known > 0 {
+		free += fmt.Sprintf("; of it %s listed as free in the file", iecBytes(int64(*d.Known)))
+	}
+	if d.Free > 0 && d.Format != string(formats.Directory) {
+		free += "; hyperslab repack gives it back"
+	}
+	t.add("free", "", iecBytes(int64(d.Free)), percent(d.Free), free)
+	t.add("file", "", iecBytes(int64(d.Bytes)), "", cmp.Or(safe(d.File)))
+	return t.write(w, p)
+}
