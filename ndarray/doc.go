@@ -56,6 +56,10 @@
 // __attrs__ the attributes; a record beside them (ndarray/bcolz) has the rest. It has
 // no scalars, no blocks and no Null, and grows along the first axis alone.
 //
+// A plain frame, which is no array, is read as one axis of opaque elements of its type
+// size (Format "frame"); it has ChunkShape, Compression and attributes. The tests of
+// these rows and sentences are TestMapping and TestPlainFrames of ndarray/formats.
+//
 // mem holds every fact. The fixed metalayers of b2nd other than its own, and the
 // values of HDF5's dimension scales, are not part of a Meta.
 //

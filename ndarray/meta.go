@@ -15,7 +15,7 @@ const Unlimited = -1
 
 // Meta describes an open array.
 type Meta struct {
-	Format      string       // "mem", "b2nd", "caterva" or "hdf5"
+	Format      string       // "mem", "b2nd", "caterva", "frame", "hdf5" or "bcolz"
 	Path        string       // where it is stored, for messages: file or FILE:/object; "" in memory
 	Shape       []int64      // elements along each axis; empty for a scalar
 	Null        bool         // no elements and no shape at all (H5S_NULL): neither a scalar nor zero-length

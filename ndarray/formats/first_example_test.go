@@ -138,3 +138,56 @@ func ExampleOpen_structs() {
 	fmt.Println(a.DType(), places, err)
 	// Output: [('name', 'S8'), ('lat', '<f8')] [{Bern 46.9} {Oslo 59.9}] <nil>
 }
+
+// Attributes, and what an array says of itself without a look at its elements.
+func ExampleCreate_attributes() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, location := context.Background(), filepath.Join(dir, "a.h5")+":/run/1"
+	exampleArray(location)
+
+	a, err := formats.Open(ctx, location, formats.WithWrite())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	for _, attr := range []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(-1.5, 40)}} {
+		if err := a.SetAttr(ctx, attr); err != nil {
+			log.Fatal(err)
+		}
+	}
+	attrs, err := a.Attrs(ctx)
+	fmt.Println(attrs.List, err)
+	m := a.Meta()
+	fmt.Println(m.Format, m.Shape, m.MaxShape, m.DType, m.ChunkShape, m.Compression)
+	// Output:
+	// [{range [-1.5 40]} {unit "K"}] <nil>
+	// hdf5 [4 6] [-1 6] <i4 [2 6] shuffle + deflate 4
+}
+
+// How the values are spread, in one pass over the chunks on all cores.
+func ExampleOpen_statistics() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, file := context.Background(), filepath.Join(dir, "a.bcolz")
+	exampleArray(file)
+
+	a, err := formats.Open(ctx, file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	s, err := ndarray.Summarize(ctx, a, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	h, err := ndarray.CountBins(ctx, a, 0, 24, 4, nil)
+	fmt.Println(s.Count, s.Min, s.Max, s.ExactSum, s.Mean, h.Bins, err)
+	// Output: 24 0 23 276 11.5 [6 6 6 6] <nil>
+}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	b2ndmeta "github.com/hyperslab/hyperslab/format/b2nd"
 	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
@@ -153,8 +155,9 @@ func firstBytes(file string, n int) (b []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
-// Open opens an array, for reading unless WithWrite is given. The format is found by content: a b2nd or
-// Caterva array in a Blosc2 frame, contiguous or sparse, a dataset of an HDF5
+// Open opens an array, for reading unless WithWrite is given. The format is found by
+// content: a b2nd or Caterva array in a Blosc2 frame, contiguous or sparse, a plain
+// frame, of which the values are one axis and which is only read, a dataset of an HDF5
 // file, FILE:/path, a bcolz carray, a column of a ctable, DIRECTORY:/column, a
 // ctable as an array of structures, or an array of a directory of arrays,
 // DIRECTORY:/path.
@@ -194,7 +197,7 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 		return nil, err
 	}
 	if format == B2ND {
-		return array(b2nd.Open(l.File, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}))
+		return openFrame(l.File, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library})
 	}
 	if format == Directory {
 		file, err := arrayFile(l)
@@ -210,6 +213,33 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.write})
 	}
 	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.write, Library: o.library}))
+}
+
+// openFrame opens a b2nd or Caterva array, or a plain frame as one axis of elements.
+func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
+	b, err := b2nd.Open(file, o)
+	if !isPlain(file, err) {
+		return array(b, err)
+	}
+	if o.Write {
+		return nil, fmt.Errorf("%w: writing to a frame that is no array", errors.ErrUnsupported)
+	}
+	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
+}
+
+// isPlain reports whether a frame was refused because there is no array in it.
+func isPlain(file string, err error) bool {
+	if !errors.Is(err, ndarray.ErrFormat) {
+		return false
+	}
+	f, err := frameio.Open(file)
+	if err != nil {
+		return false
+	}
+	h := f.Header()
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
+	return f.Close() == nil && !isB2nd && !isCaterva
 }
 
 // openBcolz opens a carray, the column of a ctable that the location names, or a

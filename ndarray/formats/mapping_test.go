@@ -1,8 +1,11 @@
 package formats_test
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -34,7 +38,23 @@ func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 	}
 }
 
-// The rows of the table in ndarray's doc.go, one test each.
+// everywhere makes an array of spec in every format that is stored, opens each, and
+// gives it to look.
+func everywhere(t *testing.T, spec ndarray.Spec, look func(a *ndarray.Array)) {
+	t.Helper()
+	dir := shm(t)
+	for _, s := range storages()[1:] { // behind memory
+		spec := spec
+		if s.name == "bcolz" && spec.ChunkShape != nil {
+			spec.ChunkShape = append(slices.Clone(spec.ChunkShape[:1]), spec.Shape[1:]...)
+		}
+		a := s.put(t, filepath.Join(dir, s.name), spec, func(*ndarray.Array) {})
+		look(a)
+		require.NoError(t, a.Close())
+	}
+}
+
+// The rows of the table in ndarray's doc.go, and the paragraphs below it, one test each.
 func TestMapping(t *testing.T) {
 	f4 := ndarray.DTypeOf[float32]()
 	chunked := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 3}, DType: f4}
@@ -120,6 +140,83 @@ func TestMapping(t *testing.T) {
 			require.Equal(t, map[string]string{"b2nd": "shuffle + zstd 5", "hdf5": "shuffle + deflate 4"}[m.Format], m.Compression.String())
 		})
 	})
+	t.Run("attributes", func(t *testing.T) {
+		spec := chunked
+		for i := range 20 { // more than the 16 metalayers of a frame
+			spec.Attrs = append(spec.Attrs, ndarray.Attr{Name: fmt.Sprintf("a%02d", i), Value: ndarray.Vector(int8(i))})
+		}
+		everywhere(t, spec, func(a *ndarray.Array) {
+			attrs, err := a.Attrs(bg)
+			require.NoError(t, err)
+			require.Empty(t, attrs.Unsupported)
+			require.Len(t, attrs.List, 20, a.Meta().Format)
+			for _, want := range spec.Attrs {
+				got, ok := attrs.Get(want.Name)
+				require.True(t, ok)
+				require.True(t, got.Equal(want.Value), "%s in %s: %v", want.Name, a.Meta().Format, got)
+			}
+		})
+	})
+	t.Run("bcolz", func(t *testing.T) {
+		dir := t.TempDir()
+		spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, MaxShape: []int64{ndarray.Unlimited, 4}, AxisNames: []string{"time", ""},
+			DType: f4, Fill: []byte{1, 2, 3, 4}, Compression: &ndarray.Compression{Codec: "zlib", Level: 3, Filters: []string{"bitshuffle"}}}
+		b, err := bcolz.Create(in(dir, "x"), spec, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.Close())
+		a, err := formats.Open(bg, in(dir, "x"))
+		require.NoError(t, err)
+		got := a.Meta().Spec()
+		require.Equal(t, spec, got)
+		require.Equal(t, "bcolz", a.Meta().Format)
+		require.NoError(t, a.Close())
+		for what, edit := range map[string]func(*ndarray.Spec){
+			"no scalars":          func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4} },
+			"no null arrays":      func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4, Null: true} },
+			"no blocks":           func(s *ndarray.Spec) { s.BlockShape = []int64{2, 2} },
+			"the first axis only": func(s *ndarray.Spec) { s.MaxShape = []int64{6, 5} },
+			"rows whole":          func(s *ndarray.Spec) { s.ChunkShape = []int64{4, 2} },
+			"variable length":     func(s *ndarray.Spec) { *s = ndarray.Spec{Shape: []int64{3}, DType: ndarray.Text("").DType} },
+			`filter "delta"`:      func(s *ndarray.Spec) { s.Compression.Filters = []string{"delta"} },
+			"machine-independent nam": func(s *ndarray.Spec) {
+				*s = ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.Float, Size: 16, Order: ndarray.Little}}
+			},
+		} {
+			s := spec
+			c := *spec.Compression
+			s.Compression = &c
+			edit(&s)
+			err := bcolz.Check(s)
+			require.ErrorIs(t, err, errors.ErrUnsupported, what)
+			require.ErrorContains(t, err, what)
+		}
+	})
+	t.Run("Caterva cannot", func(t *testing.T) {
+		file := in(t.TempDir(), "c.b2nd")
+		for what, edit := range map[string]func(*ndarray.Spec){
+			"null arrays":      func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4, Null: true} },
+			"a greatest shape": func(s *ndarray.Spec) { s.MaxShape = []int64{9, 9} },
+			"names of axes":    func(s *ndarray.Spec) { s.AxisNames = []string{"x", "y"} },
+			"a fill value":     func(s *ndarray.Spec) { s.Fill = []byte{1, 0, 0, 0} },
+		} {
+			s := chunked
+			edit(&s)
+			_, err := formats.Create(bg, file, s, formats.WithFormat(formats.Caterva))
+			require.ErrorIs(t, err, errors.ErrUnsupported, what)
+			require.ErrorContains(t, err, what)
+			require.NoFileExists(t, file)
+		}
+		s := chunked
+		s.BlockShape, s.Attrs = []int64{2, 3}, []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
+		d, err := formats.Create(bg, file, s, formats.WithFormat(formats.Caterva))
+		require.NoError(t, err)
+		require.NoError(t, d.Commit(bg))
+		a, err := formats.Open(bg, file, formats.WithDType(f4))
+		require.NoError(t, err)
+		m := a.Meta()
+		require.Equal(t, []any{"caterva", s.Shape, s.ChunkShape, s.BlockShape, f4}, []any{m.Format, m.Shape, m.ChunkShape, m.BlockShape, m.DType})
+		require.NoError(t, a.Close())
+	})
 	t.Run("Caterva", func(t *testing.T) {
 		b, err := b2nd.Open(caterva(t), nil)
 		require.NoError(t, err)
@@ -152,27 +249,97 @@ func TestExtremeShapes(t *testing.T) {
 		save(t, in(dir, c.location), c.spec)
 		requireCount(t, in(dir, c.location))
 	}
-	for _, location := range []string{"sparse.b2nd", "sparse.h5:/x"} {
-		dir := t.TempDir()
-		draft, err := formats.Create(bg, in(dir, location), ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 24}, DType: d})
-		require.NoError(t, err)
-		require.NoError(t, ndarray.Put(bg, draft.Array, []int32{1, 2}, ndarray.Points([]int64{-1}, []int64{500_000_000})))
-		require.NoError(t, draft.Commit(bg))
-		a, err := formats.Open(bg, in(dir, location))
-		require.NoError(t, err)
+	dir := shm(t)
+	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 24}, DType: d}
+	for _, s := range storages() {
+		switch s.name {
+		case "mem": // 4 GB of nothing are 4 GB there
+			continue
+		case "bcolz": // has no chunks that are not stored
+			big.ChunkShape = []int64{1 << 22}
+		}
+		a := s.put(t, filepath.Join(dir, s.name), big, func(a *ndarray.Array) {
+			require.NoError(t, ndarray.Put(bg, a, []int32{1, 2}, ndarray.Points([]int64{-1}, []int64{500_000_000})), s.name)
+		})
 		got, err := ndarray.Take[int32](bg, a, ndarray.Select(ndarray.List(-1, 0, 500_000_000)))
-		require.NoError(t, err)
-		require.Equal(t, []int32{1, 0, 2}, got)
-		s, err := a.Storage(bg)
-		require.NoError(t, err)
-		require.Less(t, s.StoredBytes, int64(2<<20))
+		require.NoError(t, err, s.name)
+		require.Equal(t, []int32{1, 0, 2}, got, s.name)
+		stored, err := a.Storage(bg)
+		require.NoError(t, err, s.name)
+		require.Less(t, stored.StoredBytes, int64(20<<20), s.name)
 		require.NoError(t, a.Close())
 	}
-	for _, shape := range [][]int64{{math.MaxInt64}, {1 << 32, 1 << 31}, {1 << 62, 4, 0}} {
-		for _, location := range []string{"o.b2nd", "o.h5:/x"} {
-			_, err := formats.Create(bg, in(t.TempDir(), location), ndarray.Spec{Shape: shape, DType: d})
-			require.ErrorIs(t, err, ndarray.ErrShape, "%v in %s", shape, location)
+	for _, s := range storages() {
+		prime := ndarray.Spec{Shape: []int64{101, 103}, ChunkShape: []int64{13, 7}, DType: d}
+		empty := ndarray.Spec{Shape: []int64{0, 3}, DType: d}
+		high := ndarray.Spec{Shape: slices.Repeat([]int64{1}, 8), DType: d}
+		if s.name == "bcolz" {
+			prime.ChunkShape[1] = 103
 		}
+		for i, spec := range []ndarray.Spec{prime, empty, high} {
+			a := s.put(t, filepath.Join(dir, fmt.Sprint(s.name, i)), spec, func(a *ndarray.Array) {
+				require.NoError(t, ndarray.Write(bg, a, count(a.NumElems()), ndarray.Whole(a.Shape())))
+			})
+			all, err := ndarray.ReadAll[int32](bg, a)
+			require.NoError(t, err)
+			require.Equal(t, count(a.NumElems()), all, s.name)
+			require.NoError(t, a.Close())
+		}
+		for _, shape := range [][]int64{{math.MaxInt64}, {1 << 32, 1 << 31}, {1 << 62, 4, 0}} {
+			_, err := s.create(filepath.Join(dir, "o"), ndarray.Spec{Shape: shape, DType: d})
+			require.ErrorIs(t, err, ndarray.ErrShape, "%v in %s", shape, s.name)
+			require.NoFileExists(t, filepath.Join(dir, "o"))
+		}
+	}
+	// The highest rank of each, and one axis more.
+	for name, most := range map[string]int{"mem": 32, "b2nd": 8, "sparse": 8, "caterva": 8, "hdf5": 32, "bcolz": 32} {
+		s := storages()[slices.IndexFunc(storages(), func(s storage) bool { return s.name == name })]
+		spec := ndarray.Spec{Shape: append([]int64{3}, slices.Repeat([]int64{1}, most-1)...), DType: d}
+		a := s.put(t, filepath.Join(dir, name+"rank"), spec, func(a *ndarray.Array) {
+			require.NoError(t, ndarray.Write(bg, a, count(3), ndarray.Whole(a.Shape())))
+		})
+		all, err := ndarray.ReadAll[int32](bg, a)
+		require.NoError(t, err)
+		require.Equal(t, count(3), all, name)
+		require.NoError(t, a.Close())
+		spec.Shape = append(spec.Shape, 1)
+		_, err = s.create(filepath.Join(dir, name+"rank1"), spec)
+		want := ndarray.ErrShape // of any array
+		if most < ndarray.MaxRank {
+			want = errors.ErrUnsupported // of this format
+		}
+		require.ErrorIs(t, err, want, name)
+	}
+}
+
+// A frame that is no array is one axis of its values, told or opaque.
+func TestPlainFrames(t *testing.T) {
+	dir := t.TempDir()
+	for i, contiguous := range []bool{true, false} {
+		file := in(dir, fmt.Sprint(i))
+		p := cblosc.DefaultCParams()
+		p.TypeSize = 4
+		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: file, Contiguous: contiguous, CParams: p})
+		require.NoError(t, err)
+		for _, x := range []byte{1, 2} {
+			require.NoError(t, s.AppendBuffer(bytes.Repeat([]byte{x, 0, 0, 0}, 10)))
+		}
+		require.NoError(t, s.Close())
+		a, err := formats.Open(bg, file, formats.WithDType(ndarray.DTypeOf[int32]()))
+		require.NoError(t, err)
+		values, err := ndarray.ReadAll[int32](bg, a)
+		require.NoError(t, err)
+		require.Equal(t, append(slices.Repeat([]int32{1}, 10), slices.Repeat([]int32{2}, 10)...), values)
+		require.NoError(t, a.Close())
+		n := 0
+		for e, err := range formats.Walk(bg, file) {
+			require.NoError(t, errors.Join(err, e.Err))
+			require.Equal(t, []any{formats.Array, "|V4", "frame", []int64{20}}, []any{e.Kind, e.Type, e.Meta.Format, e.Meta.Shape})
+			n++
+		}
+		require.Equal(t, 1, n)
+		_, err = formats.Open(bg, file, formats.WithWrite())
+		require.ErrorIs(t, err, errors.ErrUnsupported)
 	}
 }
 

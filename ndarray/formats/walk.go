@@ -133,6 +133,17 @@ func (w *walker) walk(location string) error {
 // does not have its element type.
 func (w *walker) frame(file, at string) error {
 	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
+	if isPlain(file, err) {
+		plain, err := b2nd.OpenFrame(file, nil)
+		if err != nil {
+			return err
+		}
+		e, err := w.describe(at, plain)
+		if err != nil {
+			return err
+		}
+		return w.emit(e)
+	}
 	if err != nil {
 		return err
 	}

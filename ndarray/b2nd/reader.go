@@ -1,0 +1,177 @@
+// Reader: frames read without the library: sparse arrays in any file system, and plain
+// frames, which are no arrays and are read as one axis of elements.
+
+package b2nd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Reader is a frame open for reading. It implements ndarray's Backend, AttrReader and
+// StorageReporter.
+type Reader struct {
+	frame  *frameio.Frame
+	array  *frameio.Array // nil: a plain frame
+	meta   ndarray.Meta
+	record *record
+}
+
+// OpenFS opens the sparse frame whose directory is fsys: in an archive, or in several
+// directories with some of the chunks each (package shards). Each chunk that is read
+// is opened anew, on as many workers as the context allows. A frame that is no array
+// is read as OpenFrame does.
+//
+// It returns the errors of Open, ErrReadOnly for o.Write and ErrParam for o.Library:
+// the library knows no such files.
+func OpenFS(fsys fs.FS, o *OpenOptions) (*Reader, error) {
+	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys) })
+	return r, ndarray.Wrap("open", cframe.IndexFile, err)
+}
+
+// OpenFrame opens a plain frame, a file or a sparse directory, as an array of one axis:
+// its values one behind the other, as opaque elements of the frame's type size unless
+// o.DType tells their type. Chunks are the frame's.
+//
+// It returns the errors of OpenFS, ErrFormat for a b2nd or Caterva array, and
+// errors.ErrUnsupported for values that are no whole number of elements.
+func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
+	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path) })
+	if err == nil && r.array != nil {
+		err = errors.Join(fmt.Errorf("%w: a frame with an array in it", ndarray.ErrFormat), r.Close())
+	}
+	if err != nil {
+		return nil, ndarray.Wrap("open", path, err)
+	}
+	return r, nil
+}
+
+func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)) (*Reader, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	switch {
+	case o.Write:
+		return nil, fmt.Errorf("%w: this frame is only read", ndarray.ErrReadOnly)
+	case o.Library:
+		return nil, fmt.Errorf("%w: this frame is not read by the library", ndarray.ErrParam)
+	}
+	f, err := open()
+	if err != nil {
+		return nil, translate(err)
+	}
+	r := &Reader{frame: f}
+	if err := r.load(path, o); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return r, nil
+}
+
+// load fills in what the frame says.
+func (r *Reader) load(path string, o *OpenOptions) (err error) {
+	if r.record, err = readRecord(frameLayers{r.frame}); err != nil {
+		return err
+	}
+	h := r.frame.Header()
+	cp := &cblosc.CParams{Codec: cblosc.Codec(h.Codec()), Level: h.Level()}
+	for i, id := range h.Filters {
+		cp.Filters[i].ID = cblosc.FilterID(id)
+	}
+	_, isB2nd := h.Metalayer(b2nd.Name)
+	_, isCaterva := h.Metalayer(b2nd.CatervaName)
+	if isB2nd || isCaterva {
+		if r.array, err = r.frame.Array(); err != nil {
+			return translate(err)
+		}
+		r.meta, err = metaOf(path, r.array, cp, r.record, o)
+	} else {
+		r.meta, err = plainMeta(path, r.frame, cp, o)
+	}
+	r.meta.ReadOnly = true
+	return err
+}
+
+// plainMeta describes a frame that is no array.
+func plainMeta(path string, f *frameio.Frame, cp *cblosc.CParams, o *OpenOptions) (ndarray.Meta, error) {
+	size := f.TypeSize()
+	d := ndarray.DType{Kind: ndarray.Void, Size: size, Order: ndarray.NoOrder}
+	if o.DType != nil {
+		d = *o.DType
+		if err := d.Validate(); err != nil {
+			return ndarray.Meta{}, err
+		}
+		if d.Size != size {
+			return ndarray.Meta{}, fmt.Errorf("%w: element type %v of %d bytes, elements of %d", ndarray.ErrType, d, d.Size, size)
+		}
+	}
+	if f.NBytes()%int64(size) != 0 {
+		return ndarray.Meta{}, fmt.Errorf("%w: %d bytes in elements of %d", errors.ErrUnsupported, f.NBytes(), size)
+	}
+	m := ndarray.Meta{Format: "frame", Path: path, Shape: []int64{f.NBytes() / int64(size)}, DType: d, Compression: compression(cp)}
+	if n := f.ChunkSize(); n >= size && n%size == 0 {
+		m.ChunkShape = []int64{int64(n / size)}
+	}
+	return m, nil
+}
+
+// Meta describes the array.
+func (r *Reader) Meta() ndarray.Meta { return r.meta }
+
+// ReadRegion reads elements, of an array on as many workers as the context allows.
+func (r *Reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+	if err := r.read(ctx, dst, region); err != nil {
+		return err
+	}
+	r.meta.DType.ToNative(dst)
+	return nil
+}
+
+func (r *Reader) read(ctx context.Context, dst []byte, region ndarray.Region) error {
+	if r.array != nil {
+		return r.array.ReadRegion(ctx, dst, region.Start, region.Shape, ndarray.Workers(ctx))
+	}
+	size := int64(r.meta.DType.Size)
+	for s := range r.meta.Slabs(region) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := s.Shape[0] * size
+		if _, err := r.frame.ReadAt(dst[:n], s.Start[0]*size); err != nil {
+			return translate(err)
+		}
+		dst = dst[n:]
+	}
+	return ctx.Err()
+}
+
+// Attrs reads all attributes, as those of a Backend.
+func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	if err := ctx.Err(); err != nil {
+		return ndarray.Attrs{}, err
+	}
+	return r.record.attributes(frameLayers{r.frame})
+}
+
+// Storage reports the compressed bytes of all chunks with their headers, as the frame
+// counts them.
+func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
+	return ndarray.Storage{StoredBytes: r.frame.Header().CBytes, NumChunks: r.frame.NumChunks()}, ctx.Err()
+}
+
+// Close frees the contexts, and the file.
+func (r *Reader) Close() error { return r.frame.Close() }
+
+// frameLayers are the variable-length metalayers of a frame.
+type frameLayers struct{ f *frameio.Frame }
+
+func (l frameLayers) Names() ([]string, error) { return l.f.VLMetalayers(), nil }
+
+func (l frameLayers) Get(name string) ([]byte, error) { return l.f.VLMetalayer(name) }
