@@ -425,6 +425,9 @@ func TestConcatenateModel(t *testing.T) {
 				chunks[j], blocks[j] = int32(n), int32(n)
 			}
 			blocks[0] = (chunks[0] + 1) / 2
+			if i > 0 && rapid.IntRange(0, 3).Draw(t, "other chunks") > 0 {
+				chunks, blocks = arrays[0].Chunks(), arrays[0].Blocks()
+			}
 			p := cparams(2)
 			if rapid.IntRange(0, 5).Draw(t, "delta") == 5 {
 				p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}

@@ -214,6 +214,8 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	// The library does not see zeros in a shape, and what Slice does not leave to it.
 	library := hasConcatenate && !p.Caterva && !p.Storage.CParams.usesDelta() && !scattered(p.Chunks, p.Blocks)
 	for _, b := range arrays {
+		// Where the chunks of a later array differ the library puts elements in wrong places.
+		library = library && slices.Equal(b.Chunks(), p.Chunks) && slices.Equal(b.Blocks(), p.Blocks)
 		if library {
 			if library, err = b.simple(op); err != nil {
 				return nil, err
