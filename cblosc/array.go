@@ -3,12 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_from_schunk
-// #cgo nocallback goblosc2_array_from_schunk
-// #cgo noescape goblosc2_array_read
-// #cgo nocallback goblosc2_array_read
-// #cgo noescape goblosc2_array_write
-// #cgo nocallback goblosc2_array_write
 import "C"
 
 import (
@@ -46,6 +40,13 @@ func OpenArray(path string) (*Array, error) { return OpenArrayWith(path, OpenOpt
 // OpenArrayWith is OpenArray with options (b2nd_open_offset). It returns the errors
 // of OpenSChunkWith and OpenArray.
 func OpenArrayWith(path string, o OpenOptions) (*Array, error) {
+	if path == "" {
+		return nil, refused("open array", path, errNoPath(path))
+	}
+	return openArray(path, o)
+}
+
+func openArray(path string, o OpenOptions) (*Array, error) {
 	const op = "open array"
 	a := new(Array)
 	s, err := openSChunk(op, path, o, a)
@@ -72,7 +73,7 @@ func (a *Array) on(op string, s *SChunk) (*Array, error) {
 	var cerr C.goblosc2_err_t
 	var dtype *C.char
 	if C.goblosc2_array_from_schunk(&cerr, s.h.c, &a.geometry, &dtype) < 0 {
-		return nil, errors.Join(failed(op, s.path, &cerr), s.Close())
+		return nil, errors.Join(s.h.failed(op, &cerr), s.Close())
 	}
 	a.sc = s
 	a.rank = int(a.geometry.ndim)

@@ -21,7 +21,7 @@ const (
 
 // guarded runs call, which returns a result that is not negative, and notes what goes
 // wrong in it.
-func guarded(id C.uintptr_t, call func(k *hooks) (int, error)) (n C.int32_t) {
+func guarded[T C.int32_t | C.int64_t](id C.uintptr_t, call func(k *hooks) (T, error)) (n T) {
 	k := cgo.Handle(id).Value().(*hooks)
 	defer func() {
 		if v := recover(); v != nil {
@@ -34,7 +34,7 @@ func guarded(id C.uintptr_t, call func(k *hooks) (int, error)) (n C.int32_t) {
 		k.note(err)
 		return hookFailed
 	}
-	return C.int32_t(m)
+	return m
 }
 
 // lent is memory of the library's, or of the caller's of the library, for one call.
@@ -42,26 +42,26 @@ func lent(p *C.uint8_t, n C.int32_t) []byte { return unsafe.Slice((*byte)(unsafe
 
 //export goblosc2_go_encode
 func goblosc2_go_encode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
-	return guarded(id, func(*hooks) (int, error) {
+	return guarded(id, func(*hooks) (C.int32_t, error) {
 		c := userCodec(Codec(codec))
 		m, err := c.Encode(lent(dst, room), lent(src, n), uint8(meta))
 		if err == nil && (m < 0 || m > int(room)) {
 			err = fmt.Errorf("%w: codec %v says it has encoded %d bytes into %d", ErrSize, c.Name, m, int(room))
 		}
-		return m, err
+		return C.int32_t(m), err
 	})
 }
 
 //export goblosc2_go_decode
 func goblosc2_go_decode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
-	return guarded(id, func(*hooks) (int, error) {
-		return int(room), userCodec(Codec(codec)).Decode(lent(dst, room), lent(src, n), uint8(meta))
+	return guarded(id, func(*hooks) (C.int32_t, error) {
+		return room, userCodec(Codec(codec)).Decode(lent(dst, room), lent(src, n), uint8(meta))
 	})
 }
 
 //export goblosc2_go_filter
 func goblosc2_go_filter(id C.uintptr_t, filter, meta, forward C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
-	return guarded(id, func(*hooks) (int, error) {
+	return guarded(id, func(*hooks) (C.int32_t, error) {
 		f := userFilter(FilterID(filter))
 		call := f.Backward
 		if forward != 0 {
@@ -73,13 +73,39 @@ func goblosc2_go_filter(id C.uintptr_t, filter, meta, forward C.int32_t, src, ds
 
 //export goblosc2_go_block
 func goblosc2_go_block(id C.uintptr_t, index, offset, typeSize, thread C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
-	return guarded(id, func(k *hooks) (int, error) {
+	return guarded(id, func(k *hooks) (C.int32_t, error) {
 		out, in := lent(dst, n), lent(src, n)
 		if k.block == nil {
-			return copy(out, in) * hookDone, nil
+			copy(out, in)
+			return hookDone, nil
 		}
 		return hookDone, k.block(out, in, Block{int(index), int(offset), int(typeSize), int(thread)})
 	})
+}
+
+//export goblosc2_go_size
+func goblosc2_go_size(id C.uintptr_t) C.int64_t {
+	return guarded(id, func(k *hooks) (C.int64_t, error) { return C.int64_t(k.medium.length()), nil })
+}
+
+//export goblosc2_go_read
+func goblosc2_go_read(id C.uintptr_t, p *C.uint8_t, n, at C.int64_t) C.int64_t {
+	return guarded(id, func(k *hooks) (C.int64_t, error) {
+		got, err := k.medium.readAt(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)), int64(at))
+		return C.int64_t(got), err
+	})
+}
+
+//export goblosc2_go_write
+func goblosc2_go_write(id C.uintptr_t, p *C.uint8_t, n, at C.int64_t) C.int64_t {
+	return guarded(id, func(k *hooks) (C.int64_t, error) {
+		return n, k.medium.writeAt(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)), int64(at))
+	})
+}
+
+//export goblosc2_go_truncate
+func goblosc2_go_truncate(id C.uintptr_t, size C.int64_t) C.int32_t {
+	return guarded(id, func(k *hooks) (C.int32_t, error) { return hookDone, k.medium.resize(int64(size)) })
 }
 
 func userCodec(id Codec) *UserCodec {

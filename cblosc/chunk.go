@@ -159,7 +159,12 @@ func usesArrayFilter(h *chunk.Header) bool {
 }
 
 // invalid adds ErrFormat to what the format packages found.
-func invalid(err error) error { return fmt.Errorf("%w: %w", ErrFormat, err) }
+func invalid(err error) error {
+	if errors.As(err, new(*mediumError)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrFormat, err)
+}
 
 // Special says that all data of a chunk follows from its header.
 type Special int

@@ -65,7 +65,7 @@ func newCompressor(p *CParams, f BlockFunc) (*Compressor, error) {
 	}
 	c := new(Compressor)
 	if f != nil || p.usesGo() {
-		c.hooks = newHooks(f)
+		c.hooks = newHooks(f, nil)
 	}
 	params := p.toC()
 	var cerr C.goblosc2_err_t
@@ -185,7 +185,7 @@ func newDecompressor(p *DParams, f BlockFunc) (*Decompressor, error) {
 	}
 	d := &Decompressor{params: *p}
 	if f != nil || allowsGo(p.Allow) {
-		d.hooks = newHooks(f)
+		d.hooks = newHooks(f, nil)
 	}
 	var cerr C.goblosc2_err_t
 	var owned *C.goblosc2_handle_t

@@ -3,16 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_copy
-// #cgo nocallback goblosc2_schunk_copy
-// #cgo noescape goblosc2_schunk_to_file
-// #cgo nocallback goblosc2_schunk_to_file
-// #cgo noescape goblosc2_schunk_append_file
-// #cgo nocallback goblosc2_schunk_append_file
-// #cgo noescape goblosc2_rename
-// #cgo nocallback goblosc2_rename
-// #cgo noescape goblosc2_remove
-// #cgo nocallback goblosc2_remove
 import "C"
 
 import (
@@ -72,14 +62,15 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 		// The library would compress a short last chunk as if it were a whole one.
 		return s.copyByChunksLocked(st, same)
 	}
-	cp, where := st.CParams.toC(), st.where()
+	k := st.hooks()
+	cp, where := st.CParams.toC(), st.where(k)
 	d := &SChunk{path: path, allow: st.allow(), framed: st.Contiguous || path != "", delta: s.delta || st.CParams.usesDelta()}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	if C.goblosc2_schunk_copy(&cerr, s.h.c, cPath(path), &where, &cp, &c, &d.facts) < 0 {
-		return nil, failed(op, path, &cerr)
+		return nil, s.h.hooks.explain(k.abandon(failed(op, path, &cerr)))
 	}
-	d.h = own(c, "SChunk", path)
+	d.h = ownHooked(c, "SChunk", path, k)
 	return d, nil
 }
 
@@ -166,13 +157,16 @@ func (s *SChunk) Save(path string) error {
 	defer s.h.mu.Unlock()
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_to_file(&cerr, s.h.c, cString(path)) < 0 {
-		return failed(op, path, &cerr)
+		return s.h.hooks.explain(failed(op, path, &cerr))
 	}
 	return nil
 }
 
 // buffered reports whether the super-chunk is a contiguous frame in memory.
-func (s *SChunk) buffered() bool { return s.framed && s.path == "" }
+func (s *SChunk) buffered() bool { return s.framed && s.path == "" && !s.onMedium() }
+
+// onMedium reports whether the super-chunk is on storage written in Go.
+func (s *SChunk) onMedium() bool { return s.h.hooks != nil && s.h.hooks.medium != nil }
 
 // AppendToFile writes the super-chunk, as a contiguous frame, behind what the file
 // holds, and returns where in the file it starts, in bytes: the Offset to open it
@@ -201,7 +195,7 @@ func (s *SChunk) AppendToFile(path string) (int64, error) {
 	var cerr C.goblosc2_err_t
 	offset := C.goblosc2_schunk_append_file(&cerr, s.h.c, cString(path))
 	if offset < 0 {
-		return 0, failed(op, path, &cerr)
+		return 0, s.h.hooks.explain(failed(op, path, &cerr))
 	}
 	return int64(offset), nil
 }

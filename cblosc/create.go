@@ -3,8 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_new
-// #cgo nocallback goblosc2_array_new
 import "C"
 
 import (
@@ -127,7 +125,8 @@ func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, err
 	}
 	a := p.array(path)
 	cp, _ := s.CParams.orDefault()
-	params, where := cp.toC(), s.where()
+	k := s.hooks()
+	params, where := cp.toC(), s.where(k)
 	names := make([]byte, len(p.Meta)*(MaxMetalayerName+1))
 	lengths := make([]int32, len(p.Meta))
 	var contents []byte
@@ -141,9 +140,9 @@ func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, err
 	if C.goblosc2_array_new(&cerr, cPath(path), &where, &params, &a.geometry, cString(a.dtype),
 		C.int32_t(len(p.Meta)), (*C.uint8_t)(unsafe.SliceData(names)), (*C.int32_t)(unsafe.SliceData(lengths)),
 		(*C.uint8_t)(unsafe.SliceData(contents)), how, (*C.uint8_t)(unsafe.SliceData(value)), C.int64_t(len(value)), &c, &a.sc.facts) < 0 {
-		return nil, failed(op, path, &cerr)
+		return nil, k.abandon(failed(op, path, &cerr))
 	}
-	a.sc.h = own(c, "Array", path)
+	a.sc.h = ownHooked(c, "Array", path, k)
 	return a, nil
 }
 

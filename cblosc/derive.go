@@ -4,14 +4,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_slice
-// #cgo nocallback goblosc2_array_slice
-// #cgo noescape goblosc2_array_copy
-// #cgo nocallback goblosc2_array_copy
-// #cgo noescape goblosc2_array_save
-// #cgo nocallback goblosc2_array_save
-// #cgo noescape goblosc2_array_append_file
-// #cgo nocallback goblosc2_array_append_file
 import "C"
 
 import (
@@ -123,12 +115,13 @@ func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.i
 	}
 	d := p.array(path)
 	d.sc.delta = d.sc.delta || a.sc.delta
-	n := newArray{path: cPath(path), dtype: cString(d.dtype), where: p.Storage.where(), params: p.Storage.CParams.toC(), geometry: d.geometry}
+	k := p.Storage.hooks()
+	n := newArray{path: cPath(path), dtype: cString(d.dtype), where: p.Storage.where(k), params: p.Storage.CParams.toC(), geometry: d.geometry}
 	if call(&n) < 0 {
-		return nil, failed(op, path, &n.cerr)
+		return nil, a.sc.h.hooks.explain(k.abandon(failed(op, path, &n.cerr)))
 	}
 	d.sc.facts = n.facts
-	d.sc.h = own(n.c, "Array", path)
+	d.sc.h = ownHooked(n.c, "Array", path, k)
 	return d, nil
 }
 
@@ -267,7 +260,7 @@ func (a *Array) Save(path string) error {
 	defer a.sc.h.mu.Unlock()
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_save(&cerr, a.sc.h.c, cString(path)) < 0 {
-		return failed(op, path, &cerr)
+		return a.sc.h.hooks.explain(failed(op, path, &cerr))
 	}
 	return nil
 }
@@ -290,7 +283,7 @@ func (a *Array) AppendToFile(path string) (int64, error) {
 	var cerr C.goblosc2_err_t
 	offset := C.goblosc2_array_append_file(&cerr, a.sc.h.c, cString(path))
 	if offset < 0 {
-		return 0, failed(op, path, &cerr)
+		return 0, a.sc.h.hooks.explain(failed(op, path, &cerr))
 	}
 	return int64(offset), nil
 }

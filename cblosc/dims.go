@@ -4,12 +4,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_squeeze
-// #cgo nocallback goblosc2_array_squeeze
-// #cgo noescape goblosc2_array_expand
-// #cgo nocallback goblosc2_array_expand
-// #cgo noescape goblosc2_array_concatenate
-// #cgo nocallback goblosc2_array_concatenate
 import "C"
 
 import (
@@ -310,7 +304,7 @@ func (d *Array) growBy(op string, b *Array, axis int) error {
 	defer d.sc.h.mu.Unlock()
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_concatenate(&cerr, d.sc.h.c, b.sc.h.c, C.int32_t(axis), &d.geometry, &d.sc.facts) < 0 {
-		return d.sc.h.breakOn(failed(op, d.sc.path, &cerr))
+		return d.sc.h.breakOn(d.sc.h.failed(op, &cerr))
 	}
 	return nil
 }

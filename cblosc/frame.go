@@ -4,10 +4,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_open
-// #cgo nocallback goblosc2_schunk_open
-// #cgo noescape goblosc2_schunk_from_bytes
-// #cgo nocallback goblosc2_schunk_from_bytes
 import "C"
 
 import (
@@ -16,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,12 +35,15 @@ import (
 // variable length (C-Blosc2 3.0 and later) and for codecs and filters that are not
 // linked; or an *Error from the library. With C-Blosc2 3.0 a file whose blocks have
 // variable length opens, read-only, for VLBlock.
-func OpenSChunk(path string) (*SChunk, error) { return openSChunk("open", path, OpenOptions{}, nil) }
+func OpenSChunk(path string) (*SChunk, error) { return OpenSChunkWith(path, OpenOptions{}) }
 
 // OpenSChunkWith is OpenSChunk with options (blosc2_schunk_open_offset,
 // blosc2_schunk_open_udio, blosc2_schunk_open_offset_udio). It returns ErrParam for
 // options that contradict each other, and the errors of OpenSChunk.
 func OpenSChunkWith(path string, o OpenOptions) (*SChunk, error) {
+	if path == "" {
+		return nil, refused("open", path, errNoPath(path))
+	}
 	return openSChunk("open", path, o, nil)
 }
 
@@ -69,7 +69,11 @@ type OpenOptions struct {
 
 	// Allow is [DParams.Allow] for the chunks of the frame.
 	Allow chunk.Policy
+
+	medium *medium // nil for a file
 }
+
+func errNoPath(path string) error { return fmt.Errorf("%w: path %q", ErrParam, path) }
 
 // Map says whether and how a file is mapped.
 type Map int
@@ -101,8 +105,11 @@ func (o *OpenOptions) check() error {
 	if err := (&DParams{Threads: 1, Allow: o.Allow}).Validate(); err != nil {
 		return err
 	}
-	if allowsGo(o.Allow) {
-		return errGoElsewhere("a super-chunk")
+	if o.medium != nil {
+		if err := o.medium.check(o); err != nil {
+			return err
+		}
+		o.ReadOnly = o.ReadOnly || o.medium.w == nil
 	}
 	o.ReadOnly = o.ReadOnly || o.Offset > 0 || o.Map == MapRead
 	return nil
@@ -117,14 +124,16 @@ func OpenSChunkBytes(b []byte) (*SChunk, error) {
 
 // openSChunk opens the frame at path, as an array if a is not nil.
 func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
-	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return nil, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
+	if strings.IndexByte(path, 0) >= 0 {
+		return nil, refused(op, path, errNoPath(path))
 	}
-	path = filepath.Clean(path)
+	if o.medium == nil {
+		path = filepath.Clean(path)
+	}
 	if err := o.check(); err != nil {
 		return nil, refused(op, path, err)
 	}
-	f, err := readFrame(path, o.Offset, o.Allow)
+	f, err := o.readFrame(path)
 	if err == nil && o.Map != NotMapped && f.Type() != cframe.Contiguous {
 		err = fmt.Errorf("%w: mapping a directory", errors.ErrUnsupported)
 	}
@@ -135,13 +144,17 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if err != nil {
 		return nil, refused(op, path, err)
 	}
+	if o.medium != nil && s.pending != nil {
+		s.pending.src = io.NewSectionReader(o.medium, o.Offset, math.MaxInt64-o.Offset)
+	}
 	s.allow = o.Allow
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	if C.goblosc2_schunk_open(&cerr, cString(path), C.int64_t(o.Offset), C.int32_t(o.Map), C.int64_t(o.Mapping), cBool(a != nil), &c, &s.facts) < 0 {
-		return nil, failed(op, path, &cerr)
+	k := hooksFor(o.medium, allowsGo(o.Allow))
+	if C.goblosc2_schunk_open(&cerr, cString(path), C.int64_t(o.Offset), C.int32_t(o.Map), C.int64_t(o.Mapping), k.number(), cBool(o.medium != nil), cBool(a != nil), &c, &s.facts) < 0 {
+		return nil, k.abandon(failed(op, path, &cerr))
 	}
-	s.h = own(c, kind(a), path)
+	s.h = ownHooked(c, kind(a), path, k)
 	if movesChunks {
 		s.h.beforeChange = func() error { return s.checkStored(0, int64(s.facts.nchunks)) }
 	}
@@ -168,10 +181,11 @@ func openSChunkBytes(op string, b []byte, allow chunk.Policy, a *Array) (*SChunk
 	}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	if C.goblosc2_schunk_from_bytes(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b)), cBool(a != nil), &c, &s.facts) < 0 {
-		return nil, failed(op, "", &cerr)
+	k := hooksFor(nil, allowsGo(allow))
+	if C.goblosc2_schunk_from_bytes(&cerr, (*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b)), k.number(), cBool(a != nil), &c, &s.facts) < 0 {
+		return nil, k.abandon(failed(op, "", &cerr))
 	}
-	s.h = own(c, kind(a), "")
+	s.h = ownHooked(c, kind(a), "", k)
 	s.h.reading = f.Version() > newestFrame
 	return s, nil
 }
@@ -208,6 +222,16 @@ func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, err
 		s.vl, s.pending = s.pending, nil
 	}
 	return s, err
+}
+
+// readFrame reads and checks the frame of the medium, or of the path.
+func (o *OpenOptions) readFrame(path string) (*cframe.Frame, error) {
+	if o.medium == nil {
+		return readFrame(path, o.Offset, o.Allow)
+	}
+	size := max(o.medium.size-o.Offset, 0)
+	f, err := cframe.Read(io.NewSectionReader(o.medium, o.Offset, size), size)
+	return f, checkFrame(f, o.Allow, err)
 }
 
 // readFrame reads and checks the frame at offset in the file path, or the directory. Its reader opens the file for each

@@ -5,8 +5,6 @@ package cblosc
 
 // #cgo CFLAGS: -I${SRCDIR}/../internal/cmem
 // #include "shim.h"
-// #cgo noescape goblosc2_close
-// #cgo nocallback goblosc2_close
 import "C"
 
 import (
@@ -28,6 +26,8 @@ type handle struct {
 	path    string               // for errors
 	cleanup runtime.Cleanup
 
+	hooks *hooks // what the library may call in Go for a super-chunk; nil if nothing
+
 	beforeChange func() error // nil, or what must be true before the library changes something
 }
 
@@ -36,6 +36,19 @@ func own(c *C.goblosc2_handle_t, kind, path string) *handle {
 	h := &handle{c: c, path: path}
 	h.cleanup = runtime.AddCleanup(h, dropped, newOrphan(c, kind))
 	return h
+}
+
+// ownHooked is own for what has hooks, which live as long.
+func ownHooked(c *C.goblosc2_handle_t, kind, path string, k *hooks) *handle {
+	h := own(c, kind, path)
+	h.hooks = k
+	k.outlive(h)
+	return h
+}
+
+// failed is an Error of the library in a call on the handle.
+func (h *handle) failed(op string, cerr *C.goblosc2_err_t) error {
+	return h.hooks.explain(failed(op, h.path, cerr))
 }
 
 // lock enters the library for op: afterwards the caller, who unlocks, holds an open
@@ -49,6 +62,9 @@ func (h *handle) lock(op string) error {
 	case h.broken:
 		err = ErrBroken
 	default:
+		if h.hooks != nil {
+			h.hooks.begin()
+		}
 		return nil
 	}
 	h.mu.Unlock()
@@ -94,8 +110,9 @@ func (h *handle) close() error {
 	var cerr C.goblosc2_err_t
 	rc := C.goblosc2_close(&cerr, h.c)
 	h.c = nil
+	defer h.hooks.close()
 	if rc < 0 {
-		return failed("close", h.path, &cerr)
+		return h.failed("close", &cerr)
 	}
 	return nil
 }

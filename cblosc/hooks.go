@@ -11,7 +11,6 @@ package cblosc
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/cgo"
@@ -67,8 +66,7 @@ var users struct {
 
 // RegisterCodec makes c known to the library, for the rest of the process
 // (blosc2_register_codec). To compress with it set CParams.Codec; to read its chunks
-// name it in DParams.Allow. It works on contexts and pools, not in super-chunks and
-// arrays.
+// name it in DParams.Allow, or in OpenOptions.Allow.
 //
 // Register codecs before chunks are made. It returns ErrParam, or ErrExists if the id
 // or the name is taken.
@@ -203,6 +201,7 @@ func (e *PanicError) Unwrap() error {
 // there. The context has a number for them; they know nothing of it.
 type hooks struct {
 	block   BlockFunc // nil without one
+	medium  *medium   // of a super-chunk; nil without one
 	id      cgo.Handle
 	cleanup runtime.Cleanup
 
@@ -211,8 +210,8 @@ type hooks struct {
 }
 
 // newHooks returns hooks with a number.
-func newHooks(f BlockFunc) *hooks {
-	k := &hooks{block: f}
+func newHooks(f BlockFunc, m *medium) *hooks {
+	k := &hooks{block: f, medium: m}
 	k.id = cgo.NewHandle(k)
 	return k
 }
@@ -238,6 +237,13 @@ func (k *hooks) close() {
 		k.cleanup.Stop()
 		k.id.Delete()
 	}
+}
+
+// abandon ends the hooks of what was not made, because of err, which it explains.
+func (k *hooks) abandon(err error) error {
+	err = k.explain(err)
+	k.close()
+	return err
 }
 
 // begin starts a call of the library, with the lock of the context held.
@@ -301,8 +307,10 @@ func allowsGo(allow chunk.Policy) bool {
 		slices.ContainsFunc(allow.Filters, func(f chunk.Filter) bool { return f >= FirstUserID })
 }
 
-// errGoElsewhere says that codecs and filters of users work on contexts only: a
-// super-chunk makes contexts of its own, of which nothing leads back to the call.
-func errGoElsewhere(what string) error {
-	return fmt.Errorf("%w: %s with a codec or filter written in Go", errors.ErrUnsupported, what)
+// hooksFor returns hooks for a super-chunk, nil if it needs none.
+func hooksFor(m *medium, userCode bool) *hooks {
+	if m == nil && !userCode {
+		return nil
+	}
+	return newHooks(nil, m)
 }

@@ -136,6 +136,93 @@ func TestUserCodecsAndFilters(t *testing.T) {
 	}
 }
 
+// The same in super-chunks and arrays, wherever they are, and opened again.
+func TestUserCodeInSChunksAndArrays(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		p, dp := userParams(t, threads)
+		data := bytes.Repeat([]byte{7}, 60_000)
+		copy(data[30_000:], noise(2048, 1))
+		for name, st := range storages(t, p) {
+			st.DParams = &cblosc.DParams{Threads: threads}
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err, name)
+			for i := range 3 {
+				require.NoError(t, s.AppendBuffer(data[20_000*i:][:20_000]), name)
+			}
+			check := func(s *cblosc.SChunk) {
+				t.Helper()
+				got := make([]byte, len(data))
+				require.NoError(t, s.ReadItems(got, 0), name)
+				require.Equal(t, data, got, name)
+				require.NoError(t, s.ReadItems(got[:5000], 29_000), name)
+				require.Equal(t, data[29_000:34_000], got[:5000], name)
+				require.NoError(t, s.WriteItems(data[25_000:45_000], 25_000), name)
+				_, err := s.DecompressChunk(got[:20_000], 1)
+				require.NoError(t, err, name)
+				require.Equal(t, data[20_000:40_000], got[:20_000], name)
+			}
+			check(s)
+			require.Less(t, s.CBytes(), int64(10_000), name)
+			b, err := s.Bytes()
+			require.NoError(t, err, name)
+			c, err := s.Copy(cblosc.Storage{CParams: cparams(1)})
+			require.NoError(t, err, name)
+			check(c)
+			require.NoError(t, c.Close())
+			require.NoError(t, s.Close(), name)
+			_, err = cblosc.OpenSChunkBytes(b)
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			if st.Path == "" {
+				continue
+			}
+			s, err = cblosc.OpenSChunkWith(st.Path, cblosc.OpenOptions{Allow: dp.Allow})
+			require.NoError(t, err, name)
+			check(s)
+			require.NoError(t, s.Close(), name)
+		}
+		p.TypeSize, p.BlockSize = 2, 0
+		for name, st := range storages(t, p) {
+			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100, 300}, Chunks: []int32{40, 100}, Blocks: []int32{20, 50}, Storage: st}, data)
+			require.NoError(t, err, name)
+			requireData(t, data, a)
+			require.NoError(t, a.WriteRegion(data[600:1800], []int64{1, 0}, []int64{2, 300}), name)
+			require.NoError(t, a.Append(data[:600], 0), name)
+			d, err := a.Copy(cblosc.Layout{Chunks: []int32{30, 30}, Blocks: []int32{30, 30}})
+			require.NoError(t, err, name)
+			requireData(t, append(bytes.Clone(data), data[:600]...), d)
+			require.NoError(t, d.Close())
+			require.NoError(t, a.Close())
+			if st.Path != "" {
+				a, err = cblosc.OpenArrayWith(st.Path, cblosc.OpenOptions{Allow: dp.Allow})
+				require.NoError(t, err, name)
+				requireData(t, append(bytes.Clone(data), data[:600]...), a)
+				require.NoError(t, a.Close())
+			}
+		}
+	}
+}
+
+func TestUserErrorsInSChunks(t *testing.T) {
+	p, _ := userParams(t, 1)
+	for _, threads := range []int{1, 3} {
+		p.Threads = threads
+		s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: p, DParams: &cblosc.DParams{Threads: threads}})
+		require.NoError(t, err)
+		b := bytes.Repeat([]byte{7}, 20_000)
+		require.NoError(t, s.AppendBuffer(b))
+		during(t, func() error { return errTest })
+		require.ErrorIs(t, s.ReadItems(b, 0), errTest)
+		during(t, func() error { panic(errTest) })
+		err = s.ReadItems(b, 0)
+		require.ErrorIs(t, err, errTest)
+		require.ErrorAs(t, err, new(*cblosc.PanicError))
+		require.ErrorIs(t, s.AppendBuffer(b), errTest)
+		mischief.Store(nil)
+		require.ErrorIs(t, s.ReadItems(b, 0), cblosc.ErrBroken)
+		require.NoError(t, s.Close())
+	}
+}
+
 func TestUserErrorsAndPanics(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		p, dp := userParams(t, threads)
@@ -230,14 +317,8 @@ func TestRegisterRefusesBadInput(t *testing.T) {
 		}
 		require.ErrorIs(t, cblosc.RegisterFilter(f), tt.want, name)
 	}
-	p, dp := userParams(t, 1)
-	for _, st := range []cblosc.Storage{{CParams: p}, {DParams: dp}} {
-		_, err := cblosc.CreateSChunk(st)
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-	}
-	_, err := cblosc.OpenSChunkWith("x", cblosc.OpenOptions{Allow: dp.Allow})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = cblosc.SpecialChunk(p, cblosc.Zeros, 100, nil)
+	p, _ := userParams(t, 1)
+	_, err := cblosc.SpecialChunk(p, cblosc.Zeros, 100, nil)
 	require.NoError(t, err)
 }
 

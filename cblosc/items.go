@@ -3,16 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_read_items
-// #cgo nocallback goblosc2_schunk_read_items
-// #cgo noescape goblosc2_schunk_write_items
-// #cgo nocallback goblosc2_schunk_write_items
-// #cgo noescape goblosc2_schunk_chunk_items
-// #cgo nocallback goblosc2_schunk_chunk_items
-// #cgo noescape goblosc2_schunk_put_buffer
-// #cgo nocallback goblosc2_schunk_put_buffer
-// #cgo noescape goblosc2_schunk_read_points
-// #cgo nocallback goblosc2_schunk_read_points
 import "C"
 
 import (
@@ -90,7 +80,7 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 	var cerr C.goblosc2_err_t
 	stop := start + int64(len(dst))/int64(s.facts.typesize)
 	if C.goblosc2_schunk_read_items(&cerr, s.h.c, C.int64_t(start), C.int64_t(stop), (*C.uint8_t)(unsafe.SliceData(dst))) < 0 {
-		return failed(op, s.path, &cerr)
+		return s.h.failed(op, &cerr)
 	}
 	return nil
 }
@@ -152,7 +142,7 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 			(*C.uint8_t)(unsafe.SliceData(dst)))
 		switch {
 		case rc < 0:
-			return failed(op, s.path, &cerr)
+			return s.h.failed(op, &cerr)
 		case rc == 0:
 			return nil
 		}
@@ -204,7 +194,7 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 	var cerr C.goblosc2_err_t
 	stop := start + int64(len(src))/int64(s.facts.typesize)
 	if C.goblosc2_schunk_write_items(&cerr, s.h.c, C.int64_t(start), C.int64_t(stop), (*C.uint8_t)(unsafe.SliceData(src)), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	return nil
 }
@@ -234,7 +224,7 @@ func (s *SChunk) rewriteLocked(op string, i int64, lo int, src []byte) error {
 func (s *SChunk) putBufferLocked(op string, i int64, b []byte) error {
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_put_buffer(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.pending = s.pending.done(i)
 	return nil
@@ -283,7 +273,7 @@ func (s *SChunk) chunkItemsLocked(op string, dst []byte, i, start int64) error {
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_chunk_items(&cerr, s.h.c, C.int64_t(i), C.int32_t(start), C.int32_t(n),
 		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst))) < 0 {
-		return failed(op, s.path, &cerr)
+		return s.h.failed(op, &cerr)
 	}
 	return nil
 }

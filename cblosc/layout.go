@@ -3,18 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_fill
-// #cgo nocallback goblosc2_schunk_fill
-// #cgo noescape goblosc2_schunk_reorder
-// #cgo nocallback goblosc2_schunk_reorder
-// #cgo noescape goblosc2_schunk_offsets
-// #cgo nocallback goblosc2_schunk_offsets
-// #cgo noescape goblosc2_schunk_frame_len
-// #cgo nocallback goblosc2_schunk_frame_len
-// #cgo noescape goblosc2_schunk_chunks_of
-// #cgo nocallback goblosc2_schunk_chunks_of
-// #cgo noescape goblosc2_schunk_dparams
-// #cgo nocallback goblosc2_schunk_dparams
 import "C"
 
 import (
@@ -66,7 +54,7 @@ func (s *SChunk) Fill(items int64, kind Special, chunkSize int) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_fill(&cerr, s.h.c, C.int64_t(items), C.int32_t(kind), C.int32_t(chunkSize), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	return nil
 }
@@ -95,7 +83,7 @@ func (s *SChunk) Reorder(order []int64) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_reorder(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(order))) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.pending.reorder(order)
 	return nil
@@ -137,7 +125,7 @@ func (s *SChunk) Offsets() ([]int64, error) {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_offsets(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(offsets)), C.int64_t(len(offsets))) < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return offsets, nil
 }
@@ -164,7 +152,7 @@ func (s *SChunk) DParams() (*DParams, error) {
 	var cerr C.goblosc2_err_t
 	var threads C.int32_t
 	if C.goblosc2_schunk_dparams(&cerr, s.h.c, &threads) < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return &DParams{Threads: int(threads)}, nil
 }
@@ -199,7 +187,7 @@ func (s *SChunk) chunksOfLocked(op string, start, stop []C.int64_t, n int64) ([]
 	got := C.goblosc2_schunk_chunks_of(&cerr, s.h.c, unsafe.SliceData(start), unsafe.SliceData(stop),
 		(*C.int64_t)(unsafe.SliceData(chunks)), C.int64_t(n))
 	if got < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return chunks[:got], nil
 }

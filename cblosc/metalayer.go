@@ -3,16 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_meta_names
-// #cgo nocallback goblosc2_meta_names
-// #cgo noescape goblosc2_meta_has
-// #cgo nocallback goblosc2_meta_has
-// #cgo noescape goblosc2_meta_get
-// #cgo nocallback goblosc2_meta_get
-// #cgo noescape goblosc2_meta_put
-// #cgo nocallback goblosc2_meta_put
-// #cgo noescape goblosc2_vlmeta_delete
-// #cgo nocallback goblosc2_vlmeta_delete
 import "C"
 
 import (
@@ -74,7 +64,7 @@ func (m *Metalayers) namesLocked() ([]string, error) {
 	n := C.goblosc2_meta_names(&cerr, m.s.h.c, cBool(m.vl), (*C.uint8_t)(unsafe.SliceData(b[:])), most)
 	switch {
 	case n < 0:
-		return nil, failed("list metalayers", m.s.path, &cerr)
+		return nil, m.s.h.failed("list metalayers", &cerr)
 	case n > most:
 		return nil, refused("list metalayers", m.s.path, fmt.Errorf("%w: %d metalayers, at most %d", ErrLimit, n, most))
 	}
@@ -159,7 +149,7 @@ func (m *Metalayers) getLocked(name string) ([]byte, error) {
 	var p *C.uint8_t
 	var n C.int32_t
 	if C.goblosc2_meta_get(&cerr, m.s.h.c, cBool(m.vl), cString(name), &p, &n) < 0 {
-		return nil, failed(m.op("read", name), m.s.path, &cerr)
+		return nil, m.s.h.failed(m.op("read", name), &cerr)
 	}
 	return takeBytes(p, C.int64_t(n), true), nil
 }
@@ -220,7 +210,7 @@ func (m *Metalayers) lengthLocked(name string) (int, error) {
 	var p *C.uint8_t
 	var n C.int32_t
 	if C.goblosc2_meta_get(&cerr, m.s.h.c, 0, cString(name), &p, &n) < 0 {
-		return 0, failed(m.op("read", name), m.s.path, &cerr)
+		return 0, m.s.h.failed(m.op("read", name), &cerr)
 	}
 	C.goblosc2_release(unsafe.Pointer(p))
 	return int(n), nil
@@ -239,7 +229,7 @@ func (m *Metalayers) put(verb, name string, content []byte, check func() error) 
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_meta_put(&cerr, m.s.h.c, cBool(m.vl), cBool(verb == "update"), cString(name),
 		(*C.uint8_t)(unsafe.SliceData(content)), C.int32_t(len(content))) < 0 {
-		return m.s.h.breakOn(failed(m.op(verb, name), m.s.path, &cerr))
+		return m.s.h.breakOn(m.s.h.failed(m.op(verb, name), &cerr))
 	}
 	return nil
 }
@@ -259,7 +249,7 @@ func (m *Metalayers) Delete(name string) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_vlmeta_delete(&cerr, m.s.h.c, cString(name)) < 0 {
-		return m.s.h.breakOn(failed(m.op("delete", name), m.s.path, &cerr))
+		return m.s.h.breakOn(m.s.h.failed(m.op("delete", name), &cerr))
 	}
 	return nil
 }

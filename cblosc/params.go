@@ -240,6 +240,7 @@ type Storage struct {
 	Path       string   // file or directory to create, "" for memory
 	Contiguous bool     // one file or buffer (a frame) instead of one a chunk
 	Mapping    int64    // bytes of address space for a file that is mapped, see [OpenOptions]; 0: not mapped
+	Medium     Medium   // what a frame is kept on instead of a file, overwritten from its start; nil: none
 	CParams    *CParams // nil: DefaultCParams()
 	DParams    *DParams // nil: DefaultDParams()
 }
@@ -256,11 +257,11 @@ func (s *Storage) Validate() error {
 	if s.Mapping != 0 && (s.Mapping < 0 || s.Path == "" || !s.Contiguous) {
 		errM = fmt.Errorf("%w: Mapping = %d, want 0, or more for a contiguous file", ErrParam, s.Mapping)
 	}
+	if s.Medium != nil && (s.Path != "" || !s.Contiguous || s.Mapping != 0) {
+		errM = fmt.Errorf("%w: a Medium with Path = %q, Contiguous = %v, Mapping = %d, want a contiguous frame without a path", ErrParam, s.Path, s.Contiguous, s.Mapping)
+	}
 	var errOnly error
-	switch {
-	case s.CParams != nil && s.CParams.usesGo() || s.DParams != nil && allowsGo(s.DParams.Allow):
-		errOnly = errGoElsewhere("a super-chunk")
-	case s.CParams != nil && s.CParams.Dict:
+	if s.CParams != nil && s.CParams.Dict {
 		errOnly = fmt.Errorf("%w: a dictionary in a super-chunk, which C-Blosc2 cannot read back from a file", errors.ErrUnsupported)
 	}
 	return errors.Join(errP, errM, errC, errD, errOnly)

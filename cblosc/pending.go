@@ -31,7 +31,8 @@ import (
 // checked before the first change there (movesChunks).
 type pending struct {
 	frame *cframe.Frame
-	path  string          // "" if the frame is in memory
+	src   io.ReaderAt     // the frame, if it is on storage written in Go
+	path  string          // "" if the frame is in memory or on src
 	base  int64           // where the frame starts in its file
 	at    []cframe.Offset // chunk i, special ones and those done as a negative number
 	left  int             // how many are not negative
@@ -179,6 +180,11 @@ func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 	h, err := p.frame.ReadChunkHeader(o)
 	if err != nil || !h.HasBlocks() || !h.Extended || int64(h.NumBlocks())*4 > int64(h.CBytes) {
 		return h, nil, err // if the block starts do not fit, Check will say so
+	}
+	if p.src != nil {
+		starts := make([]byte, 4*int(h.NumBlocks()))
+		_, err := p.src.ReadAt(starts, int64(p.frame.HeaderSize)+int64(o)+int64(h.Size()))
+		return h, starts, err
 	}
 	if p.path == "" {
 		b, err := p.frame.ReadChunk(o)

@@ -3,14 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_resize
-// #cgo nocallback goblosc2_array_resize
-// #cgo noescape goblosc2_array_insert
-// #cgo nocallback goblosc2_array_insert
-// #cgo noescape goblosc2_array_append
-// #cgo nocallback goblosc2_array_append
-// #cgo noescape goblosc2_array_delete
-// #cgo nocallback goblosc2_array_delete
 import "C"
 
 import (
@@ -60,7 +52,7 @@ func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_resize(&cerr, a.sc.h.c, &to[0], at, &a.sc.facts) < 0 {
-		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+		return a.sc.h.breakOn(a.sc.h.failed(op, &cerr))
 	}
 	a.geometry.shape = to
 	if !zero || a.sc.facts.nchunks == 0 {
@@ -220,7 +212,7 @@ func (a *Array) insert(op string, src []byte, axis int, where func(end int64) in
 		rc = C.goblosc2_array_insert(&cerr, a.sc.h.c, p, n, C.int32_t(axis), C.int64_t(at), &a.sc.facts)
 	}
 	if rc < 0 {
-		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+		return a.sc.h.breakOn(a.sc.h.failed(op, &cerr))
 	}
 	a.geometry.shape[axis] += C.int64_t(rows)
 	return nil
@@ -279,7 +271,7 @@ func (a *Array) Delete(axis int, at, n int64) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_delete(&cerr, a.sc.h.c, C.int32_t(axis), C.int64_t(at), C.int64_t(n), &a.sc.facts) < 0 {
-		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+		return a.sc.h.breakOn(a.sc.h.failed(op, &cerr))
 	}
 	a.geometry.shape[axis] -= C.int64_t(n)
 	return nil

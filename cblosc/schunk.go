@@ -3,22 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_new
-// #cgo nocallback goblosc2_schunk_new
-// #cgo noescape goblosc2_schunk_to_bytes
-// #cgo nocallback goblosc2_schunk_to_bytes
-// #cgo noescape goblosc2_schunk_cparams
-// #cgo nocallback goblosc2_schunk_cparams
-// #cgo noescape goblosc2_schunk_append
-// #cgo nocallback goblosc2_schunk_append
-// #cgo noescape goblosc2_schunk_put_chunk
-// #cgo nocallback goblosc2_schunk_put_chunk
-// #cgo noescape goblosc2_schunk_delete_chunk
-// #cgo nocallback goblosc2_schunk_delete_chunk
-// #cgo noescape goblosc2_schunk_get_chunk
-// #cgo nocallback goblosc2_schunk_get_chunk
-// #cgo noescape goblosc2_schunk_decompress
-// #cgo nocallback goblosc2_schunk_decompress
 import "C"
 
 import (
@@ -28,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format/chunk"
@@ -69,26 +54,49 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 	sc := &SChunk{path: path, framed: s.Contiguous || path != "", allow: s.allow()}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
-	where := s.where()
+	k := s.hooks()
+	where := s.where(k)
 	if C.goblosc2_schunk_new(&cerr, cPath(path), &where, &params, &c, &sc.facts) < 0 {
-		return nil, failed(op, path, &cerr)
+		return nil, k.abandon(failed(op, path, &cerr))
 	}
-	sc.h = own(c, "SChunk", path)
+	sc.h = ownHooked(c, "SChunk", path, k)
 	return sc, nil
 }
 
-// allow returns what may be read back.
+// allow returns what may be read back: what DParams say, and what is written.
 func (s *Storage) allow() chunk.Policy {
-	if s.DParams == nil {
-		return chunk.Policy{}
+	var p chunk.Policy
+	if s.DParams != nil {
+		p = s.DParams.Allow
 	}
-	return s.DParams.Allow
+	if s.CParams != nil {
+		if c := s.CParams.Codec; c >= FirstUserID {
+			p.Codecs = append(slices.Clip(p.Codecs), chunk.Codec(c))
+		}
+		for _, f := range s.CParams.Filters {
+			if f.ID >= FirstUserID {
+				p.Filters = append(slices.Clip(p.Filters), chunk.Filter(f.ID))
+			}
+		}
+	}
+	return p
+}
+
+// hooks returns what the library may call in Go for a super-chunk of s, nil if it is
+// nothing.
+func (s *Storage) hooks() *hooks {
+	var m *medium
+	if s.Medium != nil {
+		m = newMedium(s.Medium, 0)
+	}
+	return hooksFor(m, s.CParams != nil && s.CParams.usesGo() || s.DParams != nil && allowsGo(s.DParams.Allow))
 }
 
 // where returns what the library is told beside the path; s is valid.
-func (s *Storage) where() C.goblosc2_place_t {
+func (s *Storage) where(k *hooks) C.goblosc2_place_t {
 	d, _ := s.DParams.orDefault()
-	return C.goblosc2_place_t{contiguous: cBool(s.Contiguous), dthreads: C.int32_t(d.Threads), mapping: C.int64_t(s.Mapping)}
+	return C.goblosc2_place_t{contiguous: cBool(s.Contiguous), dthreads: C.int32_t(d.Threads), mapping: C.int64_t(s.Mapping),
+		hook: k.number(), medium: cBool(s.Medium != nil)}
 }
 
 // place validates s and returns the path for the library, in a form that it does
@@ -132,7 +140,7 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.pending = s.pending.insert(int64(s.facts.nchunks) - 1)
 	return nil
@@ -248,7 +256,7 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.delta = s.delta || usesDelta(h.Filters)
 	if how == C.GOBLOSC2_UPDATE {
@@ -276,7 +284,7 @@ func (s *SChunk) DeleteChunk(i int64) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_delete_chunk(&cerr, s.h.c, C.int64_t(i), &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.pending = s.pending.remove(i)
 	return nil
@@ -303,7 +311,7 @@ func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 	var owned C.int32_t
 	n := C.goblosc2_schunk_get_chunk(&cerr, s.h.c, C.int64_t(i), &p, &owned)
 	if n < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return takeBytes(p, C.int64_t(n), owned != 0), nil
 }
@@ -335,7 +343,7 @@ func (s *SChunk) decompressLocked(op string, dst []byte, i int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
 	if n < 0 {
-		return 0, failed(op, s.path, &cerr)
+		return 0, s.h.failed(op, &cerr)
 	}
 	return int(n), nil
 }
@@ -414,7 +422,7 @@ func (s *SChunk) CParams() (*CParams, error) {
 	var cerr C.goblosc2_err_t
 	var p C.goblosc2_cparams_t
 	if C.goblosc2_schunk_cparams(&cerr, s.h.c, &p) < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return fromC(&p), nil
 }
@@ -435,7 +443,7 @@ func (s *SChunk) Bytes() ([]byte, error) {
 	var n C.int64_t
 	var owned C.int32_t
 	if C.goblosc2_schunk_to_bytes(&cerr, s.h.c, &p, &n, &owned) < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	b := takeBytes(p, n, owned != 0)
 	// The library's copy of an element above 255 bytes calls it 1 byte.

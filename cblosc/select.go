@@ -4,18 +4,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_array_read_orthogonal
-// #cgo nocallback goblosc2_array_read_orthogonal
-// #cgo noescape goblosc2_array_write_orthogonal
-// #cgo nocallback goblosc2_array_write_orthogonal
-// #cgo noescape goblosc2_array_read_points
-// #cgo nocallback goblosc2_array_read_points
-// #cgo noescape goblosc2_array_read_all
-// #cgo nocallback goblosc2_array_read_all
-// #cgo noescape goblosc2_to_index
-// #cgo nocallback goblosc2_to_index
-// #cgo noescape goblosc2_from_index
-// #cgo nocallback goblosc2_from_index
 import "C"
 
 import (
@@ -53,7 +41,7 @@ func (a *Array) ReadAll(dst []byte) error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_read_all(&cerr, a.sc.h.c, (*C.uint8_t)(unsafe.SliceData(dst)), C.int64_t(len(dst))) < 0 {
-		return failed(op, a.sc.path, &cerr)
+		return a.sc.h.failed(op, &cerr)
 	}
 	return nil
 }
@@ -147,12 +135,12 @@ func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library 
 	pf, ps := (*C.int64_t)(unsafe.SliceData(flat)), (*C.int64_t)(unsafe.SliceData(sizes))
 	if write {
 		if C.goblosc2_array_write_orthogonal(&cerr, a.sc.h.c, pf, ps, p, n, &a.sc.facts) < 0 {
-			return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+			return a.sc.h.breakOn(a.sc.h.failed(op, &cerr))
 		}
 		return nil
 	}
 	if C.goblosc2_array_read_orthogonal(&cerr, a.sc.h.c, pf, ps, p, n) < 0 {
-		return failed(op, a.sc.path, &cerr)
+		return a.sc.h.failed(op, &cerr)
 	}
 	return nil
 }
@@ -319,7 +307,7 @@ func (a *Array) points(op string, b []byte, points []int64, write bool) error {
 		var cerr C.goblosc2_err_t
 		if C.goblosc2_array_read_points(&cerr, a.sc.h.c, (*C.int64_t)(unsafe.SliceData(flat)), C.int64_t(len(flat)),
 			(*C.uint8_t)(unsafe.SliceData(b)), C.int64_t(len(b))) < 0 {
-			return failed(op, a.sc.path, &cerr)
+			return a.sc.h.failed(op, &cerr)
 		}
 		return nil
 	}

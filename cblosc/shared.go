@@ -3,14 +3,6 @@
 package cblosc
 
 // #include "shim.h"
-// #cgo noescape goblosc2_schunk_lock
-// #cgo nocallback goblosc2_schunk_lock
-// #cgo noescape goblosc2_schunk_unlock
-// #cgo nocallback goblosc2_schunk_unlock
-// #cgo noescape goblosc2_schunk_refresh
-// #cgo nocallback goblosc2_schunk_refresh
-// #cgo noescape goblosc2_array_refresh
-// #cgo nocallback goblosc2_array_refresh
 import "C"
 
 import (
@@ -67,7 +59,7 @@ func (s *SChunk) shared(op, function string, call func(*C.goblosc2_err_t) bool) 
 	}
 	var cerr C.goblosc2_err_t
 	if !call(&cerr) {
-		return failed(op, s.path, &cerr)
+		return s.h.failed(op, &cerr)
 	}
 	if !refresh || s.path == "" {
 		return nil
@@ -107,7 +99,7 @@ func (a *Array) Refresh() error {
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_refresh(&cerr, s.h.c, &a.geometry, &s.facts) < 0 {
-		return s.h.breakOn(failed(op, s.path, &cerr))
+		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	if s.path == "" {
 		return nil

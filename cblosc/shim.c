@@ -216,7 +216,7 @@ int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_
     return 0;
 }
 
-int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, int32_t is_array,
+int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, uintptr_t hook, int32_t is_array,
                                goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
     /* With copy = true the library frees a pointer into the frame when a stored chunk comes between special ones. So
@@ -234,6 +234,7 @@ int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_
             return goblosc2_fail(err, rc, "b2nd_from_cframe");
         }
         blosc2_schunk_avoid_cframe_free(array->sc, false);
+        goblosc2_set_hook(array->sc, hook);
         return goblosc2_own_array(err, array, out, facts);
     }
     blosc2_schunk *sc = blosc2_schunk_from_buffer(copy, n, false);
@@ -242,6 +243,7 @@ int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_
         return goblosc2_fail(err, BLOSC2_ERROR_DATA, "blosc2_schunk_from_buffer");
     }
     blosc2_schunk_avoid_cframe_free(sc, false);
+    goblosc2_set_hook(sc, hook);
     return goblosc2_own_schunk(err, sc, out, facts);
 }
 

@@ -139,16 +139,19 @@ enum { GOBLOSC2_MAP_NONE, GOBLOSC2_MAP_READ, GOBLOSC2_MAP_CHANGE, GOBLOSC2_MAP_P
 /* Where something new is kept, beside its path: NULL is memory. */
 typedef struct {
     int64_t mapping; /* bytes of address space of a mapped file, 0 if it is not mapped */
+    uintptr_t hook;  /* what Go knows its functions for the super-chunk by; 0: it has none */
     int32_t contiguous;
     int32_t dthreads;
+    int32_t medium; /* storage written in Go is among the functions */
 } goblosc2_place_t;
 
 /* schunk.go */
 int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
                         const goblosc2_cparams_t *p, goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
-                         int32_t is_array, goblosc2_handle_t **out, goblosc2_facts_t *facts);
-int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, int32_t is_array,
+                         uintptr_t hook, int32_t medium, int32_t is_array, goblosc2_handle_t **out,
+                         goblosc2_facts_t *facts);
+int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, uintptr_t hook, int32_t is_array,
                                goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_schunk_to_bytes(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t **frame, int64_t *n, int32_t *owned);
 int goblosc2_schunk_cparams(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_cparams_t *p);

@@ -197,8 +197,8 @@ static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
     const b2nd_array_t *a = h->array;
     blosc2_storage memory = blosc2_get_blosc2_storage_defaults();
     memory.cparams = h->sc->storage->cparams;
-    b2nd_context_t *ctx = b2nd_create_ctx(&memory, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype,
-                                          a->dtype_format, NULL, 0);
+    b2nd_context_t *ctx =
+        b2nd_create_ctx(&memory, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype, a->dtype_format, NULL, 0);
     if (ctx == NULL) {
         return BLOSC2_ERROR_MEMORY_ALLOC;
     }

@@ -1,8 +1,9 @@
 /* shim_hooks.c: what the library calls on its way to Go: codecs, filters, and functions for each block.
  *
  * The library gives such a function no pointer of its caller's, but for the parameters of the context. So a compressor
- * has its handle there as the codec's parameters, and a decompressor as those of a postfilter, which it has for no
- * other reason if need be. Contexts of super-chunks have neither, and never get to Go. */
+ * has the number of its hooks there as the codec's parameters, and a decompressor its handle as those of a postfilter,
+ * which it has for no other reason if need be. Contexts of super-chunks know those, whose parameters hold the number.
+ */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -37,21 +38,34 @@ static int after(blosc2_postfilter_params *p)
                              p->size);
 }
 
-static uintptr_t hook_of(const goblosc2_handle_t *h)
+static uintptr_t hook_of_schunk(const blosc2_schunk *sc)
 {
-    return h != NULL ? h->hook : 0;
+    return (uintptr_t)sc->storage->cparams->codec_params;
+}
+
+static uintptr_t hook_before(const blosc2_cparams *p)
+{
+    return p->schunk != NULL ? hook_of_schunk(p->schunk) : (uintptr_t)p->codec_params;
 }
 
 static uintptr_t hook_behind(const blosc2_dparams *p)
 {
-    return p->postfilter == after ? hook_of(p->postparams->user_data) : 0;
+    if (p->schunk != NULL) {
+        return hook_of_schunk(p->schunk);
+    }
+    return p->postfilter == after ? ((const goblosc2_handle_t *)p->postparams->user_data)->hook : 0;
+}
+
+void goblosc2_set_hook(blosc2_schunk *sc, uintptr_t hook)
+{
+    sc->storage->cparams->codec_params = (void *)hook;
 }
 
 static int encode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uint8_t meta, blosc2_cparams *p,
                   const void *data)
 {
     (void)data;
-    uintptr_t hook = hook_of(p->codec_params);
+    uintptr_t hook = hook_before(p);
     return hook == 0 ? BLOSC2_ERROR_CODEC_SUPPORT
                      : goblosc2_go_encode(hook, p->compcode, meta, (uint8_t *)src, n, dst, room);
 }
@@ -67,7 +81,7 @@ static int decode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uin
 
 static int forward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, blosc2_cparams *p, uint8_t id)
 {
-    uintptr_t hook = hook_of(p->codec_params);
+    uintptr_t hook = hook_before(p);
     return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 1, (uint8_t *)src, dst, n);
 }
 
@@ -107,9 +121,7 @@ blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h)
 {
     blosc2_cparams c = goblosc2_to_cparams(&h->cparams);
     blosc2_prefilter_params params = {.user_data = h};
-    if (h->hook != 0) {
-        c.codec_params = h;
-    }
+    c.codec_params = (void *)h->hook;
     if (h->block) {
         c.prefilter = before;
         c.preparams = &params; /* copied */

@@ -32,7 +32,9 @@ blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p);
 void goblosc2_from_cparams(goblosc2_cparams_t *p, const blosc2_cparams *c);
 blosc2_dparams goblosc2_to_dparams(int32_t threads);
 
-/* shim_hooks.c: a context for what h says. */
+/* shim_hooks.c: what Go knows the functions of a super-chunk by, for one that was opened; and a context for what h
+ * says. */
+void goblosc2_set_hook(blosc2_schunk *sc, uintptr_t hook);
 blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h);
 blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h);
 
@@ -55,12 +57,18 @@ int32_t goblosc2_threads_of(const goblosc2_handle_t *h);
 
 /* shim_io.c: goblosc2_io_begin stands before a call that may touch files, goblosc2_io_end behind one that wrote, and
  * fails if an operation did that the library passed over. goblosc2_io_errno is what failed, 0 if nothing did.
- * goblosc2_io fills io for a GOBLOSC2_MAP_*, and goblosc2_io_undo takes back what the library did not take over. */
+ * goblosc2_io fills io for a GOBLOSC2_MAP_* or a medium of Go's, and goblosc2_io_undo takes back what the library did
+ * not take over. */
+/* The library asks the system, and nobody else, what is at the path of a medium: nothing before it is created, and
+ * afterwards something that is no directory, and in newer releases not shorter than the frame. */
+#define GOBLOSC2_MEDIUM_NEW "/dev/null/new"
+const char *goblosc2_medium_old(void);
+
 void goblosc2_io_register(void);
 void goblosc2_io_begin(int32_t threads);
 int32_t goblosc2_io_errno(void);
 int goblosc2_io_end(goblosc2_err_t *err, const char *call);
-int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io);
+int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io);
 void goblosc2_io_undo(blosc2_io *io);
 
 /* shim_schunk.c: a blosc2_storage and what it points to, which is good for one call: the library copies it. */

@@ -5,18 +5,34 @@
  * neighbours, and once hands over the I/O structure where its parameters belong (frame_delete_chunk). So a failure is
  * kept for the call that caused it, a missing stream reads and writes nothing, a mapping never grows, and the
  * parameters are found behind either pointer. */
+#define _GNU_SOURCE /* memfd_create */
 #include "shim_internal.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { IO_MAPPED = 254 };
+enum { IO_GO = 253, IO_MAPPED = 254 };
 
 /* A mapped file. The first byte of a blosc2_io is its id and never 0. */
 typedef struct {
     uint8_t zero;
     blosc2_stdio_mmap map;
 } mapped_t;
+
+/* Storage written in Go, which callbacks.go finds by its id; see mapped_t. */
+typedef struct {
+    uint8_t zero;
+    uintptr_t id;
+} medium_t;
+
+extern int64_t goblosc2_go_size(uintptr_t id);
+extern int64_t goblosc2_go_read(uintptr_t id, uint8_t *p, int64_t n, int64_t at);
+extern int64_t goblosc2_go_write(uintptr_t id, uint8_t *p, int64_t n, int64_t at);
+extern int32_t goblosc2_go_truncate(uintptr_t id, int64_t size);
 
 /* The first failure of a file operation in the current call of the library; a call stays on its thread. */
 static _Thread_local int32_t io_errno;
@@ -106,17 +122,14 @@ static int file_destroy(void *params)
 
 /* ---- mapped files ---- */
 
-static mapped_t *mapped_of(void *params)
+static void *params_of(void *params)
 {
-    if (*(uint8_t *)params != 0) {
-        params = ((blosc2_io *)params)->params;
-    }
-    return params;
+    return *(uint8_t *)params != 0 ? ((blosc2_io *)params)->params : params;
 }
 
 static void *mapped_open(const char *path, const char *mode, void *params)
 {
-    mapped_t *m = mapped_of(params);
+    mapped_t *m = params_of(params);
     if (blosc2_stdio_mmap_open(path, mode, &m->map) == NULL) {
         note(errno);
         return NULL;
@@ -173,7 +186,7 @@ static int mapped_truncate(void *stream, int64_t size)
 /* The library's function ends a mapping; one that was never made it would take for a stream. */
 static int mapped_destroy(void *params)
 {
-    mapped_t *m = mapped_of(params);
+    mapped_t *m = params_of(params);
     int rc = 0;
     if (m->map.file != NULL && m->map.addr != (char *)-1) {
         rc = blosc2_stdio_mmap_destroy(&m->map);
@@ -188,6 +201,97 @@ static int mapped_destroy(void *params)
     }
     hyperslab_free(m);
     return rc;
+}
+
+/* ---- media of Go's ---- */
+
+#if HYPERSLAB_BLOSC2 > 217
+
+static char medium_path[32] = "/dev/null";
+
+/* A file of any length that takes no memory, for the process, since nobody opens it. */
+static void medium_file(void)
+{
+    int fd = memfd_create("hyperslab", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, INT64_MAX) == 0) {
+        (void)snprintf(medium_path, sizeof medium_path, "/proc/self/fd/%d", fd);
+    }
+}
+
+const char *goblosc2_medium_old(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, medium_file);
+    return medium_path;
+}
+
+#else
+
+const char *goblosc2_medium_old(void)
+{
+    return "/dev/null";
+}
+
+#endif
+
+static void *medium_open(const char *path, const char *mode, void *params)
+{
+    (void)path;
+    medium_t *m = params_of(params);
+    if (mode[0] == 'w' && goblosc2_go_truncate(m->id, 0) < 0) {
+        note(EIO);
+        return NULL;
+    }
+    return m;
+}
+
+static int medium_close(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+
+static int64_t medium_size(void *stream)
+{
+    medium_t *m = stream;
+    return m == NULL ? -1 : goblosc2_go_size(m->id);
+}
+
+static int64_t medium_write(const void *p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    medium_t *m = stream;
+    if (m == NULL || goblosc2_go_write(m->id, (uint8_t *)p, size * n, at) < 0) {
+        note(m == NULL ? EBADF : EIO);
+        return 0;
+    }
+    return n;
+}
+
+static int64_t medium_read(void **p, int64_t size, int64_t n, int64_t at, void *stream)
+{
+    medium_t *m = stream;
+    int64_t got = m == NULL || size <= 0 ? 0 : goblosc2_go_read(m->id, *p, size * n, at);
+    if (got < 0) {
+        note(EIO);
+        return 0;
+    }
+    return got / (size > 0 ? size : 1);
+}
+
+static int medium_truncate(void *stream, int64_t size)
+{
+    medium_t *m = stream;
+    if (m == NULL || goblosc2_go_truncate(m->id, size) < 0) {
+        note(m == NULL ? EBADF : EIO);
+        return -1;
+    }
+    return 0;
+}
+
+static int medium_destroy(void *params)
+{
+    hyperslab_free(params_of(params));
+    return 0;
 }
 
 void goblosc2_io_register(void)
@@ -213,12 +317,34 @@ void goblosc2_io_register(void)
                            .truncate = mapped_truncate,
                            .destroy = mapped_destroy};
     blosc2_register_io_cb(&mapped);
+    static char go_name[] = "hyperslab medium";
+    blosc2_io_cb medium = {.id = IO_GO,
+                           .name = go_name,
+                           .is_allocation_necessary = true,
+                           .open = medium_open,
+                           .close = medium_close,
+                           .size = medium_size,
+                           .write = medium_write,
+                           .read = medium_read,
+                           .truncate = medium_truncate,
+                           .destroy = medium_destroy};
+    blosc2_register_io_cb(&medium);
 }
 
-int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io)
+int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io)
 {
     static const char *const modes[] = {NULL, "r", "r+", "c", "w+"};
     *io = blosc2_get_blosc2_io_defaults();
+    if (medium != 0) {
+        medium_t *m = hyperslab_alloc(sizeof *m);
+        if (m == NULL) {
+            return goblosc2_no_memory(err);
+        }
+        m->id = medium;
+        io->id = IO_GO;
+        io->params = m;
+        return 0;
+    }
     if (map == GOBLOSC2_MAP_NONE) {
         return 0;
     }
@@ -238,6 +364,6 @@ int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, blosc2_io *io
 void goblosc2_io_undo(blosc2_io *io)
 {
     if (io->params != NULL) {
-        mapped_destroy(io->params);
+        (void)blosc2_get_io_cb(io->id)->destroy(io->params);
     }
 }

@@ -8,16 +8,17 @@ int goblosc2_storage(goblosc2_err_t *err, const char *path, const goblosc2_place
                      goblosc2_storage_t *out)
 {
     int32_t map = where->mapping > 0 ? GOBLOSC2_MAP_CREATE : GOBLOSC2_MAP_NONE;
-    if (goblosc2_io(err, map, where->mapping, &out->io) < 0) {
+    if (goblosc2_io(err, map, where->mapping, where->medium ? where->hook : 0, &out->io) < 0) {
         return -1;
     }
     out->dparams = goblosc2_to_dparams(where->dthreads);
     out->storage = blosc2_get_blosc2_storage_defaults();
     out->storage.contiguous = where->contiguous != 0;
-    out->storage.urlpath = (char *)path;
+    out->storage.urlpath = where->medium ? (char *)GOBLOSC2_MEDIUM_NEW : (char *)path;
     if (p != NULL) {
         out->cparams = goblosc2_to_cparams(p);
         out->cparams.blocksize = goblosc2_whole_blocks(p, INT32_MAX);
+        out->cparams.codec_params = (void *)where->hook;
         out->storage.cparams = &out->cparams;
     }
     out->storage.dparams = &out->dparams;
@@ -53,7 +54,7 @@ int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_pl
 }
 
 /* open_array opens what is not mapped as an array in one go. */
-static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, goblosc2_handle_t **out,
+static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, uintptr_t hook, goblosc2_handle_t **out,
                       goblosc2_facts_t *facts)
 {
     b2nd_array_t *array = NULL;
@@ -61,32 +62,37 @@ static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, gob
     if (rc < 0) {
         return goblosc2_fail(err, rc, offset == 0 ? "b2nd_open" : "b2nd_open_offset");
     }
+    goblosc2_set_hook(array->sc, hook);
     return goblosc2_own_array(err, array, out, facts);
 }
 
 int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
-                         int32_t is_array, goblosc2_handle_t **out, goblosc2_facts_t *facts)
+                         uintptr_t hook, int32_t medium, int32_t is_array, goblosc2_handle_t **out,
+                         goblosc2_facts_t *facts)
 {
     blosc2_io io;
-    if (goblosc2_io(err, map, mapping, &io) < 0) {
+    if (goblosc2_io(err, map, mapping, medium ? hook : 0, &io) < 0) {
         return -1;
     }
     const char *call;
     blosc2_schunk *sc;
     goblosc2_io_begin(1);
-    if (map == GOBLOSC2_MAP_NONE && is_array) {
-        return open_array(err, path, offset, out, facts);
+    bool own = map == GOBLOSC2_MAP_NONE && !medium;
+    if (own && is_array) {
+        return open_array(err, path, offset, hook, out, facts);
     }
-    if (map == GOBLOSC2_MAP_NONE) {
+    if (own) {
         call = offset == 0 ? "blosc2_schunk_open" : "blosc2_schunk_open_offset";
         sc = offset == 0 ? blosc2_schunk_open(path) : blosc2_schunk_open_offset(path, offset);
     } else {
         call = offset == 0 ? "blosc2_schunk_open_udio" : "blosc2_schunk_open_offset_udio";
+        path = medium ? goblosc2_medium_old() : path;
         sc = offset == 0 ? blosc2_schunk_open_udio(path, &io) : blosc2_schunk_open_offset_udio(path, offset, &io);
     }
     if (sc == NULL) {
-        return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, call); /* the library has ended the mapping */
+        return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, call); /* the library has ended the mapping or medium */
     }
+    goblosc2_set_hook(sc, hook);
     return goblosc2_own_schunk(err, sc, out, facts);
 }
 

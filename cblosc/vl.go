@@ -11,8 +11,6 @@ package cblosc
 // #cgo nocallback goblosc2_vl_decompress
 // #cgo noescape goblosc2_vl_block
 // #cgo nocallback goblosc2_vl_block
-// #cgo noescape goblosc2_schunk_vl_block
-// #cgo nocallback goblosc2_schunk_vl_block
 import "C"
 
 import (
@@ -210,7 +208,7 @@ func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 	var p *C.uint8_t
 	n := C.goblosc2_schunk_vl_block(&cerr, s.h.c, C.int64_t(i), C.int32_t(block), &p)
 	if n < 0 {
-		return nil, failed(op, s.path, &cerr)
+		return nil, s.h.failed(op, &cerr)
 	}
 	return takeBytes(p, C.int64_t(n), true), nil
 }

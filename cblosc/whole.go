@@ -65,7 +65,7 @@ func (a *Array) readLocked(op string, dst []byte, r *region) error {
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_read(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
 		(*C.uint8_t)(unsafe.SliceData(dst)), C.int64_t(len(dst))) < 0 {
-		return failed(op, a.sc.path, &cerr)
+		return a.sc.h.failed(op, &cerr)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (a *Array) readWholeLocked(op string, dst []byte, r *region) error {
 	return a.eachChunk(r, func(i int64, origin *[maxDims]int64) error {
 		var cerr C.goblosc2_err_t
 		if C.goblosc2_schunk_decompress(&cerr, a.sc.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b))) < 0 {
-			return failed(op, a.sc.path, &cerr)
+			return a.sc.h.failed(op, &cerr)
 		}
 		a.place(dst, r, b, origin)
 		return nil
@@ -105,7 +105,7 @@ func (a *Array) writeLocked(op string, src []byte, r *region) error {
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src)), &a.sc.facts) < 0 {
-		return a.sc.h.breakOn(failed(op, a.sc.path, &cerr))
+		return a.sc.h.breakOn(a.sc.h.failed(op, &cerr))
 	}
 	return nil
 }
