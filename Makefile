@@ -77,7 +77,7 @@ peers: ## the Python libraries that some tests compare with, in .venv
 	@scripts/peers.sh
 
 .PHONY: newest
-newest: peers modules ## the tests of cblosc with the newest C-Blosc2, from the blosc2 wheel
+newest: peers modules ## the tests of cblosc and h5 with the newest C-Blosc2 and HDF5 (2.2) there are packages of
 	@scripts/newest.sh
 
 .PHONY: bench
@@ -139,5 +139,5 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
-	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work
+	rm -rf bin dist .demo third_party/build third_party/newest third_party/sanitized third_party/src third_party/work
 	rm -f cblosc/zz_stamp.h h5/zz_stamp.h h5/filter/zz_stamp.h

@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -395,6 +396,10 @@ func (t *Datatype) check() error {
 		}
 	case String, Reference:
 	case Enum, Sequence, Array, Complex:
+		if t.Class == Complex && C.H5_VERS_MAJOR < 2 {
+			return fmt.Errorf("%w: class complex, which HDF5 2.0 brings; the linked library is %d.%d",
+				errors.ErrUnsupported, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
+		}
 		if t.Base == nil {
 			return bad("%v without a base", t.Class)
 		}

@@ -229,7 +229,7 @@ var stackSentinels = []struct {
 	{"H5E_ARGS", "H5E_OVERFLOW", false, ErrCorrupt}, // an address outside the file
 	{"H5E_IO", "H5E_BADRANGE", false, ErrCorrupt},
 	{"H5E_PLINE", "H5E_CANTLOAD", false, ErrCorrupt},
-	{"H5E_PLINE", "H5E_READERROR", false, ErrCorrupt}, // a chunk that its filter refuses
+	{"H5E_PLINE", "H5E_READERROR", true, ErrCorrupt}, // a chunk that its filter refuses; since 2.0 the filter's own frames follow
 }
 
 // newError makes the error of a failed shim call and frees what the shim
@@ -295,6 +295,10 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	if e.Err == nil && tooLargeForHeader(e.Stack) {
 		e.Err = fmt.Errorf("%w: more than the 64 KiB that an object header holds; a file with a lower bound of V18 keeps it elsewhere", ErrSize)
 	}
+	if e.Err == nil && laterDatatype(e.Stack) {
+		e.Err = fmt.Errorf("%w, or %w: a datatype in a version that HDF5 %d.%d does not know; HDF5 2.0 and later write such",
+			errors.ErrUnsupported, ErrCorrupt, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
+	}
 	if e.Err == nil && throughNoGroup(e.Stack) {
 		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
 	}
@@ -306,6 +310,12 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 func tooLargeForHeader(stack []Frame) bool {
 	n := len(stack)
 	return n > 0 && stack[n-1].Func == "H5O__alloc" && stack[n-1].Minor == "H5E_CANTINIT"
+}
+
+// laterDatatype reports a stack that ends at the version of a datatype's message.
+func laterDatatype(stack []Frame) bool {
+	n := len(stack)
+	return n > 0 && stack[n-1].Func == "H5O__dtype_decode_helper" && strings.HasPrefix(stack[n-1].Desc, "bad version number")
 }
 
 // throughNoGroup reports a stack that ends in looking for a member of an object

@@ -147,6 +147,10 @@ func TestTruncatedFile(t *testing.T) {
 	for _, n := range []int{len(whole) - 1, len(whole) / 2, 100, 50} {
 		require.NoError(t, os.WriteFile(path, whole[:n], 0o644))
 		_, err = h5.Open(path, h5.ReadOnly)
+		if n < 56 && hasComplex(t) { // HDF5 2 looks first at the address that ends at byte 56
+			require.ErrorIs(t, err, h5.ErrCorrupt)
+			continue
+		}
 		require.ErrorIs(t, err, h5.ErrTruncated)
 		require.ErrorContains(t, err, fmt.Sprintf("eof = %d", n))
 		require.ErrorContains(t, err, fmt.Sprintf("stored_eof = %d", len(whole)), "both sizes")
@@ -160,9 +164,9 @@ func TestTruncatedFile(t *testing.T) {
 // byte at a time, in the superblock, at the head of every structure and in the
 // object headers, of the oldest format and of the newest.
 func TestDamagedFile(t *testing.T) {
-	missing := map[string]bool{}
-	for _, row := range h5.CorruptRows() {
-		missing[row] = true
+	missing := h5.CorruptRows()
+	if hasComplex(t) {
+		delete(missing, "H5E_OHDR H5E_CANTINIT") // HDF5 2 finds what led to it sooner
 	}
 	for _, low := range []h5.LibVer{h5.LatestFormat, h5.Earliest} {
 		path := filepath.Join(t.TempDir(), "x.h5")
@@ -185,8 +189,11 @@ func TestDamagedFile(t *testing.T) {
 				}
 				var e *h5.Error
 				require.ErrorAs(t, err, &e, "byte %d ^ %#x", at, flip)
-				if n := len(e.Stack); n > 0 {
-					delete(missing, string(e.Stack[n-1].Major)+" "+string(e.Stack[n-1].Minor))
+				for i, f := range e.Stack {
+					row := string(f.Major) + " " + string(f.Minor)
+					if missing[row] || i == len(e.Stack)-1 {
+						delete(missing, row)
+					}
 				}
 			}
 		}

@@ -16,15 +16,15 @@ func QueuedIDs() (int64, error) {
 func ForgottenOwners() (int64, error) { return forgottenOwners(), nil }
 
 // CorruptRows are the rows of the table that mean ErrCorrupt, "MAJOR MINOR", and
-// OtherRows the rest.
-func CorruptRows() []string { return rowsThatMean(true) }
-func OtherRows() []string   { return rowsThatMean(false) }
+// OtherRows the rest; of each, whether it counts for every frame.
+func CorruptRows() map[string]bool { return rowsThatMean(true) }
+func OtherRows() map[string]bool   { return rowsThatMean(false) }
 
-func rowsThatMean(corrupt bool) []string {
-	var rows []string
+func rowsThatMean(corrupt bool) map[string]bool {
+	rows := map[string]bool{}
 	for _, row := range stackSentinels {
 		if (row.err == ErrCorrupt) == corrupt {
-			rows = append(rows, string(row.major)+" "+string(row.minor))
+			rows[string(row.major)+" "+string(row.minor)] = row.anywhere
 		}
 	}
 	return rows

@@ -1,21 +1,39 @@
 #!/usr/bin/env bash
-# newest.sh
-# Builds cblosc with -tags system_libs against the newest C-Blosc2 there is a package of: the one in the
-# blosc2 wheel of `make peers`, which carries the library, its headers and a pkg-config file for this
-# use. Runs the tests of the binding and of what stands on it; cblosc/versions.h says what is supported.
+# newest.sh [c-blosc2|hdf5]
+# Builds the bindings with -tags system_libs against the newest libraries there are packages of, and runs
+# the tests of each and of what stands on it alone: C-Blosc2 from the blosc2 wheel of `make peers`, which
+# carries the library, its headers and a pkg-config file for this use; HDF5 from newest/hdf5.sh. What is
+# supported say cblosc/versions.h and h5/versions.h.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
 . "$here/lib.sh"
 cd "$root"
-need gcc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config
+need gcc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config \
+    /usr/include/libdeflate.h:libdeflate-dev /usr/include/lz4.h:liblz4-dev /usr/include/zlib.h:zlib1g-dev \
+    /usr/include/bzlib.h:libbz2-dev /usr/include/szlib.h:libaec-dev
 
 python=${HYPERSLAB_PYTHON:-.venv/bin/python}
 [[ -x $python ]] || die "no $python: run make peers"
 wheel=$("$python" -c 'import blosc2, os; print(os.path.dirname(blosc2.__file__))')
 [[ -f $wheel/lib/pkgconfig/blosc2.pc ]] || die "the blosc2 wheel in $wheel has no pkg-config file"
+hdf5=$root/third_party/newest/hdf5
 
-export PKG_CONFIG_PATH=$wheel/lib/pkgconfig LD_LIBRARY_PATH=$wheel/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-say "C-Blosc2 $(pkg-config --modversion blosc2)"
-go vet -tags system_libs ./cblosc/...
-go test -tags system_libs ./cblosc/...
+export PKG_CONFIG_PATH=$wheel/lib/pkgconfig:$hdf5/lib/pkgconfig
+export LD_LIBRARY_PATH=$wheel/lib:$hdf5/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# against NAME VERSION PACKAGE ... vets and tests. Go's build cache does not look at what pkg-config says:
+# a flag with the version makes it.
+against() {
+    say "$1 $2"
+    CGO_CFLAGS="-O2 -g -DHYPERSLAB_NEWEST=\"$2\"" go vet -tags system_libs "${@:3}"
+    CGO_CFLAGS="-O2 -g -DHYPERSLAB_NEWEST=\"$2\"" go test -tags system_libs "${@:3}"
+}
+
+if [[ ${1:-c-blosc2} == c-blosc2 ]]; then
+    against C-Blosc2 "$(pkg-config --modversion blosc2)" ./cblosc/...
+fi
+if [[ ${1:-hdf5} == hdf5 ]]; then
+    "$here/newest/hdf5.sh" "$hdf5"
+    against HDF5 "$(pkg-config --modversion hdf5)" ./h5/...
+fi
