@@ -41,6 +41,7 @@ but for that axis, its shape. An HDF5 dataset must be made to grow (a maximum sh
 	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
 	o.job.add(cmd, "no progress and no summary")
 	o.edit.add(cmd)
+	a.done(cmd)
 	return cmd
 }
 

@@ -154,6 +154,7 @@ looks like. A value that does not fit the type is refused.` + editHelp,
 	}
 	cmd.Flags().StringVar(&dtype, "dtype", "", "element `TYPE` of the value")
 	e.add(cmd)
+	a.done(cmd)
 	return cmd
 }
 
@@ -187,6 +188,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 		},
 	}
 	e.add(cmd)
+	a.done(cmd)
 	return cmd
 }
 

@@ -18,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		a.convertCommand(),
 		a.diffCommand(),
 		a.verifyCommand(),
+		a.recoverCommand(),
 		a.repackCommand(),
 		a.cpCommand(),
 		a.appendCommand(),

@@ -54,6 +54,7 @@ convert goes from one format to another.` + editHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
 	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
 	o.edit.add(cmd)
+	a.done(cmd)
 	return cmd
 }
 

@@ -32,6 +32,8 @@ const (
 	schemaDiff        = "hyperslab.diff/1"
 	schemaRepack      = "hyperslab.repack/1"
 	schemaAttr        = "hyperslab.attr/1"
+	schemaRecover     = "hyperslab.recover/1"
+	schemaDone        = "hyperslab.done/1"
 	schemaVerify      = "hyperslab.verify/1"
 	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/1"

@@ -77,6 +77,9 @@ no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceH
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asJSON, err := cmd.Flags().GetBool("json"); err == nil && asJSON && o.output == "" {
+				return usagef("--json goes with -o: the picture itself goes to standard output")
+			}
 			return a.plot(cmd.Context(), address(args), &o)
 		},
 	}
@@ -93,6 +96,7 @@ no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceH
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", "viridis", "gray", "diverging")
 	(&untrustedFlags{}).add(cmd)
+	a.done(cmd)
 	return cmd
 }
 

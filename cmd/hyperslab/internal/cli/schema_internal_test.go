@@ -4,9 +4,11 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,6 +44,9 @@ var documents = map[string]any{
 	schemaAttr:             attrListDoc{},
 	schemaBench:            benchDoc{},
 	"measurement":          benchRow{},
+	schemaRecover:          recoverDoc{},
+	"finding":              findingDoc{},
+	schemaDone:             doneDoc{},
 	schemaVerify:           verifyDoc{},
 	"verified file":        verifyFile{},
 	"place":                placeDoc{},
@@ -110,4 +115,26 @@ func TestSchemasAreAllTested(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, found, 6)
+}
+
+// Every command has --json, but for those that write a text for a shell or a reader.
+func TestEveryCommandHasJSON(t *testing.T) {
+	texts := []string{"help", "completion", "bash", "zsh", "fish", "powershell"}
+	seen := 0
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+		if c.HasSubCommands() || slices.Contains(texts, c.Name()) {
+			return
+		}
+		require.NotNil(t, c.Flags().Lookup("json"), c.CommandPath())
+		require.NotEmpty(t, c.Example, "%s has no examples", c.CommandPath())
+		seen++
+	}
+	root := (&app{}).root()
+	root.InitDefaultCompletionCmd()
+	visit(root)
+	require.GreaterOrEqual(t, seen, 24)
 }

@@ -1,0 +1,150 @@
+// hyperslab recover: a new file of what is left of a damaged one.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/salvage"
+)
+
+// recoverDoc is the document of recover --json.
+type recoverDoc struct {
+	Schema      string       `json:"schema"`
+	Source      string       `json:"source"`
+	Target      string       `json:"target"`
+	Format      string       `json:"format"`
+	Whole       bool         `json:"whole"`
+	Arrays      jsonInt      `json:"arrays"`
+	Chunks      jsonInt      `json:"chunks"`
+	Certain     jsonInt      `json:"certain"`
+	Guessed     jsonInt      `json:"guessed"`
+	Lost        jsonInt      `json:"lost"`
+	LostObjects jsonInt      `json:"lost_objects"`
+	NumFindings jsonInt      `json:"num_findings"`
+	Findings    []findingDoc `json:"findings"`
+	Seconds     jsonFloat    `json:"seconds"`
+}
+
+// findingDoc is one thing that was not as it should be.
+type findingDoc struct {
+	Certainty string   `json:"certainty"`
+	Object    *string  `json:"object"`
+	What      string   `json:"what"`
+	Chunk     *jsonInt `json:"chunk"`
+	Offset    *jsonInt `json:"offset"`
+	Text      string   `json:"text"`
+}
+
+type recoverFlags struct {
+	force  bool
+	format string
+	most   int
+	quiet  bool
+	json   bool
+}
+
+func (a *app) recoverCommand() *cobra.Command {
+	var o recoverFlags
+	cmd := &cobra.Command{
+		Use:   "recover DAMAGED TARGET",
+		Short: "Make a new file of what is left of a damaged one",
+		Long: `recover reads a damaged b2nd file, sparse frame, bcolz tree or HDF5 file without the
+reference libraries and writes what is left to a new file of the same format. The
+damaged one is never changed. Everything that is not as it should be is told, and what
+became of it: certain (a checksum, an index or the rules of the format prove it),
+guessed, or lost; lost elements are fill values.
+
+HDF5 datasets that nothing leads to any more go to /lost+found.
+
+Exit codes: 0 all there was is in the new file and certain, 2 nothing was written,
+3 something is guessed or lost.`,
+		Example: `  hyperslab recover broken.h5 saved.h5`,
+		Args:    arity(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.recover(cmd.Context(), args[0], args[1], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of a file too damaged to tell: b2nd, hdf5 or bcolz")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings")
+	jsonFlag(cmd, &o.json)
+	return cmd
+}
+
+func (a *app) recover(ctx context.Context, source, target string, o *recoverFlags) error {
+	if o.format != "" {
+		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz)); err != nil {
+			return err
+		}
+	}
+	if o.most < 0 {
+		return usagef("-n %d: want 0 or more findings", o.most)
+	}
+	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most}
+	if o.most == 0 {
+		opts.MaxFindings = 1 << 30
+	}
+	start := time.Now()
+	r, err := salvage.Recover(ctx, target, source, opts)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(a.stdout, newRecoverDoc(r, time.Since(start)))
+	} else {
+		err = a.tellRecovery(r, o.quiet)
+	}
+	if code := r.ExitCode(); code != exitOK {
+		return errors.Join(&exitError{code: code}, err)
+	}
+	return err
+}
+
+func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {
+	d := &recoverDoc{
+		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.ExitCode() == salvage.ExitWhole,
+		Arrays: jsonInt(r.Arrays), Chunks: jsonInt(r.Chunks), Certain: jsonInt(r.Certain), Guessed: jsonInt(r.Guessed),
+		Lost: jsonInt(r.Lost), LostObjects: jsonInt(r.LostObjects), NumFindings: jsonInt(r.NumFindings), Findings: []findingDoc{},
+		Seconds: seconds(took),
+	}
+	for _, f := range r.Findings {
+		doc := findingDoc{Certainty: string(f.Certainty), Object: orNull(f.Object), What: f.What, Text: f.Text}
+		if f.Chunk >= 0 {
+			doc.Chunk = (*jsonInt)(&f.Chunk)
+		}
+		if f.Offset >= 0 {
+			doc.Offset = (*jsonInt)(&f.Offset)
+		}
+		d.Findings = append(d.Findings, doc)
+	}
+	return d
+}
+
+// tellRecovery writes the findings, and what came of it all.
+func (a *app) tellRecovery(r *salvage.Report, quiet bool) error {
+	if !quiet {
+		for _, f := range r.Findings {
+			if _, err := fmt.Fprintln(a.stdout, safeLines(f.String())); err != nil {
+				return err
+			}
+		}
+		if more := r.NumFindings - int64(len(r.Findings)); more > 0 {
+			a.note("and %d more; -n 0 lists all", more)
+		}
+	}
+	line := fmt.Sprintf("%s: %s, %s: %d certain, %d guessed, %d lost", safe(r.Destination), plural(r.Arrays, "array"), plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Guessed, r.Lost)
+	if r.LostObjects > 0 {
+		line += ", and " + plural(r.LostObjects, "object") + " lost"
+	}
+	a.note("%s", line)
+	return nil
+}
