@@ -41,6 +41,10 @@ modules: ## fetch the Go modules; a no-op when they are there
 build: deps modules ## bin/hyperslab
 	$(GO) build -trimpath -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
 
+.PHONY: man
+man: deps modules ## bin/man: a manual page for each command, made of what --help says
+	$(GO) run ./cmd/hyperslab/internal/genman bin/man
+
 .PHONY: demo
 demo: build ## convert real measurements there and back, and prove the result
 	@scripts/demo.sh

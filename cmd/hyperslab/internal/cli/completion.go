@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,3 +60,52 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 		panic("cli: " + err.Error()) // a flag that the command does not have
 	}
 }
+
+// completions adds what bash lacks where the package bash-completion is not installed to
+// the script for it.
+func completions(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	bash, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil {
+		panic("cli: " + err.Error()) // cobra makes it
+	}
+	run := bash.RunE
+	bash.RunE = func(cmd *cobra.Command, args []string) error {
+		if _, err := io.WriteString(cmd.OutOrStdout(), bashWords); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// bashWords is a stand-in for the one function of bash-completion that the script needs:
+// the words before the cursor, with = and : left in them.
+const bashWords = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
+    _get_comp_words_by_ref()
+    {
+        local line=${COMP_LINE:0:COMP_POINT} c i quote='' word=''
+        words=()
+        for ((i = 0; i < ${#line}; i++)); do
+            c=${line:i:1}
+            if [[ -n $quote ]]; then
+                word+=$c
+                [[ $c != "$quote" ]] || quote=''
+            elif [[ $c == [\'\"] ]]; then
+                quote=$c word+=$c
+            elif [[ $c == \\ ]]; then
+                word+=${line:i:2}
+                i=$((i + 1))
+            elif [[ $c == [[:blank:]] ]]; then
+                [[ -z $word ]] || words+=("$word")
+                word=''
+            else
+                word+=$c
+            fi
+        done
+        words+=("$word")
+        cword=$((${#words[@]} - 1)) cur=$word prev=''
+        ((cword == 0)) || prev=${words[cword - 1]}
+    }
+fi
+
+`

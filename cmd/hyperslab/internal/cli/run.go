@@ -75,6 +75,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
 	root.AddCommand(a.commands()...)
 	root.SetHelpCommand(helpCommand())
+	completions(root)
 	return root
 }
 

@@ -134,7 +134,6 @@ func TestEveryCommandHasJSON(t *testing.T) {
 		seen++
 	}
 	root := (&app{}).root()
-	root.InitDefaultCompletionCmd()
 	visit(root)
 	require.GreaterOrEqual(t, seen, 24)
 }

@@ -1,0 +1,149 @@
+// Manual pages, made of what --help says.
+
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// WriteMan writes the manual pages of all commands into a folder that exists:
+// hyperslab.1, hyperslab-ls.1 and so on, in the language of man(7).
+func WriteMan(dir string) error {
+	var visit func(c *cobra.Command) error
+	visit = func(c *cobra.Command) error {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+		var page bytes.Buffer
+		manPage(&page, c)
+		if err := os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644); err != nil {
+			return err
+		}
+		for _, sub := range c.Commands() {
+			if !sub.IsAvailableCommand() || sub.Name() == "help" {
+				continue
+			}
+			if err := visit(sub); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit((&app{color: colorAuto, stdout: io.Discard, stderr: io.Discard}).root())
+}
+
+// roff keeps text from being taken for requests of roff's.
+func roff(text string) string {
+	text = strings.ReplaceAll(text, `\`, `\e`)
+	text = strings.ReplaceAll(text, "-", `\-`)
+	var ascii strings.Builder
+	for _, r := range text {
+		if r < 128 {
+			ascii.WriteRune(r)
+		} else {
+			fmt.Fprintf(&ascii, `\[u%04X]`, r)
+		}
+	}
+	text = ascii.String()
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// manPage writes the page of one command.
+func manPage(w *bytes.Buffer, c *cobra.Command) {
+	path := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	fmt.Fprintf(w, ".TH %s 1 \"\" \"hyperslab\" \"User Commands\"\n", roff(strings.ToUpper(path)))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(path), roff(c.Short))
+	fmt.Fprintf(w, ".SH SYNOPSIS\n.B %s\n", roff(c.CommandPath()))
+	arguments := strings.TrimPrefix(strings.TrimPrefix(c.Use, c.Name()), " ")
+	if c.HasAvailableFlags() {
+		arguments = strings.TrimSpace(arguments + " [FLAGS]")
+	}
+	fmt.Fprintf(w, "%s\n.SH DESCRIPTION\n", roff(arguments))
+	text := c.Long
+	if text == "" {
+		text = c.Short
+	}
+	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if i > 0 {
+			w.WriteString(".PP\n")
+		}
+		w.WriteString(roff(paragraph) + "\n")
+	}
+	manFlags(w, "OPTIONS", c.NonInheritedFlags())
+	manFlags(w, "OPTIONS OF ALL COMMANDS", c.InheritedFlags())
+	if c.HasAvailableSubCommands() {
+		w.WriteString(".SH COMMANDS\n")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(sub.Name()), roff(sub.Short))
+			}
+		}
+	}
+	if c.Example != "" {
+		fmt.Fprintf(w, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(strings.Trim(c.Example, "\n")))
+	}
+	w.WriteString(".SH EXIT STATUS\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", e.code, roff(e.meaning))
+	}
+	w.WriteString(".SH SEE ALSO\n")
+	var others []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			others = append(others, fmt.Sprintf(".BR %s (1)", roff(path+"-"+sub.Name())))
+		}
+	}
+	if p := c.Parent(); p != nil {
+		others = append(others, fmt.Sprintf(".BR %s (1)", roff(strings.ReplaceAll(p.CommandPath(), " ", "-"))))
+	}
+	w.WriteString(strings.Join(others, ",\n") + "\n")
+}
+
+// exitCodes are those of every command.
+var exitCodes = []struct{ code, meaning string }{
+	{"0", "Done, or the two sides are the same, or the file is sound."},
+	{"1", "The two sides differ, or the file is damaged."},
+	{"2", "Wrong usage, or it cannot be done."},
+	{"3", "Partly done; what failed is on standard error."},
+	{"4", "Refused to overwrite what exists."},
+	{"130, 143", "Interrupted (SIGINT), terminated (SIGTERM). No temporary file is left."},
+}
+
+// manFlags writes a section of flags.
+func manFlags(w *bytes.Buffer, title string, flags *pflag.FlagSet) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	fmt.Fprintf(w, ".SH %s\n", title)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if value != "" {
+			value = " " + value
+		}
+		switch f.DefValue {
+		case "", "false", "[]", "0":
+		default:
+			usage += " (default " + f.DefValue + ")"
+		}
+		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(name+value), roff(usage))
+	})
+}

@@ -1,0 +1,47 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+)
+
+// Every command has a page, and where there is groff it has nothing to complain of.
+func TestMan(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, cli.WriteMan(dir))
+	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(pages), 25)
+	for _, page := range []string{"hyperslab.1", "hyperslab-convert.1", "hyperslab-attr-set.1"} {
+		b, err := os.ReadFile(filepath.Join(dir, page))
+		require.NoError(t, err)
+		for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"} {
+			require.Contains(t, string(b), "\n.SH "+section+"\n", page)
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "hyperslab-convert.1"))
+	require.NoError(t, err)
+	require.Contains(t, string(b), ".B \\-f, \\-\\-force\n")
+	require.Contains(t, string(b), ".SH EXAMPLES\n")
+	for _, line := range strings.Split(string(b), "\n") {
+		if strings.HasPrefix(line, ".") {
+			require.Regexp(t, `^\.(TH|SH|B|BR|TP|PP|nf|fi)\b`, line)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		return // the requests were looked at above
+	}
+	for _, page := range pages {
+		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()
+		require.NoError(t, err, "%s: %s", page, out)
+		require.Empty(t, string(out), page)
+	}
+}
