@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,9 @@ type jobFlags struct {
 	progress string
 	quiet    bool
 }
+
+// ownMemory is what the program takes beside the buffers of a job, in bytes.
+const ownMemory = 32 << 20
 
 func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
@@ -46,6 +50,9 @@ func (j *jobFlags) check() (memory int64, err error) {
 		return 0, usagef("--memory: %w", err)
 	case memory < 1:
 		return 0, usagef("--memory %s: want at least one byte", j.memory)
+	}
+	if own := memory + ownMemory; own > memory {
+		debug.SetMemoryLimit(own) // so that what is no longer used does not add up
 	}
 	return memory, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ type app struct {
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory changes it
 	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
