@@ -117,7 +117,11 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		d.add("user block", "before the HDF5 file, not looked at", n)
 	}
 	root := hdf5.Describe(r, size)
+	end := int64(0) // of the structures before: what two of them claim counts once
 	for _, s := range root.Fields {
+		from := max(s.Offset, end)
+		end = max(end, s.Offset+s.Length)
+		s.Length = max(s.Offset+s.Length-from, 0)
 		if s.Name == "…" {
 			return fmt.Errorf("%w: %s has more than %d structures", errors.ErrUnsupported, name, hdf5.MaxDescribed)
 		}

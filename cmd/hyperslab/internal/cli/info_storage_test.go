@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// What info --storage says of a file is what h5stat says: raw data to the byte, and
+// What info --storage says of a file is what h5stat says, to the byte: raw data, and
 // metadata without the global heap, which h5stat leaves unaccounted.
 func TestStorageAgainstH5stat(t *testing.T) {
 	h5stat, err := filepath.Abs("../../../../third_party/build/bin/h5stat")
@@ -46,6 +47,12 @@ func TestStorageAgainstH5stat(t *testing.T) {
 		if err != nil { // damaged, on purpose
 			continue
 		}
+		if strings.Contains(file, "newgrat") { // 35,001 groups: more than --storage counts, which says so
+			_, stderr, code := run("info", file, "--storage")
+			require.Equal(t, 2, code)
+			require.Contains(t, stderr, "has more than 65536 structures")
+			continue
+		}
 		text := string(out)
 		stdout, stderr, code := run("info", file, "--storage", "--json")
 		require.Zero(t, code, "%s: %s", file, stderr)
@@ -65,9 +72,13 @@ func TestStorageAgainstH5stat(t *testing.T) {
 		}
 		require.Equal(t, doc.Bytes, sum, file)
 		require.Equal(t, number(`Total space: (\d+)`, text), doc.Bytes, file)
-		require.Equal(t, number(`Raw data: (\d+)`, text), kinds["draw"], file)
-		metadata := kinds["super"] + kinds["ohdr"] + kinds["btree"] + kinds["lheap"] + kinds["user block"]
-		require.Equal(t, number(`File metadata: (\d+)`, text), metadata, "%s\n%s%s", file, text, stdout)
+		raw, metadata := number(`Raw data: (\d+)`, text), kinds["super"]+kinds["ohdr"]+kinds["btree"]+kinds["lheap"]+kinds["user block"]
+		compact := raw - kinds["draw"] // elements in object headers, which h5stat counts as raw data
+		require.GreaterOrEqual(t, compact, int64(0), "%s\n%s%s", file, text, stdout)
+		require.Equal(t, number(`File metadata: (\d+)`, text), metadata-compact, "%s\n%s%s", file, text, stdout)
+		if !strings.Contains(file, "h5stat_filters") { // the only one of these files with such elements
+			require.Zero(t, compact, file)
+		}
 		compared++
 	}
 	require.GreaterOrEqual(t, compared, 3)
