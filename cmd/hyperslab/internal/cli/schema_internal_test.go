@@ -56,6 +56,8 @@ var documents = map[string]any{
 	"library":              libraryDoc{},
 	"filter":               hdf5Ability{},
 	"build":                buildDoc{},
+	"vulnerability":        knownDoc{},
+	"defect":               defectDoc{},
 	schemaProgress:         progressDoc{},
 	schemaEmit:             emitDoc{},
 	"area":                 emitArea{},

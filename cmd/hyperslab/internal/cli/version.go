@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
 // version is set by the linker (see the Makefile); empty means that the module's
@@ -28,6 +31,26 @@ type versionDoc struct {
 	Libraries []libraryDoc  `json:"libraries"`
 	Filters   []hdf5Ability `json:"hdf5_filters"`
 	Build     *buildDoc     `json:"build"`
+	Known     []knownDoc    `json:"vulnerabilities"`
+	Defects   []defectDoc   `json:"defects"`
+}
+
+// knownDoc is a published vulnerability that a linked library has.
+type knownDoc struct {
+	ID      string `json:"id"`
+	Library string `json:"library"`
+	Version string `json:"version"`
+	FixedIn string `json:"fixed_in"`
+}
+
+// defectDoc is a fault of a library that this program guards against.
+type defectDoc struct {
+	Library  string `json:"library"`
+	Name     string `json:"name"`
+	Releases string `json:"releases"`
+	Effect   string `json:"effect"`
+	Guard    string `json:"guard"`
+	Test     string `json:"test"`
 }
 
 // buildDoc says how the vendored libraries were made.
@@ -54,15 +77,20 @@ type hdf5Ability struct {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	asJSON, libs := false, false
+	asJSON, libs, check := false, false, false
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of the program and of its libraries",
 		Long: `version shows what this program is made of. With --libs also the C libraries that are
 linked, as they call themselves at run time, and which filters HDF5 has: files written
-with a filter that is missing here cannot be read.`,
+with a filter that is missing here cannot be read.
+
+With --check also the published vulnerabilities that the linked releases have, and the faults
+of the libraries that this program knows, with what it does about each. That is a list to read,
+not a verdict: the exit code stays 0. What protects from a vulnerability is --untrusted.`,
 		Example: `  hyperslab version
   hyperslab version --libs
+  hyperslab version --libs --check
   hyperslab version --libs --json`,
 		Args:              arity(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -73,14 +101,24 @@ with a filter that is missing here cannot be read.`,
 					return err
 				}
 			}
+			if check {
+				if err := d.addFaults(); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				return writeJSON(a.stdout, d)
 			}
-			return d.table().write(a.stdout, a.data)
+			if err := d.table().write(a.stdout, a.data); err != nil {
+				return err
+			}
+			return d.writeFaults(a.stdout, a.data)
 		},
 	}
 	cmd.Flags().BoolVar(&libs, "libs", false, "also the linked C libraries and the filters of HDF5")
+	cmd.Flags().BoolVar(&check, "check", false, "also the vulnerabilities of the linked releases, and the faults guarded against")
 	jsonFlag(cmd, &asJSON)
+	a.paged(cmd)
 	return cmd
 }
 
@@ -142,6 +180,54 @@ func (d *versionDoc) addLibraries() error {
 	}
 	if b, ok := cblosc.BuildInfo(); ok {
 		d.Build = &buildDoc{Recipe: b.Recipe, Compiler: b.Compiler, Flags: b.Flags, Sources: b.Sources}
+	}
+	return nil
+}
+
+// addFaults tells what is known against the linked releases. A fault may be one of
+// other releases: its guard is here all the same.
+func (d *versionDoc) addFaults() error {
+	hdf5, err := h5.Version()
+	if err != nil {
+		return err
+	}
+	d.Known, d.Defects = []knownDoc{}, []defectDoc{}
+	for _, l := range []libraryDoc{{Name: advisory.CBlosc2, Version: cblosc.Version()}, {Name: advisory.HDF5, Version: hdf5}} {
+		for _, v := range advisory.Open(l.Name, l.Version) {
+			d.Known = append(d.Known, knownDoc{ID: v.ID, Library: l.Name, Version: l.Version, FixedIn: v.Fixed})
+		}
+	}
+	for _, f := range cblosc.Defects() {
+		d.Defects = append(d.Defects, defectDoc{advisory.CBlosc2, f.Name, f.Releases, f.Effect, f.Guard, f.Test})
+	}
+	for _, f := range h5.Defects() {
+		d.Defects = append(d.Defects, defectDoc{advisory.HDF5, f.Name, f.Releases, f.Effect, f.Guard, f.Test})
+	}
+	return nil
+}
+
+// writeFaults writes what --check asks for.
+func (d *versionDoc) writeFaults(w io.Writer, p paint) error {
+	if d.Defects == nil {
+		return nil
+	}
+	t := table{head: []string{"vulnerability", "of", "fixed in"}}
+	for _, v := range d.Known {
+		t.add(v.ID, v.Library+" "+v.Version, v.FixedIn)
+	}
+	title := "Published vulnerabilities of the linked releases; read files that nobody vouches for with --untrusted:"
+	if len(d.Known) == 0 {
+		title, t.head = "No published vulnerability of the linked releases is known here.", nil
+	}
+	fmt.Fprintf(w, "\n%s\n\n", title)
+	if err := t.write(w, p); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nFaults of the libraries, and what keeps them off:\n")
+	for _, f := range d.Defects {
+		if _, err := fmt.Fprintf(w, "\n%s: %s (%s)\n  %s\n  guard: %s\n", f.Library, f.Name, f.Releases, f.Effect, f.Guard); err != nil {
+			return err
+		}
 	}
 	return nil
 }
