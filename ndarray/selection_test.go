@@ -2,6 +2,7 @@ package ndarray_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -139,6 +140,64 @@ func TestSelectionsAgainstNumPy(t *testing.T) {
 	}
 	require.Greater(t, refused, 50)
 	require.Less(t, refused, 550)
+}
+
+// Points and masks over all axes take and replace what NumPy does, negative indexes and
+// points that come twice among them.
+func TestPointsAgainstNumPy(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 9))
+	type points struct {
+		shape []int64
+		at    [][]int64
+		mask  []bool
+	}
+	var cases []points
+	var questions [][3]any
+	for i := range 200 {
+		c := points{shape: [][]int64{{7}, {4, 3}, {3, 4, 5}, {2, 2, 2, 3}}[i%4], at: [][]int64{}}
+		for range r.IntN(9) {
+			p := make([]int64, len(c.shape))
+			for d, n := range c.shape {
+				p[d] = r.Int64N(2*n) - n
+			}
+			c.at = append(c.at, p)
+		}
+		n, _ := ndarray.Product(c.shape)
+		for range n {
+			c.mask = append(c.mask, r.IntN(3) == 0)
+		}
+		cases = append(cases, c)
+		questions = append(questions, [3]any{c.shape, c.at, c.mask})
+	}
+	var answers []struct{ Points, Where, After []int64 }
+	oracle(t, "points", map[string]any{"cases": questions}, &answers)
+	require.Len(t, answers, len(cases))
+	for i, c := range cases {
+		values := make([]int64, len(c.mask))
+		for k := range values {
+			values[k] = int64(k)
+		}
+		a := fromSlice(t, c.shape, nil, values)
+		at, where := ndarray.Points(c.at...), ndarray.Where(c.mask)
+		got, err := ndarray.Take[int64](t.Context(), a, at)
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, answers[i].Points, got, "%+v", c)
+		put := make([]int64, len(got))
+		for k := range put {
+			put[k] = -1 - int64(k)
+		}
+		got, err = ndarray.Take[int64](t.Context(), a, where)
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, answers[i].Where, got, "%+v", c)
+		require.NoError(t, ndarray.Put(t.Context(), a, put, at))
+		for k := range got {
+			got[k] = 1000 + int64(k)
+		}
+		require.NoError(t, ndarray.Put(t.Context(), a, got, where))
+		after, err := ndarray.ReadAll[int64](t.Context(), a)
+		require.NoError(t, err)
+		require.Equal(t, answers[i].After, after, "%+v", c)
+	}
 }
 
 var selectionShapes = [][]int64{{}, {1}, {5}, {0}, {4, 3}, {2, 0, 3}, {3, 4, 5}, {2, 2, 2, 3}}

@@ -35,7 +35,7 @@ const (
 type Sizes struct {
 	Shape  []int64 // rows, then the shape of a row
 	NBytes int64   // bytes of the elements
-	CBytes int64   // bytes in memory as bcolz counts: the last chunk as if it were full and not compressed
+	CBytes int64   // bytes in memory as bcolz counts: the last chunk as if it were full and not compressed; after a trim it may be wrong there, even below zero
 }
 
 // CParams is what bcolz tells Blosc about compression.
@@ -69,7 +69,7 @@ func parseSizes(file string, b []byte) (Sizes, error) {
 		return Sizes{}, err
 	}
 	r := reader{file: file, object: v}
-	s := Sizes{NBytes: r.count("nbytes"), CBytes: r.count("cbytes")}
+	s := Sizes{NBytes: r.count("nbytes"), CBytes: r.integer("cbytes", r.get("cbytes"), math.MinInt64, math.MaxInt64)}
 	shape := r.get("shape")
 	if shape.Kind == Number {
 		shape.List = []Value{shape}

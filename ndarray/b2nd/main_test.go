@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // factory makes arrays in files, or in sparse directories, and keeps the disk
 // clean: the suite needs one at a time.
 func factory(t *testing.T, sparse bool) ndarraytest.Factory {
-	dir, n := t.TempDir(), 0
+	dir, n := need.Scratch(t), 0
 	path := func() string { return filepath.Join(dir, fmt.Sprintf("%d.b2nd", n)) }
 	return ndarraytest.Factory{
 		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {

@@ -47,7 +47,7 @@ func cannot(s ndarray.Spec) string {
 
 // Structures along one axis are ctables, all else is carrays.
 func TestBackend(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	n := 0
 	path := func() string { return filepath.Join(dir, fmt.Sprint(n)) }
 	ndarraytest.TestBackend(t, ndarraytest.Factory{
@@ -104,7 +104,7 @@ func create(t requireT, path string, spec ndarray.Spec, o *bcolz.CreateOptions) 
 // Any sequence of growing, shrinking and writing leaves what the same on a plain
 // slice leaves, also for who opens the array in between.
 func TestGrowth(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -189,7 +189,7 @@ func TestGrowthRefusals(t *testing.T) {
 // same metadata.
 func TestInteropWrite(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
-	dir := t.TempDir()
+	dir := need.Scratch(t)
 	n := 0
 	for j, text := range []string{"|b1", "|i1", "<i2", ">i4", "<i8", "|u1", "<u2", "<u4", ">u8", "<f2", "<f4", ">f8", "|S5", "<U3", "|V7", "<M8[ns]", "<m8[ns]"} {
 		d, err := ndarray.ParseDType(text)

@@ -18,7 +18,7 @@ import (
 // read to the same bytes.
 func TestInterop(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
-	dir := t.TempDir()
+	dir := need.Scratch(t)
 	out, err := exec.Command(interpreter, "testdata/interop.py", dir).CombinedOutput()
 	require.NoError(t, err, "interop.py:\n%s", out)
 	var list []struct {

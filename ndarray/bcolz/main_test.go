@@ -17,25 +17,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(appendEnv); path != "" {
+		fmt.Fprintln(os.Stderr, appendForEver(path)) // it ends by a signal, or by an error
+		os.Exit(1)
+	}
+	leak.Main(m)
+}
 
 var bg = context.Background()
 
 // goldenDir holds trees that bcolz-zipline wrote; its README.md says what is in
 // them.
 const goldenDir = "../../format/bcolz/testdata"
-
-// inMemory is a directory where a sync costs nothing, if the system has one: for tests
-// that write in place very often.
-func inMemory(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "hyperslab")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
-}
 
 // requireT is what tests and property tests have in common.
 type requireT interface {

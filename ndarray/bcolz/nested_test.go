@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -27,7 +28,7 @@ const family = `[('col1', '<i4'), ('col2', [('sc1', '>f8'), ('sc3', '|S3', (2,))
 // What is written in the document's form is read as records, as columns, and as a tree,
 // and lies where the document draws it.
 func TestNested(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	path := filepath.Join(dir, "a")
 	d := parse(t, family)
 	fill := pattern(d, 1)
@@ -95,7 +96,7 @@ func TestNested(t *testing.T) {
 
 // Any structure of what bcolz holds, in any depth, comes back.
 func TestNestedStructures(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	path := filepath.Join(dir, "a")
 	leaves := []string{"|b1", "<i2", ">u8", "<f4", "|S5", "<U2", "|V3", ">M8[ns]"}
 	var draw func(t *rapid.T, depth int) ndarray.DType
@@ -209,7 +210,7 @@ func TestObjects(t *testing.T) {
 
 // Several processes fill one array, each its own chunk files.
 func TestChunks(t *testing.T) {
-	path := filepath.Join(inMemory(t), "a")
+	path := filepath.Join(need.Scratch(t), "a")
 	d := parse(t, "<i4")
 	spec := ndarray.Spec{Shape: []int64{10, 2}, ChunkShape: []int64{3, 2}, DType: d, Fill: []byte{9, 0, 0, 0}}
 	a := create(t, path, spec, &bcolz.CreateOptions{Skeleton: true})
@@ -249,7 +250,7 @@ func TestChunks(t *testing.T) {
 
 // A file in meta/ that nobody knows stays through every change, and is shown.
 func TestUnknownMeta(t *testing.T) {
-	path := filepath.Join(inMemory(t), "a")
+	path := filepath.Join(need.Scratch(t), "a")
 	a := create(t, path, ndarray.Spec{Shape: []int64{4}, DType: parse(t, "<i4")}, nil)
 	require.NoError(t, a.Close())
 	other := filepath.Join(path, "meta/index")

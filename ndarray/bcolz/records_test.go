@@ -90,7 +90,7 @@ func TestRecordsGolden(t *testing.T) {
 // Any sequence of growing, shrinking and writing leaves what the same on a plain
 // slice leaves, in every column.
 func TestRecordsGrowth(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	d := three(t)
 	size := d.Size
 	n := 0

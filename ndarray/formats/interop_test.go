@@ -77,7 +77,7 @@ func plain(t *testing.T, v ndarray.Value) any {
 }
 
 func TestReadsWhatPythonWrote(t *testing.T) {
-	dir := t.TempDir()
+	dir := need.Scratch(t)
 	python(t, "write", dir)
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestReadsWhatPythonWrote(t *testing.T) {
 // What Python wrote is copied by us into each of our formats, and Python reads
 // the copies: the values, the types and the attributes are still its own.
 func TestPythonReadsWhatWeWrote(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
+	from, to := need.Scratch(t), t.TempDir()
 	python(t, "write", from)
 	b, err := os.ReadFile(filepath.Join(from, "manifest.json"))
 	require.NoError(t, err)

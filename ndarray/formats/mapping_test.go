@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -42,7 +43,7 @@ func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 // gives it to look.
 func everywhere(t *testing.T, spec ndarray.Spec, look func(a *ndarray.Array)) {
 	t.Helper()
-	dir := shm(t)
+	dir := need.Scratch(t)
 	for _, s := range storages()[1:] { // behind memory
 		spec := spec
 		if s.name == "bcolz" && spec.ChunkShape != nil {
@@ -249,7 +250,7 @@ func TestExtremeShapes(t *testing.T) {
 		save(t, in(dir, c.location), c.spec)
 		requireCount(t, in(dir, c.location))
 	}
-	dir := shm(t)
+	dir := need.Scratch(t)
 	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 24}, DType: d}
 	for _, s := range storages() {
 		switch s.name {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -20,17 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
-
-// shm is a directory where a sync costs nothing, if the system has one.
-func shm(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "hyperslab")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
-}
 
 // inBcolz reports whether a carray, or for structures along one axis a ctable, has
 // elements of the type.
@@ -157,7 +147,7 @@ func write(t *testing.T, a *ndarray.Array) {
 // All pairs of backends over the full matrix of element types: values, type with its
 // byte order, and attributes are the same on the other side; or the target refuses.
 func TestEveryPair(t *testing.T) {
-	dir := shm(t)
+	dir := need.Scratch(t)
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
 	dtypes := append(ndarraytest.DTypes(), ndarray.Text("").DType)
 	all := storages()
@@ -215,7 +205,7 @@ func TestEveryPair(t *testing.T) {
 // the target cannot hold is in the one LossError, before anything is written, and all
 // others are copied when that is accepted.
 func TestEveryPairOfTrees(t *testing.T) {
-	dir := shm(t)
+	dir := need.Scratch(t)
 	kinds := []struct {
 		name  string
 		holds func(d ndarray.DType) bool

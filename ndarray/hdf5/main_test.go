@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 }
 
 func factory(t *testing.T) ndarraytest.Factory {
-	dir, n := t.TempDir(), 0
+	dir, n := need.Scratch(t), 0
 	file := func() string { return filepath.Join(dir, fmt.Sprintf("%d.h5", n)) }
 	return ndarraytest.Factory{
 		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {

@@ -156,7 +156,7 @@ func (a array) skeleton() bool {
 	if a.bcolz == nil || a.bcolz.RowBytes() < 0 {
 		return false
 	}
-	return a.bcolz.Sizes.CBytes <= a.bcolz.Storage.ChunkLen*a.bcolz.RowBytes()
+	return a.bcolz.Sizes.CBytes == a.bcolz.Storage.ChunkLen*a.bcolz.RowBytes()
 }
 
 // directories makes the directories that a bcolz tree has even without chunks.

@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -40,17 +41,6 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	leak.Main(m)
-}
-
-// inMemory is a directory where a sync costs nothing, if the system has one.
-func inMemory(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "hyperslab")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
 }
 
 func parse(t require.TestingT, text string) ndarray.DType {
@@ -147,7 +137,7 @@ func readAll(t require.TestingT, b ndarray.Backend, err error) ([]byte, ndarray.
 // What was split and is joined again is the same to the last byte, whatever the cuts,
 // and reads the same while it lies in several roots.
 func TestSplitAndJoin(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	rapid.Check(t, func(t *rapid.T) {
 		sub, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
@@ -192,7 +182,7 @@ func TestSplitAndJoin(t *testing.T) {
 
 // The columns of a ctable can go to different shards.
 func TestSplitByColumn(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	src := filepath.Join(dir, "src")
 	d := parse(t, "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]")
 	b, err := bcolz.CreateRecords(src, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, nil)
@@ -214,7 +204,7 @@ func TestSplitByColumn(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := ndarray.Spec{Shape: []int64{10}, ChunkShape: []int64{3}, DType: parse(t, "<i4")}
 	save := func(b interface {
@@ -348,7 +338,7 @@ func run(t *testing.T, job func(k int64) string) {
 
 // Processes that write disjoint chunks at the same time make the array that one makes.
 func TestProcesses(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := filled
 	spec.DType = ndarray.DTypeOf[int32]()
@@ -393,7 +383,7 @@ func TestProcesses(t *testing.T) {
 
 // A region is set in place by writing the chunk files that it touches, and no other.
 func TestInPlace(t *testing.T) {
-	dir := inMemory(t)
+	dir := need.Scratch(t)
 	spec := ndarray.Spec{Shape: []int64{20, 3}, ChunkShape: []int64{4, 3}, DType: parse(t, "<i4")}
 	r := ndarray.Region{Start: []int64{7, 1}, Shape: []int64{3, 1}} // chunks 1 and 2
 	for kind, touched := range map[string][]string{

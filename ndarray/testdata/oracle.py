@@ -108,5 +108,19 @@ def selections(question):
     return out
 
 
+def points(question):
+    """Each case: a shape, points of it, and a mask over it: what is taken, and the array after both were put to."""
+    out = []
+    for shape, at, mask in question["cases"]:
+        a = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
+        index = tuple(np.array(at, dtype=np.int64).reshape(-1, len(shape)).T)
+        where = np.array(mask, dtype=np.bool_).reshape(shape)
+        taken = {"points": a[index].tolist(), "where": a[where].tolist()}
+        a[index] = -1 - np.arange(len(at))
+        a[where] = 1000 + np.arange(np.count_nonzero(where))
+        out.append(taken | {"after": a.ravel().tolist()})
+    return out
+
+
 if __name__ == "__main__":
-    json.dump({"dtypes": dtypes, "selections": selections}[sys.argv[1]](json.load(sys.stdin)), sys.stdout)
+    json.dump({"dtypes": dtypes, "selections": selections, "points": points}[sys.argv[1]](json.load(sys.stdin)), sys.stdout)
