@@ -76,9 +76,15 @@ func plain(t *testing.T, v ndarray.Value) any {
 	return nil
 }
 
-func TestReadsWhatPythonWrote(t *testing.T) {
+// Python writes once, for both directions.
+func TestPython(t *testing.T) {
 	dir := need.Scratch(t)
 	python(t, "write", dir)
+	t.Run("we read what it wrote", func(t *testing.T) { testReadsWhatPythonWrote(t, dir) })
+	t.Run("it reads what we wrote", func(t *testing.T) { testPythonReadsWhatWeWrote(t, dir) })
+}
+
+func testReadsWhatPythonWrote(t *testing.T, dir string) {
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	require.NoError(t, err)
 	var manifest []interopEntry
@@ -108,9 +114,8 @@ func TestReadsWhatPythonWrote(t *testing.T) {
 
 // What Python wrote is copied by us into each of our formats, and Python reads
 // the copies: the values, the types and the attributes are still its own.
-func TestPythonReadsWhatWeWrote(t *testing.T) {
-	from, to := need.Scratch(t), t.TempDir()
-	python(t, "write", from)
+func testPythonReadsWhatWeWrote(t *testing.T, from string) {
+	to := need.Scratch(t)
 	b, err := os.ReadFile(filepath.Join(from, "manifest.json"))
 	require.NoError(t, err)
 	var manifest, ours []interopEntry

@@ -251,13 +251,10 @@ func TestExtremeShapes(t *testing.T) {
 		requireCount(t, in(dir, c.location))
 	}
 	dir := need.Scratch(t)
-	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 24}, DType: d}
+	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 20}, DType: d}
 	for _, s := range storages() {
-		switch s.name {
-		case "mem": // 4 GB of nothing are 4 GB there
+		if s.name == "mem" { // 4 GB of nothing are 4 GB there
 			continue
-		case "bcolz": // has no chunks that are not stored
-			big.ChunkShape = []int64{1 << 22}
 		}
 		a := s.put(t, filepath.Join(dir, s.name), big, func(a *ndarray.Array) {
 			require.NoError(t, ndarray.Put(bg, a, []int32{1, 2}, ndarray.Points([]int64{-1}, []int64{500_000_000})), s.name)
