@@ -15,8 +15,9 @@
 //
 // The document is bcolz's DISK_FORMAT_v1.rst. Where bcolz does something else,
 // the code is right, as the files are its: columns of a ctable stand beside
-// __rootdirs__, not under data/; there are no nested columns; a chunk file that
-// the shape does not reach is left over from a shorter array and means nothing.
+// __rootdirs__, not under data/, and do not nest, though what the document draws is
+// read as well ([NestedTree]); a chunk file that the shape does not reach is left over
+// from a longer array and means nothing; meta/sizes counts wrong after a trim.
 // Old files are read too: without cname (blosclz then), without quantize, with a
 // shuffle of true or false, with a map of "dirs" beside the names.
 //

@@ -9,7 +9,12 @@
 // GatherTable makes a ctable of carrays that are there. Numbers, truth values,
 // text, dates, durations and opaque bytes are read and written, of any rank from 1
 // to 32; complex numbers, long doubles and structured types are read only, as bcolz
-// itself cannot write or cannot reopen them; objects are refused by name.
+// itself cannot write or cannot reopen them. Objects are no elements: OpenObjects gives
+// their pickles as bytes, which to load means to run a program.
+//
+// OpenFS and OpenTableFS read a tree in any file system. OpenTable, OpenRecords and,
+// when CreateOptions.Nested asks for it, CreateRecords know the document's own form of a
+// ctable too, whose columns lie below data/ at any depth, and which bcolz never had.
 //
 // An array is what its metadata says. Chunk files left over from a longer array
 // do not count; a missing chunk file is a damaged array. The fill value is bcolz's
@@ -18,6 +23,7 @@
 // these; null, objects and mixed lists are listed as unsupported. What JSON does not
 // say, an attribute's own type, a fill value of bytes above 127, a largest shape,
 // stands in one file more, RecordFile, for a ctable TableRecordFile, which bcolz ignores.
+// Other files in meta/ stay as they are, and are listed with the attributes.
 //
 // What is written, bcolz reads, goes on with and would have written so itself: its
 // order of keys, its chunk lengths, chunks of Blosc1, leftovers, its count of bytes.
@@ -27,6 +33,9 @@
 // A chunk file is replaced by a rename. Resize and Append write the new chunk files,
 // then the sizes: who opens the array sees all new rows or none, also after a crash. A
 // ctable is as long as its first column, which therefore grows last and shrinks first.
+//
+// Several processes fill one array with OpenOptions.Chunks, each its own chunk files, of
+// an array made with CreateOptions.Skeleton; package shards joins their directories.
 //
 // # Memory
 //
