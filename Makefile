@@ -23,7 +23,7 @@ endif
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
 deps: ## fetch and build the C libraries into third_party/build; a no-op when they are up to date; SANITIZE=address: into third_party/sanitized
@@ -79,6 +79,14 @@ purego: modules ## build, vet and test without cgo what can do without
 .PHONY: peers
 peers: ## the Python libraries that some tests compare with, in .venv
 	@scripts/peers.sh
+
+.PHONY: crosscheck-peers
+crosscheck-peers: deps modules ## judge other implementations by the vectors of crosscheck, and write docs/crosscheck.md
+	crosscheck/peers/run -o docs/crosscheck.md
+
+.PHONY: crosscheck-full
+crosscheck-full: build ## emit every combination of the vectors' parameters twice, over a minute apart, and compare them
+	@scripts/crosscheck-full.sh
 
 .PHONY: newest
 newest: peers modules ## the tests of cblosc and h5 with the newest C-Blosc2 and HDF5 (2.2) there are packages of

@@ -433,12 +433,18 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 				m.DType = []string{"<f8", "|S7", "[('x', '<i2'), ('y', '>f4', (2, 3))]"}[rank%3]
 			}
 			for i := range rank {
-				m.Shape = append(m.Shape, []int64{7, 300, 70_000, 5_000_000_000, 0, 1}[i%6]*btoi64(rank < 4 || i%6 != 3)+btoi64(rank >= 4 && i%6 == 3))
-				m.Chunks = append(m.Chunks, []int32{7, 200, 65_537, 127, 128, 1}[i%6])
-				m.Blocks = append(m.Blocks, []int32{3, 130, 40_000, 100, 2, 1}[i%6])
+				// Every width of number, in arrays that a frame could hold.
+				shape, chunk, block := []int64{7, 300, 70_000, 5_000_000_000, 0, 1}[i%6], []int32{7, 200, 65_537, 127, 128, 1}[i%6], []int32{3, 130, 40_000, 100, 2, 1}[i%6]
+				if rank > 3 && i != rank/2 {
+					shape, chunk, block = int64(2+i%2), int32(1+i%2), 1
+				}
+				m.Shape, m.Chunks, m.Blocks = append(m.Shape, shape), append(m.Chunks, chunk), append(m.Blocks, block)
 			}
 			b := m.Append(nil)
 			back, err := b2nd.Parse(name, b)
+			if err == nil {
+				err = back.Check()
+			}
 			if err != nil {
 				return fmt.Errorf("%s of rank %d: %w", name, rank, err)
 			}
@@ -474,8 +480,6 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 	}
 	return nil
 }
-
-func btoi64(b bool) int64 { return int64(btoi(b)) }
 
 type metalayerJSON struct {
 	Version     int8    `json:"version"`

@@ -69,7 +69,7 @@ var metalayerBreakages = []breakage{
 var frameBreakagesOfArrays = []breakage{
 	{"shape-other-chunks", "", "shape", "a shape of more chunks than the frame has", putBig(metaShape+1, 8, 100)},
 	{"chunks-other-size", "", "chunkshape", "chunks of another size than the frame's", putBig(metaChunks+1, 4, 12)},
-	{"blocks-other-size", "", "blockshape", "blocks of another size than the chunks have", putBig(metaBlocks+1, 4, 1)},
+	{"blocks-other-size", "", "blockshape", "blocks that fill chunks of another size than the frame's", putBig(metaBlocks+1, 4, 4)},
 }
 
 // brokenArrays adds to an area the frames whose metalayer is broken.

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode == "judge" {
-		os.Exit(crosscheck.Judge(os.Getenv("CROSSCHECK_TEST_LIST")))
+		os.Exit(crosscheck.ReadBroken(os.Getenv("CROSSCHECK_TEST_LIST")))
 	} else if strings.HasPrefix(mode, "write-") {
 		os.Exit(writer(mode, os.Args[1], os.Args[2]))
 	} else if mode != "" {

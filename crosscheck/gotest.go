@@ -120,15 +120,6 @@ func try(dir string, c Case, read func(path, object string) ([]byte, error)) (re
 		}
 	}()
 	got, err := read(filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object)
-	switch {
-	case err != nil && c.Must == Refuse:
-		res.Verdict = Pass
-	case err != nil:
-		res.Verdict, res.Detail = Refused, err.Error()
-	case c.Must == Refuse:
-		res.Verdict, res.Detail = WronglyAccepted, c.Rule
-	default:
-		judge(&res, dir, c, got)
-	}
+	res = Judge(dir, c, got, err)
 	return res
 }

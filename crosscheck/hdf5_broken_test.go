@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Judge is the child process of TestWhatLibhdf5MakesOfBrokenFiles: it reads the files
+// ReadBroken is the child process of TestWhatLibhdf5MakesOfBrokenFiles: it reads the files
 // of the list one by one, says before which it stands, and dies of some.
-func Judge(list string) int {
+func ReadBroken(list string) int {
 	b, err := os.ReadFile(list)
 	if err != nil {
 		return 3

@@ -211,21 +211,21 @@ func runRead(ctx context.Context, dir string, c Case, out string, o *RunOptions)
 		in = abs
 	}
 	done := execute(ctx, o, o.Read, map[string]string{"{in}": in, "{out}": out, "{object}": c.Object, "{area}": c.Area}, &res)
+	var got []byte
+	var err error
 	switch {
-	case !done && res.Verdict == Refused && c.Must == Refuse:
-		res.Verdict = Pass
+	case !done && res.Verdict != Refused:
+		return res
 	case !done:
-	case c.Must == Refuse:
-		res.Verdict, res.Detail = WronglyAccepted, c.Rule
-	default:
-		got, err := os.ReadFile(out)
-		if err != nil {
-			res.Verdict, res.Detail = Refused, "status 0 and no output: "+err.Error()
-			break
+		err = errors.New(res.Detail)
+	case c.Must == Accept:
+		if got, err = os.ReadFile(out); err != nil {
+			err = fmt.Errorf("status 0 and no output: %w", err)
 		}
-		judge(&res, dir, c, got)
 	}
-	return res
+	judged := Judge(dir, c, got, err)
+	judged.Time = res.Time
+	return judged
 }
 
 // execute runs a command with words put into it, under the limits, and reports
@@ -270,6 +270,32 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 		return true
 	}
 	return false
+}
+
+// Judge says what became of a case of the vectors in dir that a reader decoded to got,
+// or refused with err: all that Run and Reader say but Crash and Hang.
+func Judge(dir string, c Case, got []byte, err error) Result {
+	res := Result{Case: c.ID, Area: c.Area, Direction: Reading}
+	switch {
+	case err != nil && c.Must == Refuse:
+		res.Verdict = Pass
+	case err != nil:
+		res.Verdict, res.Detail = Refused, err.Error()
+	case c.Must == Refuse:
+		res.Verdict, res.Detail = WronglyAccepted, c.Rule
+	default:
+		judge(&res, dir, c, got)
+	}
+	return res
+}
+
+// Decode returns what the reference makes of a case of the vectors in dir.
+func Decode(dir string, c Case) ([]byte, error) {
+	w, err := readWritten(c.Area, filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object, c.Params["name"])
+	if err != nil {
+		return nil, fmt.Errorf("crosscheck: %s: %w", c.ID, err)
+	}
+	return w.data, nil
 }
 
 // judge compares decoded bytes with the manifest, and explains a difference.

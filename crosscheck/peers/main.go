@@ -1,0 +1,329 @@
+// Command peers judges other implementations by the vectors of crosscheck, and
+// prints the table of docs/crosscheck.md. Each peer reads in a process of its own,
+// which is started again behind a case that ends it.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/crosscheck"
+)
+
+// peer is one implementation, and the cases that its interface can express.
+type peer struct {
+	name, about string
+	asks        func(c crosscheck.Case) bool
+	values      bool                                                 // it gives numbers as float64, not elements as they are stored
+	read        func(path string, c crosscheck.Case) ([]byte, error) // nil: a Python module, read by peer.py
+	version     func() string                                        // "": it is not there
+}
+
+// question goes to a peer's process, a line of JSON; answer comes back.
+type question struct {
+	Path string          `json:"path"`
+	Out  string          `json:"out"`
+	Case crosscheck.Case `json:"case"`
+}
+
+type answer struct {
+	Error string `json:"error"` // "": the decoded bytes are in Out
+}
+
+const limit = 20 * time.Second // for one case
+
+var errHang = errors.New("hang")
+
+func main() {
+	only := flag.String("peer", "", "only this peer")
+	caseID := flag.String("case", "", "only this case, explained")
+	serve := flag.Bool("serve", false, "be the process of -peer")
+	python := flag.String("python", "", "interpreter with the Python peers; \"\": they are left out")
+	dir := flag.String("vectors", "", "folder of vectors; \"\": they are emitted")
+	out := flag.String("o", "", "file for the table; \"\": standard output")
+	flag.Parse()
+	if err := run(*only, *caseID, *python, *dir, *out, *serve); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(only, caseID, python, dir, out string, serve bool) error {
+	if serve {
+		return serveQuestions(peers[slices.IndexFunc(peers, func(p peer) bool { return p.name == only })])
+	}
+	if only != "" && !slices.ContainsFunc(peers, func(p peer) bool { return p.name == only }) {
+		return fmt.Errorf("no peer %q", only)
+	}
+	if dir == "" {
+		tmp, err := os.MkdirTemp("", "peers-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(tmp)
+		dir = filepath.Join(tmp, "vectors")
+		if _, err := crosscheck.Emit(background, dir, nil); err != nil {
+			return err
+		}
+	}
+	m, err := crosscheck.Load(dir)
+	if err != nil {
+		return err
+	}
+	var all []outcome
+	for _, p := range peers {
+		if only != "" && p.name != only {
+			continue
+		}
+		o, err := judge(p, m, dir, caseID, python)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, o)
+		fmt.Fprintf(os.Stderr, "peers: %s %s: %d cases\n", p.name, o.version, len(o.results))
+	}
+	if caseID != "" {
+		return explain(all, caseID)
+	}
+	w := io.Writer(os.Stdout)
+	if out != "" {
+		f, err := os.Create(out)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		w = f
+	}
+	return table(w, m, all)
+}
+
+// outcome is what became of the cases that a peer was asked.
+type outcome struct {
+	peer    peer
+	version string // "": it is not there
+	results []crosscheck.Result
+}
+
+func judge(p peer, m *crosscheck.Manifest, dir, caseID, python string) (o outcome, err error) {
+	o.peer = p
+	if p.read == nil && python == "" {
+		return o, nil
+	}
+	if p.read != nil {
+		o.version = p.version()
+	} else {
+		b, err := exec.Command(python, "peer.py", p.name, "--version").Output()
+		if err == nil {
+			o.version = strings.TrimSpace(string(b))
+		}
+	}
+	if o.version == "" {
+		return o, nil
+	}
+	scratch, err := os.MkdirTemp("", "peer-")
+	if err != nil {
+		return o, err
+	}
+	defer os.RemoveAll(scratch)
+	q := &process{peer: p, python: python}
+	defer q.stop()
+	for _, c := range m.Cases {
+		if !p.asks(c) || caseID != "" && c.ID != caseID {
+			continue
+		}
+		path, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(c.Path)))
+		if err != nil {
+			return o, err
+		}
+		target := filepath.Join(scratch, "out")
+		os.Remove(target)
+		a, err := q.ask(question{path, target, c})
+		var r crosscheck.Result
+		switch {
+		case errors.Is(err, errHang):
+			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Hang, Detail: fmt.Sprintf("still running after %v", limit)}
+		case err != nil:
+			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Crash, Detail: err.Error()}
+		case strings.HasPrefix(a.Error, "panic: "):
+			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Crash, Detail: a.Error}
+		case a.Error != "":
+			r = crosscheck.Judge(dir, c, nil, errors.New(a.Error))
+		default:
+			var got []byte
+			if c.Must == crosscheck.Accept {
+				if got, err = os.ReadFile(target); err != nil {
+					return o, err
+				}
+				if p.values {
+					if got, err = storedFrom(dir, c, got); err != nil {
+						return o, err
+					}
+				}
+			}
+			r = crosscheck.Judge(dir, c, got, nil)
+		}
+		o.results = append(o.results, r)
+	}
+	return o, nil
+}
+
+// process is the running process of a peer.
+type process struct {
+	peer   peer
+	python string
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	talk   *tail
+}
+
+// tail keeps the end of what a process says.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if len(t.b) > 4096 {
+		t.b = t.b[len(t.b)-4096:]
+	}
+	return len(p), nil
+}
+
+func (q *process) start() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	q.cmd = exec.Command(self, "-serve", "-peer", q.peer.name)
+	if q.peer.read == nil {
+		q.cmd = exec.Command(q.python, "peer.py", q.peer.name)
+	}
+	// 4 GiB of addresses would stop a Go program from starting; the time limit ends
+	// those that swell.
+	q.talk = &tail{}
+	q.cmd.Stderr = q.talk
+	if q.in, err = q.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := q.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	q.out = bufio.NewReaderSize(out, 1<<20)
+	return q.cmd.Start()
+}
+
+func (q *process) stop() {
+	if q.cmd == nil {
+		return
+	}
+	q.in.Close()
+	q.cmd.Process.Kill()
+	q.cmd.Wait()
+	q.cmd = nil
+}
+
+// ask asks for one case; an error says that the process ended or hung.
+func (q *process) ask(x question) (a answer, err error) {
+	if q.cmd == nil {
+		if err := q.start(); err != nil {
+			return a, err
+		}
+	}
+	text, err := json.Marshal(x)
+	if err != nil {
+		return a, err
+	}
+	type reply struct {
+		line []byte
+		err  error
+	}
+	ready := make(chan reply, 1)
+	go func() {
+		if _, err := q.in.Write(append(text, '\n')); err != nil {
+			ready <- reply{nil, err}
+			return
+		}
+		line, err := q.out.ReadBytes('\n')
+		ready <- reply{line, err}
+	}()
+	select {
+	case r := <-ready:
+		if r.err == nil {
+			return a, json.Unmarshal(r.line, &a)
+		}
+		q.in.Close()
+		err := q.cmd.Wait()
+		q.cmd = nil
+		return a, fmt.Errorf("%v: %s", err, lastLine(string(q.talk.b)))
+	case <-time.After(limit):
+		q.cmd.Process.Kill()
+		<-ready
+		q.stop()
+		return a, errHang
+	}
+}
+
+func lastLine(s string) string {
+	for _, line := range strings.Split(s, "\n") {
+		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
+			return line
+		}
+	}
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
+// serveQuestions is the process of a peer in Go.
+func serveQuestions(p peer) error {
+	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var x question
+		if err := json.Unmarshal(line, &x); err != nil {
+			return err
+		}
+		var a answer
+		got, err := readOne(p, x)
+		if err == nil {
+			err = os.WriteFile(x.Out, got, 0o644)
+		}
+		if err != nil {
+			if a.Error = err.Error(); a.Error == "" {
+				a.Error = "an error without a text"
+			}
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stdout.Write(append(text, '\n')); err != nil {
+			return err
+		}
+	}
+}
+
+// readOne makes a crash of a panic.
+func readOne(p peer, x question) (got []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return p.read(x.Path, x.Case)
+}

@@ -1,0 +1,254 @@
+// The table: peers by area, and each finding with the command that shows it.
+
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/crosscheck"
+)
+
+// storedFrom turns the numbers that a peer gave as float64 into stored elements: those
+// of the reference where they are the same number, else the nearest of the type.
+func storedFrom(dir string, c crosscheck.Case, got []byte) ([]byte, error) {
+	want, err := crosscheck.Decode(dir, c)
+	if err != nil {
+		return nil, err
+	}
+	size := c.Decoded.Item
+	n := len(got) / 8
+	out := make([]byte, n*size)
+	for i := range n {
+		v := math.Float64frombits(binary.LittleEndian.Uint64(got[8*i:]))
+		e := out[i*size : (i+1)*size]
+		if at := (i + 1) * size; at <= len(want) {
+			copy(e, want[at-size:at])
+			if w := number(e, c.Decoded.DType); w == v || w != w && v != v {
+				continue
+			}
+			for k := range e {
+				e[k] = ^want[at-size+k]
+			}
+		}
+	}
+	return out, nil
+}
+
+// number is the value of a stored element as a float64.
+func number(e []byte, dtype string) float64 {
+	var u uint64
+	for i := range e {
+		k := len(e) - 1 - i // little-endian
+		if dtype[0] == '>' {
+			k = i
+		}
+		u = u<<8 | uint64(e[k])
+	}
+	bits := uint(8 * len(e))
+	switch dtype[1] {
+	case 'i':
+		return float64(int64(u<<(64-bits)) >> (64 - bits))
+	case 'u', 'b':
+		return float64(u)
+	}
+	switch bits {
+	case 16:
+		return half(uint16(u))
+	case 32:
+		return float64(math.Float32frombits(uint32(u)))
+	}
+	return math.Float64frombits(u)
+}
+
+func half(h uint16) float64 {
+	sign, exp, mant := float64(1), int(h>>10&31), float64(h&1023)
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exp {
+	case 0:
+		return sign * math.Ldexp(mant, -24)
+	case 31:
+		if mant != 0 {
+			return math.NaN()
+		}
+		return sign * math.Inf(1)
+	}
+	return sign * math.Ldexp(1024+mant, exp-25)
+}
+
+var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Crash, crosscheck.Hang}
+
+// word sums an area up, from the worst.
+func word(n map[crosscheck.Verdict]int, sound, broken int) string {
+	switch {
+	case sound == 0:
+		return ""
+	case n[crosscheck.Pass] == sound+broken:
+		return "fully right"
+	case n[crosscheck.Crash]+n[crosscheck.Hang] > 0:
+		return "crashes"
+	case n[crosscheck.Wrong] > 0:
+		return "silently wrong"
+	case n[crosscheck.Refused] == sound:
+		return "refused"
+	case n[crosscheck.Refused] > 0:
+		return "partly"
+	}
+	return "right, and takes broken files"
+}
+
+func table(w io.Writer, m *crosscheck.Manifest, all []outcome) error {
+	b := &strings.Builder{}
+	versions := make([]string, 0, len(m.Versions))
+	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+		versions = append(versions, name+" "+m.Versions[name])
+	}
+	fmt.Fprintf(b, `# Other implementations, judged by the vectors of crosscheck
+
+Written by `+"`make crosscheck-peers`"+` on %s, with vectors of %s: %d cases.
+
+What the words mean. A case is *right* if the peer gives the bytes of the manifest, or refuses what must be refused; *refused* if it gives an error for a sound vector, which is honest; *silently wrong* if
+it gives other bytes and no error; *takes broken* if it gives no error for a vector that breaks a rule of the format, which some readers leave to others on purpose; *crash* if the process ended or a Go program
+panicked; *hang* if it took more than %v. A peer is asked only for what its interface can express: the column "asked" counts that, and what it does not claim to read shows as refused. A panic that a caller
+could recover from counts as a crash.
+
+The vectors look for the corners of the formats. A low count is no measure of how a peer does on usual files.
+
+| peer | version | area | in a word | asked | right | refused | silently wrong | takes broken | crash | hang |
+|---|---|---|---|---|---|---|---|---|---|---|
+`, time.Now().UTC().Format("2006-01-02"), strings.Join(versions, ", "), len(m.Cases), limit)
+	must := make(map[string]crosscheck.Must, len(m.Cases))
+	for _, c := range m.Cases {
+		must[c.ID] = c.Must
+	}
+	for _, o := range all {
+		if o.version == "" {
+			fmt.Fprintf(b, "| %s | not there | | | | | | | | | |\n", o.peer.name)
+			continue
+		}
+		for _, area := range crosscheck.Areas() {
+			n := make(map[crosscheck.Verdict]int)
+			sound, broken := 0, 0
+			for _, r := range o.results {
+				if r.Area != area {
+					continue
+				}
+				n[r.Verdict]++
+				if must[r.Case] == crosscheck.Accept {
+					sound++
+				} else {
+					broken++
+				}
+			}
+			if sound+broken == 0 {
+				continue
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |", o.peer.name, o.version, area, word(n, sound, broken), sound+broken)
+			for _, v := range columns {
+				fmt.Fprintf(b, " %d |", n[v])
+			}
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\nThe peers:\n\n")
+	for _, o := range all {
+		fmt.Fprintf(b, "- `%s`: %s\n", o.peer.name, o.peer.about)
+	}
+	b.WriteString("\n## Findings\n\nThe failures of each peer, alike ones together, with one of them; the command, in crosscheck/peers, shows it again: `./run -peer PEER -case CASE`.\n")
+	for _, o := range all {
+		findings(b, o)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// numbers in a text: two failures that differ in them alone are alike.
+var numbers = regexp.MustCompile(`(0x)?[0-9a-f]*[0-9][0-9a-f]*`)
+
+func findings(b *strings.Builder, o outcome) {
+	type group struct {
+		first crosscheck.Result
+		n     int
+	}
+	groups := make(map[string]*group)
+	var order []string
+	for _, r := range o.results {
+		if r.Verdict == crosscheck.Pass {
+			continue
+		}
+		text := r.Detail
+		if r.Verdict == crosscheck.Wrong {
+			text = "" // where it differs is in the data
+			if r.Explanation != nil {
+				text = r.Explanation.Rule
+			}
+		}
+		folder := r.Case
+		if parts := strings.Split(r.Case, "/"); len(parts) > 2 && r.Verdict != crosscheck.WronglyAccepted {
+			folder = parts[0] + "/" + parts[1]
+		} else {
+			folder = parts[0]
+		}
+		key := folder + string(r.Verdict) + numbers.ReplaceAllString(text, "#")
+		if r.Verdict == crosscheck.WronglyAccepted {
+			key = folder + string(r.Verdict)
+		}
+		if groups[key] == nil {
+			groups[key] = &group{first: r}
+			order = append(order, key)
+		}
+		groups[key].n++
+	}
+	if len(order) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n### %s\n\n| cases | what | one of them | detail |\n|---|---|---|---|\n", o.peer.name)
+	slices.SortStableFunc(order, func(x, y string) int { return groups[y].n - groups[x].n })
+	const most = 25
+	for i, key := range order {
+		if i == most {
+			rest := 0
+			for _, key := range order[most:] {
+				rest += groups[key].n
+			}
+			fmt.Fprintf(b, "| %d | %d rarer ones | | |\n", rest, len(order)-most)
+			break
+		}
+		g := groups[key]
+		fmt.Fprintf(b, "| %d | %s | `%s` | %s |\n", g.n, g.first.Verdict, g.first.Case, cell(g.first.Detail))
+	}
+}
+
+func cell(s string) string {
+	s = strings.NewReplacer("|", "\\|", "\n", " ", "<", "\\<").Replace(strings.ToValidUTF8(s, "?"))
+	s = regexp.MustCompile(`/[^ ,:'"]*/(vectors|v)/`).ReplaceAllString(s, "")
+	if r := []rune(s); len(r) > 160 {
+		s = string(r[:160]) + "…"
+	}
+	return s
+}
+
+func explain(all []outcome, id string) error {
+	for _, o := range all {
+		for _, r := range o.results {
+			fmt.Printf("%s %s, %s: %s\n", o.peer.name, o.version, r.Case, r.Verdict)
+			switch {
+			case r.Explanation != nil:
+				fmt.Println(r.Explanation)
+			case r.Detail != "":
+				fmt.Println(r.Detail)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("no peer was asked for %q", id)
+}
