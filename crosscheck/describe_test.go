@@ -44,7 +44,7 @@ func describe(t *testing.T, path string, c Case) format.Field {
 
 // Vectors whose bytes are not what decides.
 var (
-	remarked = []string{"b2nd/array-codec/", "bcolz/single/shrunk"}                                              // codecs for trusted files; files that do not count
+	remarked = []string{"b2nd/array-codec/", "bcolz/single/shrunk"}                                                                                                               // codecs for trusted files; files that do not count
 	unmarked = []string{"b2nd/refuse/name", "caterva/refuse/name", "mask-earliest-all-of-three/object_header_message_filter_pipeline_filter_filter_identification_value-unknown"} // a frame, and no array; a filter that a plugin may have
 )
 

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hyperslab/hyperslab/crosscheck"
@@ -148,6 +149,9 @@ func judge(p peer, m *crosscheck.Manifest, dir, caseID, python string) (o outcom
 		target := filepath.Join(scratch, "out")
 		os.Remove(target)
 		a, err := q.ask(question{path, target, c})
+		if err != nil && !errors.Is(err, errHang) { // not for what a case before did to its memory
+			a, err = q.ask(question{path, target, c})
+		}
 		var r crosscheck.Result
 		switch {
 		case errors.Is(err, errHang):
@@ -184,18 +188,28 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	talk   *tail
+	talk   *head
 }
 
-// tail keeps the end of what a process says.
-type tail struct{ b []byte }
+// head keeps the beginning of what a process says since it was asked.
+type head struct {
+	mu sync.Mutex
+	b  []byte
+}
 
-func (t *tail) Write(p []byte) (int, error) {
-	t.b = append(t.b, p...)
-	if len(t.b) > 4096 {
-		t.b = t.b[len(t.b)-4096:]
-	}
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.b = append(h.b, p[:min(len(p), 4096-len(h.b))]...)
 	return len(p), nil
+}
+
+func (h *head) take() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := string(h.b)
+	h.b = nil
+	return s
 }
 
 func (q *process) start() error {
@@ -207,9 +221,8 @@ func (q *process) start() error {
 	if q.peer.read == nil {
 		q.cmd = exec.Command(q.python, "peer.py", q.peer.name)
 	}
-	// 4 GiB of addresses would stop a Go program from starting; the time limit ends
-	// those that swell.
-	q.talk = &tail{}
+	q.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}") // of every libhdf5
+	q.talk = &head{}
 	q.cmd.Stderr = q.talk
 	if q.in, err = q.cmd.StdinPipe(); err != nil {
 		return err
@@ -239,6 +252,7 @@ func (q *process) ask(x question) (a answer, err error) {
 			return a, err
 		}
 	}
+	q.talk.take()
 	text, err := json.Marshal(x)
 	if err != nil {
 		return a, err
@@ -264,7 +278,7 @@ func (q *process) ask(x question) (a answer, err error) {
 		q.in.Close()
 		err := q.cmd.Wait()
 		q.cmd = nil
-		return a, fmt.Errorf("%v: %s", err, lastLine(string(q.talk.b)))
+		return a, errors.New(strings.TrimSuffix(fmt.Sprintf("%v: %s", err, lastLine(q.talk.take())), ": "))
 	case <-time.After(limit):
 		q.cmd.Process.Kill()
 		<-ready

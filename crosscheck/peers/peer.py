@@ -6,7 +6,6 @@ import json
 import os
 import sys
 
-os.environ["HDF5_EXTFILE_PREFIX"] = "${ORIGIN}"
 name = sys.argv[1]
 
 

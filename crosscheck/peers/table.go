@@ -87,23 +87,31 @@ func half(h uint16) float64 {
 
 var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Crash, crosscheck.Hang}
 
-// word sums an area up, from the worst.
-func word(n map[crosscheck.Verdict]int, sound, broken int) string {
-	switch {
-	case sound == 0:
-		return ""
-	case n[crosscheck.Pass] == sound+broken:
-		return "fully right"
-	case n[crosscheck.Crash]+n[crosscheck.Hang] > 0:
-		return "crashes"
-	case n[crosscheck.Wrong] > 0:
-		return "silently wrong"
-	case n[crosscheck.Refused] == sound:
-		return "refused"
-	case n[crosscheck.Refused] > 0:
-		return "partly"
+// word sums an area up: what became of sound vectors, from the worst, and of broken
+// ones.
+func word(sound, broken map[crosscheck.Verdict]int) string {
+	asked := 0
+	for _, n := range sound {
+		asked += n
 	}
-	return "right, and takes broken files"
+	w := "fully right"
+	switch {
+	case sound[crosscheck.Crash]+sound[crosscheck.Hang] > 0:
+		w = "crashes"
+	case sound[crosscheck.Wrong] > 0:
+		w = "partly, silently wrong in some"
+	case sound[crosscheck.Refused] == asked:
+		w = "refused"
+	case sound[crosscheck.Refused] > 0:
+		w = "partly"
+	}
+	if broken[crosscheck.WronglyAccepted] > 0 {
+		w += "; takes some broken ones"
+	}
+	if broken[crosscheck.Crash]+broken[crosscheck.Hang] > 0 {
+		w += "; crashes on some broken ones"
+	}
+	return w
 }
 
 func table(w io.Writer, m *crosscheck.Manifest, all []outcome) error {
@@ -136,23 +144,24 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 			continue
 		}
 		for _, area := range crosscheck.Areas() {
-			n := make(map[crosscheck.Verdict]int)
-			sound, broken := 0, 0
+			n, sound, broken := make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int)
+			asked := 0
 			for _, r := range o.results {
 				if r.Area != area {
 					continue
 				}
+				asked++
 				n[r.Verdict]++
 				if must[r.Case] == crosscheck.Accept {
-					sound++
+					sound[r.Verdict]++
 				} else {
-					broken++
+					broken[r.Verdict]++
 				}
 			}
-			if sound+broken == 0 {
+			if asked == 0 {
 				continue
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |", o.peer.name, o.version, area, word(n, sound, broken), sound+broken)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |", o.peer.name, o.version, area, word(sound, broken), asked)
 			for _, v := range columns {
 				fmt.Fprintf(b, " %d |", n[v])
 			}
