@@ -176,6 +176,11 @@ func emitHDF5(ctx context.Context, e *emitter) error {
 	if err := e.hdf5Single(); err != nil {
 		return err
 	}
+	features, err := hdf5Features(e.dir, e.m.Cases)
+	if err != nil {
+		return err
+	}
+	e.m.Coverage[len(e.m.Coverage)-1].Features = features
 	return e.brokenHDF5()
 }
 

@@ -19,6 +19,8 @@ type Coverage struct {
 	Covered    int      `json:"covered"`    // pairs that occur in a case
 	Impossible int      `json:"impossible"` // pairs the format or the library rules out
 	Cases      int      `json:"cases"`
+
+	Features map[string]int `json:"features,omitempty"` // what the files hold of the format, and how many files hold it
 }
 
 // choose returns rows, one index into each parameter's values, such that every
