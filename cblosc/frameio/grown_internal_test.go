@@ -146,44 +146,17 @@ func TestDurableAppendStoppedAtAnyWrite(t *testing.T) {
 					require.True(t, bytes.Equal(old, got), "%s: not the old frame", what)
 				}
 			}
-			decided, synced, head := false, -1, -1
-			state := func(n, without int, half bool) []byte {
-				s := bytes.Clone(b)
-				for k, o := range rec.ops[:n] {
-					if k == without {
-						continue
-					}
-					if half && k == n-1 {
-						o.write = o.write[:len(o.write)/2]
-					}
-					s = o.apply(s)
-				}
-				return s
-			}
-			for k, o := range rec.ops {
-				header := o.write != nil && o.at == 0
-				if o.write != nil && !header {
-					try(fmt.Sprintf("half of write %d", k), state(k+1, -1, true), decided)
-				}
-				if header {
-					decided, head = true, k
-				}
-				try(fmt.Sprintf("after %d", k), state(k+1, -1, false), decided)
-				for lost := synced + 1; lost < k; lost++ {
-					try(fmt.Sprintf("after %d without %d", k, lost), state(k+1, lost, false), decided && lost != head)
-				}
-				if o.write == nil && !o.truncate {
-					synced = k
-				}
-			}
-			require.True(t, decided)
+			stops(t, b, rec.ops, try)
 
 			// The last state before the header was written: append again.
-			for k, o := range rec.ops {
+			state := bytes.Clone(b)
+			for _, o := range rec.ops {
 				if o.write != nil && o.at == 0 {
-					require.NoError(t, os.WriteFile(broken, state(k, -1, false), 0o600))
+					break
 				}
+				state = o.apply(state)
 			}
+			require.NoError(t, os.WriteFile(broken, state, 0o600))
 			w, err = Append(broken, &AppendOptions{ChunkSize: size, Durable: true})
 			require.NoError(t, err)
 			_, err = w.Write(all[before*size:])
@@ -191,6 +164,105 @@ func TestDurableAppendStoppedAtAnyWrite(t *testing.T) {
 			require.NoError(t, w.Commit())
 			require.NoError(t, w.Close())
 			require.True(t, bytes.Equal(all, readAll(t, broken)))
+		})
+	}
+}
+
+// stops calls try with every state in which a file that was b may be left when what is
+// done to it stops: behind each thing, in the middle of a write, and without any one since
+// the last sync. decided says that the header is written.
+func stops(t *testing.T, b []byte, ops []op, try func(what string, state []byte, decided bool)) {
+	decided, synced, head := false, -1, -1
+	state := func(n, without int, half bool) []byte {
+		s := bytes.Clone(b)
+		for k, o := range ops[:n] {
+			if k == without {
+				continue
+			}
+			if half && k == n-1 {
+				o.write = o.write[:len(o.write)/2]
+			}
+			s = o.apply(s)
+		}
+		return s
+	}
+	for k, o := range ops {
+		header := o.write != nil && o.at == 0
+		if o.write != nil && !header {
+			try(fmt.Sprintf("half of write %d", k), state(k+1, -1, true), decided)
+		}
+		if header {
+			decided, head = true, k
+		}
+		try(fmt.Sprintf("after %d", k), state(k+1, -1, false), decided)
+		for lost := synced + 1; lost < k; lost++ {
+			try(fmt.Sprintf("after %d without %d", k, lost), state(k+1, lost, false), decided && lost != head)
+		}
+		if o.write == nil && !o.truncate {
+			synced = k
+		}
+	}
+	require.True(t, decided)
+}
+
+// Chunks of an array that are replaced, and rows that it gets, are all there or none,
+// wherever a durable writer is stopped, to both readers.
+func TestDurableArrayStoppedAtAnyWrite(t *testing.T) {
+	const rows, columns, chunkRows = 12, 30, 4
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 8
+	old := counting(rows*columns/8*8, 8)
+	for _, grown := range []int64{0, 20} {
+		t.Run(fmt.Sprintf("%d rows", max(rows, grown)), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "array")
+			x, err := cblosc.CreateArray(&cblosc.ArrayParams{
+				Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cp},
+				Shape:   []int64{rows, columns}, Chunks: []int32{chunkRows, 16}, Blocks: []int32{2, 8}, DType: "<i8",
+			})
+			require.NoError(t, err)
+			require.NoError(t, x.WriteRegion(old[:rows*columns*8], []int64{0, 0}, []int64{rows, columns}))
+			require.NoError(t, x.Close())
+			b, err := os.ReadFile(path)
+			require.NoError(t, err)
+
+			a, err := OpenArray(path)
+			require.NoError(t, err)
+			w, err := a.writer(&ArrayOptions{Rows: grown, Durable: true})
+			require.NoError(t, err)
+			rec := &recorder{b: bytes.Clone(b)}
+			g := w.w.to.(*grownFile)
+			require.NoError(t, g.f.Close())
+			g.f, g.w = rec, rec
+			// From the second row of chunks to the end, the last first, so that chunks wait.
+			total := max(rows, grown)
+			want := append(bytes.Clone(old[:chunkRows*columns*8]), bytes.Repeat([]byte{7, 1, 0, 0, 0, 0, 0, 0}, int(total-chunkRows)*columns)...)
+			for at := total - chunkRows; at > 0; at -= chunkRows {
+				require.NoError(t, w.WriteRegion(t.Context(), want[at*columns*8:(at+chunkRows)*columns*8], []int64{at, 0}, []int64{chunkRows, columns}, 2))
+			}
+			require.NoError(t, w.Commit())
+			require.NoError(t, w.Close())
+
+			broken := filepath.Join(t.TempDir(), "array")
+			stops(t, b, rec.ops, func(what string, state []byte, decided bool) {
+				require.NoError(t, os.WriteFile(broken, state, 0o600))
+				values, n := old[:rows*columns*8], int64(rows)
+				if decided {
+					values, n = want, total
+				}
+				got := make([]byte, len(values))
+				library, err := cblosc.OpenArray(broken)
+				require.NoError(t, err, what)
+				require.Equal(t, []int64{n, columns}, library.Shape(), what)
+				require.NoError(t, library.ReadRegion(got, []int64{0, 0}, []int64{n, columns}), what)
+				require.NoError(t, library.Close())
+				require.True(t, bytes.Equal(values, got), what)
+				ours, err := OpenArray(broken)
+				require.NoError(t, err, what)
+				clear(got)
+				require.NoError(t, ours.ReadRegion(t.Context(), got, []int64{0, 0}, []int64{n, columns}, 1), what)
+				require.NoError(t, ours.Close())
+				require.True(t, bytes.Equal(values, got), what)
+			})
 		})
 	}
 }
