@@ -110,7 +110,7 @@ func (a *Array) Close() error { return a.f.Close() }
 //
 // len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. The chunks that the region
 // touches are shared out to that many workers, 0 for GOMAXPROCS; of a chunk only
-// the blocks that the region touches are decoded where that is less work. Elements
+// the blocks that the region touches are read and decoded where that is less work. Elements
 // that a chunk calls uninitialized come out as zeros.
 //
 // It stops at the first error, after which the content of dst is not defined, and
@@ -190,9 +190,6 @@ func (a *Array) part(r *region, k int64) (i int64, b box) {
 // read puts the part b of chunk i in its place.
 func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	var v values
-	if err := a.f.load(w, &v, i); err != nil {
-		return err
-	}
 	item := a.f.TypeSize()
 	var n vec
 	touched, first, last := int64(1), vec{}, vec{}
@@ -200,6 +197,18 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 		n[d] = b.hi[d] - b.lo[d]
 		first[d], last[d] = b.lo[d]/a.block[d], (b.hi[d]-1)/a.block[d]
 		touched *= last[d] - first[d] + 1
+	}
+	few := false
+	if touched <= a.nblocks/4 {
+		var err error
+		if few, err = a.f.loadBlocks(w, &v, i, a.nblocks); err != nil {
+			return err
+		}
+	}
+	if !few {
+		if err := a.f.load(w, &v, i); err != nil {
+			return err
+		}
 	}
 	if v.same {
 		if len(v.value) > 0 && len(v.value) != item {
@@ -223,6 +232,9 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	case v.h.Stored():
 		data = v.raw[v.h.Size():]
 	case !v.partial() || touched > a.nblocks/2 || a.blockBytes%int(v.h.TypeSize) != 0:
+		if err := v.parts.All(); err != nil {
+			return closedFile(err)
+		}
 		if err := a.f.scratch(w, v.n); err != nil {
 			return err
 		}
@@ -256,6 +268,9 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 	if data != nil {
 		l.copy(dst[to:], data[start+from:start+a.blockBytes])
 		return nil
+	}
+	if err := v.parts.Block(int(number), a.blockBytes); err != nil {
+		return closedFile(err)
 	}
 	if l.n == 0 && l.run == a.blockBytes { // all of it, in one piece
 		return v.items(w, dst[to:to+a.blockBytes], start)

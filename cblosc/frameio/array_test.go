@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format"
 )
 
 // drawArray makes an array of any kind by the library.
@@ -273,4 +277,58 @@ func TestClosedArray(t *testing.T) {
 	require.ErrorIs(t, a.ReadRegion(t.Context(), nil, []int64{0}, []int64{0}, 1), cblosc.ErrClosed)
 	require.ErrorIs(t, a.ReadRegion(t.Context(), make([]byte, 32), []int64{0}, []int64{4}, 2), cblosc.ErrClosed)
 	require.ErrorIs(t, a.Close(), cblosc.ErrClosed)
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	io.ReaderAt
+	n atomic.Int64
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Of a large chunk only the blocks that a region touches are read: what is read is the
+// library's, and little; a block that is cut short is damage of its chunk.
+func TestBlocksAreReadAlone(t *testing.T) {
+	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {
+		p := cblosc.DefaultCParams()
+		p.TypeSize, p.Codec = 4, codec
+		shape := []int64{300, 280}
+		path := filepath.Join(t.TempDir(), "array")
+		w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{128, 256}, Blocks: []int32{16, 32}, DType: "<u4",
+			Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
+		require.NoError(t, err)
+		all := append(noise(100*280*4, 1), ramp(200*280*4, 2)...)
+		require.NoError(t, w.WriteRegion(all, []int64{0, 0}, shape))
+		require.NoError(t, w.Close())
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		r := &counted{ReaderAt: bytes.NewReader(b)}
+		f, err := frameio.OpenReaderAt(r, int64(len(b)))
+		require.NoError(t, err)
+		a, err := f.Array()
+		require.NoError(t, err)
+		closing(t, a)
+		rapid.Check(t, func(t *rapid.T) {
+			start, region := drawRegion(t, shape)
+			want := cut(all, shape, start, region, 4)
+			got := make([]byte, len(want))
+			require.NoError(t, a.ReadRegion(t.Context(), got, start, region, 2))
+			require.True(t, bytes.Equal(want, got), "start %v shape %v", start, region)
+		})
+		r.n.Store(0)
+		one := make([]byte, 4)
+		require.NoError(t, a.ReadRegion(t.Context(), one, []int64{140, 33}, []int64{1, 1}, 1))
+		require.Equal(t, all[(140*280+33)*4:][:4], one)
+		require.Less(t, r.n.Load(), int64(3000), "a block has 2 KiB")
+
+		r.ReaderAt = bytes.NewReader(b[:f.Header().HeaderSize+1000]) // behind header and table of the first chunk
+		err = a.ReadRegion(t.Context(), one, []int64{100, 100}, []int64{1, 1}, 1)
+		require.ErrorIs(t, err, cblosc.ErrFormat)
+		require.ErrorIs(t, err, format.ErrTruncated)
+	}
 }

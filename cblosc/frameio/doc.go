@@ -11,7 +11,7 @@
 // caller's memory ([Frame.Decompress], [Frame.ReadAll], [Frame.Items]). [OpenArray]
 // does the same for regions of b2nd and Caterva arrays ([Array.ReadRegion]): the
 // chunks of a region are shared out to workers, only the blocks that it touches
-// are decoded where that pays, and their elements are put in place in Go.
+// are read and decoded where that pays, and their elements are put in place in Go.
 //
 // The library compresses the whole index again for each chunk that it appends. A
 // [Writer] compresses chunks in parallel and writes header, index and trailer once;

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
@@ -181,6 +182,7 @@ type values struct {
 	n     int          // bytes of the values
 	raw   []byte       // the chunk; nil if it is special and nowhere
 	h     chunk.Header // its header; zero without raw
+	parts *chunk.Parts // what of raw is there; nil: all
 	same  bool         // the values are value over and over
 	value []byte       // nil for zeros
 }
@@ -229,6 +231,62 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 		return v.setSpecial(h.Special, int(h.TypeSize), v.raw)
 	}
 	return nil
+}
+
+// fewBytes is the length of a stored chunk from which on it may be less work to read its
+// blocks one by one: a read costs as much as the copying of some KiB.
+const fewBytes = 16 << 10
+
+// loadBlocks is load for a chunk of which at most some blocks are wanted, of that many that
+// it should have: header and table are read, and v.parts reads blocks. ok is false if that
+// does not pay or cannot be; v and w are then as before load.
+func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
+	o := f.offsets[i]
+	if f.room == nil || o.IsSpecial() || f.room[i] < fewBytes {
+		return false, nil
+	}
+	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.room[i])/4))
+	w.raw = grown(w.raw, max(n, fewBytes))
+	n, err = f.src.read(w.raw[:min(n, int(f.room[i]))], o, 0)
+	if err != nil {
+		return false, closedFile(err)
+	}
+	h, err := chunk.ParseHeader(w.raw[:n])
+	if err != nil {
+		return false, invalid(err)
+	}
+	*v = values{n: f.chunkLen(i), h: h}
+	if err := f.fits(i, v.n, h); err != nil {
+		return false, err
+	}
+	if !h.HasBlocks() || h.CBytes < fewBytes || !v.partial() || n < h.Size() {
+		return false, nil
+	}
+	if int(h.CBytes) > cap(w.raw) {
+		raw := make([]byte, h.CBytes) // at most v.room, which is inside the file
+		copy(raw, w.raw[:n])
+		w.raw = raw
+	}
+	v.raw = w.raw[:h.CBytes]
+	v.parts, err = chunk.OpenParts(chunkAt{f.src, o}, h, v.raw, n)
+	if errors.Is(err, format.ErrCorrupt) {
+		err = invalid(err)
+	}
+	return err == nil, closedFile(err)
+}
+
+// chunkAt is a chunk as an io.ReaderAt.
+type chunkAt struct {
+	src source
+	o   cframe.Offset
+}
+
+func (c chunkAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.src.read(p, c.o, off)
+	if err == nil && n < len(p) {
+		err = truncated(n, len(p))
+	}
+	return n, err
 }
 
 // fits says whether the stored chunk i is what the frame expects there: the

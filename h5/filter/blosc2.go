@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
@@ -24,9 +25,9 @@ import (
 type payload struct {
 	chunk []byte // one of Blosc2
 	info  cblosc.ChunkInfo
-	item  int        // bytes of an element
-	array *b2nd.Meta // nil: the elements lie one after the other
-	parts *parts     // nil: all of chunk is there
+	item  int          // bytes of an element
+	array *b2nd.Meta   // nil: the elements lie one after the other
+	parts *chunk.Parts // nil: all of chunk is there
 }
 
 // nbytes is the length of the elements, without what pads blocks.
@@ -116,7 +117,7 @@ func (w *worker) find(p *payload, f *cframe.Frame, o cframe.Offset, r io.ReaderA
 		if p.parts, err = w.openParts(io.NewSectionReader(r, at, size-at)); err != nil {
 			return err
 		}
-		p.chunk = p.parts.chunk
+		p.chunk = p.parts.Bytes()
 	}
 	if p.info, err = cblosc.Info(p.chunk); err != nil {
 		return blame(err)
@@ -136,7 +137,7 @@ func (w *worker) decodeBlosc2(dst, src []byte) (int, error) {
 }
 
 func (w *worker) decodeFrame(dst []byte, p *payload) (int, error) {
-	if err := p.parts.all(); err != nil {
+	if err := p.parts.All(); err != nil {
 		return 0, err
 	}
 	n := p.nbytes()
@@ -264,7 +265,7 @@ func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part
 	if f.parts == nil {
 		return 0, nil
 	}
-	return f.parts.read, nil
+	return f.parts.BytesRead(), nil
 }
 
 // Partial reports whether a part of a chunk can be decoded without the rest: the
@@ -310,7 +311,7 @@ func (t *Part) pick(dst, bytes []byte, from int64) {
 
 // decodeRange decodes what lies between the first element of the box and the last.
 func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
-	if err := p.parts.all(); err != nil {
+	if err := p.parts.All(); err != nil {
 		return err
 	}
 	strides := boxes.Strides(part.Shape, part.Item)
@@ -375,7 +376,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 	whole := 4*touched >= 3*g.total || p.info.Special == cblosc.Uninit
 	var all []byte
 	if whole {
-		if err := p.parts.all(); err != nil {
+		if err := p.parts.All(); err != nil {
 			return err
 		}
 		all = room(&w.block, p.info.NBytes)
@@ -401,7 +402,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 			block = all[int(k)*g.blockBytes:]
 		} else {
 			block = room(&w.block, g.blockBytes)
-			if err := p.parts.block(int(k), g.blockBytes); err != nil {
+			if err := p.parts.Block(int(k), g.blockBytes); err != nil {
 				return err
 			}
 			if err := w.items(block, p, k*perBlock, (k+1)*perBlock); err != nil {
