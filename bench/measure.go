@@ -173,8 +173,8 @@ func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 		children = append(children, p)
 	}
 	first := -1 // warms up
-	if runs == 1 {
-		first = 0
+	if !slices.ContainsFunc(r.Tasks, func(t task) bool { return !t.Once }) {
+		first = 0 // whole programs are as cold as they are
 	}
 	for k := first; k < runs; k++ {
 		for i := range children {

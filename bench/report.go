@@ -48,7 +48,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 	p("- %s; C-Blosc2 %v, HDF5 %v, built by `make deps`; %s\n", runtime.Version(), cblosc.Version(), hdf5, b.pythonVersions())
 	p("- real values: the field %s of %v, tiled to %d MiB, each tile turned and warmed a little; noise and one constant number: %d MiB\n",
 		b.field.name, b.field.shape, b.size>>20, b.bytes(noise)>>20)
-	p("- each way of working is a process of its own; their runs alternate; times are medians of %d runs. Ratios are the peer's time over ours by the\n"+
+	p("- each way of working is a process of its own; their runs alternate; times are medians of %d runs, or as many\n  as the table says. Ratios are the peer's time over ours by the\n"+
 		"  medians; in brackets the middle half of the ratios run by run. \"cpu\" is the same ratio of processor time, which others on the machine\n"+
 		"  disturb less: it shows how much less work is done, not how it is shared out. Peak is the most memory that was resident, with the\n"+
 		"  task's own buffers of values. Load is the machine's average before the row: above 0.5 others were at work.\n\n", b.runs)
@@ -89,14 +89,14 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 				duration(median(ours.Wall)), x.Median, x.Low, x.High, x.CPU, bar, met)
 		}
 	}
-	p("\n### All ways\n\n| row | way | median | middle half | of values | cpu | peak | found | load |\n|---|---|---|---|---|---|---|---|---|\n")
+	p("\n### All ways\n\n| row | way | runs | median | middle half | of values | cpu | peak | found | load |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		if r.Group != promised {
 			continue
 		}
 		for _, t := range r.Timings {
 			if t.Skipped != "" {
-				p("| %s | %s | %s | | | | | | |\n", r.Name, t.Name, t.Skipped)
+				p("| %s | %s | %s | | | | | | | |\n", r.Name, t.Name, t.Skipped)
 				continue
 			}
 			low, high := spread(t.Wall)
@@ -104,7 +104,7 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 			delete(t.Facts, "sum") // they were compared
 			delete(t.Facts, "done")
 			facts := t.facts()
-			p("| %s | %s | %s | %s–%s | %.0f MB/s | %s | %d MiB | %s | %s |\n", r.Name, t.Name, duration(m), duration(low), duration(high),
+			p("| %s | %s | %d | %s | %s–%s | %.0f MB/s | %s | %d MiB | %s | %s |\n", r.Name, t.Name, len(t.Wall), duration(m), duration(low), duration(high),
 				float64(r.Bytes)/m*1e3, duration(median(t.CPU)), t.Peak>>20, facts, r.Load)
 		}
 	}
