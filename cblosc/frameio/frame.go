@@ -63,16 +63,37 @@ func Open(path string) (*Frame, error) { return OpenLimits(path, DefaultLimits()
 
 // OpenLimits is Open with limits of the caller's.
 func OpenLimits(path string, l Limits) (*Frame, error) {
+	info, err := os.Stat(filepath.Clean(path))
+	if err != nil {
+		return nil, &Error{"open", filepath.Clean(path), -1, err}
+	}
+	if info.IsDir() {
+		return openBy(openDir, path, l)
+	}
+	return openBy(openFile, path, l)
+}
+
+// OpenMapped is OpenLimits for a contiguous frame whose file is mapped into memory (mmap):
+// chunks are decoded from where they are, without a read and a copy. The mapping takes
+// address space, not memory, and goes some time after Close.
+//
+// It is only for files that nobody makes shorter while they are open: what is touched
+// behind the end of a file ends the process (SIGBUS). A sparse frame is
+// errors.ErrUnsupported.
+func OpenMapped(path string, l Limits) (*Frame, error) {
+	info, err := os.Stat(filepath.Clean(path))
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%w: a frame of many files in one mapping", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, &Error{"open", filepath.Clean(path), -1, err}
+	}
+	return openBy(openMapped, path, l)
+}
+
+func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), path string, l Limits) (*Frame, error) {
 	const op = "open"
 	path = filepath.Clean(path)
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, &Error{op, path, -1, err}
-	}
-	open := openFile
-	if info.IsDir() {
-		open = openDir
-	}
 	head, src, err := open(path, l.Limits)
 	if err != nil {
 		return nil, &Error{op, path, -1, invalid(err)}

@@ -32,6 +32,9 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 			w.raw = dst[:0]
 			err := f.load(w, &v, i)
 			dst, w.raw = w.raw, own
+			if w.held != nil { // the bytes of a mapping are the frame's
+				v.raw = append(dst[:0], v.raw...)
+			}
 			return err
 		})
 	}
@@ -205,13 +208,12 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 	if f.room != nil {
 		most = min(most, int(f.room[i]))
 	}
-	w.raw = grown(w.raw, most)
-	n, err := f.src.read(w.raw, o, 0)
+	raw, err := f.fetch(w, o, most)
 	if err != nil {
 		return closedFile(err)
 	}
-	w.raw = w.raw[:n]
-	h, err := chunk.ParseHeader(w.raw)
+	n := len(raw)
+	h, err := chunk.ParseHeader(raw)
 	if err != nil {
 		return invalid(err)
 	}
@@ -225,12 +227,24 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 		if err := f.loadRest(w, o, size); err != nil {
 			return err
 		}
+		raw = w.raw
 	}
-	v.h, v.raw = h, w.raw[:h.CBytes]
+	v.h, v.raw = h, raw[:h.CBytes]
 	if h.Special != chunk.NotSpecial {
 		return v.setSpecial(h.Special, int(h.TypeSize), v.raw)
 	}
 	return nil
+}
+
+// fetch returns up to n bytes of the chunk at o, in w.raw or where they are.
+func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
+	if m, ok := f.src.(*mapSource); ok {
+		return m.view(w, o, n)
+	}
+	w.raw = grown(w.raw, n)
+	n, err := f.src.read(w.raw, o, 0)
+	w.raw = w.raw[:n]
+	return w.raw, err
 }
 
 // fewBytes is the length of a stored chunk from which on it may be less work to read its
@@ -242,7 +256,7 @@ const fewBytes = 16 << 10
 // does not pay or cannot be; v and w are then as before load.
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
-	if f.room == nil || o.IsSpecial() || f.room[i] < fewBytes {
+	if _, mapped := f.src.(*mapSource); mapped || f.room == nil || o.IsSpecial() || f.room[i] < fewBytes {
 		return false, nil
 	}
 	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.room[i])/4))

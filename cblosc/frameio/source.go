@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -42,6 +45,86 @@ func (s *fileSource) Close() error {
 		return nil
 	}
 	return s.own.Close()
+}
+
+// mapSource is a contiguous frame whose file is mapped into memory.
+type mapSource struct {
+	m    atomic.Pointer[mapping] // nil: closed
+	base int64
+}
+
+// mapping is a file in memory. It goes when nobody holds it any more: readers may still
+// decode from it when the frame is closed.
+type mapping struct{ b []byte }
+
+func newMapping(f *os.File, size int64) (*mapping, error) {
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%w: a file of %d bytes in memory", cblosc.ErrLimit, size)
+	}
+	b, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, &fs.PathError{Op: "mmap", Path: f.Name(), Err: err}
+	}
+	m := &mapping{b}
+	runtime.AddCleanup(m, func(b []byte) { _ = syscall.Munmap(b) }, b)
+	return m, nil
+}
+
+// view returns up to n bytes of the chunk at o, where they are. They stay there until w is
+// put back.
+func (s *mapSource) view(w *worker, o cframe.Offset, n int) ([]byte, error) {
+	m := s.m.Load()
+	if m == nil {
+		return nil, cblosc.ErrClosed
+	}
+	w.held = m
+	at := min(s.base+int64(o), int64(len(m.b)))
+	return m.b[at:min(at+int64(n), int64(len(m.b)))], nil
+}
+
+func (s *mapSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
+	return tail(s.ReadAt(p, s.base+int64(o)+from))
+}
+
+// ReadAt reads the file, of which the header is a part.
+func (s *mapSource) ReadAt(p []byte, off int64) (int, error) {
+	m := s.m.Load()
+	if m == nil {
+		return 0, cblosc.ErrClosed
+	}
+	n := copy(p, m.b[min(off, int64(len(m.b))):])
+	runtime.KeepAlive(m)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (s *mapSource) Close() error {
+	s.m.Store(nil)
+	return nil
+}
+
+// openMapped opens a contiguous frame and maps its file.
+func openMapped(path string, l cframe.Limits) (*cframe.Frame, source, error) {
+	checked, file, err := openFile(path, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &mapSource{base: int64(checked.HeaderSize)}
+	f := file.(*fileSource).own.(*os.File)
+	info, err := f.Stat()
+	var m *mapping
+	if err == nil {
+		m, err = newMapping(f, info.Size())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, err
+	}
+	s.m.Store(m)
+	// Once more, from what stays open.
+	head, err := cframe.ReadLimits(s, info.Size(), l)
+	return head, s, err
 }
 
 // dirSource is a sparse frame. Files are opened for each read, inside the

@@ -17,9 +17,10 @@ import (
 // worker is what one goroutine needs to read chunks.
 type worker struct {
 	d    *cblosc.Decompressor
-	raw  []byte // the chunk as it is stored
-	data []byte // its values, where they cannot go to the caller's buffer at once
-	hint *hint  // where it is put back, while it is in use
+	raw  []byte   // the chunk as it is stored
+	data []byte   // its values, where they cannot go to the caller's buffer at once
+	hint *hint    // where it is put back, while it is in use
+	held *mapping // what it reads from, while it is in use
 }
 
 // grown returns b with length n, and its memory if that suffices. Contents are lost.
@@ -77,7 +78,7 @@ func (s *stock) take() (*worker, error) {
 // put gives a worker back. More than there are slots for are freed.
 func (s *stock) put(w *worker) error {
 	h := w.hint
-	w.hint = nil
+	w.hint, w.held = nil, nil
 	defer s.hints.Put(h)
 	for i := range uint32(len(s.slots)) {
 		slot := &s.slots[(h.slot+i)%uint32(len(s.slots))]
