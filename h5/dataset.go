@@ -340,54 +340,18 @@ func (d *Dataset) Resize(dims ...int64) error {
 	if slices.ContainsFunc(dims, func(n int64) bool { return n < 0 }) {
 		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: shape %v", ErrParam, dims)}
 	}
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dset_extent(&cerr, id, cInts(dims), C.size_t(len(dims)))
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
-	}
-	return nil
+	return d.run(op, d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		return C.goh5_dset_extent(cerr, id, cInts(dims), C.size_t(len(dims)))
+	})
 }
 
 // Flush hands what was written to the dataset to the operating system (H5Dflush).
 func (d *Dataset) Flush() error {
-	const op = "flush"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dflush(&cerr, id)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
-	}
-	return nil
+	return d.run("flush", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dflush(cerr, id) })
 }
 
 // Refresh forgets what is known of the dataset and reads it anew, as a reader must
 // while another process writes (H5Drefresh).
 func (d *Dataset) Refresh() error {
-	const op = "refresh"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_drefresh(&cerr, id)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return newError(op, d.path, rc, &cerr)
-	}
-	return nil
+	return d.run("refresh", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_drefresh(cerr, id) })
 }

@@ -2,6 +2,7 @@ package h5_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -318,5 +319,46 @@ func TestUnusedBitsInTheOtherOrder(t *testing.T) {
 		a, err := h5.ReadAttr[int](d, "a")
 		require.NoError(t, err)
 		require.Equal(t, []int{-1}, a)
+	}
+}
+
+// VAX floats inside compounds and arrays are converted here: to what the library makes
+// of the same bytes where they stand alone, and back to the same bytes.
+func TestVAXInsideCompounds(t *testing.T) {
+	f := newFile(t)
+	values := []float64{1, -2.5, 0.1, 1e30, -1e-30, 0}
+	for _, size := range []int{4, 8} {
+		vax := h5.IEEEFloat(size, h5.VAX)
+		vax.Layout.ExpBias += 2
+		alone := writtenAs(t, f, fmt.Sprint("alone", size), vax, make([]float64, len(values)))
+		exact := make([]float64, len(values)) // as the type holds them
+		require.NoError(t, alone.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{6})))
+		require.NoError(t, h5.Read(alone, exact, h5.All))
+		stored := make([]byte, size*len(values))
+		require.NoError(t, alone.ReadRegion(stored, vax, region([]int64{0}, []int64{6})))
+
+		three := h5.ArrayOf(vax, 2)
+		dt := h5.CompoundOf(h5.Member{Name: "n", Type: ptr(h5.Int(1, 0))}, h5.Member{Name: "v", Type: &vax}, h5.Member{Name: "pair", Type: &three})
+		type row struct {
+			N    int8       `h5:"n"`
+			V    float64    `h5:"v"`
+			Pair [2]float64 `h5:"pair"`
+		}
+		want := []row{{1, exact[0], [2]float64{exact[1], exact[2]}}, {2, exact[3], [2]float64{exact[4], exact[5]}}}
+		var raw []byte
+		for i, r := range want {
+			raw = append(append(raw, byte(r.N)), stored[3*size*i:3*size*(i+1)]...)
+		}
+		d, err := f.Root().CreateDataset(fmt.Sprint("inside", size), dt, h5.SimpleSpace(2), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(raw, dt, region([]int64{0}, []int64{2})))
+		got, err := h5.ReadAll[row](d)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.NoError(t, d.WriteRegion(make([]byte, len(raw)), dt, region([]int64{0}, []int64{2})))
+		require.NoError(t, h5.Write(d, want, h5.All))
+		again := make([]byte, len(raw))
+		require.NoError(t, d.ReadRegion(again, dt, region([]int64{0}, []int64{2})))
+		require.Equal(t, raw, again)
 	}
 }

@@ -29,21 +29,9 @@ type Chunk struct {
 // NumChunks is the number of chunks that are stored (H5Dget_num_chunks). It
 // returns ErrParam for a dataset that is not chunked.
 func (d *Dataset) NumChunks() (int64, error) {
-	const op = "count chunks"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return 0, err
-	}
-	var cerr C.goh5_err_t
 	var n C.uint64_t
-	rc := C.goh5_dchunk_count(&cerr, id, &n)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return 0, newError(op, d.path, rc, &cerr)
-	}
-	return int64(n), nil
+	err := d.run("count chunks", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dchunk_count(cerr, id, &n) })
+	return int64(n), err
 }
 
 // ChunkByIndex describes the n-th stored chunk in the order of the index
@@ -147,19 +135,10 @@ func (d *Dataset) Chunks() iter.Seq2[Chunk, error] {
 }
 
 func (d *Dataset) chunks() (*reader, error) {
-	const op = "list chunks"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
+	var blob C.goh5_blob_t
+	err := d.run("list chunks", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dchunks(cerr, id, &blob) })
 	if err != nil {
 		return nil, err
-	}
-	var cerr C.goh5_err_t
-	var blob C.goh5_blob_t
-	rc := C.goh5_dchunks(&cerr, id, &blob)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return nil, newError(op, d.path, rc, &cerr)
 	}
 	return takeBlob(&blob), nil
 }

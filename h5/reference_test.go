@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // References of every kind are made, stored, read and followed, in datasets,
@@ -136,4 +137,34 @@ func TestReferencesThatCannotBe(t *testing.T) {
 	require.NoError(t, f.Close())
 	require.ErrorIs(t, second(f.Resolve(ref)), h5.ErrClosed)
 	require.ErrorIs(t, second(r.Reference("d", h5.ObjectReference)), h5.ErrClosed)
+}
+
+// References into another file, and to what is gone, in the library's own test files:
+// they are read, and following one is an error that says which it is.
+func TestReferencesThatLeadNowhere(t *testing.T) {
+	folder := filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
+	for name, tt := range map[string]struct {
+		dataset string
+		refs    int
+		text    string
+	}{
+		"trefer_ext2.h5":    {"Dataset3", 4, `into the file "trefer_ext1.h5"`},
+		"trefer_obj_del.h5": {"Dataset2", 1, "is gone"},
+	} {
+		f, err := h5.Open(filepath.Join(folder, name), h5.ReadOnly)
+		require.NoError(t, err)
+		d, err := f.Root().OpenDataset(tt.dataset)
+		require.NoError(t, err)
+		refs, err := h5.ReadAll[h5.Ref](d)
+		require.NoError(t, err)
+		require.Len(t, refs, tt.refs)
+		for _, ref := range refs {
+			require.False(t, ref.IsNull())
+			_, err := f.Resolve(ref)
+			require.ErrorIs(t, err, h5.ErrNotFound, name)
+			require.ErrorContains(t, err, tt.text)
+			require.ErrorIs(t, second(f.Dereference(ref)), h5.ErrNotFound, name)
+		}
+		require.NoError(t, f.Close())
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 )
 
@@ -141,19 +140,10 @@ func (r *reader) datasetAccess() DatasetAccess {
 // Access says how the dataset was opened (H5Dget_access_plist); ChunkCache is
 // never nil.
 func (d *Dataset) Access() (DatasetAccess, error) {
-	const op = "describe access"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
+	var blob C.goh5_blob_t
+	err := d.run("describe access", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_daccess(cerr, id, &blob) })
 	if err != nil {
 		return DatasetAccess{}, err
-	}
-	var cerr C.goh5_err_t
-	var blob C.goh5_blob_t
-	rc := C.goh5_daccess(&cerr, id, &blob)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return DatasetAccess{}, newError(op, d.path, rc, &cerr)
 	}
 	return takeBlob(&blob).datasetAccess(), nil
 }

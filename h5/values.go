@@ -58,19 +58,10 @@ func (v *Values) at(place uint64) *reader { return &reader{v.block[place:]} }
 
 // Datatype is the type of the dataset's elements, as stored (H5Dget_type).
 func (d *Dataset) Datatype() (Datatype, error) {
-	const op = "describe"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
+	var blob C.goh5_blob_t
+	err := d.run("describe", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dtype(cerr, id, &blob) })
 	if err != nil {
 		return Datatype{}, err
-	}
-	var cerr C.goh5_err_t
-	var blob C.goh5_blob_t
-	rc := C.goh5_dtype(&cerr, id, &blob)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return Datatype{}, newError(op, d.path, rc, &cerr)
 	}
 	return takeBlob(&blob).datatype(), nil
 }

@@ -6,12 +6,12 @@ package hdf5_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -254,6 +254,16 @@ func (c *comparison) object(p string, g *h5.Group, name string, a hdf5.Addr) {
 		require.Equal(c.t, hdf5.DatasetKind, o.Kind(), c.at(p))
 		c.attributes(p, d, o)
 		info, herr := d.Info()
+		if _, outside := errors.AsType[*h5.OutsideError](herr); outside {
+			// A virtual dataset whose shape is that of others. In an image the library looks
+			// for those in the working folder, finds none and tells the shape that is stored.
+			image, err := h5.OpenImage(load(c.t, c.file), h5.ReadOnly)
+			require.NoError(c.t, err, c.at(p))
+			defer image.Close()
+			d, err = image.Root().OpenDataset(p)
+			require.NoError(c.t, err, c.at(p))
+			info, herr = d.Info()
+		}
 		if herr != nil {
 			c.refused++
 			return
@@ -422,13 +432,8 @@ func (c *comparison) chunks(p string, d *h5.Dataset, o *hdf5.Object) {
 		}
 		return true
 	}
-	// Where a chunk is, the library tells by going through the index, and for an
-	// extensible array whose first dimension does not grow it tells wrong places. The
-	// bytes of a chunk it finds by another way, which is right.
-	wrong := l.Index == hdf5.ExtensibleArrayIndex && o.Dataspace().MaxDims[0] != hdf5.Unlimited
-	old := wrong && strings.HasPrefix(filepath.Base(c.file), "h5fc_") // see below
 	for key, k := range ours {
-		if !inside(k) || c.count["chunks"] > 20000 || old {
+		if !inside(k) || c.count["chunks"] > 20000 {
 			continue
 		}
 		offset := make([]int64, len(k.Offset))
@@ -443,13 +448,11 @@ func (c *comparison) chunks(p string, d *h5.Dataset, o *hdf5.Object) {
 		got, err := c.ours.Read(k.Addr, int64(k.Size))
 		require.NoError(c.t, err)
 		require.True(c.t, bytes.Equal(raw, got), "%s %s", c.at(p), key)
-		if !wrong {
-			want, err := d.ChunkAt(offset...)
-			require.NoError(c.t, err, "%s %s", c.at(p), key)
-			require.Equal(c.t, want.Address, uint64(k.Addr)+uint64(c.ours.UserBlock()), "%s %s %s", c.at(p), key, l)
-			require.Equal(c.t, want.Bytes, int64(k.Size), "%s %s", c.at(p), key)
-			require.Equal(c.t, want.FilterMask, k.Mask, "%s %s", c.at(p), key)
-		}
+		want, err := d.ChunkAt(offset...)
+		require.NoError(c.t, err, "%s %s", c.at(p), key)
+		require.Equal(c.t, want.Address, uint64(k.Addr)+uint64(c.ours.UserBlock()), "%s %s %s", c.at(p), key, l)
+		require.Equal(c.t, want.Bytes, int64(k.Size), "%s %s", c.at(p), key)
+		require.Equal(c.t, want.FilterMask, k.Mask, "%s %s", c.at(p), key)
 		c.count["chunks"]++
 		c.count["chunks, "+l.Index.String()]++
 	}

@@ -103,78 +103,47 @@ SHUFFLE(4)
 SHUFFLE(8)
 SHUFFLE(16)
 
-void goh5z_unshuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst)
+/* Elements to planes, or with `back` planes to elements; what is left of an element behind the last goes along. */
+static void turn(int back, size_t size, const uint8_t *src, size_t n, uint8_t *dst)
 {
+    static const struct {
+        size_t size;
+        size_t (*there)(const uint8_t *src, size_t n, uint8_t *dst);
+        size_t (*back)(const uint8_t *src, size_t n, uint8_t *dst);
+    } fast[] = {
+        {2, shuffle2, unshuffle2}, {4, shuffle4, unshuffle4}, {8, shuffle8, unshuffle8}, {16, shuffle16, unshuffle16}};
     size_t elements = n / size, done = 0;
     if (size == 1 || elements < 2) {
         memcpy(dst, src, n);
         return;
     }
-    switch (size) {
-    case 2:
-        done = unshuffle2(src, elements, dst);
-        break;
-    case 4:
-        done = unshuffle4(src, elements, dst);
-        break;
-    case 8:
-        done = unshuffle8(src, elements, dst);
-        break;
-    case 16:
-        done = unshuffle16(src, elements, dst);
-        break;
-    default:
-        break;
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++) {
+        if (fast[i].size == size) {
+            done = (back ? fast[i].back : fast[i].there)(src, elements, dst);
+        }
     }
     /* By planes within a stretch that stays in the cache. */
     for (; done < elements; done += 256) {
         size_t stop = elements - done < 256 ? elements : done + 256;
         for (size_t k = 0; k < size; k++) {
-            const uint8_t *from = src + k * elements;
-            uint8_t *to = dst + k;
-            for (size_t i = done; i < stop; i++) {
-                to[i * size] = from[i];
+            size_t plane = k * elements;
+            if (back) {
+                for (size_t i = done; i < stop; i++) {
+                    dst[i * size + k] = src[plane + i];
+                }
+            } else {
+                for (size_t i = done; i < stop; i++) {
+                    dst[plane + i] = src[i * size + k];
+                }
             }
         }
     }
     memcpy(dst + elements * size, src + elements * size, n % size);
 }
 
-void goh5z_shuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst)
-{
-    size_t elements = n / size, done = 0;
-    if (size == 1 || elements < 2) {
-        memcpy(dst, src, n);
-        return;
-    }
-    switch (size) {
-    case 2:
-        done = shuffle2(src, elements, dst);
-        break;
-    case 4:
-        done = shuffle4(src, elements, dst);
-        break;
-    case 8:
-        done = shuffle8(src, elements, dst);
-        break;
-    case 16:
-        done = shuffle16(src, elements, dst);
-        break;
-    default:
-        break;
-    }
-    for (; done < elements; done += 256) {
-        size_t stop = elements - done < 256 ? elements : done + 256;
-        for (size_t k = 0; k < size; k++) {
-            const uint8_t *from = src + k;
-            uint8_t *to = dst + k * elements;
-            for (size_t i = done; i < stop; i++) {
-                to[i] = from[i * size];
-            }
-        }
-    }
-    memcpy(dst + elements * size, src + elements * size, n % size);
-}
+void goh5z_unshuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst) { turn(1, size, src, n, dst); }
+
+void goh5z_shuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst) { turn(0, size, src, n, dst); }
 
 /* ---------- bits ---------- */
 

@@ -78,8 +78,8 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if err != nil {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	if why := lost(a.Value); why != "" {
-		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: %s", a.Name, errors.ErrUnsupported, why)
+	if outOfOrder(a.Value.DType) {
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: an HDF5 attribute keeps fields in the order of their offsets", a.Name, errors.ErrUnsupported)
 	}
 	return h5.Attribute{
 		Name: a.Name, Datatype: t, Data: a.Value.Data, Strings: a.Value.Strings,
@@ -87,48 +87,14 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	}, nil
 }
 
-// lost says what the library would change in v without an error, as it converts
-// what attributes hold: the order of fields, and numbers of an enumeration that
-// have no name. "" is nothing.
-func lost(v ndarray.Value) string {
-	why := ""
-	v.DType.MapParts(func(d ndarray.DType) ndarray.DType {
-		if !slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset }) {
-			why = "an HDF5 attribute keeps fields in the order of their offsets"
-		}
+// outOfOrder reports fields that do not follow each other by offset, in d or below.
+func outOfOrder(d ndarray.DType) bool {
+	found := false
+	d.MapParts(func(d ndarray.DType) ndarray.DType {
+		found = found || !slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
 		return d
 	})
-	if v.DType.IsNative() {
-		return why
-	}
-	for at := 0; at < len(v.Data); at += v.DType.Size {
-		if !named(v.DType, v.Data[at:at+v.DType.Size]) {
-			why = "an HDF5 attribute holds only the named numbers of an enumeration"
-		}
-	}
-	return why
-}
-
-// named reports whether all enumerations in an element have values with names.
-func named(d ndarray.DType, b []byte) bool {
-	switch d.Kind {
-	case ndarray.Enum:
-		text := ndarray.FormatElement(d, b)
-		return slices.ContainsFunc(d.Members, func(m ndarray.Member) bool { return m.Name == text })
-	case ndarray.SubArray:
-		for at := 0; at < len(b); at += d.Base.Size {
-			if !named(*d.Base, b[at:at+d.Base.Size]) {
-				return false
-			}
-		}
-	case ndarray.Struct:
-		for _, f := range d.Fields {
-			if !named(f.Type, b[f.Offset:f.Offset+f.Type.Size]) {
-				return false
-			}
-		}
-	}
-	return true
+	return found
 }
 
 func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {

@@ -50,9 +50,6 @@ func factory(t *testing.T) ndarraytest.Factory {
 			if strings.HasPrefix(a.Value.DType.String(), "{'names': ['x', 'y', 'in']") {
 				return "fields out of order"
 			}
-			if a.Value.DType.Kind == ndarray.Enum && a.Value.NumElems() > 0 && !a.Value.DType.IsNative() {
-				return "numbers without names"
-			}
 			return cannot(a.Value.DType)
 		},
 	}
