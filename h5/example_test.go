@@ -2,7 +2,9 @@ package h5_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -168,4 +170,86 @@ func ExampleRegisterFilter() {
 	got, err := h5.ReadAll[byte](d)
 	fmt.Println(got, err, bytes.Contains(image, []byte{4, 3, 2, 1}))
 	// Output: [1 2 3 4] <nil> true
+}
+
+// A struct is a compound; members go by their names, whatever their order, and a
+// struct with fewer reads those.
+func ExampleRead_structs() {
+	f, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	type event struct {
+		Time  int64     `h5:"time"`
+		Where string    `h5:"where"`
+		Hits  []float32 `h5:"hits"`
+	}
+	dt, err := h5.DatatypeFor[event]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	d, err := f.Root().CreateDataset("events", dt, h5.SimpleSpace(2), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := h5.Write(d, []event{{10, "west", []float32{1, 2}}, {11, "Süd", nil}}, h5.All); err != nil {
+		log.Fatal(err)
+	}
+	places, err := h5.ReadAll[struct {
+		Where string `h5:"where"`
+	}](d)
+	fmt.Println(places, err)
+	records, err := h5.ReadAll[h5.Record](d)
+	fmt.Println(records[0], err)
+	// Output:
+	// [{west} {Süd}] <nil>
+	// [{time 10} {where west} {hits [1 2]}] <nil>
+}
+
+// A file's groups and datasets as a file system.
+func ExampleFile_FS() {
+	f, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Root().CreateGroup("raw/2026"); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := f.Root().CreateDataset("raw/2026/d", h5.Int(2, h5.LittleEndian), h5.SimpleSpace(3), nil); err != nil {
+		log.Fatal(err)
+	}
+	err = fs.WalkDir(f.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			fmt.Println(path, e.IsDir())
+		}
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// . true
+	// raw true
+	// raw/2026 true
+	// raw/2026/d false
+}
+
+// What went wrong is found by errors.Is, and in detail by errors.As.
+func ExampleError() {
+	f, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	_, err = f.Root().OpenDataset("a/b")
+	fmt.Println(errors.Is(err, h5.ErrNotFound), errors.Is(err, fs.ErrNotExist))
+	var e *h5.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Op, e.Path, e.Stack[0].Func)
+	}
+	// Output:
+	// true true
+	// open dataset /a/b H5Dopen2
 }

@@ -35,7 +35,7 @@ static H5FD_t *reader_open(const char *name, unsigned flags, hid_t fapl, haddr_t
 {
     (void)max;
     const reader_info_t *info = H5Pget_driver_info(fapl);
-    if (info == NULL) { /* the library passes on the driver of a file, but not what it is of: for a file that one names */
+    if (info == NULL) { /* for a file that the reader's names the library passes on the driver alone */
         goh5_go_outside(name);
         return NULL;
     }
