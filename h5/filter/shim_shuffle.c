@@ -141,9 +141,15 @@ static void turn(int back, size_t size, const uint8_t *src, size_t n, uint8_t *d
     memcpy(dst + elements * size, src + elements * size, n % size);
 }
 
-void goh5z_unshuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst) { turn(1, size, src, n, dst); }
+void goh5z_unshuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst)
+{
+    turn(1, size, src, n, dst);
+}
 
-void goh5z_shuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst) { turn(0, size, src, n, dst); }
+void goh5z_shuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst)
+{
+    turn(0, size, src, n, dst);
+}
 
 /* ---------- bits ---------- */
 
