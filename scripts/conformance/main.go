@@ -111,7 +111,7 @@ const (
 )
 
 func judge(tool, file string) (verdict, string) {
-	f, err := h5.Open(file, h5.ReadOnly)
+	f, err := open(file)
 	if err != nil {
 		if _, oracle := oracleOf(tool, "-H", file); oracle == nil {
 			return unread, err.Error()
@@ -148,6 +148,22 @@ func judge(tool, file string) (verdict, string) {
 		return elsewhere, text(ourErr)
 	}
 	return v, fmt.Sprintf("word %d: h5dump %q, ours %q; errors: %v; %v", at, around(a, at), around(b, at), oracleErr, ourErr)
+}
+
+// open opens a file, as a family if it is the first member of one that does not say so:
+// HDF5 1.6 wrote such.
+func open(file string) (*h5.File, error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if driver, name := setOf(file); err != nil && driver == "family" {
+		o := h5.DefaultOpenOptions()
+		access := h5.DefaultFileAccess()
+		access.Driver = h5.Family{}
+		o.Access = &access
+		if f, err := h5.OpenWith(name, &o); err == nil {
+			return f, nil
+		}
+	}
+	return f, err
 }
 
 // setOf is the driver and the name for h5dump of a set of files, of which file is the
