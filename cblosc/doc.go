@@ -14,7 +14,8 @@
 // # Memory
 //
 // Compressor, Decompressor, Pool, SChunk and Array own memory of C and, on disk,
-// nothing else: the library opens the file for each call. Close gives the memory
+// nothing else: the library opens the file for each call. Instead of a file a frame may
+// be on anything with ReadAt and WriteAt ([Medium], [OpenSChunkOn]). Close gives the memory
 // back; a second Close and every method after it returns [ErrClosed]. An owner that
 // is dropped without Close is freed when the garbage collector finds it; with the
 // build tag "invariants" it is reported, with the stack that created it, and not

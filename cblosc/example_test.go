@@ -195,3 +195,35 @@ func ExampleSChunk_Buffers() {
 	// [1 1 1 1 1 1 1 1]
 	// [2 2 2 2 2 2 2 2]
 }
+
+// A frame kept in anything that is read at an offset: here in the middle of other
+// bytes, as it may be in an object of a store.
+func ExampleOpenSChunkOn() {
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := s.AppendBuffer([]byte("eight bytes each")); err != nil {
+		log.Fatal(err)
+	}
+	frame, err := s.Bytes()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	object := append([]byte("header"), frame...)
+	s, err = cblosc.OpenSChunkOn(bytes.NewReader(object), int64(len(object)), cblosc.OpenOptions{Offset: 6})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	item := make([]byte, 8)
+	if err := s.ReadItems(item, 1); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%q\n", item)
+	// Output: "tes each"
+}

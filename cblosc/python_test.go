@@ -1,6 +1,7 @@
 package cblosc_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -123,4 +124,48 @@ func TestPythonMatrix(t *testing.T) {
 		require.EqualValues(t, e.Codec, p.Codec, what)
 		require.NoError(t, a.Close())
 	}
+}
+
+// Sparse directories, with fixed and variable-length metalayers, both ways.
+func TestPythonSparseDirectories(t *testing.T) {
+	interpreter := need.Python(t, "blosc2")
+	dir := t.TempDir()
+	var data []byte
+	for i := range uint32(13 * 17) {
+		data = binary.LittleEndian.AppendUint32(data, i)
+	}
+	// python-blosc2 keeps values as msgpack.
+	kind, unit := []byte("\xa4note"), []byte("\xa5meter")
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}, DType: "<i4",
+		Storage: cblosc.Storage{Path: filepath.Join(dir, "array"), CParams: cparams(4)}}, data)
+	require.NoError(t, err)
+	require.NoError(t, a.SChunk().VLMeta().Add("unit", unit))
+	require.NoError(t, a.Close())
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: filepath.Join(dir, "schunk"), CParams: cparams(4)})
+	require.NoError(t, err)
+	require.NoError(t, s.Meta().Add("kind", kind))
+	for part := range slices.Chunk(data, 4*17*5) {
+		require.NoError(t, s.AppendBuffer(part))
+	}
+	require.NoError(t, s.VLMeta().Add("unit", unit))
+	require.NoError(t, s.Close())
+	out, err := exec.Command(interpreter, "testdata/interop_sparse.py", dir).CombinedOutput()
+	require.NoError(t, err, "interop_sparse.py:\n%s", out)
+
+	a, err = cblosc.OpenArray(filepath.Join(dir, "array.python"))
+	require.NoError(t, err)
+	require.Equal(t, []int64{13, 17}, a.Shape())
+	require.Equal(t, "<i4", a.DType())
+	requireData(t, data, a)
+	got, err := a.SChunk().VLMeta().Get("unit")
+	require.NoError(t, err)
+	require.Equal(t, unit, got)
+	require.NoError(t, a.Close())
+	s, err = cblosc.OpenSChunk(filepath.Join(dir, "schunk.python"))
+	require.NoError(t, err)
+	require.Equal(t, data, dataOf(t, s))
+	got, err = s.Meta().Get("kind")
+	require.NoError(t, err)
+	require.Equal(t, kind, got)
+	require.NoError(t, s.Close())
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # peers.sh: makes .venv with the Python libraries that the interoperability tests
-# talk to (h5py with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, NumPy). The tests take its interpreter from
+# talk to (h5py with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, python-caterva, NumPy). The tests take its interpreter from
 # HYPERSLAB_PYTHON, which `make test` sets when .venv is there. A second run with
 # the same list of libraries does nothing.
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 # The versions the tests were last run with; an older interpreter that has no
 # wheel of one of them fails here, not in a test.
-peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin==7.1.0 tables==3.11.1 h5netcdf==1.8.2 netCDF4==1.7.5.1.post1)
+peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin==7.1.0 tables==3.11.1 h5netcdf==1.8.2 netCDF4==1.7.5.1.post1 caterva==0.7.3)
 
 python=${PYTHON:-python3}
 venv=.venv

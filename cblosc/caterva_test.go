@@ -1,0 +1,73 @@
+package cblosc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// What is written here as Caterva python-caterva reads, and what that writes of the
+// same data is read here: contiguous and sparse, to the eight dimensions it knows.
+func TestPythonCaterva(t *testing.T) {
+	interpreter := need.Python(t, "caterva")
+	type entry struct {
+		Name       string  `json:"name"`
+		Shape      []int64 `json:"shape"`
+		Chunks     []int32 `json:"chunks"`
+		Blocks     []int32 `json:"blocks"`
+		Size       int     `json:"size"`
+		Contiguous bool    `json:"contiguous"`
+	}
+	dir := t.TempDir()
+	var entries []entry
+	for _, e := range []entry{
+		{Shape: []int64{77}, Chunks: []int32{40}, Blocks: []int32{12}, Size: 1},
+		{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}, Size: 4},
+		{Shape: []int64{5, 6, 7}, Chunks: []int32{5, 4, 7}, Blocks: []int32{2, 4, 3}, Size: 8},
+		{Shape: []int64{2, 1, 3, 1, 2, 2, 1, 3}, Chunks: []int32{2, 1, 2, 1, 2, 1, 1, 2}, Blocks: []int32{1, 1, 2, 1, 2, 1, 1, 2}, Size: 2},
+	} {
+		for _, e.Contiguous = range []bool{true, false} {
+			for _, codec := range []cblosc.Codec{cblosc.BloscLZ, cblosc.LZ4, cblosc.Zlib, cblosc.Zstd} {
+				e.Name = fmt.Sprintf("array%d", len(entries))
+				path := filepath.Join(dir, e.Name)
+				data := ramp(int(count(e.Shape))*e.Size, uint64(len(entries)))
+				p := cparams(e.Size)
+				p.Codec = codec
+				a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks, Caterva: true,
+					Storage: cblosc.Storage{Path: path, Contiguous: e.Contiguous, CParams: p}}, data)
+				require.NoError(t, err, "%+v", e)
+				require.NoError(t, a.Close())
+				require.NoError(t, os.WriteFile(path+".data", data, 0o600))
+				entries = append(entries, e)
+			}
+		}
+	}
+	list, err := json.Marshal(entries)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "list.json"), list, 0o600))
+	out, err := exec.Command(interpreter, "testdata/interop_caterva.py", dir).CombinedOutput()
+	require.NoError(t, err, "interop_caterva.py:\n%s", out)
+
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name)
+		want, err := os.ReadFile(path + ".data")
+		require.NoError(t, err)
+		a, err := cblosc.OpenArray(path + ".python")
+		require.NoError(t, err, "%+v", e)
+		require.Equal(t, e.Shape, a.Shape())
+		require.Equal(t, e.Chunks, a.Chunks())
+		require.Equal(t, e.Blocks, a.Blocks())
+		require.Equal(t, e.Size, a.ItemSize())
+		require.Empty(t, a.DType())
+		requireData(t, want, a)
+		require.NoError(t, a.Close())
+	}
+}
