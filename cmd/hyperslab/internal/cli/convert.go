@@ -87,7 +87,7 @@ shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that
 the source.
 
 --into writes many sources to a folder, each under its name with the extension of
---format; an array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp,
+--format; an array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
@@ -173,19 +173,20 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 	return a.convertArray(ctx, source, target, memory, o)
 }
 
-// openSource opens an array of whatever kind.
-func (o *convertFlags) openSource(ctx context.Context, source string) (*ndarray.Array, error) {
+// openSource opens an array of whatever kind, or a part of one that is in an array file.
+func (o *convertFlags) openSource(ctx context.Context, source string) (*part, error) {
+	whole := func(arr *ndarray.Array, err error) (*part, error) { return &part{Array: arr}, err }
 	switch {
 	case source == stdio:
-		return openPipe(o.stdin, o.dtype, &o.flat)
+		return whole(openPipe(o.stdin, o.dtype, &o.flat))
 	case o.flat.shape != "":
-		return openFlatFile(source, o.dtype, &o.flat)
+		return whole(openFlatFile(source, o.dtype, &o.flat))
 	}
 	if is, err := isNPY(source); is || err != nil {
 		if err == nil && o.dtype != "" {
 			return nil, usagef("--dtype %s: %s is .npy and says what its elements are", o.dtype, source)
 		}
-		return openFlatFile(source, "", &o.flat)
+		return whole(openFlatFile(source, "", &o.flat))
 	}
 	var opts []formats.Option
 	if o.dtype != "" {
@@ -195,7 +196,7 @@ func (o *convertFlags) openSource(ctx context.Context, source string) (*ndarray.
 		}
 		opts = append(opts, formats.WithDType(d))
 	}
-	return openArray(ctx, source, opts...)
+	return openPart(ctx, source, opts...)
 }
 
 func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *convertFlags) (_ conversion, err error) {
@@ -218,7 +219,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := attrsOf(ctx, src)
+	attrs, err := attrsOf(ctx, src.Array)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +243,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if isFlat(format) {
 		r.describe(src.Meta(), nil, nil, &ndarray.Compression{Codec: "none"})
 		if !o.dryRun {
-			err = a.writeFlatTarget(ctx, target, src, string(format), memory, r, start, o)
+			err = a.writeFlatTarget(ctx, target, src.Array, string(format), memory, r, start, o)
 		}
 		return r, err
 	}
@@ -252,9 +253,9 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
 	if o.dryRun {
-		return r, r.estimate(ctx, src, spec, format, memory, o.job.jobs)
+		return r, r.estimate(ctx, src.Array, spec, format, memory, o.job.jobs)
 	}
-	stats, copying, err := a.write(ctx, target, spec, src, memory, o)
+	stats, copying, err := a.write(ctx, target, spec, src.Array, memory, o)
 	if err != nil {
 		return nil, err
 	}

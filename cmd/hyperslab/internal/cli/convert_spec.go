@@ -45,7 +45,8 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 		}
 		return "", usagef("--format %s: what goes to standard output is npy or raw; other formats take a file", o.format)
 	}
-	from, err := formats.ParseLocation(source)
+	whole, _ := splitSelection(source)
+	from, err := formats.ParseLocation(whole)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// walks are the sessions of docs/sessions.md: what a newcomer does with a file in hand.
+var walks = []struct {
+	title string
+	lines []string
+}{
+	{"What is in this file?", []string{
+		"ls etopo.h5",
+		"info etopo.h5:/ROSE",
+		"dump etopo.h5:/ROSE[45,100:108]",
+		"stats etopo.h5:/ROSE --bins 4",
+	}},
+	{"Convert, verify, draw", []string{
+		"convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported",
+		"verify rose.b2nd",
+		"diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported",
+		"plot rose.b2nd[::3,::3]",
+	}},
+	{"Which codec is right for my data?", []string{
+		"bench etopo.h5:/ROSE --codec lz4,zstd --level 1,5 --for ratio",
+		"repack rose.b2nd smaller.b2nd --codec zstd --level 5 --shuffle byte",
+		"info smaller.b2nd --storage",
+	}},
+	{"To other programs, and back", []string{
+		"convert etopo.h5:/ROSE[0] row.npy --exclude-unsupported",
+		"convert etopo.h5:/ROSE rose.npy --exclude-unsupported",
+		"convert rose.npy again.h5:/measured/rose --codec blosc2/zstd --checksum",
+		"dump again.h5:/measured/rose[45:48,100:104] --csv",
+	}},
+	{"A damaged file", []string{
+		"verify cut.h5",
+		"recover cut.h5 saved.h5",
+		"verify saved.h5",
+		"ls saved.h5",
+	}},
+}
+
+const sessionsHead = `# Five sessions
+
+Real ones: a test runs them and compares all but speeds and sizes that depend on the
+machine. ` + "`etopo.h5` is `testdata/etopo120.h5`, real measurements; `cut.h5` is the first half of it. Lines that begin with `2>` came on standard error, talk;\nthe others on standard output, data." + `
+`
+
+// docs/sessions.md says what the command says.
+func TestSessions(t *testing.T) {
+	file, err := filepath.Abs("../../../../docs/sessions.md")
+	require.NoError(t, err)
+	t.Chdir(field(t))
+	var b strings.Builder
+	b.WriteString(sessionsHead)
+	for _, s := range walks {
+		fmt.Fprintf(&b, "\n## %s\n", s.title)
+		for _, line := range s.lines {
+			stdout, stderr, code := run(strings.Fields(line)...)
+			words := strings.Fields(line)
+			for i, w := range words {
+				if strings.ContainsAny(w, "[") {
+					words[i] = "'" + w + "'"
+				}
+			}
+			fmt.Fprintf(&b, "\n    $ hyperslab %s\n", strings.Join(words, " "))
+			for _, l := range strings.Split(strings.TrimSuffix(stdout, "\n"), "\n") {
+				if stdout != "" {
+					b.WriteString(strings.TrimRight("    "+l, " ") + "\n")
+				}
+			}
+			for _, l := range strings.Split(strings.TrimSuffix(stderr, "\n"), "\n") {
+				if stderr != "" {
+					b.WriteString("    2> " + l + "\n")
+				}
+			}
+			if code != 0 {
+				fmt.Fprintf(&b, "    (exit code %d)\n", code)
+			}
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err, "run the test with -update, and read what it writes")
+	require.Equal(t, loose(string(want)), loose(b.String()))
+}
+
+var (
+	measured = regexp.MustCompile(`[0-9.e+]+ ?(MB/s|KiB|B|x|%)( |$)`)
+	spaces   = regexp.MustCompile(`(?m) +`)
+)
+
+// loose leaves out what differs between machines and versions of codecs.
+func loose(s string) string {
+	s = measured.ReplaceAllString(scrub(s), "N$1$2")
+	return spaces.ReplaceAllString(regexp.MustCompile(`(?m)-j N?[0-9]*$`).ReplaceAllString(s, "-j N"), " ")
+}
