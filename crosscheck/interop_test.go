@@ -4,23 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/crosscheck"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // h5py, python-blosc2 and bcolz read every vector that they can express to the
 // bytes of the manifest. Caterva has no library for a Python of today.
 func TestPythonReadsTheVectors(t *testing.T) {
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		require.Empty(t, os.Getenv("CI"), "CI needs the Python peers (make peers)")
-		t.Skip("HYPERSLAB_PYTHON is not set: vectors NOT read by Python")
-	}
+	interpreter := need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz")
 	dir, m := crosscheck.Corpus(t)
 	cmd := exec.Command(interpreter, "testdata/reread.py", dir)
 	var talk bytes.Buffer
