@@ -3,6 +3,7 @@ package cli_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) {
 	worker.Init()
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"hyperslab": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"peak":      func() { os.Exit(peak(os.Args[1:])) },
 		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },
 	})
 }
@@ -57,4 +59,21 @@ func reader(in, out string) int {
 		return 1
 	}
 	return 0
+}
+
+// peak is the command, which says in the end how much memory it had at most (VmHWM, which
+// begins anew with a program; what wait reports begins with the parent's).
+func peak(args []string) int {
+	code := cli.Run(args, os.Stdin, os.Stdout, os.Stderr)
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "VmHWM:") {
+			fmt.Fprint(os.Stderr, line)
+		}
+	}
+	return code
 }
