@@ -113,6 +113,10 @@ fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time 
 hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each
 	$(GO) run ./scripts/hostile -mutants $(MUTANTS)
 
+.PHONY: crash
+crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test
+	HYPERSLAB_CRASHTEST_ALL=1 $(GO) test -count=1 ./internal/crashtest
+
 .PHONY: api
 api: deps modules ## write API.md of cblosc and h5: every function of the C libraries, and what binds it
 	$(GO) run ./scripts/api

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -51,16 +52,7 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 // requireDump requires that h5dump says the same of two files, but for where they are.
 func requireDump(t *testing.T, want, got string) {
 	t.Helper()
-	tool, err := filepath.Abs("../third_party/build/bin/h5dump")
-	require.NoError(t, err)
-	if _, err := os.Stat(tool); err != nil {
-		if tool, err = exec.LookPath("h5dump"); err != nil { // with system_libs
-			if os.Getenv("CI") == "true" {
-				t.Fatal("h5dump is not built (make deps)")
-			}
-			t.Skip("h5dump is not built (make deps)")
-		}
-	}
+	tool := need.Tool(t, "h5dump")
 	dump := func(path string) string {
 		c := exec.Command(tool, filepath.Base(path))
 		c.Dir = filepath.Dir(path)

@@ -3,7 +3,6 @@ package verify_test
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,21 +20,6 @@ func TestMain(m *testing.M) {
 }
 
 var bg = context.Background()
-
-// folder is a folder of files written by others, named by the environment.
-func folder(t testing.TB, variable string) string {
-	t.Helper()
-	dir := os.Getenv(variable)
-	if _, err := os.Stat(dir); dir == "" || err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s = %q: no such folder", variable, dir)
-		}
-		t.Skipf("%s = %q: no such folder, see CONTRIBUTING.md", variable, dir)
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	require.NoError(t, err)
-	return dir
-}
 
 // files returns the regular files below a folder with one of the extensions.
 func files(t testing.TB, dir string, extensions ...string) []string {

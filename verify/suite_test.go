@@ -6,7 +6,6 @@ package verify_test
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -21,16 +21,7 @@ import (
 // toolReads reports whether h5dump reads all of a file.
 func toolReads(t *testing.T, file string) bool {
 	t.Helper()
-	tool, err := filepath.Abs("../third_party/build/bin/h5dump")
-	require.NoError(t, err)
-	if _, err := os.Stat(tool); err != nil {
-		if tool, err = exec.LookPath("h5dump"); err != nil { // with system_libs
-			if os.Getenv("CI") == "true" {
-				t.Fatal("h5dump is not built (make deps)")
-			}
-			t.Skip("h5dump is not built (make deps)")
-		}
-	}
+	tool := need.Tool(t, "h5dump")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return exec.CommandContext(ctx, tool, file).Run() == nil
@@ -38,7 +29,7 @@ func toolReads(t *testing.T, file string) bool {
 
 // Where damage is reported, h5dump does not read the file to its end either.
 func TestHDF5SuiteHasNoDamage(t *testing.T) {
-	dir := folder(t, "HYPERSLAB_HDF5_SRC")
+	dir := need.Folder(t, need.HDF5Source)
 	sound, damaged, partly, pieces := 0, 0, 0, 0
 	for _, file := range files(t, dir, ".h5", ".he5") {
 		r, err := verify.File(bg, file, nil)
@@ -63,8 +54,8 @@ func TestHDF5SuiteHasNoDamage(t *testing.T) {
 }
 
 func TestBlosc2SuiteHasNoDamage(t *testing.T) {
-	list := files(t, folder(t, "HYPERSLAB_BLOSC2_SRC"), ".b2frame", ".b2nd")
-	corpus := folder(t, "HYPERSLAB_CORPUS")
+	list := files(t, need.Folder(t, need.Blosc2Source), ".b2frame", ".b2nd")
+	corpus := need.Folder(t, need.Corpus)
 	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
 	list = append(list, files(t, filepath.Join(corpus, "caterva2"), ".b2frame", ".b2nd", ".h5")...)
 	chunks := int64(0)
@@ -79,7 +70,7 @@ func TestBlosc2SuiteHasNoDamage(t *testing.T) {
 
 // The filters that plug-ins of others wrote with.
 func TestFilterFilesHaveNoDamage(t *testing.T) {
-	for _, file := range files(t, filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "hdf5-filters"), ".h5") {
+	for _, file := range files(t, filepath.Join(need.Folder(t, need.Corpus), "hdf5-filters"), ".h5") {
 		r, err := verify.File(bg, file, nil)
 		require.NoError(t, err)
 		require.Empty(t, r.Damages, file)
@@ -89,7 +80,7 @@ func TestFilterFilesHaveNoDamage(t *testing.T) {
 
 // Files that crash programs: told, and nothing else happens.
 func TestHostileFilesAreDamaged(t *testing.T) {
-	dir := filepath.Join(folder(t, "HYPERSLAB_CORPUS"), "hostile-hdf5")
+	dir := filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5")
 	told := 0
 	for _, file := range files(t, dir, ".h5") {
 		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})

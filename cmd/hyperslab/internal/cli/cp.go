@@ -111,7 +111,7 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 	if err != nil {
 		return err
 	}
-	err = copyPath(ctx, out.Path(), from.File)
+	err = atomicfile.Copy(ctx, out.Path(), from.File)
 	if err == nil {
 		err = out.Commit()
 	}

@@ -233,7 +233,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		if o.dryRun {
 			return nil
 		}
-		return written(to, force, func(file string) error { return copyPath(ctx, file, row.Source) })
+		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
 	row.Rewritten, row.Bytes = 1, jsonInt(src.NBytes())
 	attrs, err := attrsOf(ctx, src)

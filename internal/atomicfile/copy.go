@@ -1,0 +1,54 @@
+// Copies of what is there, to be changed and put in its place.
+
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+)
+
+// Copy copies a file or a directory, with its permissions, to a name that is free. The
+// system shares the blocks where the file system can. Nothing is synced. It ends with
+// ctx.
+func Copy(ctx context.Context, to, from string) error {
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			return err
+		}
+		return os.Chmod(to, info.Mode().Perm())
+	}
+	return copyFile(ctx, to, from, info.Mode().Perm())
+}
+
+// copyStep is what is copied between two looks at the context, in bytes.
+const copyStep = 64 << 20
+
+func copyFile(ctx context.Context, to, from string, mode os.FileMode) (err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		switch _, err := io.CopyN(dst, src, copyStep); {
+		case errors.Is(err, io.EOF):
+			return dst.Chmod(mode)
+		case err != nil:
+			return err
+		}
+	}
+}

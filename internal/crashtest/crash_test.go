@@ -1,0 +1,261 @@
+// Writers that are stopped at any change, that lose power, and whose calls fail: what
+// was committed stays readable, by us and by the reference libraries.
+
+package crashtest_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/crashtest"
+)
+
+// all reports whether everything is tried, for minutes (make crash), and not a part
+// that is another one for each writer.
+func all() bool { return os.Getenv("HYPERSLAB_CRASHTEST_ALL") != "" }
+
+// losses is how often a loss of power is tried at each event.
+const losses = 2
+
+func each(t *testing.T, f func(t *testing.T, name string, s scenario)) {
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		t.Run(name, func(t *testing.T) { f(t, name, scenarios[name]) })
+	}
+}
+
+// state says what a directory holds: the old state or the new one. Anything else is
+// what must not be.
+func state(s scenario, dir string) (isNew bool, err error) {
+	v, err := s.read(dir)
+	switch {
+	case err != nil && s.old == nil && errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case slices.Equal(v, s.new):
+		return true, nil
+	case s.old != nil && slices.Equal(v, s.old):
+		return false, nil
+	}
+	if s.gradual && len(v) == len(s.new) {
+		filled := true
+		for i, x := range v {
+			filled = filled && (x == s.new[i] || x == 0 && i >= len(s.old))
+		}
+		if filled {
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("%d values, neither the %d old ones nor the %d new ones", len(v), len(s.old), len(s.new))
+}
+
+// record prepares a directory, runs the scenario in it and returns what it did.
+func record(t *testing.T, name string, s scenario) (*crashtest.Disk, []crashtest.Event) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, s.prepare(dir))
+	before, err := crashtest.Snapshot(dir)
+	require.NoError(t, err)
+	events, r, said := run(t, name, dir, pass)
+	require.Zero(t, r.Code, said)
+	isNew, err := state(s, dir)
+	require.NoError(t, err)
+	require.True(t, isNew)
+	events = slices.DeleteFunc(events, func(e crashtest.Event) bool { return e.Kind == crashtest.Read })
+	require.NotEmpty(t, events)
+	return before, events
+}
+
+// luck loses some of what was not synced, by chance.
+type luck struct{ *rand.Rand }
+
+func (l luck) Write(int) bool  { return l.IntN(2) == 0 }
+func (l luck) Names(n int) int { return l.IntN(n + 1) }
+
+// After every change, after half of every write, and with any of what was not synced
+// missing, there is the old state or the new one; and once the writer is done the new
+// one, whatever is missing.
+func TestReplay(t *testing.T) {
+	each(t, func(t *testing.T, name string, s scenario) {
+		before, events := record(t, name, s)
+		random := luck{rand.New(rand.NewPCG(1, uint64(len(name))))}
+		decided := false
+		try := func(what string, n int, events []crashtest.Event, loss crashtest.Loss) bool {
+			dir, err := os.MkdirTemp(t.TempDir(), "")
+			require.NoError(t, err)
+			require.NoError(t, before.Restore(dir, events, n, loss))
+			isNew, err := state(s, dir)
+			if err != nil {
+				for i, e := range events[:n] {
+					t.Logf("%3d %v", i, e)
+				}
+			}
+			require.NoError(t, err, "%s event %d", what, n)
+			require.NoError(t, os.RemoveAll(dir))
+			return isNew
+		}
+		for n := range len(events) + 1 {
+			if n > 0 && n < len(events) && events[n-1].Kind == crashtest.Sync {
+				continue // what is there is what was there before
+			}
+			if !all() && len(events) > 20 && n%3 != 0 && n != len(events) {
+				continue
+			}
+			isNew := try("before", n, events, nil)
+			require.False(t, decided && !isNew, "event %d undoes what was committed", n)
+			decided = isNew
+			if n > 0 && events[n-1].Kind == crashtest.Write && len(events[n-1].Data) > 1 {
+				torn := slices.Clone(events[:n])
+				torn[n-1].Data = torn[n-1].Data[:len(torn[n-1].Data)/2]
+				// The header of a frame is one sector, which is written whole or not at all.
+				if !(torn[n-1].Offset == 0 && len(events[n-1].Data) < 512) {
+					try("in the middle of", n, torn, nil)
+				}
+			}
+			for range losses {
+				isNew := try("after a loss at", n, events, random)
+				require.True(t, isNew || n < len(events), "what was committed is lost with the power")
+			}
+		}
+		require.True(t, decided)
+	})
+}
+
+// sample is at most n of the numbers below total.
+func sample(total, n int) []int {
+	if total <= n {
+		n = total
+	}
+	var list []int
+	for i := range n {
+		list = append(list, i*total/n)
+	}
+	return list
+}
+
+// A writer that is really killed leaves the old state or the new one, and the next one
+// goes on from there.
+func TestKilled(t *testing.T) {
+	each(t, func(t *testing.T, name string, s scenario) {
+		dir := t.TempDir()
+		require.NoError(t, s.prepare(dir))
+		changes := 0
+		run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+			if e.Kind.Changes() {
+				changes++
+			}
+			return crashtest.Verdict{}
+		})
+		kills := 5
+		if !all() {
+			kills = 1
+		}
+		for _, k := range sample(changes, kills) {
+			if !all() {
+				k = len(name) * changes / 37 % changes // another one for each
+			}
+			dir := t.TempDir()
+			require.NoError(t, s.prepare(dir))
+			seen := 0
+			_, r, said := run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+				if e.Kind.Changes() {
+					seen++
+				}
+				return crashtest.Verdict{Kill: e.Kind.Changes() && seen == k+1}
+			})
+			require.True(t, r.Killed, "change %d of %d: %s", k, changes, said)
+			isNew, err := state(s, dir)
+			require.NoError(t, err, "killed before change %d", k)
+			if isNew || s.gradual {
+				continue
+			}
+			require.NoError(t, s.act(dir), "after a kill before change %d", k)
+			isNew, err = state(s, dir)
+			require.NoError(t, err)
+			require.True(t, isNew)
+		}
+	})
+}
+
+// Calls that fail: a full disk, a write that is cut short, a read error, a sync that
+// fails. The writer says so, or manages; what was there stays.
+func TestFaults(t *testing.T) {
+	faults := map[crashtest.Kind][]crashtest.Verdict{
+		crashtest.Write:    {{Errno: syscall.ENOSPC}, {Short: 1}},
+		crashtest.Copy:     {{Errno: syscall.ENOSPC}},
+		crashtest.Truncate: {{Errno: syscall.EIO}},
+		crashtest.Sync:     {{Errno: syscall.EIO}},
+		crashtest.Create:   {{Errno: syscall.ENOSPC}},
+		crashtest.Mkdir:    {{Errno: syscall.ENOSPC}},
+		crashtest.Rename:   {{Errno: syscall.EIO}},
+		crashtest.Read:     {{Errno: syscall.EIO}},
+	}
+	each(t, func(t *testing.T, name string, s scenario) {
+		dir := t.TempDir()
+		require.NoError(t, s.prepare(dir))
+		first, last := map[crashtest.Kind]int{}, map[crashtest.Kind]int{}
+		run(t, name, dir, func(n int, e crashtest.Event) crashtest.Verdict {
+			if _, ok := first[e.Kind]; !ok {
+				first[e.Kind] = n
+			}
+			last[e.Kind] = n
+			return crashtest.Verdict{}
+		})
+		for k, kind := range slices.Sorted(maps.Keys(first)) {
+			for i, v := range faults[kind] {
+				if !all() && (k+i+len(name))%4 != 0 {
+					continue // another quarter for each
+				}
+				at := last[kind]
+				if i > 0 || kind == crashtest.Read {
+					at = first[kind]
+				}
+				dir := t.TempDir()
+				require.NoError(t, s.prepare(dir))
+				_, r, said := run(t, name, dir, func(n int, _ crashtest.Event) crashtest.Verdict {
+					if n == at {
+						return v
+					}
+					return crashtest.Verdict{}
+				})
+				what := fmt.Sprintf("%v %d %+v: exit %d, %s", kind, at, v, r.Code, said)
+				require.Contains(t, []int{0, 3}, r.Code, what)
+				isNew, err := state(s, dir)
+				require.NoError(t, err, what)
+				require.True(t, isNew || r.Code == 3, "%s: nothing was said", what)
+			}
+		}
+	})
+}
+
+// A file that vanishes under a writer is an error, or nothing to it; never a crash.
+func TestVanished(t *testing.T) {
+	each(t, func(t *testing.T, name string, s scenario) {
+		dir := t.TempDir()
+		require.NoError(t, s.prepare(dir))
+		gone := false
+		_, r, said := run(t, name, dir, func(n int, e crashtest.Event) crashtest.Verdict {
+			if !gone && e.Kind.Changes() {
+				gone = true
+				entries, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				for _, x := range entries {
+					require.NoError(t, os.RemoveAll(filepath.Join(dir, x.Name())))
+				}
+			}
+			return crashtest.Verdict{}
+		})
+		require.True(t, gone)
+		require.Contains(t, []int{0, 3}, r.Code, said)
+	})
+}

@@ -1,0 +1,55 @@
+package crashtest_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/crashtest"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// scenarioVariable makes a process of this test binary do one scenario, in the
+// directory that the second argument names.
+const scenarioVariable = "HYPERSLAB_CRASHTEST"
+
+func TestMain(m *testing.M) {
+	if name, ok := os.LookupEnv(scenarioVariable); ok {
+		if err := scenarios[name].act(os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+// run does a scenario in dir under a judge.
+func run(t *testing.T, name, dir string, judge crashtest.Judge) ([]crashtest.Event, *crashtest.Result, string) {
+	t.Helper()
+	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer said.Close()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, dir)
+	cmd.Env = append(os.Environ(), scenarioVariable+"="+name, "GOMAXPROCS=2")
+	cmd.Stderr = said
+	events, r, err := crashtest.Run(cmd, dir, judge)
+	if errors.Is(err, errors.ErrUnsupported) {
+		need.Missing(t, "%v", err)
+	}
+	require.NoError(t, err)
+	b, err := os.ReadFile(said.Name())
+	require.NoError(t, err)
+	return events, r, string(b)
+}
+
+func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }

@@ -1,0 +1,321 @@
+// The writers of this module, each with what it makes of a directory.
+
+package crashtest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/salvage"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// A scenario changes a directory from an old state to a new one.
+type scenario struct {
+	prepare func(dir string) error
+	act     func(dir string) error
+	// read returns what the file holds now, as we read it and as the reference library
+	// does, who must agree.
+	read func(dir string) ([]int64, error)
+	old  []int64 // nil: there is nothing yet
+	new  []int64
+	// gradual is for a writer that makes the array longer first and fills it chunk by
+	// chunk: every old element stays, new ones are the fill value or right.
+	gradual bool
+}
+
+var ctx = context.Background()
+
+func counting(n int) []int64 {
+	v := make([]int64, n)
+	for i := range v {
+		v[i] = int64(i)*7919 + 1
+	}
+	return v
+}
+
+func toBytes(v []int64) []byte {
+	var b []byte
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, uint64(x))
+	}
+	return b
+}
+
+func fromBytes(b []byte) []int64 {
+	v := make([]int64, len(b)/8)
+	for i := range v {
+		v[i] = int64(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return v
+}
+
+const few, many = 3 * 64, 9 * 64 // elements, before and after
+
+var scenarios = map[string]scenario{
+	"append to a frame":                   frameScenario(false),
+	"append to a sparse frame":            frameScenario(true),
+	"append to an array":                  rowsScenario(false),
+	"append to a sparse array":            rowsScenario(true),
+	"append to a carray":                  gradual(arrayScenario("a.bcolz", appendInPlace)),
+	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy),
+	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy),
+	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy),
+	"create over a b2nd file":             arrayScenario("a.b2nd", createAnew),
+	"create over a sparse array":          arrayScenario("a.b2nd", createAnew, formats.WithSparse()),
+	"create over a carray":                arrayScenario("a.bcolz", createAnew),
+	"create over an HDF5 file":            arrayScenario("a.h5:/x", createAnew),
+	"create a Caterva file":               onlyNew(arrayScenario("a.cat", createAnew, formats.WithFormat(formats.Caterva))),
+	"create a b2nd file":                  onlyNew(arrayScenario("a.b2nd", createAnew)),
+	"create a sparse array":               onlyNew(arrayScenario("a.b2nd", createAnew, formats.WithSparse())),
+	"create a carray":                     onlyNew(arrayScenario("a.bcolz", createAnew)),
+	"create an HDF5 file":                 onlyNew(arrayScenario("a.h5:/x", createAnew)),
+	"recover a b2nd file over an old one": recoverScenario("a.b2nd"),
+	"recover an HDF5 file":                recoverScenario("a.h5:/x"),
+	"recover a carray":                    recoverScenario("a.bcolz"),
+	"write digests":                       digestScenario(),
+}
+
+func frameScenario(sparse bool) scenario {
+	path := func(dir string) string { return filepath.Join(dir, "frame") }
+	finish := func(w *frameio.Writer, v []int64) error {
+		_, err := w.Write(toBytes(v))
+		if err == nil {
+			err = w.Commit()
+		}
+		return errors.Join(err, w.Close())
+	}
+	return scenario{
+		prepare: func(dir string) error {
+			cp := cblosc.DefaultCParams()
+			cp.TypeSize = 8
+			w, err := frameio.Create(path(dir), &frameio.Params{CParams: cp, ChunkSize: 512, Sparse: sparse, VLMeta: []cblosc.Metalayer{{Name: "v", Content: []byte("content")}}})
+			if err != nil {
+				return err
+			}
+			return finish(w, counting(few))
+		},
+		act: func(dir string) error {
+			w, err := frameio.Append(path(dir), &frameio.AppendOptions{Durable: true})
+			if err != nil {
+				return err
+			}
+			return finish(w, counting(many)[few:])
+		},
+		read: func(dir string) ([]int64, error) { return readFrame(path(dir)) },
+		old:  counting(few), new: counting(many),
+	}
+}
+
+// readFrame reads all values of a frame, here and with the library.
+func readFrame(path string) (v []int64, err error) {
+	f, err := frameio.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	ours := make([]byte, f.NBytes())
+	if err := f.ReadAll(ctx, ours, 1); err != nil {
+		return nil, err
+	}
+	s, err := cblosc.OpenSChunk(path)
+	if err != nil {
+		return nil, fmt.Errorf("c-blosc2: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	theirs := make([]byte, s.NBytes())
+	for i := range s.NumChunks() {
+		if _, err := s.DecompressChunk(theirs[int(i)*s.ChunkSize():], i); err != nil {
+			return nil, fmt.Errorf("c-blosc2: %w", err)
+		}
+	}
+	if !bytes.Equal(ours, theirs) {
+		return nil, errors.New("c-blosc2 reads something else")
+	}
+	return fromBytes(ours), nil
+}
+
+// rowsScenario appends whole chunks to a b2nd array by the chunk engine.
+func rowsScenario(sparse bool) scenario {
+	s := arrayScenario("a.b2nd", nil)
+	if sparse {
+		s = arrayScenario("a.b2nd", nil, formats.WithSparse())
+	}
+	s.act = func(dir string) error {
+		w, err := frameio.WriteArray(filepath.Join(dir, "a.b2nd"), &frameio.ArrayOptions{Rows: many, Durable: true})
+		if err != nil {
+			return err
+		}
+		err = w.WriteRegion(ctx, toBytes(counting(many)[few:]), []int64{few}, []int64{many - few}, 2)
+		if err == nil {
+			err = w.Commit()
+		}
+		return errors.Join(err, w.Close())
+	}
+	return s
+}
+
+func spec(n int64) ndarray.Spec {
+	return ndarray.Spec{Shape: []int64{n}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{64}, DType: ndarray.DTypeOf[int64]()}
+}
+
+func create(location string, v []int64, opts ...formats.Option) error {
+	s := spec(int64(len(v)))
+	if !strings.HasSuffix(location, ":/x") {
+		s.MaxShape = nil
+	}
+	if filepath.Ext(location) == ".cat" {
+		d, err := ndarray.ParseDType("V8") // Caterva says nothing of its elements
+		if err != nil {
+			return err
+		}
+		s.DType = d
+	}
+	d, err := formats.Create(ctx, location, s, opts...)
+	if err != nil {
+		return err
+	}
+	if err = d.Write(ctx, toBytes(v), ndarray.Whole(d.Shape())); err == nil {
+		err = d.Commit(ctx)
+	}
+	return errors.Join(err, d.Close())
+}
+
+func createAnew(location string, opts ...formats.Option) error {
+	return create(location, counting(many), append(opts, formats.WithOverwrite())...)
+}
+
+func appendInPlace(location string, _ ...formats.Option) (err error) {
+	a, err := formats.Open(ctx, location, formats.WithWrite())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return ndarray.Append(ctx, a, 0, counting(many)[few:])
+}
+
+func appendToCopy(location string, _ ...formats.Option) error {
+	l, err := formats.ParseLocation(location)
+	if err != nil {
+		return err
+	}
+	return formats.Edit(ctx, l.File, func(file string) error {
+		return appendInPlace(formats.Location{File: file, Object: l.Object}.String())
+	})
+}
+
+// arrayScenario is about one array, made by Create and changed by act.
+func arrayScenario(location string, act func(location string, opts ...formats.Option) error, opts ...formats.Option) scenario {
+	return scenario{
+		prepare: func(dir string) error { return create(dir+"/"+location, counting(few), opts...) },
+		act:     func(dir string) error { return act(dir+"/"+location, opts...) },
+		read:    func(dir string) ([]int64, error) { return readArray(dir + "/" + location) },
+		old:     counting(few), new: counting(many),
+	}
+}
+
+func gradual(s scenario) scenario {
+	s.gradual = true
+	return s
+}
+
+func onlyNew(s scenario) scenario {
+	s.prepare, s.old = func(string) error { return nil }, nil
+	return s
+}
+
+// readArray reads an array, here and with the format's library.
+func readArray(location string) (v []int64, err error) {
+	a, err := formats.Open(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	ours := make([]byte, a.NBytes())
+	if err := errors.Join(a.Read(ctx, ours, ndarray.Whole(a.Shape())), a.Close()); err != nil {
+		return nil, err
+	}
+	l, err := formats.ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	var theirs []byte
+	switch filepath.Ext(l.File) {
+	case ".bcolz":
+		return fromBytes(ours), nil // its library is Python's; the trees are compared elsewhere
+	case ".h5":
+		f, err := h5.Open(l.File, h5.ReadOnly)
+		if err != nil {
+			return nil, fmt.Errorf("libhdf5: %w", err)
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		d, err := f.Root().OpenDataset("x")
+		if err != nil {
+			return nil, fmt.Errorf("libhdf5: %w", err)
+		}
+		defer func() { err = errors.Join(err, d.Close()) }()
+		got, err := h5.ReadAll[int64](d)
+		if err != nil {
+			return nil, fmt.Errorf("libhdf5: %w", err)
+		}
+		theirs = toBytes(got)
+	default:
+		b, err := cblosc.OpenArray(l.File)
+		if err != nil {
+			return nil, fmt.Errorf("c-blosc2: %w", err)
+		}
+		defer func() { err = errors.Join(err, b.Close()) }()
+		theirs = make([]byte, len(ours))
+		if err := b.ReadRegion(theirs, []int64{0}, b.Shape()); err != nil {
+			return nil, fmt.Errorf("c-blosc2: %w", err)
+		}
+	}
+	if !bytes.Equal(ours, theirs) {
+		return nil, errors.New("the library reads something else")
+	}
+	return fromBytes(ours), nil
+}
+
+// recoverScenario writes a new file in the place of another, from a third.
+func recoverScenario(location string) scenario {
+	s := arrayScenario(location, nil)
+	l, _ := formats.ParseLocation(location)
+	s.prepare = func(dir string) error {
+		return errors.Join(create(dir+"/"+location, counting(few)), os.Mkdir(dir+"/from", 0o777), create(dir+"/from/"+location, counting(many)))
+	}
+	s.act = func(dir string) error {
+		_, err := salvage.Recover(ctx, dir+"/"+l.File, dir+"/from/"+l.File, &salvage.Options{Overwrite: true})
+		return err
+	}
+	return s
+}
+
+// digestScenario writes a sidecar: what is there before and after it is an array.
+func digestScenario() scenario {
+	s := arrayScenario("a.b2nd", nil)
+	s.act = func(dir string) error {
+		_, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.WriteDigests})
+		return err
+	}
+	s.new = s.old
+	s.read = func(dir string) ([]int64, error) {
+		if _, err := os.Stat(dir + "/a.b2nd.sha256"); err == nil {
+			r, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.CheckDigests})
+			if err != nil || r.ExitCode() != verify.ExitSound {
+				return nil, fmt.Errorf("sidecar: %v %w", r, err)
+			}
+		}
+		return readArray(dir + "/a.b2nd")
+	}
+	return s
+}
