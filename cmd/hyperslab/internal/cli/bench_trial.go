@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -129,9 +130,11 @@ func (t *trial) run(ctx context.Context, spec ndarray.Spec, least time.Duration)
 	return row, nil
 }
 
-// speedOf is in MB/s; something always takes a nanosecond.
+// speedOf is in MB/s, to four digits; something always takes a nanosecond.
 func speedOf(n int, took time.Duration) float64 {
-	return math.Round(float64(n)/float64(max(took, 1))*1e5) / 100
+	text := strconv.FormatFloat(float64(n)/float64(max(took, 1))*1e3, 'g', 4, 64)
+	speed, _ := strconv.ParseFloat(text, 64) // which it just wrote
+	return speed
 }
 
 func (t *trial) file() string { return filepath.Join(t.dir, "sample") }

@@ -68,7 +68,12 @@ func TestKilledCommand(t *testing.T) {
 			require.Len(t, got, c.last)
 			require.Greater(t, changes, 3)
 			for _, kill := range []int{1, changes / 3, changes / 2, changes - 1, changes} {
-				_, said, code, dir := do(kill)
+				reached, said, code, dir := do(kill)
+				if reached < kill { // threads met otherwise, and it had fewer changes to make
+					require.Greater(t, kill, changes/2, said)
+					require.Zero(t, code, said)
+					continue
+				}
 				require.Equal(t, -1, code, said)
 				if _, err := os.Stat(dir + "/new.h5"); err != nil && c.file == "new.h5:/x" {
 					continue
