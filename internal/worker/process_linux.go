@@ -235,7 +235,7 @@ func (p *process) died(op string, cause error) error {
 // outOfMemory reports whether the Go runtime of a worker, or what watches over it in
 // a race build, ended for want of memory.
 func outOfMemory(stderr string) bool {
-	for _, s := range []string{"out of memory", "cannot allocate memory", "failed to reserve", "pthread_create failed", "failed to allocate"} {
+	for _, s := range []string{"out of memory", "cannot allocate memory", "failed to reserve", "pthread_create failed", "failed to allocate", "too many address space collisions"} {
 		if strings.Contains(stderr, s) {
 			return true
 		}
