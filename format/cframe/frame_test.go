@@ -506,6 +506,7 @@ func TestCheckChunks(t *testing.T) {
 		"special code 0":     {offset(1, 0x80<<56), format.ErrUnsupported, "reserved code 0"},
 		"special code 3":     {offset(1, 0x83<<56), format.ErrUnsupported, "reserved code 3"},
 		"special code 5":     {offset(1, 0x85<<56), format.ErrUnsupported, "reserved code 5"},
+		"special code 6":     {offset(1, 0x86<<56), format.ErrUnsupported, "reserved code 6"},
 		"special code 7":     {offset(1, 0x87<<56), format.ErrUnsupported, "reserved code 7"},
 		"special with bits":  {offset(1, 0x81<<56|1), format.ErrCorrupt, "0x8100000000000000"},
 		"reserved bit":       {offset(1, 0x91<<56), format.ErrCorrupt, "0x8100000000000000"},
@@ -738,22 +739,45 @@ func TestQuirks(t *testing.T) {
 		require.True(t, ok, name)
 		require.NotEmpty(t, field.Complaint, name)
 	}
-	// A known fingerprint type is shown and no complaint.
+	// The known types of fingerprint are shown and no complaint.
+	for typ, want := range []string{"no fingerprint", "32 bits", "64 bits", "128 bits"} {
+		b := load(t, "mixed.b2frame")
+		b[1755-17] = byte(typ)
+		if typ > 0 {
+			b[1755-1] = 0xAB
+		}
+		f, err := read(b)
+		require.NoError(t, err)
+		require.EqualValues(t, typ, f.Trailer.FingerprintType)
+		require.Equal(t, b[1755-16:], f.Trailer.Fingerprint[:])
+		tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+		require.Empty(t, complaints(tree))
+		field, ok := tree.Find("frame/trailer/fingerprint")
+		require.True(t, ok)
+		require.Contains(t, field.Meaning, want)
+	}
+	// Thread counts are shown, whatever they are; TestStoredThreadsAreNotObeyed of
+	// package cblosc shows the rest.
 	b := load(t, "mixed.b2frame")
-	b[1755-17], b[1755-1] = 3, 0xAB
+	copy(b[63:], []byte{0x7F, 0xFF})
 	f, err := read(b)
 	require.NoError(t, err)
-	require.EqualValues(t, 3, f.Trailer.FingerprintType)
-	require.EqualValues(t, 0xAB, f.Trailer.Fingerprint[15])
+	require.EqualValues(t, math.MaxInt16, f.CompressThreads)
 	tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
 	require.Empty(t, complaints(tree))
-	field, ok := tree.Find("frame/trailer/fingerprint")
+	field, ok := tree.Find("frame/header/tcomp")
 	require.True(t, ok)
-	require.Contains(t, field.Meaning, "128 bits")
-	// Thread counts are shown and never obeyed.
+	require.Equal(t, "32767", field.Value)
+	// So is a user's type, which is refused (TestCheck).
 	b = load(t, "mixed.b2frame")
-	copy(b[63:], []byte{0x7F, 0xFF})
-	require.Empty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))))
+	b[26] = 0x30
+	f, err = read(b)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, f.UserType())
+	tree = cframe.Describe(bytes.NewReader(b), int64(len(b)))
+	field, ok = tree.Find("frame/header/flags/frame_type")
+	require.True(t, ok)
+	require.Equal(t, "contiguous, user's type 3", field.Meaning)
 	// Two metalayers of one name.
 	b = load(t, "py-vlmeta.b2nd")
 	copy(b[bytes.Index(b, []byte("\xa5scale")):], "\xa5unit\x00")
