@@ -23,7 +23,10 @@ import (
 type ChunkInfo struct {
 	Version    int                // of the format: 2 is Blosc1, 5 is Blosc2
 	Codec      Codec              // LZ4HC writes what LZ4 reads and is reported as LZ4
+	CodecMeta  uint8              // the parameter of codecs that have one
 	Filters    [MaxFilters]Filter // in the order they were applied
+	Split      SplitMode          // SplitAlways or SplitNever: what was done
+	Dict       bool               // it holds a dictionary
 	TypeSize   int                // of an element; 1 if there are more than 255 bytes in one
 	NBytes     int                // the data
 	CBytes     int                // the chunk, header included
@@ -33,17 +36,30 @@ type ChunkInfo struct {
 	Stored     bool               // the data follows the header as it is
 }
 
+// CParams returns the parameters that make such a chunk. Level and Threads, which a
+// chunk does not say, are those of DefaultCParams.
+func (i ChunkInfo) CParams() *CParams {
+	p := DefaultCParams()
+	p.Codec, p.CodecMeta, p.Filters, p.Split, p.Dict = i.Codec, i.CodecMeta, i.Filters, i.Split, i.Dict
+	p.TypeSize, p.BlockSize = i.TypeSize, i.BlockSize
+	return p
+}
+
 // Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
-// It needs only the header, which is checked as for Decompress.
+// It needs only the header, which is checked as for Decompress without DParams.Allow.
 func Info(b []byte) (ChunkInfo, error) {
 	h, err := checkHeader(b, chunk.Policy{})
 	if err != nil {
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}
 	info := ChunkInfo{
-		Version: int(h.Version), Codec: Codec(h.Codec), TypeSize: h.ItemSize(),
+		Version: int(h.Version), Codec: Codec(h.Codec), CodecMeta: h.CodecMeta, TypeSize: h.ItemSize(),
+		Split: SplitNever, Dict: h.Blosc2Flags&chunk.Flag2Dict != 0,
 		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), HeaderSize: h.Size(),
 		Special: Special(h.Special), Stored: h.Stored(),
+	}
+	if h.Split() {
+		info.Split = SplitAlways
 	}
 	for i, f := range h.Filters {
 		info.Filters[i] = Filter{FilterID(f), h.FiltersMeta[i]}

@@ -86,7 +86,7 @@ func TestInfo(t *testing.T) {
 	info, err := cblosc.Info(chunk[:32])
 	require.NoError(t, err)
 	require.Equal(t, cblosc.ChunkInfo{Version: 5, Codec: cblosc.Zstd, Filters: p.Filters, TypeSize: 4, NBytes: 10000,
-		CBytes: len(chunk), BlockSize: 1024, HeaderSize: 32}, info)
+		CBytes: len(chunk), BlockSize: 1024, HeaderSize: 32, Split: cblosc.SplitNever}, info)
 
 	info, err = cblosc.Info(compress(t, p, noise(500, 1)))
 	require.NoError(t, err)
@@ -100,6 +100,31 @@ func TestInfo(t *testing.T) {
 	chunk[0] = 7
 	_, err = cblosc.Info(chunk)
 	require.ErrorIs(t, err, format.ErrVersion)
+}
+
+// The parameters of a chunk are read back from it, and make it again.
+func TestParamsOfAChunk(t *testing.T) {
+	src := ramp(20_000, 1)
+	for _, codec := range cblosc.Codecs() {
+		for _, filter := range []cblosc.Filter{{}, {ID: cblosc.Shuffle}, {ID: cblosc.BitShuffle}, {ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 9}} {
+			for _, split := range []cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever} {
+				p := cblosc.DefaultCParams()
+				p.Codec, p.TypeSize, p.BlockSize, p.Split, p.Filters = codec, 4, 2048, split, [cblosc.MaxFilters]cblosc.Filter{2: filter}
+				p.Dict = codec == cblosc.Zstd && split == cblosc.SplitNever && filter.ID == cblosc.Shuffle
+				b := compress(t, p, src)
+				info, err := cblosc.Info(b)
+				require.NoError(t, err)
+				got := info.CParams()
+				require.NoError(t, got.Validate())
+				if codec == cblosc.LZ4HC {
+					require.Equal(t, cblosc.LZ4, got.Codec)
+					got.Codec = codec
+				}
+				require.Equal(t, p, got)
+				require.True(t, bytes.Equal(b, compress(t, got, src)), "%v", p)
+			}
+		}
+	}
 }
 
 // Whatever a header says, the answer is an error or data, and no other bytes are

@@ -150,7 +150,8 @@ func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, err
 func (p *ArrayParams) array(path string) *Array {
 	s := &p.Storage
 	cp, _ := s.CParams.orDefault()
-	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, allow: s.allow(), framed: s.Contiguous || path != "", array: true, delta: cp.usesDelta()}}
+	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, allow: s.allow(), framed: s.Contiguous || path != "",
+		whole: s.Contiguous, mapping: s.Mapping, array: true, delta: cp.usesDelta()}}
 	if a.dtype == "" {
 		a.dtype = fmt.Sprintf("|S%d", cp.TypeSize)
 	}

@@ -148,6 +148,9 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 		s.pending.src = io.NewSectionReader(o.medium, o.Offset, math.MaxInt64-o.Offset)
 	}
 	s.allow = o.Allow
+	if o.Map != NotMapped {
+		s.mapping = o.Mapping
+	}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	k := hooksFor(o.medium, allowsGo(o.Allow))
@@ -199,7 +202,7 @@ func kind(a *Array) string {
 
 // newSChunk returns what is known of a frame before the library opens it.
 func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, error) {
-	s := &SChunk{path: path, base: base, framed: true, delta: usesDelta(f.Filters)}
+	s := &SChunk{path: path, base: base, framed: true, whole: f.Type() == cframe.Contiguous, delta: usesDelta(f.Filters)}
 	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
 		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
 	if a != nil {

@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
 // Fill makes an empty super-chunk hold items elements that follow from no data:
@@ -142,7 +145,7 @@ func (s *SChunk) FrameLen() (int64, error) {
 }
 
 // DParams returns the parameters that chunks are decompressed with
-// (blosc2_schunk_get_dparams).
+// (blosc2_schunk_get_dparams), and what may be read with them.
 func (s *SChunk) DParams() (*DParams, error) {
 	const op = "read parameters"
 	if err := s.h.lock(op); err != nil {
@@ -154,7 +157,27 @@ func (s *SChunk) DParams() (*DParams, error) {
 	if C.goblosc2_schunk_dparams(&cerr, s.h.c, &threads) < 0 {
 		return nil, s.h.failed(op, &cerr)
 	}
-	return &DParams{Threads: int(threads)}, nil
+	allow := chunk.Policy{Codecs: slices.Clone(s.allow.Codecs), Filters: slices.Clone(s.allow.Filters)}
+	return &DParams{Threads: int(threads), Allow: allow}, nil
+}
+
+// Storage returns where the super-chunk is kept, and the parameters: what CreateSChunk
+// makes another one like it of. Of a file opened with MapRead, Mapping is
+// DefaultMapping; Medium is nil for what is only read.
+func (s *SChunk) Storage() (Storage, error) {
+	cp, err := s.CParams()
+	if err != nil {
+		return Storage{}, err
+	}
+	dp, err := s.DParams()
+	if err != nil {
+		return Storage{}, err
+	}
+	st := Storage{Path: s.path, Contiguous: s.whole, Mapping: s.mapping, CParams: cp, DParams: dp}
+	if s.onMedium() {
+		st.Medium, _ = s.h.hooks.medium.r.(Medium)
+	}
+	return st, nil
 }
 
 // ChunksOfItems returns the numbers of the chunks that hold items start to start+n

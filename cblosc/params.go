@@ -28,6 +28,22 @@ const (
 	SplitForwardCompat SplitMode = C.BLOSC_FORWARD_COMPAT_SPLIT // the default; readable by older releases
 )
 
+// String says what is done: "always split", "never split", "split automatically" or
+// "split as older releases do".
+func (m SplitMode) String() string {
+	switch m {
+	case SplitAlways:
+		return "always split"
+	case SplitNever:
+		return "never split"
+	case SplitAuto:
+		return "split automatically"
+	case SplitForwardCompat:
+		return "split as older releases do"
+	}
+	return fmt.Sprintf("split mode %d", int32(m))
+}
+
 // Limits of the library, in bytes.
 const (
 	maxBuffer    = C.BLOSC2_MAX_BUFFERSIZE // a chunk, uncompressed
@@ -93,7 +109,7 @@ func (p *CParams) Validate() error {
 		check(p.Threads == 1, "Threads", p.Threads, "1 for a dictionary")
 		check(p.BlockSize == 0 || p.BlockSize >= minDictBlock, "BlockSize", p.BlockSize, fmt.Sprintf("0 or at least %d for a dictionary", minDictBlock))
 	}
-	check(p.Split >= SplitAlways && p.Split <= SplitForwardCompat, "Split", p.Split, "1 to 4")
+	check(p.Split >= SplitAlways && p.Split <= SplitForwardCompat, "Split", int32(p.Split), "1 to 4")
 	return errors.Join(errs...)
 }
 
@@ -132,7 +148,8 @@ func (p *CParams) orDefaultOutsideArrays() (*CParams, error) {
 	return p, err
 }
 
-// String is one line for people: "zstd 5, shuffle, type size 4, …".
+// String is one line for people: "zstd 5, shuffle, type size 4, …". A block size of 0,
+// one thread and SplitForwardCompat go without saying.
 func (p *CParams) String() string {
 	parts := []string{fmt.Sprintf("%s %d", codecString(p.Codec, p.CodecMeta), p.Level)}
 	if p.Dict {
@@ -147,10 +164,20 @@ func (p *CParams) String() string {
 	if p.BlockSize != 0 {
 		parts = append(parts, fmt.Sprintf("block size %d", p.BlockSize))
 	}
+	if p.Split != SplitForwardCompat {
+		parts = append(parts, p.Split.String())
+	}
 	if p.Threads != 1 {
-		parts = append(parts, fmt.Sprintf("%d threads", p.Threads))
+		parts = append(parts, threads(p.Threads))
 	}
 	return strings.Join(parts, ", ")
+}
+
+func threads(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
 }
 
 // orDefault resolves nil and validates the rest.
@@ -227,6 +254,21 @@ func (p *DParams) Validate() error {
 	return nil
 }
 
+// String is one line for people: "1 thread", "4 threads, zfp_rate and ndcell allowed".
+func (p *DParams) String() string {
+	var allowed []string
+	for _, c := range p.Allow.Codecs {
+		allowed = append(allowed, Codec(c).String())
+	}
+	for _, f := range p.Allow.Filters {
+		allowed = append(allowed, FilterID(f).String())
+	}
+	if len(allowed) == 0 {
+		return threads(p.Threads)
+	}
+	return threads(p.Threads) + ", " + strings.Join(allowed, " and ") + " allowed"
+}
+
 func (p *DParams) orDefault() (*DParams, error) {
 	if p == nil {
 		return DefaultDParams(), nil
@@ -265,4 +307,33 @@ func (s *Storage) Validate() error {
 		errOnly = fmt.Errorf("%w: a dictionary in a super-chunk, which C-Blosc2 cannot read back from a file", errors.ErrUnsupported)
 	}
 	return errors.Join(errP, errM, errC, errD, errOnly)
+}
+
+// String is one line for people: "memory, sparse; blosclz 5, …", "file a.b2frame; …",
+// "directory a.b2frame; …". The parameters are those that nil stands for.
+func (s Storage) String() string {
+	cp, dp := s.CParams, s.DParams
+	if cp == nil {
+		cp = DefaultCParams()
+	}
+	if dp == nil {
+		dp = DefaultDParams()
+	}
+	var place string
+	switch {
+	case s.Medium != nil:
+		place = fmt.Sprintf("a %T, contiguous", s.Medium)
+	case s.Path != "" && s.Contiguous:
+		place = "file " + s.Path
+	case s.Path != "":
+		place = "directory " + s.Path
+	case s.Contiguous:
+		place = "memory, contiguous"
+	default:
+		place = "memory, sparse"
+	}
+	if s.Mapping != 0 {
+		place += fmt.Sprintf(", mapped in %d bytes", s.Mapping)
+	}
+	return fmt.Sprintf("%s; %v; read with %v", place, cp, dp)
 }

@@ -1,12 +1,14 @@
 package cblosc_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
 func TestDefaultsAreTheLibrarys(t *testing.T) {
@@ -92,9 +94,35 @@ func TestDParamsValidate(t *testing.T) {
 
 func TestCParamsString(t *testing.T) {
 	require.Equal(t, "blosclz 5, shuffle, type size 8", cblosc.DefaultCParams().String())
-	p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 3, TypeSize: 4, BlockSize: 64, Threads: 2}
+	p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 3, TypeSize: 4, BlockSize: 64, Threads: 2, Split: cblosc.SplitNever}
 	p.Filters[0] = cblosc.Filter{ID: cblosc.TruncPrec, Meta: 10}
-	require.Equal(t, "zstd 3, trunc_prec(10), type size 4, block size 64, 2 threads", p.String())
+	require.Equal(t, "zstd 3, trunc_prec(10), type size 4, block size 64, never split, 2 threads", p.String())
+	require.Equal(t, "split mode 9", cblosc.SplitMode(9).String())
+	seen := map[string]bool{}
+	for m := cblosc.SplitAlways; m <= cblosc.SplitForwardCompat; m++ {
+		seen[m.String()] = true
+	}
+	require.Len(t, seen, 4)
+}
+
+func TestDParamsAndStorageStrings(t *testing.T) {
+	require.Equal(t, "1 thread", cblosc.DefaultDParams().String())
+	d := &cblosc.DParams{Threads: 4, Allow: chunk.Policy{Codecs: []chunk.Codec{chunk.ZFPRate}, Filters: []chunk.Filter{chunk.NDCell}}}
+	require.Equal(t, "4 threads, zfp_rate and ndcell allowed", d.String())
+	const rest = "; blosclz 5, shuffle, type size 8; read with 1 thread"
+	for want, s := range map[string]cblosc.Storage{
+		"memory, sparse":                    {},
+		"memory, contiguous":                {Contiguous: true},
+		"directory x":                       {Path: "x"},
+		"file x":                            {Path: "x", Contiguous: true},
+		"file x, mapped in 99 bytes":        {Path: "x", Contiguous: true, Mapping: 99},
+		"a *cblosc_test.memory, contiguous": {Medium: new(memory), Contiguous: true},
+	} {
+		require.Equal(t, want+rest, s.String())
+		require.Equal(t, want+rest, fmt.Sprint(s))
+	}
+	require.Equal(t, "memory, sparse; blosclz 5, shuffle, type size 4; read with "+d.String(),
+		cblosc.Storage{CParams: cparams(4), DParams: d}.String())
 }
 
 func TestVersions(t *testing.T) {

@@ -25,6 +25,8 @@ type SChunk struct {
 	path    string
 	base    int64 // where the frame starts in its file
 	framed  bool  // contiguous or on disk: fixed metalayers come before the first chunk
+	whole   bool  // contiguous
+	mapping int64 // bytes of address space of a mapped file, 0 if it is not mapped
 	array   bool  // the chunks tile an Array
 	block   int   // of an Array: bytes in a block, padding included
 	facts   C.goblosc2_facts_t
@@ -51,7 +53,7 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 		return nil, refused(op, path, err)
 	}
 	params := p.toC()
-	sc := &SChunk{path: path, framed: s.Contiguous || path != "", allow: s.allow()}
+	sc := &SChunk{path: path, framed: s.Contiguous || path != "", whole: s.Contiguous, mapping: s.Mapping, allow: s.allow()}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	k := s.hooks()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 // Any sequence of operations on any kind of super-chunk agrees with a plain list
@@ -175,6 +177,108 @@ func TestSChunkFacts(t *testing.T) {
 			require.NoError(t, s.Close())
 			require.EqualValues(t, 1, s.NumChunks(), "facts stay after Close")
 		})
+	}
+}
+
+// Where a super-chunk is kept, and how, is read back from it, new and opened.
+func TestStorageIsReadBack(t *testing.T) {
+	p := cparams(4)
+	p.Codec, p.Level, p.Filters[0] = cblosc.Zstd, 3, cblosc.Filter{ID: cblosc.TruncPrec, Meta: 20}
+	all := storages(t, p)
+	all["mapped"] = cblosc.Storage{Path: filepath.Join(t.TempDir(), "mapped"), Contiguous: true, Mapping: 1 << 20, CParams: p}
+	all["medium"] = cblosc.Storage{Medium: new(memory), Contiguous: true, CParams: p}
+	for name, st := range all {
+		st.DParams = &cblosc.DParams{Threads: 2}
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err, name)
+		require.NoError(t, s.AppendBuffer(ramp(400, 1)))
+		got, err := s.Storage()
+		require.NoError(t, err, name)
+		require.Equal(t, st, got, name)
+		require.NoError(t, got.Validate())
+		again := got
+		again.Path, again.Mapping, again.Medium = "", 0, nil
+		c, err := s.Copy(again)
+		require.NoError(t, err, name)
+		got, err = c.Storage()
+		require.NoError(t, err)
+		require.Equal(t, again, got, name)
+		require.NoError(t, c.Close())
+		require.NoError(t, s.Close())
+		_, err = s.Storage()
+		require.ErrorIs(t, err, cblosc.ErrClosed)
+
+		st.DParams = cblosc.DefaultDParams() // a frame does not store it
+		var o cblosc.OpenOptions
+		if st.Mapping > 0 {
+			o.Map, o.Mapping = cblosc.MapChange, st.Mapping
+		}
+		switch {
+		case st.Medium != nil:
+			m := st.Medium.(*memory)
+			s, err = cblosc.OpenSChunkOn(m, int64(len(m.b)), o)
+		case st.Path != "":
+			s, err = cblosc.OpenSChunkWith(st.Path, o)
+		default:
+			continue
+		}
+		require.NoError(t, err, name)
+		got, err = s.Storage()
+		require.NoError(t, err, name)
+		require.Equal(t, st, got, name)
+		require.NoError(t, s.Close())
+	}
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{4}, Blocks: []int32{2},
+		Storage: cblosc.Storage{Contiguous: true, CParams: p}})
+	require.NoError(t, err)
+	closing(t, a)
+	got, err := a.SChunk().Storage()
+	require.NoError(t, err)
+	require.True(t, got.Contiguous)
+	require.Equal(t, 8, got.CParams.BlockSize)
+}
+
+// How many threads a writer had is in its frames and starts none here.
+func TestStoredThreadsAreNotObeyed(t *testing.T) {
+	const tcomp, tdecomp = 63, 66 // in the header
+	src := ramp(40_000, 1)
+	for name, st := range storages(t, cparams(4)) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		require.NoError(t, s.AppendBuffer(src))
+		b, err := s.Bytes()
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		file := st.Path
+		if file != "" && !st.Contiguous {
+			file = filepath.Join(file, cframe.IndexFile)
+		}
+		if file != "" {
+			b, err = os.ReadFile(file)
+			require.NoError(t, err)
+		}
+		copy(b[tcomp:], []byte{0x7F, 0xFF})
+		copy(b[tdecomp:], []byte{0x7F, 0xFF})
+		h, err := cframe.ParseHeader(b)
+		require.NoError(t, err)
+		require.EqualValues(t, math.MaxInt16, h.CompressThreads)
+		require.EqualValues(t, math.MaxInt16, h.DecompressThreads)
+		if file != "" {
+			require.NoError(t, os.WriteFile(file, b, 0o600))
+			s, err = cblosc.OpenSChunk(st.Path)
+		} else {
+			s, err = cblosc.OpenSChunkBytes(b)
+		}
+		require.NoError(t, err, name)
+		closing(t, s)
+		c, err := s.CParams()
+		require.NoError(t, err)
+		require.Equal(t, 1, c.Threads, name)
+		d, err := s.DParams()
+		require.NoError(t, err)
+		require.Equal(t, 1, d.Threads, name)
+		require.NoError(t, s.AppendBuffer(src))
+		require.Equal(t, append(src[:len(src):len(src)], src...), dataOf(t, s), name)
 	}
 }
 
