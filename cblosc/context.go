@@ -41,7 +41,8 @@ type Compressor struct {
 func NewCompressor(p *CParams) (*Compressor, error) { return newCompressor(p, nil) }
 
 // NewPrefiltered returns a Compressor that compresses what f makes of each block of
-// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it.
+// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it. For a
+// super-chunk make its chunks so, and put them in with AppendChunk or UpdateChunk.
 func NewPrefiltered(p *CParams, f BlockFunc) (*Compressor, error) {
 	if f == nil {
 		return nil, refused("new compressor", "", errNoFunc)
@@ -169,7 +170,8 @@ func NewDecompressor(p *DParams) (*Decompressor, error) { return newDecompressor
 
 // NewPostfiltered returns a Decompressor whose data is what f makes of each block
 // that was decompressed (a postfilter of blosc2_create_dctx). It does not read chunks
-// behind Delta, whose blocks are not alone: errors.ErrUnsupported.
+// behind Delta, whose blocks are not alone: errors.ErrUnsupported. The chunks of a
+// super-chunk are had from SChunk.Chunk.
 func NewPostfiltered(p *DParams, f BlockFunc) (*Decompressor, error) {
 	if f == nil {
 		return nil, refused("new decompressor", "", errNoFunc)

@@ -1,6 +1,7 @@
 package cblosc_test
 
 import (
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +34,49 @@ func TestItemsAsLongAsABlock(t *testing.T) {
 			}
 		}
 	}
+}
+
+// counted is a reader that counts the bytes it gives.
+type counted struct {
+	io.ReaderAt
+	n int
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	c.n += n
+	return n, err
+}
+
+// Of a chunk in a file only the blocks that hold the items are read.
+func TestItemsReadTheirBlocksOnly(t *testing.T) {
+	p := cparams(4)
+	p.BlockSize = 4096
+	src := noise(1<<20, 1)
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
+	for i := range src {
+		if i%4 != 0 {
+			src[i] = 0 // so that blocks are streams
+		}
+	}
+	m := new(memory)
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Medium: m, Contiguous: true, CParams: p})
+	require.NoError(t, err)
+	require.NoError(t, s.AppendBuffer(src))
+	require.NoError(t, s.Close())
+	require.Greater(t, len(m.b), 200_000)
+	r := &counted{ReaderAt: m}
+	s, err = cblosc.OpenSChunkOn(r, int64(len(m.b)), cblosc.OpenOptions{})
+	require.NoError(t, err)
+	closing(t, s)
+	for range 2 { // the first time the chunk is checked
+		r.n = 0
+		dst := make([]byte, 40)
+		require.NoError(t, s.DecompressItems(dst, 0, 100_000))
+		require.Equal(t, src[400_000:400_040], dst)
+		clear(dst)
+		require.NoError(t, s.ReadItems(dst, 200_000))
+		require.Equal(t, src[800_000:800_040], dst)
+	}
+	require.Less(t, r.n, 40_000, "of %d bytes", len(m.b))
 }
