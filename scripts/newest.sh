@@ -30,7 +30,23 @@ against() {
     CGO_CFLAGS="-O2 -g -DHYPERSLAB_NEWEST=\"$2\"" go test -tags system_libs "${@:3}"
 }
 
+# Each function that scripts/api/cblosc.rows calls newer than the pinned library must be an undefined symbol
+# of the shim's objects, compiled with the newest library's headers, as make api has it for all others.
+newer_are_bound() {
+    local tmp missing file cflags
+    tmp=$(mktemp -d)
+    read -ra cflags <<<"$(pkg-config --cflags blosc2)"
+    for file in cblosc/*.c; do
+        gcc -std=gnu11 -c -Iinternal/cmem "${cflags[@]}" -o "$tmp/$(basename "$file").o" "$file"
+    done
+    missing=$(comm -13 <(nm -u "$tmp"/*.o | awk '$1 == "U" { print $2 }' | sort -u) \
+        <(awk '$2 == "newer" { print $1 }' scripts/api/cblosc.rows | sort))
+    rm -r "$tmp"
+    [[ -z $missing ]] || die "scripts/api/cblosc.rows says newer, and no shim calls it: $missing"
+}
+
 if [[ ${1:-c-blosc2} == c-blosc2 ]]; then
+    newer_are_bound
     against C-Blosc2 "$(pkg-config --modversion blosc2)" ./cblosc/...
 fi
 if [[ ${1:-hdf5} == hdf5 ]]; then
