@@ -58,7 +58,40 @@ func TestBothReadersAgreeOnGoldenFrames(t *testing.T) {
 	require.Greater(t, accepted, 20)
 }
 
-// Random frames, as they are and with bytes changed: what the library opens, it
+// Chunks and frames of the older versions: those of today, said to be older, which is
+// all that Blosc1's versions differ in, and frames of version 1 from version 2.
+func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
+	for name, versions := range map[string][]byte{"blosc1-shuffle": {1, 2, 3, 4, 5}, "blosc1-stored": {1, 2, 3, 4, 5}, "special-nan8": {4, 5}, "lz4": {4, 5}, "stored": {4, 5}} {
+		b, err := os.ReadFile("../format/testdata/chunk/" + name + ".bin")
+		require.NoError(t, err)
+		for _, v := range versions {
+			b[0] = v
+			require.NoError(t, agreeOnChunk(t, b), "%s, version %d", name, v)
+			tree := chunk.Describe(b)
+			for path, f := range tree.Complaints() {
+				t.Errorf("%s, version %d, %s: %s", name, v, path, f.Complaint)
+			}
+		}
+	}
+	b, err := os.ReadFile("../format/testdata/frame/mixed.b2frame")
+	require.NoError(t, err)
+	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	const flags = 25
+	b[flags] = b[flags]&0xF0 | 1
+	b[f.FrameSize-int64(f.Trailer.Size)+1] = 0
+	f, err = cframe.Read(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	require.Equal(t, 1, f.Version())
+	require.Zero(t, f.Trailer.Version)
+	require.NoError(t, agreeOnFrame(t, b))
+	tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+	for path, c := range tree.Complaints() {
+		t.Errorf("%s: %s", path, c.Complaint)
+	}
+}
+
+// Random frames, contiguous and sparse, as they are and with bytes changed: what the library opens, it
 // describes as package format does.
 func TestBothReadersAgreeOnRandomFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,17 +102,24 @@ func TestBothReadersAgreeOnRandomFrames(t *testing.T) {
 		p.Split = cblosc.SplitMode(rapid.IntRange(1, 4).Draw(t, "split"))
 		filter := rapid.SampledFrom([]cblosc.FilterID{cblosc.NoFilter, cblosc.Shuffle, cblosc.BitShuffle, cblosc.Delta}).Draw(t, "filter")
 		p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: filter}}
+		st := cblosc.Storage{Contiguous: true, CParams: p}
+		if sparse := rapid.Bool().Draw(t, "sparse"); sparse {
+			dir, err := os.MkdirTemp("", "hyperslab-differential-")
+			require.NoError(t, err)
+			defer os.RemoveAll(dir)
+			st = cblosc.Storage{Path: filepath.Join(dir, "frame"), CParams: p}
+		}
 		var s *cblosc.SChunk
 		if rapid.Bool().Draw(t, "array") {
 			n := rapid.Int64Range(0, 9).Draw(t, "n")
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{n, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 3},
-				Caterva: rapid.Bool().Draw(t, "caterva"), Storage: cblosc.Storage{Contiguous: true, CParams: p}})
+				Caterva: rapid.Bool().Draw(t, "caterva"), Storage: st})
 			require.NoError(t, err)
 			require.NoError(t, a.WriteRegion(noise(int(n)*5*item, 1), []int64{0, 0}, []int64{n, 5}))
 			s = a.SChunk()
 		} else {
 			var err error
-			s, err = cblosc.CreateSChunk(cblosc.Storage{Contiguous: true, CParams: p})
+			s, err = cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			require.NoError(t, s.Meta().Add("note", noise(5, 1)))
 			for i := range rapid.IntRange(0, 5).Draw(t, "chunks") {
@@ -91,16 +131,34 @@ func TestBothReadersAgreeOnRandomFrames(t *testing.T) {
 			}
 		}
 		require.NoError(t, s.VLMeta().Add("vl", ramp(30, 1)))
+		changed := func(b []byte) []byte {
+			c := bytes.Clone(b)
+			for range rapid.IntRange(1, 3).Draw(t, "changes") {
+				c[rapid.IntRange(0, len(c)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "value")
+			}
+			return c
+		}
+		if st.Path != "" {
+			require.NoError(t, s.Close())
+			require.NoError(t, agreeOnDir(t, st.Path))
+			files, err := filepath.Glob(filepath.Join(st.Path, "*"))
+			require.NoError(t, err)
+			for range 10 {
+				file := rapid.SampledFrom(files).Draw(t, "file")
+				b, err := os.ReadFile(file)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(file, changed(b), 0o600))
+				_ = agreeOnDir(t, st.Path) // most are refused
+				require.NoError(t, os.WriteFile(file, b, 0o600))
+			}
+			return
+		}
 		b, err := s.Bytes()
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 		require.NoError(t, agreeOnFrame(t, b))
 		for range 20 {
-			c := bytes.Clone(b)
-			for range rapid.IntRange(1, 3).Draw(t, "changes") {
-				c[rapid.IntRange(0, len(c)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "value")
-			}
-			_ = agreeOnFrame(t, c) // most are refused
+			_ = agreeOnFrame(t, changed(b)) // most are refused
 		}
 	})
 }
@@ -120,6 +178,29 @@ func agreeOnFrame(t tester, b []byte) error {
 	if err != nil {
 		return err
 	}
+	agreeOnSChunk(t, f, s)
+	return agreeOnArray(t, f, func() (*cblosc.Array, error) { return cblosc.OpenArrayBytes(b) })
+}
+
+// agreeOnDir is agreeOnFrame for a sparse directory.
+func agreeOnDir(t tester, path string) error {
+	t.Helper()
+	f, err := cframe.ReadDir(os.DirFS(path))
+	s, err2 := cblosc.OpenSChunk(path)
+	switch {
+	case err != nil:
+		require.Error(t, err2, "refused in Go with %v", err)
+		return err
+	case err2 != nil:
+		return err2
+	}
+	agreeOnSChunk(t, f, s)
+	return agreeOnArray(t, f, func() (*cblosc.Array, error) { return cblosc.OpenArray(path) })
+}
+
+// agreeOnSChunk compares what both say of an opened frame, and closes s.
+func agreeOnSChunk(t tester, f *cframe.Frame, s *cblosc.SChunk) {
+	t.Helper()
 	defer func() { require.NoError(t, s.Close()) }()
 	require.Equal(t, f.NumChunks(), s.NumChunks(), "chunks")
 	require.Equal(t, f.NBytes, s.NBytes(), "bytes")
@@ -173,7 +254,6 @@ func agreeOnFrame(t tester, b []byte) error {
 			require.Equal(t, plain, data[:n], "data of chunk %d", i)
 		}
 	}
-	return agreeOnArray(t, f, b)
 }
 
 // agreeOnMeta compares names and contents of the metalayers.
@@ -222,15 +302,15 @@ func decompress(b, dst []byte) (int, error) {
 }
 
 // agreeOnArray compares the shapes of an array.
-func agreeOnArray(t tester, f *cframe.Frame, b []byte) error {
+func agreeOnArray(t tester, f *cframe.Frame, open func() (*cblosc.Array, error)) error {
 	t.Helper()
 	m, ok, err := f.Array()
 	if err != nil || !ok {
-		_, err2 := cblosc.OpenArrayBytes(b)
+		_, err2 := open()
 		require.Error(t, err2)
 		return err
 	}
-	a, err := cblosc.OpenArrayBytes(b)
+	a, err := open()
 	if err != nil {
 		return err
 	}

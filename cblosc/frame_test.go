@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -252,4 +253,28 @@ func TestVersion3Frames(t *testing.T) {
 			require.ErrorContains(t, err, "C-Blosc2 3.0", "%s: %#x", name, flags)
 		}
 	}
+}
+
+// A file of a sparse directory may be longer than its chunk.
+func TestBytesBehindAChunkInItsFile(t *testing.T) {
+	st := cblosc.Storage{CParams: cparams(4), Path: filepath.Join(t.TempDir(), "sparse")}
+	s, err := cblosc.CreateSChunk(st)
+	require.NoError(t, err)
+	src := ramp(4000, 1)
+	require.NoError(t, s.AppendBuffer(src))
+	want, err := s.Chunk(0)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	file := filepath.Join(st.Path, cframe.ChunkFile(0))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, want, b)
+	require.NoError(t, os.WriteFile(file, append(b, "behind"...), 0o600))
+	s, err = cblosc.OpenSChunk(st.Path)
+	require.NoError(t, err)
+	closing(t, s)
+	got, err := s.Chunk(0)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, src, dataOf(t, s))
 }

@@ -315,7 +315,12 @@ func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 	if n < 0 {
 		return nil, s.h.failed(op, &cerr)
 	}
-	return takeBytes(p, C.int64_t(n), owned != 0), nil
+	b := takeBytes(p, C.int64_t(n), owned != 0)
+	// Of a sparse directory the library gives the whole file, whatever is behind the chunk.
+	if h, err := chunk.ParseHeader(b); err == nil && h.CBytes > 0 && int(h.CBytes) < len(b) {
+		b = b[:h.CBytes:h.CBytes]
+	}
+	return b, nil
 }
 
 // DecompressChunk decompresses chunk i into dst and returns the bytes of its data
