@@ -1,6 +1,8 @@
 // Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks,
-// metalayers and n-dimensional arrays (b2nd and Caterva). It adds no
-// policy: a method is one call of the library, checked before and explained after.
+// metalayers and n-dimensional arrays (b2nd and Caterva). It adds no policy: a
+// method does what the function of the library does that its comment names, checked
+// before and explained after. What the linked release lacks or gets wrong is done here,
+// with the same result: see [Defects].
 //
 // # What
 //
@@ -10,6 +12,18 @@
 // one file a chunk (a sparse frame). An [Array] is a super-chunk whose chunks and
 // blocks tile n dimensions. Metalayers ([Metalayers]) are named bytes beside the
 // chunks.
+//
+// [Pool.CompressBatch] is for many small buffers: it takes them into the library in one
+// call. [CompressBlosc1] makes chunks for C-Blosc 1 and bcolz. Package frameio reads
+// files on many goroutines without a lock and writes frames of many chunks.
+//
+// # Go inside the library
+//
+// [RegisterCodec] and [RegisterFilter] give ids to codecs and filters written in Go,
+// [NewPrefiltered] and [NewPostfiltered] put a function before or behind the pipeline of
+// a context, and a [Medium] keeps a frame. Their errors and panics are the errors of the
+// calls that led to them. There are no tuners: the library shows them nothing that they
+// could change.
 //
 // # Memory
 //
