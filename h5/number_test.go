@@ -362,3 +362,127 @@ func TestVAXInsideCompounds(t *testing.T) {
 		require.Equal(t, raw, again)
 	}
 }
+
+// A quad that double does not have is an error wherever it stands: C's long double does
+// not have it either, so that comparing those would find nothing lost.
+func TestQuadLosesNothingUnnoticed(t *testing.T) {
+	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.LittleEndian,
+		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
+	one := new(big.Float).SetPrec(113).SetInt64(1)
+	fine := new(big.Float).SetPrec(113).Add(one, new(big.Float).SetMantExp(one, -100))
+	tiny := new(big.Float).SetMantExp(one, -16460) // less than the least long double
+	d := writtenAs(t, newFile(t), "d", quad, []*big.Float{fine, tiny, big.NewFloat(2.5)})
+	for i, want := range []error{h5.ErrPrecision, h5.ErrPrecision, nil} {
+		at := h5.Points{{int64(i)}}
+		f := make([]float64, 1)
+		require.ErrorIs(t, h5.Read(d, f, at), want)
+		require.ErrorIs(t, h5.Read(d, make([]float32, 1), at), want)
+		require.ErrorIs(t, h5.Read(d, make([]int64, 1), at), h5.ErrPrecision)
+		require.NoError(t, h5.ReadLossy(d, f, at))
+		require.Equal(t, []float64{1, 0, 2.5}[i], f[0])
+	}
+	require.ErrorIs(t, d.ReadRegion(make([]byte, 24), h5.TypeOf[float64](), region([]int64{0}, []int64{3})), h5.ErrType)
+	require.NoError(t, h5.Write(d, []float64{0.1, -7, math.Inf(-1)}, h5.All))
+	got, err := h5.ReadAll[float64](d)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.1, -7, math.Inf(-1)}, got)
+
+	// Few digits and exponents beyond double's.
+	long := h5.Datatype{Class: h5.Float, Size: 4, Precision: 32, Order: h5.BigEndian,
+		Layout: h5.FloatLayout{SignPos: 31, ExpPos: 16, ExpSize: 15, MantSize: 16, ExpBias: 16383}}
+	d = writtenAs(t, newFile(t), "d", long, []*big.Float{new(big.Float).SetMantExp(one, 5000)})
+	_, err = h5.ReadAll[float64](d)
+	require.ErrorIs(t, err, h5.ErrOverflow)
+	_, err = h5.ReadAll[float32](d)
+	require.ErrorIs(t, err, h5.ErrOverflow)
+}
+
+// Quads as the library reads them, into its own long double and from it.
+func TestQuadAgreesWithTheLibrary(t *testing.T) {
+	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.BigEndian,
+		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
+	d, err := newFile(t).Root().CreateDataset("d", quad, h5.SimpleSpace(1), nil)
+	require.NoError(t, err)
+	one := region([]int64{0}, []int64{1})
+	rapid.Check(t, func(rt *rapid.T) {
+		v := rapid.Float64().Draw(rt, "v")
+		require.NoError(t, d.WriteRegion(natives(t, v), h5.TypeOf[float64](), one)) // by the library
+		got, err := h5.ReadAll[*big.Float](d)
+		require.NoError(t, err)
+		require.Zero(t, got[0].Cmp(big.NewFloat(v)))
+		back := make([]byte, 16)
+		require.NoError(t, d.ReadRegion(back, quad, one))
+		require.NoError(t, h5.Write(d, got, h5.All)) // by us
+		again := make([]byte, 16)
+		require.NoError(t, d.ReadRegion(again, quad, one))
+		require.Equal(t, back, again)
+		raw := make([]byte, 8)
+		require.NoError(t, d.ReadRegionLossy(raw, h5.TypeOf[float64](), one)) // by the library
+		require.Equal(t, natives(t, v), raw)
+	})
+}
+
+// Every normalisation and every padding: with a stored leading one the bytes are the
+// library's; where its highest bit is always set the library only describes the type, and
+// the values come by our conversion.
+func TestNormalisationsAndPadding(t *testing.T) {
+	f := newFile(t)
+	rapid.Check(t, func(t *rapid.T) {
+		dt := drawFloat(t)
+		dt.Layout.Norm = h5.Norm(rapid.IntRange(0, 2).Draw(t, "normalisation"))
+		dt.Layout.InnerPad = h5.Padding(rapid.IntRange(0, 1).Draw(t, "inner"))
+		dt.LowPad, dt.HighPad = h5.Padding(rapid.IntRange(0, 1).Draw(t, "low")), h5.Padding(rapid.IntRange(0, 1).Draw(t, "high"))
+		values := []float64{float64(rapid.Int8Range(-4, 4).Draw(t, "v")) / 2, 1, math.Inf(-1), 0}
+		c := h5.CompoundOf(h5.Member{Name: "v", Type: &dt})
+		lib, err := f.Root().CreateDataset("lib", dt, h5.SimpleSpace(4), nil)
+		require.NoError(t, err)
+		ours, err := f.Root().CreateDataset("ours", c, h5.SimpleSpace(4), nil)
+		require.NoError(t, err)
+		defer func() {
+			for name, d := range map[string]*h5.Dataset{"lib": lib, "ours": ours} {
+				require.NoError(t, d.Close())
+				require.NoError(t, f.Root().Unlink(name))
+			}
+		}()
+		in := make([]inside[float64], len(values))
+		for i, v := range values {
+			in[i].V = v
+		}
+		require.NoError(t, h5.Write(lib, values, h5.All), "%v %+v", dt, dt.Layout)
+		require.NoError(t, h5.Write(ours, in, h5.All))
+		a, b := make([]byte, 4*dt.Size), make([]byte, 4*dt.Size)
+		require.NoError(t, lib.ReadRegion(a, dt, region([]int64{0}, []int64{4})))
+		require.NoError(t, ours.ReadRegion(b, c, region([]int64{0}, []int64{4})))
+		require.Equal(t, a, b, "%v %+v", dt, dt.Layout)
+		got, err := h5.ReadAll[float64](lib)
+		require.NoError(t, err)
+		require.Equal(t, values, got)
+		stored, err := lib.Datatype()
+		require.NoError(t, err)
+		require.True(t, stored.Equal(dt))
+	})
+}
+
+// Integers of more than 64 bits are bytes, and no number even when losses are allowed.
+func TestWideIntegersAreNoNumbers(t *testing.T) {
+	f := newFile(t)
+	for _, dt := range []h5.Datatype{h5.Int(16, h5.LittleEndian), h5.Uint(16, h5.BigEndian), h5.Int(9, h5.LittleEndian)} {
+		raw := make([]byte, dt.Size)
+		raw[1] = 1
+		d := writtenAs(t, f, dt.String(), dt, [][]byte{raw})
+		for name, err := range map[string]error{
+			"int64": second(h5.ReadAll[int64](d)), "uint8": second(h5.ReadAll[uint8](d)), "float64": second(h5.ReadAll[float64](d)),
+			"lossy": h5.ReadLossy(d, make([]int64, 1), h5.All), "lossy float": h5.ReadLossy(d, make([]float32, 1), h5.All),
+			"write": h5.Write(d, []int64{1}, h5.All), "write float": h5.WriteLossy(d, []float64{1}, h5.All),
+		} {
+			require.ErrorIs(t, err, h5.ErrType, name)
+			require.ErrorContains(t, err, fmt.Sprintf("integers of %d bits come as bytes only", dt.Precision), name)
+		}
+		one := region([]int64{0}, []int64{1})
+		require.ErrorIs(t, d.ReadRegionLossy(make([]byte, 8), h5.TypeOf[int64](), one), h5.ErrType)
+		require.ErrorIs(t, d.WriteRegionLossy(make([]byte, 8), h5.TypeOf[int64](), one), h5.ErrType)
+		got, err := h5.ReadAll[[]byte](d)
+		require.NoError(t, err)
+		require.Equal(t, [][]byte{raw}, got)
+	}
+}

@@ -3,6 +3,7 @@
  * becomes a 64-bit integer), so that the values themselves are compared. */
 #include "shim_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +18,12 @@ typedef struct range {
     size_t exp_size;
     size_t exp_bias;
     size_t mant_size; /* with the implied bit */
+    int msb_set;      /* H5T_NORM_MSBSET, which the library describes and does not convert */
 } range_t;
+
+static const range_t a_double = {H5T_FLOAT, 1, 8 * sizeof(double), 11, DBL_MAX_EXP - 1, DBL_MANT_DIG, 0};
+static const range_t a_long_double = {
+    H5T_FLOAT, 1, 8 * sizeof(long double), LDBL_MAX_EXP == DBL_MAX_EXP ? 11 : 15, LDBL_MAX_EXP - 1, LDBL_MANT_DIG, 0};
 
 static int range_of(goh5_err_t *err, hid_t t, range_t *r)
 {
@@ -39,10 +45,26 @@ static int range_of(goh5_err_t *err, hid_t t, range_t *r)
         TRY(H5Tget_fields(t, &sign_pos, &exp_pos, &r->exp_size, &mant_pos, &r->mant_size) >= 0);
         r->exp_bias = H5Tget_ebias(t);
         r->mant_size += H5Tget_norm(t) == H5T_NORM_IMPLIED;
+        r->msb_set = H5Tget_norm(t) == H5T_NORM_MSBSET;
     }
 done:
     goh5_close_type(base);
     return rc;
+}
+
+/* Whether every exponent of src is one of dst, the largest of dst left to its infinity. */
+static int holds_exponents(const range_t *dst, const range_t *src)
+{
+    if (dst->exp_size == src->exp_size) {
+        return dst->exp_bias == src->exp_bias;
+    }
+    if (dst->exp_size < src->exp_size || dst->exp_size > 31 || dst->exp_bias > INT32_MAX || src->exp_bias > INT32_MAX) {
+        return 0;
+    }
+    int64_t most = ((int64_t)1 << src->exp_size) - 1 - (int64_t)src->exp_bias;
+    int64_t least = 2 - (int64_t)src->exp_bias - (int64_t)src->mant_size;
+    return most <= ((int64_t)1 << dst->exp_size) - 2 - (int64_t)dst->exp_bias &&
+           least >= 2 - (int64_t)dst->exp_bias - (int64_t)dst->mant_size;
 }
 
 /* Whether every value of src is a value of dst. */
@@ -50,8 +72,7 @@ static int holds(const range_t *dst, const range_t *src)
 {
     size_t bits = src->precision - (size_t)src->is_signed;
     if (src->class == H5T_FLOAT) {
-        return dst->class == H5T_FLOAT && dst->mant_size >= src->mant_size &&
-               (dst->exp_size > src->exp_size || (dst->exp_size == src->exp_size && dst->exp_bias == src->exp_bias));
+        return dst->class == H5T_FLOAT && dst->mant_size >= src->mant_size && holds_exponents(dst, src);
     }
     if (dst->class == H5T_FLOAT) {
         return dst->mant_size >= bits && dst->exp_bias > bits;
@@ -68,6 +89,12 @@ static int is_finite_only(const range_t *r)
                                      (r->exp_size == 3 && mant == 2 && r->exp_bias == 3 && r->precision == 6) ||
                                      (r->exp_size == 2 && mant == 3 && r->exp_bias == 1 && r->precision == 6) ||
                                      (r->exp_size == 2 && mant == 1 && r->exp_bias == 1 && r->precision == 4));
+}
+
+/* Integers of more than 64 bits, which come as bytes and are numbers to nobody. */
+static int is_wide(const range_t *r)
+{
+    return r->class != H5T_FLOAT && r->precision > 64;
 }
 
 static int is_number(const range_t *r)
@@ -92,7 +119,7 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
     }
     PASS(range_of(err, src, &s));
     PASS(range_of(err, dst, &d));
-    if (is_finite_only(&s) || is_finite_only(&d)) {
+    if (is_finite_only(&s) || is_finite_only(&d) || s.msb_set || d.msb_set || is_wide(&s) != is_wide(&d)) {
         RAISE(GOH5_ETYPE);
     }
     if ((is_number(&s) || s.class == H5T_ENUM) && is_number(&d)) {
@@ -159,12 +186,13 @@ done:
 static hid_t widest_type(const range_t *t)
 {
     if (t->class == H5T_FLOAT) {
-        return t->mant_size <= 53 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_LDOUBLE;
+        return holds(&a_double, t) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_LDOUBLE;
     }
     return t->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
 }
 
-/* The number at p of one of those types. A long double holds them all: its mantissa has 64 bits or more. */
+/* The number at p of one of those types. A long double holds them all: its mantissa has 64 bits or more, and a longer
+ * float never gets here. */
 static long double number_at(hid_t type, const uint8_t *p)
 {
     int64_t i;
@@ -210,8 +238,11 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
 
     PASS(range_of(err, src_type, &s));
     PASS(range_of(err, dst_type, &d));
-    if ((s.class != H5T_FLOAT && s.precision > 64) || (d.class != H5T_FLOAT && d.precision > 64)) {
+    if (is_wide(&s) || is_wide(&d)) {
         RAISE(GOH5_ETYPE);
+    }
+    if (s.class == H5T_FLOAT && !holds(&a_long_double, &s)) {
+        RAISE(GOH5_ETYPE); /* no number of C's says what is lost of a quad: number.go does */
     }
     limits(&d, &low, &high);
     hid_t src_wide = widest_type(&s), dst_wide = widest_type(&d);
