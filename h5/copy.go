@@ -14,6 +14,7 @@ type CopyOptions struct {
 	ExpandExternal    bool // in place of external links what they lead to
 	ExpandReferences  bool // copy what references point at, and point at the copies
 	WithoutAttributes bool
+	KeepSpace         bool // object headers with the places that are free in them (H5O_COPY_PRESERVE_NULL_FLAG)
 
 	// MergeTypes uses, in place of a copy of a committed datatype, an equal one that
 	// is committed in the destination; those at TypePaths are looked at first.
@@ -32,6 +33,7 @@ func (o *CopyOptions) flags() C.uint32_t {
 		{o.ExpandExternal, C.H5O_COPY_EXPAND_EXT_LINK_FLAG},
 		{o.ExpandReferences, C.H5O_COPY_EXPAND_REFERENCE_FLAG},
 		{o.WithoutAttributes, C.H5O_COPY_WITHOUT_ATTR_FLAG},
+		{o.KeepSpace, C.H5O_COPY_PRESERVE_NULL_FLAG},
 		{o.MergeTypes, C.H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG},
 	} {
 		if f.on {

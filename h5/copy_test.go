@@ -1,0 +1,94 @@
+package h5_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// What each flag of copying does to references, committed datatypes and the free places of
+// headers; what the others do is in TestCopyObject.
+func TestCopyFlags(t *testing.T) {
+	dir := t.TempDir()
+	f, err := h5.Create(filepath.Join(dir, "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	r := f.Root()
+	written(t, f, "outside", []int32{1, 2, 3})
+	object, err := r.Reference("outside", h5.ObjectReference)
+	require.NoError(t, err)
+	area, err := r.ReferenceRegion("outside", h5.RegionReference, region([]int64{1}, []int64{2}))
+	require.NoError(t, err)
+	written(t, f, "src/objects", []h5.Ref{object})
+	regions, err := r.CreateDataset("src/regions", h5.ReferenceType(h5.RegionReference), h5.SimpleSpace(1), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(regions, []h5.Ref{area}, h5.All))
+	kept, err := r.CommitDatatype("kept", h5.Int(3, h5.BigEndian))
+	require.NoError(t, err)
+	shared, err := kept.Shared()
+	require.NoError(t, err)
+	d, err := r.CreateDataset("src/typed", shared, h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	for i := range 4 {
+		require.NoError(t, h5.WriteAttr(d, fmt.Sprint("a", i), []int64{1, 2, 3, 4, 5, 6}))
+	}
+	require.NoError(t, d.DeleteAttribute("a1"))
+	require.NoError(t, r.LinkUser("src/user", 99, []byte("value")))
+
+	into := func(name string, o *h5.CopyOptions) *h5.File {
+		to, err := h5.Create(filepath.Join(dir, name), nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = to.Close() })
+		c, err := to.Root().CommitDatatype("there/type", h5.Int(3, h5.BigEndian))
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.NoError(t, r.CopyObject("src", to.Root(), "copy", o))
+		l, err := to.Root().Link("copy/user")
+		require.NoError(t, err)
+		require.Equal(t, h5.Link{Name: "user", Kind: h5.UserLink, Class: 99, Order: -1, Value: []byte("value")}, l)
+		return to
+	}
+	open := func(f *h5.File, name string) *h5.Dataset { return must(f.Root().OpenDataset("copy/" + name))(t) }
+	free := func(f *h5.File) int64 { return must(open(f, "typed").Header())(t).Free }
+	committed := func(f *h5.File) uint64 { return must(open(f, "typed").Datatype())(t).Committed }
+
+	plain := into("plain.h5", nil)
+	for _, name := range []string{"objects", "regions"} {
+		require.True(t, must(h5.ReadAll[h5.Ref](open(plain, name)))(t)[0].IsNull(), "what they referred to is not in this file")
+	}
+	known := must(plain.Root().ObjectInfo("there/type"))(t).Address
+	require.NotZero(t, committed(plain))
+	require.NotEqual(t, known, committed(plain), "a committed copy of its own")
+
+	followed := into("references.h5", &h5.CopyOptions{ExpandReferences: true})
+	for name, elements := range map[string][]int32{"objects": {1, 2, 3}, "regions": {2, 3}} {
+		ref := must(h5.ReadAll[h5.Ref](open(followed, name)))(t)[0]
+		to := must(followed.Resolve(ref))(t)
+		o := must(followed.Dereference(ref))(t)
+		s := h5.All
+		if to.Region {
+			s = to.Selection.Selection
+		}
+		got := make([]int32, len(elements))
+		require.NoError(t, h5.Read(o.(*h5.Dataset), got, s), name)
+		require.Equal(t, elements, got, name)
+		require.NoError(t, o.Close())
+	}
+
+	for name, o := range map[string]*h5.CopyOptions{
+		"merge.h5": {MergeTypes: true}, "merge-path.h5": {MergeTypes: true, TypePaths: []string{"/there/type"}},
+	} {
+		merged := into(name, o)
+		require.Equal(t, must(merged.Root().ObjectInfo("there/type"))(t).Address, committed(merged), name)
+	}
+
+	spaced := into("spaced.h5", &h5.CopyOptions{KeepSpace: true})
+	require.Greater(t, free(spaced), free(plain), "the place of the attribute that was deleted")
+	for _, f := range []*h5.File{plain, spaced} {
+		require.Equal(t, []string{"a0", "a2", "a3"}, names(t, open(f, "typed"), h5.ByName))
+	}
+}
