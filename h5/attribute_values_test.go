@@ -83,6 +83,24 @@ func TestAttributesInOrder(t *testing.T) {
 	}
 }
 
+// The loop may change what it walks, and stop: no lock is held while it runs.
+func TestAttributesMayBeDeletedWhileListed(t *testing.T) {
+	r := newFile(t).Root()
+	for i := range 20 {
+		require.NoError(t, h5.WriteAttr(r, fmt.Sprintf("a%02d", i), []int{i}))
+	}
+	n := 0
+	for a, err := range r.Attributes() {
+		require.NoError(t, err)
+		require.NoError(t, r.DeleteAttribute(a.Name))
+		require.NoError(t, h5.WriteAttr(r, "b", []int{n}))
+		if n++; n == 15 {
+			break
+		}
+	}
+	require.Equal(t, []string{"a15", "a16", "a17", "a18", "a19", "b"}, names(t, r, h5.ByName))
+}
+
 // Values of an attribute must be of its type and as many as its space has.
 func TestAttributeValuesThatDoNotFit(t *testing.T) {
 	r := newFile(t).Root()

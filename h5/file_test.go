@@ -191,6 +191,28 @@ func TestFileAccess(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
+// Where a file does not align by itself, objects of the size asked for lie at the places
+// asked for.
+func TestAlignment(t *testing.T) {
+	o, a := h5.DefaultCreateOptions(), h5.DefaultFileAccess()
+	a.Align = h5.Alignment{Threshold: 800, Bytes: 4096}
+	o.Access = &a
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &o)
+	require.NoError(t, err)
+	defer f.Close()
+	got, _, _, err := f.Access()
+	require.NoError(t, err)
+	require.Equal(t, a.Align, got.Align)
+	for i := range 3 {
+		info, err := written(t, f, fmt.Sprint("large", i), make([]float64, 100)).Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Address%4096)
+	}
+	info, err := written(t, f, "small", make([]float64, 99)).Info()
+	require.NoError(t, err)
+	require.NotZero(t, info.Address%4096)
+}
+
 // A file that another process holds opens for those who do not ask.
 func TestLockingPolicies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")

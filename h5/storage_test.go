@@ -117,6 +117,42 @@ func TestStorageOptions(t *testing.T) {
 	}
 }
 
+// Fill values and times, and when the space of a contiguous dataset is taken.
+func TestFillTimes(t *testing.T) {
+	r := newFile(t).Root()
+	for i, when := range []h5.FillTime{h5.FillIfSet, h5.FillOnAlloc, h5.FillNever} {
+		for j, alloc := range []h5.AllocTime{h5.AllocEarly, h5.AllocLate} {
+			for k, fill := range [][]byte{nil, {1, 2, 3, 4}} {
+				d, err := r.CreateDataset(fmt.Sprint(i, j, k), i4, h5.SimpleSpace(3), &h5.DatasetOptions{FillTime: when, Alloc: alloc, Fill: fill})
+				require.NoError(t, err)
+				info, err := d.Info()
+				require.NoError(t, err)
+				require.Equal(t, []any{when, alloc, alloc == h5.AllocEarly}, []any{info.FillTime, info.Alloc, info.Allocated})
+				want := int32(0)
+				if fill != nil {
+					require.Equal(t, fill, info.Fill)
+					want = 0x04030201
+				}
+				if when != h5.FillNever { // else anything
+					got, err := h5.ReadAll[int32](d)
+					require.NoError(t, err)
+					require.Equal(t, []int32{want, want, want}, got)
+				}
+				require.NoError(t, h5.Write(d, []int32{9}, region([]int64{1}, []int64{1})))
+				info, err = d.Info()
+				require.NoError(t, err)
+				require.True(t, info.Allocated)
+				got, err := h5.ReadAll[int32](d)
+				require.NoError(t, err)
+				require.Equal(t, int32(9), got[1])
+				if when == h5.FillOnAlloc || when == h5.FillIfSet && fill != nil {
+					require.Equal(t, []int32{want, 9, want}, got)
+				}
+			}
+		}
+	}
+}
+
 func TestExternalFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.h5")

@@ -112,6 +112,41 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, int32(math.MaxInt32), got[1].ID)
 }
 
+// Enumerations in structs: by name, as numbers of a type of the program's, alone and in
+// sequences and arrays.
+func TestStructsWithEnumerations(t *testing.T) {
+	type shade int16
+	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
+	dt := h5.CompoundOf(
+		h5.Member{Name: "name", Type: &color}, h5.Member{Name: "value", Type: &color}, h5.Member{Name: "number", Type: &color},
+		h5.Member{Name: "many", Type: ptr(h5.SequenceOf(color))}, h5.Member{Name: "pair", Type: ptr(h5.ArrayOf(color, 2))}, h5.Member{Name: "yes", Type: ptr(h5.Bool())})
+	type row struct {
+		Name   string       `h5:"name"`
+		Value  h5.EnumValue `h5:"value"`
+		Number shade        `h5:"number"`
+		Many   []string     `h5:"many"`
+		Pair   [2]shade     `h5:"pair"`
+		Yes    bool         `h5:"yes"`
+	}
+	rows := []row{
+		{"red", h5.EnumValue{Name: "blue", Value: 300}, -1, []string{"red", "blue"}, [2]shade{300, -1}, true},
+		{"blue", h5.EnumValue{Name: "red", Value: -1}, 300, []string{}, [2]shade{-1, -1}, false},
+	}
+	d := writtenAs(t, newFile(t), "d", dt, rows)
+	got, err := h5.ReadAll[row](d)
+	require.NoError(t, err)
+	require.Equal(t, rows, got)
+	bad := rows[0]
+	bad.Name = "green"
+	require.ErrorIs(t, h5.Write(d, []row{rows[1], bad}, h5.All), h5.ErrParam)
+	bad = rows[0]
+	bad.Pair[1] = 7
+	require.ErrorIs(t, h5.Write(d, []row{rows[1], bad}, h5.All), h5.ErrOverflow)
+	got, err = h5.ReadAll[row](d)
+	require.NoError(t, err)
+	require.Equal(t, rows, got, "nothing was written")
+}
+
 // Without a struct: names and natural values, which can be written again.
 func TestRecords(t *testing.T) {
 	f := newFile(t)
