@@ -305,3 +305,52 @@ func ExampleUnion() {
 	// [1 5] to [2 5]
 	// [3 0] to [3 5]
 }
+
+// Any region of a dataset of any rank into any region of a larger buffer and back, and
+// nothing beside it.
+func TestWindowsOfAnyRank(t *testing.T) {
+	f := newFile(t)
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(1, 4).Draw(t, "rank")
+		shape, n := make([]int64, rank), int64(1)
+		for i := range shape {
+			shape[i] = rapid.Int64Range(3, 6).Draw(t, "dim")
+			n *= shape[i]
+		}
+		v := make([]int32, n)
+		for i := range v {
+			v[i] = int32(i + 1)
+		}
+		chunks := slices.Repeat([]int64{2}, rank)
+		d, err := f.Root().CreateDataset("d", h5.Int(4, h5.BigEndian), h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks})
+		require.NoError(t, err)
+		defer func() {
+			require.NoError(t, d.Close())
+			require.NoError(t, f.Root().Unlink("d"))
+		}()
+		require.NoError(t, h5.Write(d, v, h5.All))
+		from := drawRegion(t, shape)
+		picks := pickRegion(shape, from)
+		if len(picks) == 0 {
+			return
+		}
+		// In the buffer: as many in a line, with a stride, between others.
+		room := []int64{2, 3*int64(len(picks)) + 1}
+		line := h5.Region{Start: []int64{1, 1}, Count: []int64{1, int64(len(picks))}, Stride: []int64{1, 3}}
+		buf, want := make([]int32, room[0]*room[1]), make([]int32, room[0]*room[1])
+		for i, at := range picks {
+			want[room[1]+1+3*int64(i)] = v[at]
+		}
+		w := h5.Window{Shape: room, Selection: line}
+		require.NoError(t, d.ReadWindow(bytesOf(buf), h5.TypeOf[int32](), w, from))
+		require.Equal(t, want, buf)
+		for i, at := range picks {
+			v[at] = -v[at]
+			buf[room[1]+1+3*int64(i)] = v[at]
+		}
+		require.NoError(t, d.WriteWindow(bytesOf(buf), h5.TypeOf[int32](), w, from))
+		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, err)
+		require.Equal(t, v, got)
+	})
+}

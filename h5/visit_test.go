@@ -118,3 +118,38 @@ func TestVisitAgainstAModel(t *testing.T) {
 		require.Equal(t, want, tree(t, r))
 	})
 }
+
+// No sequence holds the lock while its loop runs, and each may be left early: every loop
+// writes to the file that it walks.
+func TestLoopsHoldNoLock(t *testing.T) {
+	f := newFile(t)
+	r := f.Root()
+	d, err := r.CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{2}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 8), h5.All))
+	for i := range 2 {
+		scale, err := r.CreateDataset(fmt.Sprint("scale", i), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), nil)
+		require.NoError(t, err)
+		require.NoError(t, scale.MakeScale(""))
+		require.NoError(t, d.AttachScale(0, scale))
+	}
+	written := 0
+	use := func(err error) bool {
+		require.NoError(t, err)
+		written++
+		require.NoError(t, h5.WriteAttr(r, "n", []int{written}))
+		return false // leave the loop
+	}
+	r.Links()(func(_ h5.Link, err error) bool { return use(err) })
+	r.LinksIn(h5.ByNameDescending)(func(_ h5.Link, err error) bool { return use(err) })
+	r.Visit()(func(_ h5.Visited, err error) bool { return use(err) })
+	r.VisitLinks()(func(_ h5.VisitedLink, err error) bool { return use(err) })
+	r.Attributes()(func(_ h5.AttributeInfo, err error) bool { return use(err) })
+	d.Chunks()(func(_ h5.Chunk, err error) bool { return use(err) })
+	d.Scales(0)(func(_ h5.Scale, err error) bool { return use(err) })
+	h5.SimpleSpace(8).Boxes(h5.Union(region([]int64{0}, []int64{1}), region([]int64{4}, []int64{1})))(func(_ h5.Box, err error) bool { return use(err) })
+	require.Equal(t, 8, written)
+	got, err := h5.ReadAttr[int](r, "n")
+	require.NoError(t, err)
+	require.Equal(t, []int{8}, got)
+}
