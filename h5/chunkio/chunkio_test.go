@@ -2,6 +2,7 @@ package chunkio_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -376,6 +377,75 @@ func TestInOtherFiles(t *testing.T) {
 		require.NoError(t, f.Close())
 		require.NoError(t, far.Close())
 	}
+}
+
+// The parts of a striped dataset are written and read in parallel, a goroutine for each,
+// without the library: chunks of each file by its workers.
+func TestStripedParts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i4, ctx, whole := h5.Int(4, h5.BigEndian), context.Background(), h5.Region{Start: []int64{0, 0}, Count: []int64{40, 30}}
+	d, err := f.Root().CreateStriped("d", i4, h5.SimpleSpace(40, 30), h5.Striping{Files: []string{"a.h5", "b.h5", "c.h5"}}, &h5.DatasetOptions{
+		Chunks: []int64{7, 8}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6)},
+	})
+	require.NoError(t, err)
+	src := bytesLike(40*30*4, 1)
+	// rows of the part's bytes in the whole
+	rows := func(p h5.Part, each func(at, n int64)) {
+		for i := range p.Region.Count[0] {
+			each(4*((p.Region.Start[0]+i)*30+p.Region.Start[1]), 4*p.Region.Count[1])
+		}
+	}
+	parallel := func(d *h5.Striped, one func(p h5.Part) error) {
+		parts, err := d.Parts(whole)
+		require.NoError(t, err)
+		require.Len(t, parts, 24)
+		errs := make([]error, len(parts))
+		var wg sync.WaitGroup
+		for i, p := range parts {
+			wg.Go(func() { errs[i] = one(p) })
+		}
+		wg.Wait()
+		require.NoError(t, errors.Join(errs...))
+	}
+	native := h5.Int(4, h5.NativeOrder)
+	parallel(d, func(p h5.Part) error {
+		var b []byte
+		rows(p, func(at, n int64) { b = append(b, src[at:at+n]...) })
+		s, err := chunkio.Write(ctx, p.Dataset, b, native, p.Source, nil)
+		if s.Fallback != "" {
+			err = errors.Join(err, errors.New(s.Fallback))
+		}
+		return err
+	})
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	plain, err := f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	got := make([]byte, len(src))
+	require.NoError(t, plain.ReadRegion(got, native, whole))
+	require.Equal(t, src, got, "as one dataset, by the library")
+	d, err = f.Root().OpenStriped("d")
+	require.NoError(t, err)
+	defer d.Close()
+	clear(got)
+	parallel(d, func(p h5.Part) error {
+		b := make([]byte, 4*p.Source.NumElems())
+		s, err := chunkio.Read(ctx, p.Dataset, b, native, p.Source, nil)
+		if s.Fallback != "" || s.Direct == 0 {
+			err = errors.Join(err, fmt.Errorf("%+v", s))
+		}
+		rows(p, func(at, n int64) {
+			copy(got[at:at+n], b)
+			b = b[n:]
+		})
+		return err
+	})
+	require.Equal(t, src, got)
 }
 
 // What is wrong with a call is said as package h5 says it.
