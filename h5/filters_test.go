@@ -68,6 +68,19 @@ func TestBuiltInFilters(t *testing.T) {
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{1.23, 5.68, -1, 0}, got, 0.006)
 
+	// What nbit is for: bits that do not count take no space.
+	i12 := h5.Int(4, h5.BigEndian)
+	i12.Precision, i12.Offset = 12, 5
+	d = newDataset(t, i12, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: []h5.Filter{h5.Nbit()}})
+	require.NoError(t, h5.Write(d, ints, h5.All))
+	require.NoError(t, d.Flush())
+	whole, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, ints, whole)
+	info, err := d.Info()
+	require.NoError(t, err)
+	require.Less(t, info.StorageBytes, int64(1000*12/8+4*16), "12 bits each")
+
 	for name, f := range map[string]h5.Filter{
 		"level": h5.Deflate(10), "pixels": h5.Szip(h5.SzipNearest, 33), "odd pixels": h5.Szip(h5.SzipNearest, 7),
 		"coding": h5.Szip(0, 8), "both codings": h5.Szip(h5.SzipEntropy|h5.SzipNearest, 8), "zero": {}, "no values": {ID: h5.FilterSzip},
