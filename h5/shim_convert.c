@@ -119,7 +119,7 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
     }
     PASS(range_of(err, src, &s));
     PASS(range_of(err, dst, &d));
-    if (is_finite_only(&s) || is_finite_only(&d) || s.msb_set || d.msb_set || is_wide(&s) != is_wide(&d)) {
+    if (is_finite_only(&s) || is_finite_only(&d) || s.msb_set != d.msb_set || is_wide(&s) != is_wide(&d)) {
         RAISE(GOH5_ETYPE);
     }
     if ((is_number(&s) || s.class == H5T_ENUM) && is_number(&d)) {
