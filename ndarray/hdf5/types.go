@@ -92,7 +92,7 @@ func floatType(kind ndarray.Kind, size int, order h5.Order) h5.Datatype {
 		t.Layout = h5.FloatLayout{SignPos: 15, ExpPos: 7, ExpSize: 8, MantSize: 7, ExpBias: 127}
 	case size > 8:
 		t.Precision = 80
-		t.Layout = h5.FloatLayout{SignPos: 79, ExpPos: 64, ExpSize: 15, MantSize: 64, ExpBias: 16383, Norm: h5.NormMSBSet}
+		t.Layout = h5.FloatLayout{SignPos: 79, ExpPos: 64, ExpSize: 15, MantSize: 64, ExpBias: 16383, Norm: h5.NormNone}
 	}
 	return t
 }
