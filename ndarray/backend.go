@@ -11,9 +11,9 @@ import "context"
 //
 // Array checks regions, buffer sizes, the closed and the read-only state before
 // it calls a backend, which may trust that. A cancelled context is the backend's
-// to notice: between chunks or the Slabs of a region, and before the first. It uses
-// at most Workers(ctx) goroutines in a call. Package ndarraytest asserts every
-// sentence of this file but that one.
+// to notice: between chunks or the Slabs of a region, and before the first. At
+// most Workers(ctx) goroutines of a call encode or decode; two more may hand their
+// work on. Package ndarraytest asserts every sentence of this file.
 type Backend interface {
 	// Meta describes the array. It changes with Resize alone, and the caller must
 	// not modify its slices.

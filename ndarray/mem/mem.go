@@ -68,23 +68,32 @@ func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion copies the elements of r to dst.
 func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	strided.Copy(packed(dst, r), b.box(r), r.Shape, b.meta.DType.Size)
-	return nil
+	return b.slabs(ctx, dst, r, func(array, buffer strided.Box, shape []int64) {
+		strided.Copy(buffer, array, shape, b.meta.DType.Size)
+	})
 }
 
 // WriteRegion copies src to the elements of r.
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	strided.Copy(b.box(r), packed(src, r), r.Shape, b.meta.DType.Size)
+	return b.slabs(ctx, src, r, func(array, buffer strided.Box, shape []int64) {
+		strided.Copy(array, buffer, shape, b.meta.DType.Size)
+	})
+}
+
+// slabs calls f for the slabs of r, each in the array and in data, until ctx ends.
+func (b *Backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
+	for s := range b.meta.Slabs(r) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := s.NumElems() * int64(b.meta.DType.Size)
+		f(b.box(s), packed(data[:n], s), s.Shape)
+		data = data[n:]
+	}
 	return nil
 }
 

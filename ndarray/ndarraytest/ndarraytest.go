@@ -116,6 +116,8 @@ func TestBackend(t *testing.T, f Factory) {
 	t.Run("wrong access", func(t *testing.T) { testWrongAccess(t, f) })
 	t.Run("closed", func(t *testing.T) { testClosed(t, f) })
 	t.Run("cancelled", func(t *testing.T) { testCancelled(t, f) })
+	t.Run("cancelled midway", func(t *testing.T) { testCancelledMidway(t, f) })
+	t.Run("workers", func(t *testing.T) { testWorkers(t, f) })
 	t.Run("concurrent reads", func(t *testing.T) { testConcurrentReads(t, f) })
 	t.Run("concurrent writes", func(t *testing.T) { testConcurrentWrites(t, f) })
 	t.Run("close during reads", func(t *testing.T) { testCloseDuringReads(t, f) })

@@ -1,0 +1,146 @@
+// What a backend makes of its context: when it stops, and how many goroutines it has.
+
+package ndarraytest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// The array of these tests: chunks of several rows, which are several slabs too.
+const (
+	longRows  = 768
+	longChunk = 16      // rows of a chunk
+	longRow   = 4 << 12 // bytes of a row: a chunk has 256 KiB, all have 12 MiB
+)
+
+// long makes the array and fills it. The backend is asked itself, for an Array looks at
+// the context before it calls.
+func (f Factory) long(t *testing.T) (b ndarray.Backend, w ndarray.RegionWriter, data []byte) {
+	t.Helper()
+	spec := f.adapted(ndarray.Spec{Shape: []int64{longRows, longRow / 4}, ChunkShape: []int64{longChunk, longRow / 4}, DType: int32s().DType})
+	b, err := f.Create(t, spec)
+	require.NoError(t, err)
+	w, ok := b.(ndarray.RegionWriter)
+	require.True(t, ok)
+	data = make([]byte, longRows*longRow)
+	for i := range data {
+		data[i] = byte(i >> (i % 4 * 8))
+	}
+	stamp(data, 1)
+	require.NoError(t, w.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	return b, w, data
+}
+
+// stamp marks every chunk's first byte.
+func stamp(data []byte, with byte) {
+	for at := 0; at < len(data); at += longChunk * longRow {
+		data[at] = with
+	}
+}
+
+// stamped counts the chunks that bear the mark.
+func stamped(data []byte, with byte) (n int) {
+	for at := 0; at < len(data); at += longChunk * longRow {
+		if data[at] == with {
+			n++
+		}
+	}
+	return n
+}
+
+// A context that ends before a call ends it; one that ends during the call stops it
+// between two chunks or slabs: some of them are done then, and others are not.
+func testCancelledMidway(t *testing.T, f Factory) {
+	b, w, data := f.long(t)
+	defer func() { require.NoError(t, b.Close()) }()
+	whole := ndarray.Whole(b.Meta().Shape)
+	got := make([]byte, len(data))
+
+	ended, cancel := context.WithCancel(bg)
+	cancel()
+	require.ErrorIs(t, b.ReadRegion(ended, got, whole), context.Canceled)
+	require.ErrorIs(t, w.WriteRegion(ended, make([]byte, len(data)), whole), context.Canceled)
+	require.NoError(t, b.ReadRegion(bg, got, whole))
+	require.Equal(t, len(data)/(longChunk*longRow), stamped(got, 1), "nothing was written")
+
+	// stopsMidway calls until a call was stopped with some chunks done and some not.
+	stopsMidway := func(what string, call func(ctx context.Context, try byte) error, done func(try byte) int) {
+		begin := time.Now()
+		require.NoError(t, call(bg, 2))
+		took := time.Since(begin)
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			for try := byte(3); try < 100; try++ {
+				ctx, cancel := context.WithCancel(bg)
+				timer := time.AfterFunc(time.Duration(rand.Int64N(int64(took)+1)), cancel)
+				err := call(ctx, try)
+				timer.Stop()
+				cancel()
+				n := done(try)
+				if err == nil {
+					require.Equal(t, longRows/longChunk, n, "%s: no error, and all is done", what)
+					continue
+				}
+				require.True(t, errors.Is(err, context.Canceled), "%s: %v", what, err)
+				if 0 < n && n < longRows/longChunk {
+					return
+				}
+			}
+		}
+		require.Fail(t, "no call stopped between two chunks", what)
+	}
+	stopsMidway("write", func(ctx context.Context, try byte) error {
+		stamp(data, try)
+		return w.WriteRegion(ctx, data, whole)
+	}, func(try byte) int {
+		require.NoError(t, b.ReadRegion(bg, got, whole))
+		return stamped(got, try)
+	})
+	stamp(data, 1)
+	require.NoError(t, w.WriteRegion(bg, data, whole))
+	stopsMidway("read", func(ctx context.Context, _ byte) error {
+		clear(got)
+		return b.ReadRegion(ctx, got, whole)
+	}, func(byte) int { return stamped(got, 1) })
+}
+
+// A call has no more goroutines than the context allows, however many processors there
+// are. Those that only hand work on, and those that have done theirs and are about to
+// end, are counted too and allowed for.
+func testWorkers(t *testing.T, f Factory) {
+	const processors, allowed, others = 32, 2, 8
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+	b, w, data := f.long(t)
+	defer func() { require.NoError(t, b.Close()) }()
+	whole := ndarray.Whole(b.Meta().Shape)
+	for what, call := range map[string]func(ctx context.Context) error{
+		"read":  func(ctx context.Context) error { return b.ReadRegion(ctx, data, whole) },
+		"write": func(ctx context.Context) error { return w.WriteRegion(ctx, data, whole) },
+	} {
+		var most, stop atomic.Int64
+		watched := make(chan struct{})
+		before := runtime.NumGoroutine() + 1 // and the one that counts
+		go func() {
+			defer close(watched)
+			for stop.Load() == 0 {
+				most.Store(max(most.Load(), int64(runtime.NumGoroutine())))
+				runtime.Gosched()
+			}
+		}()
+		for range 5 {
+			require.NoError(t, call(ndarray.WithWorkers(bg, allowed)), what)
+		}
+		stop.Store(1)
+		<-watched
+		require.LessOrEqual(t, most.Load(), int64(before+allowed+others), what)
+	}
+}
