@@ -251,6 +251,50 @@ func (a *Array) Storage(ctx context.Context) (Storage, error) {
 	return s, err
 }
 
+// StoredChunk is a row of an array's chunk map.
+type StoredChunk struct {
+	Region      Region // its elements, clipped to the array
+	StoredBytes int64  // bytes as stored, compressed; 0: nothing is stored, all elements are the fill value or one that the index says
+}
+
+// ChunkMap yields what Chunks yields with the bytes that each takes where it is stored.
+// An array that is not chunked is one chunk with all of Storage's bytes.
+//
+// It yields ErrClosed, errors.ErrUnsupported, the context's error, or what the backend
+// returns, and ends with that.
+func (a *Array) ChunkMap(ctx context.Context) iter.Seq2[StoredChunk, error] {
+	return func(yield func(StoredChunk, error) bool) {
+		n := int64(0)
+		for r := range a.Chunks() {
+			bytes, err := a.chunkBytes(ctx, n)
+			if err != nil {
+				yield(StoredChunk{}, err)
+				return
+			}
+			if !yield(StoredChunk{r, bytes}, nil) {
+				return
+			}
+			n++
+		}
+	}
+}
+
+func (a *Array) chunkBytes(ctx context.Context, n int64) (bytes int64, err error) {
+	if a.m().ChunkShape == nil {
+		s, err := a.Storage(ctx)
+		return s.StoredBytes, err
+	}
+	err = a.use("measure", func() error {
+		m, err := ability[ChunkMeasurer](a, false)
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		bytes, err = m.ChunkBytes(ctx, n)
+		return err
+	})
+	return bytes, err
+}
+
 // Close waits for calls that are running, then releases the backend and returns
 // its error. The second Close and every call after the first return ErrClosed;
 // what Meta and the other getters return stays valid.

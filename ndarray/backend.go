@@ -88,6 +88,14 @@ type StorageReporter interface {
 	Storage(ctx context.Context) (Storage, error)
 }
 
+// ChunkMeasurer is implemented by backends that know what each chunk takes.
+type ChunkMeasurer interface {
+	// ChunkBytes is how many bytes chunk n of the grid, counted in row-major order, takes
+	// as stored; 0 if nothing is stored for it. It is called for chunked arrays alone.
+	// It returns errors.ErrUnsupported where the grid is not that of what is stored.
+	ChunkBytes(ctx context.Context, n int64) (int64, error)
+}
+
 // Storage says what an array takes where it is stored.
 type Storage struct {
 	StoredBytes int64 // bytes of the elements as stored, compressed, without metadata

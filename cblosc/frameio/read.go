@@ -48,6 +48,31 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 	return v.raw, nil
 }
 
+// StoredBytes is how many bytes chunk i takes as it is stored, with its header; 0 for one
+// that is special and nowhere. Only the header is read.
+//
+// It returns the errors of Chunk.
+func (f *Frame) StoredBytes(i int64) (n int64, err error) {
+	if err = f.index(i); err == nil && !f.offsets[i].IsSpecial() {
+		err = f.stock.with(func(w *worker) error {
+			raw, err := f.fetch(w, f.offsets[i], chunk.ExtendedHeaderSize)
+			if err != nil {
+				return closedFile(err)
+			}
+			h, err := chunk.ParseHeader(raw)
+			if err != nil {
+				return invalid(err)
+			}
+			n = int64(h.CBytes)
+			return f.fits(i, f.chunkLen(i), h)
+		})
+	}
+	if err != nil {
+		return 0, &Error{"measure chunk", f.path, i, err}
+	}
+	return n, nil
+}
+
 // specialChunk makes the chunk that a special offset stands for.
 func (f *Frame) specialChunk(i int64, n int) ([]byte, error) {
 	p := cblosc.DefaultCParams()

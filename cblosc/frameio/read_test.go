@@ -91,6 +91,13 @@ func TestReadsWhatTheLibraryReads(t *testing.T) {
 			library, err := s.Chunk(i)
 			require.NoError(t, err)
 			require.Equal(t, library, raw, "chunk %d", i)
+			stored, err := f.StoredBytes(i)
+			require.NoError(t, err)
+			if stored != 0 { // 0: the index alone says what it is
+				require.Equal(t, int64(len(raw)), stored, "chunk %d", i)
+			} else {
+				require.Len(t, raw, 32, "chunk %d", i)
+			}
 
 			n, err := f.Decompress(got, i)
 			require.NoError(t, err)

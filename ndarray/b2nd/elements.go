@@ -11,6 +11,7 @@ package b2nd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -333,6 +334,18 @@ func (b *Backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
 		s.Library = b.engine.noWriter
 	}
 	return s, err
+}
+
+// ChunkBytes reads a chunk's header; errors.ErrUnsupported where the library reads.
+func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err error) {
+	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
+		if r == nil {
+			return fmt.Errorf("%w: single chunks by the library", errors.ErrUnsupported)
+		}
+		bytes, err = r.Frame().StoredBytes(n)
+		return err
+	})
+	return bytes, errors.Join(err, ctx.Err())
 }
 
 // Close closes the array; everything is written then.

@@ -166,6 +166,12 @@ func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return ndarray.Storage{StoredBytes: r.frame.Header().CBytes, NumChunks: r.frame.NumChunks()}, ctx.Err()
 }
 
+// ChunkBytes reads a chunk's header.
+func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	bytes, err := r.frame.StoredBytes(n)
+	return bytes, errors.Join(translate(err), ctx.Err())
+}
+
 // Close frees the contexts, and the file.
 func (r *Reader) Close() error { return r.frame.Close() }
 

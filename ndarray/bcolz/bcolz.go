@@ -371,19 +371,26 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	}
 	s.NumChunks = b.tree.NumFiles()
 	for i := range s.NumChunks {
-		if err := ctx.Err(); err != nil {
+		n, err := b.ChunkBytes(ctx, i)
+		if err != nil {
 			return s, err
 		}
-		if b.missing(i) {
-			continue
-		}
-		info, err := fs.Stat(b.place.fsys, b.tree.FileName(i))
-		if err != nil {
-			return s, damage(err)
-		}
-		s.StoredBytes += max(info.Size()-bcolz.HeaderSize, 0)
+		s.StoredBytes += n
 	}
 	return s, nil
+}
+
+// ChunkBytes reports the bytes of a chunk file less its header, 0 for one that is still to
+// be written.
+func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	if err := ctx.Err(); err != nil || b.missing(n) {
+		return 0, err
+	}
+	info, err := fs.Stat(b.place.fsys, b.tree.FileName(n))
+	if err != nil {
+		return 0, damage(err)
+	}
+	return max(info.Size()-bcolz.HeaderSize, 0), nil
 }
 
 // Close writes what a new array still lacks, and frees the contexts and the

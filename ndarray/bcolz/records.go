@@ -381,6 +381,21 @@ func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return sum, nil
 }
 
+// ChunkBytes adds up the columns; errors.ErrUnsupported if their chunks differ in rows.
+func (r *Records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error) {
+	for _, b := range r.columns {
+		if own := b.Meta().ChunkShape[0]; own != r.meta.ChunkShape[0] {
+			return 0, fmt.Errorf("%w: columns with chunks of %d and %d rows have no chunks in common", errors.ErrUnsupported, own, r.meta.ChunkShape[0])
+		}
+		size, err := b.ChunkBytes(ctx, n)
+		if err != nil {
+			return 0, err
+		}
+		sum += size
+	}
+	return sum, nil
+}
+
 // Close writes what a new table still lacks, and frees all columns.
 func (r *Records) Close() error {
 	var errs []error

@@ -64,6 +64,7 @@ var (
 	_ ndarray.StringReader    = (*remote)(nil)
 	_ ndarray.AttrReader      = (*remote)(nil)
 	_ ndarray.StorageReporter = (*remote)(nil)
+	_ ndarray.ChunkMeasurer   = (*remote)(nil)
 )
 
 // isolate opens the array in a worker. After an error the file is still the caller's.
@@ -307,4 +308,14 @@ func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
 		err = decode(b, &s)
 	}
 	return s, err
+}
+
+// ChunkBytes says what a chunk takes.
+func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	var size int64
+	b, err := r.ask(ctx, "chunk", ndarray.Region{Start: []int64{n}}, r.limits.Metadata)
+	if err == nil {
+		err = decode(b, &size)
+	}
+	return size, err
 }

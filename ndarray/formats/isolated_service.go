@@ -33,13 +33,14 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
-	return &attendant{array: a, window: s.Window}, nil
+	return &attendant{array: a, backend: b, window: s.Window}, nil
 }
 
 // An attendant answers for one array.
 type attendant struct {
-	array  *ndarray.Array
-	window []byte
+	array   *ndarray.Array
+	backend ndarray.Backend // of the array
+	window  []byte
 
 	// What the last request was about, if it was more than its piece.
 	about request
@@ -91,6 +92,9 @@ func (h *attendant) yield(q request) ([]byte, error) {
 	case "storage":
 		s, err := h.array.Storage(ctx)
 		return encode(s), err
+	case "chunk":
+		n, err := chunkBytes(ctx, h.backend, q.Start)
+		return encode(n), err
 	case "strings":
 		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
 		if err := g.Check(h.array.Shape()); err != nil {
@@ -101,6 +105,18 @@ func (h *attendant) yield(q request) ([]byte, error) {
 		return encode(texts), err
 	}
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
+}
+
+// chunkBytes measures the chunk whose number is the one element of at.
+func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, error) {
+	m, ok := b.(ndarray.ChunkMeasurer)
+	if !ok {
+		return 0, fmt.Errorf("%w: what single chunks take", errors.ErrUnsupported)
+	}
+	if len(at) != 1 {
+		return 0, fmt.Errorf("%w: chunk %v", worker.ErrProtocol, at)
+	}
+	return m.ChunkBytes(ctx, at[0])
 }
 
 // read puts the elements of a part of a region into to. A region that is more than

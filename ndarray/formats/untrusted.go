@@ -388,7 +388,11 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 	}
 	switch s.Format {
 	case B2ND:
-		return opened(b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType}))
+		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType})
+		if isPlain(path, err) {
+			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
+		}
+		return opened(b, err)
 	case Bcolz:
 		return s.openBcolz(path)
 	}
@@ -431,7 +435,7 @@ func (s *suspect) openBcolz(path string) (ndarray.Backend, error) {
 	case err != nil:
 		return nil, err
 	case column == "":
-		return nil, fmt.Errorf("%w: a bcolz ctable has columns, name one as %s:/column", ndarray.ErrParam, s.Name)
+		return opened(table.Records())
 	}
 	return opened(table.Column(column))
 }
@@ -481,6 +485,7 @@ var (
 	_ ndarray.StringReader    = (*guard)(nil)
 	_ ndarray.AttrReader      = (*guard)(nil)
 	_ ndarray.StorageReporter = (*guard)(nil)
+	_ ndarray.ChunkMeasurer   = (*guard)(nil)
 )
 
 func (g *guard) Meta() ndarray.Meta {
@@ -518,6 +523,11 @@ func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
 	}
 	n, err := s.Storage(ctx)
 	return n, bare(err)
+}
+
+func (g *guard) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	size, err := chunkBytes(ctx, g.Backend, []int64{n})
+	return size, bare(err)
 }
 
 func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.file.Close()) }

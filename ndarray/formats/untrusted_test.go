@@ -7,15 +7,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
@@ -48,6 +51,7 @@ func requireSame(t *testing.T, location string, u formats.Untrusted) {
 		require.NoError(t, g.Read(bg, y, ndarray.Whole(a.Shape())))
 		require.True(t, bytes.Equal(x, y))
 	}
+	require.Equal(t, chunkMap(t, a), chunkMap(t, g.Array))
 	x, err := a.Attrs(bg)
 	require.NoError(t, err)
 	y, err := g.Attrs(bg)
@@ -59,6 +63,51 @@ func requireSame(t *testing.T, location string, u formats.Untrusted) {
 	require.NoError(t, a.Close())
 	require.NoError(t, g.Close())
 	require.ErrorIs(t, g.Close(), ndarray.ErrClosed)
+}
+
+func chunkMap(t *testing.T, a *ndarray.Array) (chunks []ndarray.StoredChunk) {
+	t.Helper()
+	for c, err := range a.ChunkMap(bg) {
+		require.NoError(t, err)
+		chunks = append(chunks, c)
+	}
+	return chunks
+}
+
+// The map of chunks says which are stored; an array without chunks is one.
+func TestChunkMap(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, DType: ndarray.DTypeOf[int32]()}
+	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+		d, err := formats.Create(bg, in(dir, name), spec)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(bg, d.Array, count(8), ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}))
+		require.NoError(t, d.Commit(bg))
+		a, err := formats.Open(bg, in(dir, name))
+		require.NoError(t, err)
+		got := chunkMap(t, a)
+		require.Len(t, got, 2)
+		require.Equal(t, ndarray.StoredChunk{Region: ndarray.Region{Start: []int64{0, 0}, Shape: []int64{4, 4}}}, got[0], name)
+		require.Equal(t, ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}, got[1].Region)
+		require.Positive(t, got[1].StoredBytes, name)
+		require.NoError(t, a.Close())
+	}
+	spec.ChunkShape = nil
+	f, err := h5.Create(in(dir, "c.h5"), nil)
+	require.NoError(t, err)
+	x, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(6, 4), nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(x.Close(), f.Close()))
+	a, err := formats.Open(bg, in(dir, "c.h5:/x"), formats.WithWrite())
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(bg, a, count(24), ndarray.Whole(spec.Shape)))
+	require.Equal(t, []ndarray.StoredChunk{{Region: ndarray.Whole(spec.Shape), StoredBytes: 96}}, chunkMap(t, a))
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	for _, err := range a.ChunkMap(ctx) {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.NoError(t, a.Close())
 }
 
 func TestUntrustedEveryFormat(t *testing.T) {
@@ -94,6 +143,54 @@ func TestUntrustedEveryFormat(t *testing.T) {
 			}
 		}
 		require.Positive(t, columns, "columns of a ctable")
+	})
+}
+
+// Plain frames, and nested ctables whole and by the column, are read as Open reads them; and
+// the limit of an array's bytes holds for them.
+func TestUntrustedFramesAndNested(t *testing.T) {
+	dir := t.TempDir()
+	locations := []string{"file", "sparse", "nested", "nested:/a", "nested:/sub/b", "table", "table:/a"}
+	for name, contiguous := range map[string]bool{"file": true, "sparse": false} {
+		p := cblosc.DefaultCParams()
+		p.TypeSize = 4
+		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: in(dir, name), Contiguous: contiguous, CParams: p})
+		require.NoError(t, err)
+		for _, x := range []byte{1, 2} {
+			require.NoError(t, s.AppendBuffer(bytes.Repeat([]byte{x, 0, 0, 0}, 10)))
+		}
+		require.NoError(t, s.Close())
+	}
+	for name, text := range map[string]string{"nested": "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]", "table": "[('a', '<i4'), ('b', '|S3', (2,))]"} {
+		d, err := ndarray.ParseDType(text)
+		require.NoError(t, err)
+		b, err := bcolz.CreateRecords(in(dir, name), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: name == "nested"})
+		require.NoError(t, err)
+		require.NoError(t, b.WriteRegion(bg, noise(d, 100), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.Close())
+	}
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for _, l := range locations {
+			requireSame(t, in(dir, l), u)
+			small := u
+			small.Limits.Array = 79
+			_, err := formats.OpenUntrusted(bg, in(dir, l), small)
+			require.ErrorIs(t, err, format.ErrLimit, l)
+		}
+		g, err := formats.OpenUntrusted(bg, in(dir, "file"), u, formats.WithDType(ndarray.DTypeOf[int32]()))
+		require.NoError(t, err)
+		values, err := ndarray.ReadAll[int32](bg, g.Array)
+		require.NoError(t, err)
+		require.Equal(t, append(slices.Repeat([]int32{1}, 10), slices.Repeat([]int32{2}, 10)...), values)
+		require.NoError(t, g.Close())
+	})
+	// A frame that is cut.
+	b, err := os.ReadFile(in(dir, "file"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(in(dir, "cut"), b[:len(b)-9], 0o666))
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		_, err := formats.OpenUntrusted(bg, in(dir, "cut"), u)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	})
 }
 

@@ -172,12 +172,30 @@ func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, e
 
 // HasChunk reports whether a chunk is stored.
 func (b *Backend) HasChunk(ctx context.Context, n int64) (bool, error) {
+	size, err := b.chunkSize(n)
+	return size > 0, errors.Join(err, ctx.Err())
+}
+
+// chunkSize is what chunk n takes in the file, 0 if it is not there.
+func (b *Backend) chunkSize(n int64) (int64, error) {
 	at, _ := b.offset(n)
 	size, err := b.dataset.ChunkBytes(at...)
 	if errors.Is(err, h5.ErrNotFound) {
 		err = nil
 	}
-	return size > 0, errors.Join(Translate(err), ctx.Err())
+	return size, Translate(err)
+}
+
+// ChunkBytes reports what a chunk takes in the file (H5Dget_chunk_storage_size), after
+// what waits in the library's chunk cache was written.
+func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	if !b.meta.ReadOnly {
+		if err := b.dataset.Flush(); err != nil {
+			return 0, Translate(err)
+		}
+	}
+	size, err := b.chunkSize(n)
+	return size, errors.Join(err, ctx.Err())
 }
 
 // WriteChunk stores a chunk as it is, or as the one chunk of a frame. A chunk at the

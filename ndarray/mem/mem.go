@@ -226,6 +226,28 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return s, ctx.Err()
 }
 
+// ChunkBytes is the bytes of a chunk's elements: all are there.
+func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+	if err != nil {
+		return 0, err
+	}
+	counts := g.Counts()
+	index := make([]int64, len(counts))
+	for i := len(index) - 1; i >= 0; i-- {
+		index[i] = n % counts[i]
+		n /= counts[i]
+	}
+	r := g.Chunk(index)
+	bytes := r.NumElems() * int64(b.meta.DType.Size)
+	if b.meta.DType.Kind == ndarray.String {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		b.eachText(r, func(at, _ int) { bytes += int64(len(b.texts[at])) })
+	}
+	return bytes, ctx.Err()
+}
+
 // Close lets go of the memory.
 func (b *Backend) Close() error {
 	b.data, b.texts, b.attrs = nil, nil, nil

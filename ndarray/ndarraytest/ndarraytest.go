@@ -571,21 +571,36 @@ func testMeta(t *testing.T, f Factory) {
 	}
 }
 
-// Storage is known, and the grid's chunks are counted.
+// Storage is known, the grid's chunks are counted, and the map of chunks adds up to it.
 func testStorage(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	require.NoError(t, a.Write(bg, pattern(a.DType(), 30), ndarray.Whole(a.Shape())))
-	a = f.reopened(t, a)
-	s, err := a.Storage(bg)
-	require.NoError(t, err)
-	require.Positive(t, s.StoredBytes)
-	grid := f.adapted(int32s())
-	chunks := int64(1)
-	for i, n := range grid.Shape {
-		chunks *= (n + grid.ChunkShape[i] - 1) / grid.ChunkShape[i]
+	for range 2 {
+		s, err := a.Storage(bg)
+		require.NoError(t, err)
+		require.Positive(t, s.StoredBytes)
+		grid := f.adapted(int32s())
+		chunks := int64(1)
+		for i, n := range grid.Shape {
+			chunks *= (n + grid.ChunkShape[i] - 1) / grid.ChunkShape[i]
+		}
+		require.Equal(t, chunks, s.NumChunks)
+		var sum int64
+		var regions []ndarray.Region
+		for c, err := range a.ChunkMap(bg) {
+			require.NoError(t, err)
+			require.Positive(t, c.StoredBytes, "%v", c.Region)
+			sum += c.StoredBytes
+			regions = append(regions, c.Region)
+		}
+		require.Equal(t, s.StoredBytes, sum)
+		require.Equal(t, slices.Collect(a.Chunks()), regions)
+		a = f.reopened(t, a)
 	}
-	require.Equal(t, chunks, s.NumChunks)
 	require.NoError(t, a.Close())
+	for _, err := range a.ChunkMap(bg) {
+		require.ErrorIs(t, err, ndarray.ErrClosed)
+	}
 }
 
 // An array opened for reading reads, and refuses every change.
