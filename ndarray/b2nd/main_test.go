@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -57,5 +58,40 @@ func factory(t *testing.T, sparse bool) ndarraytest.Factory {
 }
 
 func TestConformanceContiguous(t *testing.T) { ndarraytest.TestBackend(t, factory(t, false)) }
+
+// Caterva has no element type, which is told again, and no place for what its metadata
+// does not say.
+func TestConformanceCaterva(t *testing.T) {
+	f := factory(t, false)
+	file := filepath.Join(need.Scratch(t), "c.b2nd")
+	var told ndarray.DType
+	f.Create = func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
+		if err := os.RemoveAll(file); err != nil {
+			return nil, err
+		}
+		told = spec.DType
+		b, err := b2nd.Create(file, spec, &b2nd.CreateOptions{Caterva: true})
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
+	f.Reopen = func(ndarraytest.TB) (ndarray.Backend, error) {
+		b, err := b2nd.Open(file, &b2nd.OpenOptions{DType: &told})
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
+	b2ndCannot := f.Cannot
+	f.Cannot = func(spec ndarray.Spec) string {
+		switch {
+		case spec.Null, spec.MaxShape != nil, spec.AxisNames != nil, slices.ContainsFunc(spec.Fill, func(b byte) bool { return b != 0 }):
+			return "Caterva has no words for it"
+		}
+		return b2ndCannot(spec)
+	}
+	ndarraytest.TestBackend(t, f)
+}
 
 func TestConformanceSparse(t *testing.T) { ndarraytest.TestBackend(t, factory(t, true)) }
