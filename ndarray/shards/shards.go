@@ -97,10 +97,10 @@ func check(shards []Shard, t *tree) error {
 // exist: the metadata to each, and every chunk to the one shard that it is in. Chunk
 // files of bcolz that the array does not reach, left over from when it was longer, stay
 // behind. An array that is not filled yet (bcolz.CreateOptions.Skeleton) has no chunks
-// to copy.
+// to copy; a nested ctable must be complete.
 //
 // It returns ErrParam for chunks in two shards or none, ErrFormat for what is neither a
-// bcolz tree nor a sparse frame, errors.ErrUnsupported for a nested ctable, ErrExists,
+// bcolz tree nor a sparse frame, ErrExists,
 // ErrCorrupt for a chunk that is not there, or the context's error. After an error a
 // shard is there whole or not at all.
 func Split(ctx context.Context, src string, shards []Shard) error {
@@ -162,8 +162,8 @@ func (a array) skeleton() bool {
 // directories makes the directories that a bcolz tree has even without chunks.
 func (t *tree) directories(dir *os.Root) error {
 	for _, a := range t.arrays {
-		if a.bcolz != nil {
-			if err := dir.MkdirAll(filepath.Join(a.column, bcolz.DataDir), 0o777); err != nil {
+		if a.data != "" {
+			if err := dir.MkdirAll(filepath.FromSlash(a.data), 0o777); err != nil {
 				return err
 			}
 		}
@@ -295,7 +295,7 @@ func (a array) count(dir *os.Root) error {
 			s.CBytes += info.Size() - bcolz.HeaderSize
 		}
 	}
-	return dir.WriteFile(filepath.Join(a.column, bcolz.SizesFile), s.Append(nil), 0o666)
+	return dir.WriteFile(filepath.Join(filepath.FromSlash(a.dir), bcolz.SizesFile), s.Append(nil), 0o666)
 }
 
 // joinFrames takes each chunk from the frame of its shard and makes an index for them.

@@ -88,13 +88,16 @@ func draw(t *rapid.T, dir string) source {
 	s := source{chunks: (rows + length - 1) / length}
 	var b ndarray.Backend
 	var err error
-	switch kind := rapid.SampledFrom([]string{"carray", "ctable", "sparse"}).Draw(t, "kind"); kind {
+	switch kind := rapid.SampledFrom([]string{"carray", "ctable", "nested", "sparse"}).Draw(t, "kind"); kind {
 	case "carray":
 		s.open = func(dir string) (ndarray.Backend, error) { return bcolz.Open(dir, nil) }
 		s.openFS = func(fsys fs.FS) (ndarray.Backend, error) { return bcolz.OpenFS(fsys, ".", nil) }
 		b, err = bcolz.Create(dir, spec, nil)
-	case "ctable":
+	case "ctable", "nested":
 		spec.DType = parse(t, "[('a', '<i4'), ('b', '<f8', (2,))]")
+		if kind == "nested" {
+			spec.DType = parse(t, "[('a', '<i4'), ('sub', [('b', '<f8'), ('deep', [('c', '|S3')])])]")
+		}
 		s.open = func(dir string) (ndarray.Backend, error) { return bcolz.OpenRecords(dir, nil) }
 		s.openFS = func(fsys fs.FS) (ndarray.Backend, error) {
 			table, err := bcolz.OpenTableFS(fsys, ".", nil)
@@ -103,7 +106,7 @@ func draw(t *rapid.T, dir string) source {
 			}
 			return table.Records()
 		}
-		b, err = bcolz.CreateRecords(dir, spec, nil)
+		b, err = bcolz.CreateRecords(dir, spec, &bcolz.CreateOptions{Nested: kind == "nested"})
 	case "sparse":
 		s.open = func(dir string) (ndarray.Backend, error) { return b2nd.Open(dir, nil) }
 		s.openFS = func(fsys fs.FS) (ndarray.Backend, error) { return b2nd.OpenFS(fsys, nil) }
@@ -203,6 +206,42 @@ func TestSplitByColumn(t *testing.T) {
 	require.Equal(t, contents(t, src), contents(t, filepath.Join(dir, "dst")))
 }
 
+// Nested ctables are cut by their columns too: those that the root describes, and those
+// that are carrays of their own.
+func TestSplitNested(t *testing.T) {
+	dir := need.Scratch(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	d := parse(t, "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]")
+	b, err := bcolz.CreateRecords(at("described"), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: true})
+	require.NoError(t, err)
+	require.NoError(t, b.WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
+	require.NoError(t, b.Close())
+	require.NoError(t, os.MkdirAll(at("own/data/sub/data"), 0o777))
+	for _, column := range []string{"a", "sub/data/b", "sub/data/c"} {
+		b, err := bcolz.Create(at("own/data/"+column), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: parse(t, "<i4")}, nil)
+		require.NoError(t, err)
+		require.NoError(t, b.WriteRegion(bg, noise(400), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.Close())
+	}
+	for name, files := range map[string][2]string{"described": {"data/a/__0.blp", "data/sub/c/__4.blp"}, "own": {"data/a/data/__0.blp", "data/sub/data/c/data/__4.blp"}} {
+		parts := []shards.Shard{
+			{Dir: at(name + "1"), End: shards.All, Columns: []string{"a", "sub/b"}},
+			{Dir: at(name + "2"), End: 4, Columns: []string{"sub/c"}},
+			{Dir: at(name + "3"), First: 4, End: shards.All, Columns: []string{"sub/c"}},
+		}
+		require.NoError(t, shards.Split(bg, at(name), parts))
+		require.FileExists(t, filepath.Join(at(name+"1"), files[0]))
+		require.NoFileExists(t, filepath.Join(at(name+"2"), files[0]))
+		require.NoFileExists(t, filepath.Join(at(name+"2"), files[1]))
+		require.FileExists(t, filepath.Join(at(name+"3"), files[1]))
+		require.NoError(t, shards.Join(bg, at(name+"joined"), parts))
+		require.Equal(t, contents(t, at(name)), contents(t, at(name+"joined")))
+		require.NoError(t, os.Remove(filepath.Join(at(name+"3"), files[1])))
+		require.ErrorIs(t, shards.Join(bg, at(name+"damaged"), parts), ndarray.ErrCorrupt)
+		require.NoDirExists(t, at(name+"damaged"))
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -261,10 +300,6 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.ErrorIs(t, shards.Join(bg, at("b"), []shards.Shard{{Dir: at("s"), End: 2}, {Dir: at("t"), First: 2, End: 4}}), ndarray.ErrParam)
 
-	n, err := bcolz.CreateRecords(at("n"), ndarray.Spec{Shape: []int64{3}, DType: parse(t, "[('a', '<i4')]")}, &bcolz.CreateOptions{Nested: true})
-	require.NoError(t, err)
-	require.NoError(t, n.Close())
-	require.ErrorIs(t, shards.Split(bg, at("n"), []shards.Shard{{Dir: at("x"), End: shards.All}}), errors.ErrUnsupported)
 	_, err = b2nd.OpenFS(os.DirFS(at("s")), &b2nd.OpenOptions{Write: true})
 	require.ErrorIs(t, err, ndarray.ErrReadOnly)
 	_, err = b2nd.OpenFS(os.DirFS(at("s")), &b2nd.OpenOptions{Library: true})

@@ -27,13 +27,15 @@ type tree struct {
 // array is what is cut by chunk numbers: a carray, or a frame.
 type array struct {
 	column string // "": the tree itself
+	dir    string // of a carray, from the root
+	data   string // the directory of its chunk files; "": not bcolz
 	chunks int64
 	file   func(i int64) string // from the root; "" for a chunk that is none
-	bcolz  *bcolz.Array
+	bcolz  *bcolz.Array         // nil: a frame, or a column without metadata of its own
 }
 
 // read looks at the metadata of the tree in fsys, and at the names of its files. It
-// returns ErrFormat for anything else, and errors.ErrUnsupported for a nested ctable.
+// returns ErrFormat for anything else.
 func read(fsys fs.FS) (*tree, error) {
 	t := &tree{fsys: fsys}
 	kind, err := bcolz.Detect(fsys, ".")
@@ -53,7 +55,7 @@ func read(fsys fs.FS) (*tree, error) {
 			}
 		}
 	case bcolz.NestedTree:
-		return nil, fmt.Errorf("%w: shards of a nested ctable", errors.ErrUnsupported)
+		err = t.nested("", ".")
 	default:
 		return t, t.readFrame()
 	}
@@ -72,7 +74,57 @@ func (t *tree) add(column, dir string) error {
 	if a.Storage.DType.Structured {
 		return fmt.Errorf("%w: shards of an array of %s", errors.ErrUnsupported, a.Storage.DType.Text)
 	}
-	t.arrays = append(t.arrays, array{column, a.NumFiles(), func(i int64) string { return path.Join(dir, a.FileName(i)) }, a})
+	t.arrays = append(t.arrays, array{column, dir, path.Join(dir, bcolz.DataDir), a.NumFiles(), func(i int64) string { return path.Join(dir, a.FileName(i)) }, a})
+	return nil
+}
+
+// nested adds the columns of the nested ctable in dir, or the one that is there.
+func (t *tree) nested(column, dir string) error {
+	kind, err := bcolz.Detect(t.fsys, dir)
+	switch {
+	case err != nil:
+		return err
+	case kind == bcolz.ArrayTree:
+		return t.add(column, dir)
+	case kind != bcolz.NestedTree:
+		return fmt.Errorf("%w: column %q is %s, want a carray or columns", ndarray.ErrCorrupt, column, kind)
+	}
+	whole, err := bcolz.ReadArray(t.fsys, dir, nil)
+	switch {
+	case err == nil && dir == ".":
+		return t.described(whole, "")
+	case err == nil:
+		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, column, bcolz.StorageFile)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	names, err := bcolz.Components(t.fsys, dir)
+	for _, name := range names {
+		err = errors.Join(err, t.nested(path.Join(column, name), path.Join(dir, bcolz.DataDir, name)))
+	}
+	return err
+}
+
+// described adds the columns that the root's metadata describes: the directories below
+// data/ in which no others are.
+func (t *tree) described(whole *bcolz.Array, column string) error {
+	data := path.Join(bcolz.DataDir, column)
+	entries, err := fs.ReadDir(t.fsys, data)
+	if err != nil {
+		return err
+	}
+	leaf := true
+	for _, e := range entries {
+		if e.IsDir() {
+			leaf = false
+			if err := t.described(whole, path.Join(column, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if leaf {
+		t.arrays = append(t.arrays, array{column, "", data, whole.NumFiles(), func(i int64) string { return path.Join(data, path.Base(whole.FileName(i))) }, nil})
+	}
 	return nil
 }
 
@@ -81,7 +133,7 @@ func (t *tree) add(column, dir string) error {
 func (t *tree) findMeta() error {
 	var data []string
 	for _, a := range t.arrays {
-		data = append(data, path.Join(a.column, bcolz.DataDir))
+		data = append(data, a.data)
 	}
 	return fs.WalkDir(t.fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
@@ -107,6 +159,6 @@ func (t *tree) readFrame() error {
 	}
 	names := f.ChunkFiles()
 	t.sparse, t.meta = true, []string{cframe.IndexFile}
-	t.arrays = []array{{"", int64(len(names)), func(i int64) string { return names[i] }, nil}}
+	t.arrays = []array{{chunks: int64(len(names)), file: func(i int64) string { return names[i] }}}
 	return f.Close()
 }
