@@ -226,3 +226,46 @@ func TestMap(t *testing.T) {
 	src := fromSlice(t, []int64{2}, nil, []int8{1, 2})
 	require.ErrorIs(t, ndarray.Map(t.Context(), fromSlice(t, []int64{3}, nil, make([]int8, 3)), src, nil, nil), ndarray.ErrShape)
 }
+
+// Every verb that goes over all chunks says how far it is, and ends with its context on
+// the way.
+func TestWorkIsWatchedAndEnds(t *testing.T) {
+	a := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
+	dst := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
+	for name, work := range map[string]func(ctx context.Context, o *ndarray.WorkOptions) error{
+		"each": func(ctx context.Context, o *ndarray.WorkOptions) error {
+			return ndarray.Each(ctx, a, o, func(context.Context, ndarray.Region, []byte) error { return nil })
+		},
+		"map": func(ctx context.Context, o *ndarray.WorkOptions) error {
+			return ndarray.Map(ctx, dst, a, o, func(context.Context, ndarray.Region, []byte, []byte) error { return nil })
+		},
+		"summarize": func(ctx context.Context, o *ndarray.WorkOptions) error {
+			_, err := ndarray.Summarize(ctx, a, o)
+			return err
+		},
+		"bins": func(ctx context.Context, o *ndarray.WorkOptions) error {
+			_, err := ndarray.CountBins(ctx, a, 0, 1, 2, o)
+			return err
+		},
+	} {
+		var seen []ndarray.Progress
+		o := &ndarray.WorkOptions{Workers: 2, Memory: 200, Progress: func(p ndarray.Progress) { seen = append(seen, p) }}
+		require.NoError(t, work(t.Context(), o), name)
+		require.Greater(t, len(seen), 3, name)
+		for i, p := range seen {
+			require.Equal(t, int64(i+1), p.DoneUnits, name)
+			require.True(t, i == 0 || p.DoneBytes > seen[i-1].DoneBytes, name)
+		}
+		last := seen[len(seen)-1]
+		require.Equal(t, ndarray.Progress{DoneBytes: 540, TotalBytes: 540, DoneUnits: last.TotalUnits, TotalUnits: int64(len(seen))}, last, name)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		done := int64(0)
+		o.Progress = func(p ndarray.Progress) {
+			done = p.DoneUnits
+			cancel()
+		}
+		require.ErrorIs(t, work(ctx, o), context.Canceled, name)
+		require.Less(t, done, last.TotalUnits, name)
+	}
+}
