@@ -52,6 +52,7 @@ type ArrayWriter struct {
 	next    int64            // chunks from here on may wait for those before them
 	waiting map[int64]stored // all behind next
 	held    int              // bytes in waiting
+	nowhere map[int64]bool   // chunks that were written and are nowhere in the frame: zeros, for one
 	stale   []cframe.Offset  // files of a sparse frame that nothing refers to after Commit
 	err     error            // why nothing more can be written
 	closed  bool
@@ -111,7 +112,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	if err := a.plain(w); err != nil {
 		return nil, err
 	}
-	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, waiting: map[int64]stored{}}
+	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, waiting: map[int64]stored{}, nowhere: map[int64]bool{}}
 	if o.Rows != 0 {
 		if err := aw.grow(o.Rows); err != nil {
 			return nil, err
@@ -333,7 +334,7 @@ func (w *ArrayWriter) Unwritten(f func(i int64) error) error {
 	w.mu.Lock()
 	var all []int64
 	for i, o := range w.w.offsets {
-		if _, waits := w.waiting[int64(i)]; o.IsSpecial() && !waits {
+		if _, waits := w.waiting[int64(i)]; o.IsSpecial() && !waits && !w.nowhere[int64(i)] {
 			all = append(all, int64(i))
 		}
 	}
@@ -355,7 +356,7 @@ func (w *ArrayWriter) HasChunk(i int64) bool {
 		return false
 	}
 	_, waits := w.waiting[i]
-	return waits || !w.w.offsets[i].IsSpecial()
+	return waits || w.nowhere[i] || !w.w.offsets[i].IsSpecial()
 }
 
 func (w *ArrayWriter) state() error {
@@ -434,6 +435,7 @@ func (w *ArrayWriter) store(i int64, c stored) error {
 	old := w.w.offsets[i]
 	if c.b == nil {
 		w.w.offsets[i] = c.entry
+		w.nowhere[i] = true
 		return w.drop(old)
 	}
 	o, err := w.room(old, len(c.b))

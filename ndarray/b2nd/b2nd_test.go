@@ -457,3 +457,21 @@ func TestNoPlaceForTheRecord(t *testing.T) {
 	_, has := attrs.Get("a")
 	require.False(t, has, "what was not stored is not listed")
 }
+
+// Zeros that were written stay zeros in a new array with another fill value, whose
+// chunks that were not written get that one.
+func TestWrittenZerosAreNotFilled(t *testing.T) {
+	for _, o := range []*b2nd.CreateOptions{nil, {Sparse: true}} {
+		path := filepath.Join(t.TempDir(), "x.b2nd")
+		d, err := ndarray.ParseDType("<i2")
+		require.NoError(t, err)
+		b, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{7}, ChunkShape: []int64{2}, DType: d, Fill: []byte{1, 0}}, o)
+		require.NoError(t, err)
+		require.NoError(t, b.WriteRegion(context.Background(), make([]byte, 4), ndarray.Region{Start: []int64{2}, Shape: []int64{2}}))
+		require.NoError(t, b.WriteRegion(context.Background(), make([]byte, 2), ndarray.Region{Start: []int64{6}, Shape: []int64{1}}))
+		got := make([]byte, 14)
+		require.NoError(t, b.ReadRegion(context.Background(), got, ndarray.Whole([]int64{7})))
+		require.Equal(t, []byte{1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0}, got)
+		require.NoError(t, b.Close())
+	}
+}
