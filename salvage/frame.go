@@ -100,7 +100,7 @@ func (f *frame) readHeader() error {
 		}
 	}
 	h, err := cframe.ParseHeader(b)
-	if err == nil && int64(h.HeaderSize) <= f.size && h.TypeSize > 0 && (h.Type() == cframe.Sparse) == (f.dir != "") {
+	if err == nil && int64(h.HeaderSize) <= f.size && h.TypeSize > 0 && h.ChunkSize%h.TypeSize == 0 && (h.Type() == cframe.Sparse) == (f.dir != "") {
 		f.head, f.header = h, true
 		f.base = int64(h.HeaderSize)
 		for _, name := range []string{b2nd.Name, b2nd.CatervaName} {

@@ -58,6 +58,7 @@ func TestDamagedFrame(t *testing.T) {
 		{"index", func(b []byte, p parts) []byte { clear(b[p.index:p.trailer]); return b }, nil, 0, 20, 0, salvage.ExitPartly},
 		{"cut in the index", func(b []byte, p parts) []byte { return b[:p.index+9] }, nil, 0, 20, 0, salvage.ExitPartly},
 		{"sizes of the header", func(b []byte, _ parts) []byte { clear(b[16:24]); clear(b[39:47]); return b }, nil, 20, 0, 0, salvage.ExitPartly},
+		{"chunk size that holds no elements", func(b []byte, _ parts) []byte { b[61] = 1; return b }, nil, 20, 0, 0, salvage.ExitPartly},
 		{"magic", func(b []byte, _ parts) []byte { clear(b[:10]); return b }, nil, 20, 0, 0, salvage.ExitPartly},
 		{"header but its metalayer", func(b []byte, _ parts) []byte { clear(b[:87]); return b }, nil, 20, 0, 0, salvage.ExitPartly},
 		{"magic and index", func(b []byte, p parts) []byte { clear(b[:10]); clear(b[p.index:p.trailer]); return b }, nil, 0, 20, 0, salvage.ExitPartly},

@@ -50,6 +50,10 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 			typeSize, chunkSize, total = f.shape(int64(len(places)))
 		}
 	}
+	if chunkSize%typeSize != 0 {
+		f.r.note(Guessed, "", "bytes of an element", -1, "1: chunks of %d bytes hold no elements of %d", chunkSize, typeSize)
+		typeSize = 1
+	}
 	n := (total + chunkSize - 1) / chunkSize
 	if extra := int64(len(places)) - n; extra > 0 {
 		f.r.note(Lost, "", "chunks", -1, "%d more than the array has were found", extra)
