@@ -7,6 +7,7 @@ SHELL := /bin/bash
 GO        ?= go
 FUZZTIME  ?= 20000x
 BENCH     ?=
+CHECKS    ?= 1000
 MUTANTS   ?= 20000
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
@@ -104,6 +105,10 @@ bench-large: build ## copy 10 GiB of values between two grids in 256 MiB of memo
 bench-once: build ## every benchmark once on little data, to see that it works
 	@scripts/bench.sh -quick -o .bench/quick.md
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+.PHONY: properties
+properties: deps vendor modules ## every property test on CHECKS random draws, new ones each time
+	@scripts/properties.sh $(CHECKS)
 
 .PHONY: fuzz
 fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time (1m)
