@@ -215,7 +215,7 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 			return corrupt("special value", 0, fmt.Sprintf("%d bytes", len(v.value)), item)
 		}
 		to := layout(a.rank, &n, &r.stride, &r.stride, item)
-		to.fill(dst[b.at:], v.value)
+		to.Fill(dst[b.at:], v.value)
 		return nil
 	}
 	if got := int(v.h.BlockLen()); got != min(a.blockBytes, v.n) {
@@ -223,7 +223,7 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	}
 	if a.linear && touched == a.nblocks && n == a.chunk {
 		// The whole chunk, without padding: if it lies in one piece, decode it there.
-		if l := layout(a.rank, &n, &r.stride, a.rowMajor(&n), item); l.n == 0 {
+		if l := layout(a.rank, &n, &r.stride, a.rowMajor(&n), item); l.Dense() {
 			return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
 		}
 	}
@@ -266,13 +266,13 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 	start := int(number) * a.blockBytes // in the values of the chunk
 	l := layout(a.rank, &n, &r.stride, &a.blockStride, a.f.TypeSize())
 	if data != nil {
-		l.copy(dst[to:], data[start+from:start+a.blockBytes])
+		l.Copy(dst[to:], data[start+from:start+a.blockBytes])
 		return nil
 	}
 	if err := v.parts.Block(int(number), a.blockBytes); err != nil {
 		return closedFile(err)
 	}
-	if l.n == 0 && l.run == a.blockBytes { // all of it, in one piece
+	if l.Dense() && l.Run() == a.blockBytes { // all of it, in one piece
 		return v.items(w, dst[to:to+a.blockBytes], start)
 	}
 	if err := a.f.scratch(w, a.blockBytes); err != nil {
@@ -281,7 +281,7 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 	if err := v.items(w, w.data, start); err != nil {
 		return err
 	}
-	l.copy(dst[to:], w.data[from:])
+	l.Copy(dst[to:], w.data[from:])
 	return nil
 }
 

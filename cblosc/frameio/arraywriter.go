@@ -243,7 +243,7 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, i int64, b box) 
 	values := w.w.params.ChunkSize
 	var data []byte
 	if a.linear && b.hi == a.chunk {
-		if l := layout(a.rank, &b.hi, &r.stride, a.rowMajor(&b.hi), a.f.TypeSize()); l.n == 0 {
+		if l := layout(a.rank, &b.hi, &r.stride, a.rowMajor(&b.hi), a.f.TypeSize()); l.Dense() {
 			data = src[b.at : b.at+values]
 		}
 	}
@@ -283,7 +283,7 @@ func (a *Array) gather(data, src []byte, r *region, b box) {
 			from += int(origin * r.stride[d])
 		}
 		l := layout(a.rank, &n, &a.blockStride, &r.stride, a.f.TypeSize())
-		l.copy(data[int(number)*a.blockBytes:], src[from:])
+		l.Copy(data[int(number)*a.blockBytes:], src[from:])
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
 // Chunk returns the compressed bytes of chunk i, as they are stored, in the memory
@@ -391,20 +392,6 @@ func (v *values) setSpecial(s chunk.Special, size int, raw []byte) error {
 	return nil
 }
 
-// repeat fills dst with value over and over, beginning at byte phase of value; nil
-// stands for zeros.
-func repeat(dst, value []byte, phase int) {
-	if len(value) == 0 {
-		clear(dst)
-		return
-	}
-	n := copy(dst, value[phase%len(value):])
-	n += copy(dst[n:], value[:phase%len(value)])
-	for n < len(dst) {
-		n += copy(dst[n:], dst[:n])
-	}
-}
-
 // readRange decodes the bytes of chunk i from byte from on into dst; both ends are
 // inside the chunk.
 func (f *Frame) readRange(w *worker, dst []byte, i int64, from int) error {
@@ -421,7 +408,7 @@ func (f *Frame) decode(w *worker, v *values, dst []byte, from int) error {
 	case len(dst) == 0:
 		return nil
 	case v.same:
-		repeat(dst, v.value, from)
+		boxes.RepeatFrom(dst, v.value, from)
 		return nil
 	case v.h.Stored():
 		copy(dst, v.raw[v.h.Size()+from:])

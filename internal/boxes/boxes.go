@@ -120,7 +120,7 @@ func (b *Box) Copy(dst, src []byte) {
 }
 
 // Fill writes value to every element of the box at the beginning of dst. value
-// holds one element.
+// holds one element; none stands for zeros.
 func (b *Box) Fill(dst, value []byte) {
 	b.each(func(to, _ int, a axis) {
 		for range a.n {
@@ -130,12 +130,26 @@ func (b *Box) Fill(dst, value []byte) {
 	})
 }
 
-// Repeat fills dst, whole elements, with value.
-func Repeat(dst, value []byte) {
-	for done := copy(dst, value); done < len(dst); done *= 2 {
-		copy(dst[done:], dst[:done])
+// Repeat fills dst, whole elements, with value; no bytes stand for zeros.
+func Repeat(dst, value []byte) { RepeatFrom(dst, value, 0) }
+
+// RepeatFrom is Repeat for a dst that begins at byte phase of an endless row of
+// values.
+func RepeatFrom(dst, value []byte, phase int) {
+	if len(value) == 0 {
+		clear(dst)
+		return
+	}
+	phase %= len(value)
+	n := copy(dst, value[phase:])
+	n += copy(dst[n:], value[:phase])
+	for n < len(dst) {
+		n += copy(dst[n:], dst[:n])
 	}
 }
 
 // Dense reports that the box is one piece in both memories.
 func (b *Box) Dense() bool { return b.n == 0 }
+
+// Run returns the bytes of a run: all of a dense box.
+func (b *Box) Run() int { return b.run }

@@ -1,6 +1,7 @@
 package boxes_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,5 +74,28 @@ func TestCopyAndFill(t *testing.T) {
 		clear(dst)
 		b.Fill(dst[offset(zero, to, ds):], value)
 		require.Equal(t, filled, dst)
+		b.Fill(dst[offset(zero, to, ds):], nil)
+		require.Equal(t, make([]byte, len(dst)), dst)
+	})
+}
+
+// Repeated values against one byte at a time; no value is zeros, not an endless loop.
+func TestRepeat(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		value := rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(r, "value")
+		phase := rapid.IntRange(0, 20).Draw(r, "phase")
+		want := make([]byte, rapid.IntRange(0, 100).Draw(r, "bytes"))
+		for i := range want {
+			if len(value) > 0 {
+				want[i] = value[(phase+i)%len(value)]
+			}
+		}
+		got := bytes.Repeat([]byte{0xA5}, len(want))
+		boxes.RepeatFrom(got, value, phase)
+		require.Equal(t, want, got)
+		if len(value) == 0 || phase%len(value) == 0 {
+			boxes.Repeat(got, value)
+			require.Equal(t, want, got)
+		}
 	})
 }
