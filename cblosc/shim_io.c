@@ -152,7 +152,7 @@ static int64_t mapped_size(void *stream)
 static int64_t mapped_write(const void *p, int64_t size, int64_t n, int64_t at, void *stream)
 {
     mapped_t *m = stream;
-    if (m == NULL || at < 0 || at > m->map.mapping_size - size * n) {
+    if (m == NULL || at < 0 || at > (int64_t)m->map.mapping_size - size * n) {
         note(m == NULL ? EBADF : EFBIG);
         return 0;
     }
@@ -354,7 +354,8 @@ int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t med
     }
     m->map = blosc2_get_blosc2_stdio_mmap_defaults();
     m->map.mode = modes[map];
-    m->map.initial_mapping_size = mapping;
+    /* int64_t or size_t, as the release has it. */
+    m->map.initial_mapping_size = _Generic(m->map.initial_mapping_size, size_t : (size_t)mapping, default : mapping);
     m->map.needs_free = false;
     io->id = IO_MAPPED;
     io->params = m;

@@ -258,7 +258,7 @@ int64_t goblosc2_schunk_chunks_of(goblosc2_err_t *err, goblosc2_handle_t *h, con
                                   int64_t *out, int64_t cap)
 {
     int64_t *chunks = NULL;
-    int n = blosc2_get_slice_nchunks(h->sc, (int64_t *)start, (int64_t *)stop, &chunks); /* it only reads them */
+    int64_t n = blosc2_get_slice_nchunks(h->sc, (int64_t *)start, (int64_t *)stop, &chunks); /* it only reads them */
     if (n < 0 || n > cap) {
         free(chunks);
         return goblosc2_fail(err, n, "blosc2_get_slice_nchunks");
