@@ -3,6 +3,7 @@ package h5_test
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,25 @@ func TestAttributeOfOddPrecision(t *testing.T) {
 	got, err = r.ReadAttribute("a")
 	require.NoError(t, err)
 	require.Equal(t, a.Data, got.Data)
+}
+
+// Fields stay in their order wherever they lie, though the library puts those of an
+// attribute that it converts in the order of their offsets.
+func TestFieldsOfAttributesKeepTheirOrder(t *testing.T) {
+	r := newFile(t).Root()
+	i2, i4 := h5.Int(2, h5.BigEndian), h5.Int(4, h5.BigEndian)
+	inner := h5.Datatype{Class: h5.Compound, Size: 6, Members: []h5.Member{{Name: "b", Offset: 2, Type: &i4}, {Name: "a", Offset: 0, Type: &i2}}}
+	outer := h5.Datatype{Class: h5.Compound, Size: 10, Members: []h5.Member{{Name: "y", Offset: 4, Type: &inner}, {Name: "x", Offset: 0, Type: &i4}}}
+	a := h5.Attribute{Name: "a", Datatype: outer, Space: h5.ScalarSpace(), Data: slices.Concat(natives(t, int32(1)), natives(t, int16(2)), natives(t, int32(3)))}
+	for range 2 { // new, and in the place of another
+		require.NoError(t, r.WriteAttribute(a))
+		for range 2 {
+			got, err := r.ReadAttribute("a")
+			require.NoError(t, err)
+			require.True(t, outer.Equal(got.Datatype), "%v", got.Datatype)
+			require.Equal(t, a.Data, got.Data)
+		}
+	}
 }
 
 func TestLargeAttribute(t *testing.T) {

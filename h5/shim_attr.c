@@ -177,11 +177,19 @@ done:
  * attribute.go has it. */
 enum { VALUE_BYTES = 1, VALUE_STRINGS = 2, VALUE_VALUES = 3 };
 
+/* Whether there are compounds in a datatype. When the library converts those of an attribute it puts their members in
+ * the order of their offsets, in the attribute itself (H5T__conv_struct_init), and may store that order later. So they
+ * are read and written as they are stored, and converted here. */
+static int has_fields(hid_t type)
+{
+    return H5Tdetect_class(type, H5T_COMPOUND);
+}
+
 static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_t type, hid_t space)
 {
     int rc = 0;
-    uint8_t *mem = NULL;
-    hid_t mem_type = H5I_INVALID_HID;
+    uint8_t *mem = NULL, *raw = NULL;
+    hid_t mem_type = H5I_INVALID_HID, stored = H5I_INVALID_HID;
     goh5_buf_t values = {0};
     int form = VALUE_BYTES, got = 0; /* after a failure the bytes may be the file's, and are no pointers */
     hssize_t points = H5Sget_simple_extent_npoints(space);
@@ -219,7 +227,18 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
             PASS(goh5_unnamed(err, type, &mem_type));
             rc = 0;
         }
-        TRY(H5Aread(attr, mem_type, mem) >= 0);
+        int fields = form == VALUE_BYTES ? has_fields(type) : 0;
+        TRY(fields >= 0);
+        if (fields) {
+            if ((raw = hyperslab_alloc(n * size)) == NULL) {
+                RAISE(GOH5_ENOMEM);
+            }
+            TRY((stored = H5Tcopy(type)) >= 0);
+            TRY(H5Aread(attr, stored, raw) >= 0);
+            PASS(goh5_renumber(err, stored, mem_type, raw, mem, n));
+        } else {
+            TRY(H5Aread(attr, mem_type, mem) >= 0);
+        }
         got = 1;
     }
     goh5_put(b, (uint64_t)form);
@@ -241,6 +260,8 @@ done:
     }
     goh5_buf_drop(&values);
     hyperslab_free(mem);
+    hyperslab_free(raw);
+    goh5_close_type(stored);
     goh5_close_type(mem_type);
     return rc;
 }
@@ -332,15 +353,18 @@ int goh5_awrite(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, co
         int how = goh5_conversion(err, mem_type, type, 1);
         PASS(how);
         rc = 0;
-        int unnamed = how == GOH5_EXACT ? goh5_unnamed(err, type, &mem_type) : 0;
-        PASS(unnamed);
+        int ours = how == GOH5_EXACT ? goh5_unnamed(err, type, &mem_type) : 0;
+        PASS(ours);
         rc = 0;
-        if (unnamed || how == GOH5_CHECKED) {
+        if (how == GOH5_EXACT && !ours) {
+            TRY((ours = has_fields(type)) >= 0);
+        }
+        if (ours || how == GOH5_CHECKED) {
             if ((mem = hyperslab_alloc(len)) == NULL) {
                 RAISE(GOH5_ENOMEM);
             }
-            PASS(unnamed ? goh5_renumber(err, mem_type, type, data, mem, want)
-                         : goh5_convert(err, mem_type, type, data, mem, want));
+            PASS(ours ? goh5_renumber(err, mem_type, type, data, mem, want)
+                      : goh5_convert(err, mem_type, type, data, mem, want));
             goh5_close_type(mem_type);
             TRY((mem_type = H5Tcopy(type)) >= 0);
         }

@@ -67,6 +67,16 @@ type Resizer interface {
 	Resize(ctx context.Context, shape []int64) error
 }
 
+// Appender is implemented by Resizers that can add rows as one change; where
+// Meta().ReadOnly is set it is not called.
+type Appender interface {
+	// Append adds src behind the last element along the first axis: one row or more,
+	// in row-major order and native byte order. It does not change or keep src. What
+	// Resize may rely on holds. Who opens the array sees all of the rows or none,
+	// whatever becomes of the call.
+	Append(ctx context.Context, src []byte) error
+}
+
 // AttrReader is implemented by backends that hold attributes.
 type AttrReader interface {
 	// Attrs reads all attributes. The result is the caller's to change.

@@ -22,11 +22,32 @@ func (a *Array) Resize(ctx context.Context, shape []int64) error {
 
 // Append adds the elements of src behind the last along an axis, in row-major
 // order and native byte order. len(src) must be a multiple of the bytes that one
-// step along the axis takes.
+// step along the axis takes. An array of bcolz gets all rows at once, or none; others
+// grow first and are written then.
 //
 // It returns ErrSize with both lengths, and the errors of Resize and Write.
 func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
-	return a.change("append to", func() error { return a.insertLocked(ctx, axis, -1, int64(len(src)), a.bytesWriter(ctx, src)) })
+	return a.change("append to", func() error {
+		if b, ok := a.backend.(Appender); ok && axis == 0 {
+			return a.appendLocked(ctx, b, src)
+		}
+		return a.insertLocked(ctx, axis, -1, int64(len(src)), a.bytesWriter(ctx, src))
+	})
+}
+
+// appendLocked adds rows as one change.
+func (a *Array) appendLocked(ctx context.Context, b Appender, src []byte) error {
+	if a.m().ReadOnly {
+		return ErrReadOnly
+	}
+	shape, err := a.grown(0, int64(len(src)))
+	if err != nil || shape[0] == a.m().Shape[0] {
+		return err
+	}
+	if err := a.checkResize(ctx, shape); err != nil {
+		return err
+	}
+	return a.reshaped(b.Append(ctx, src))
 }
 
 // Insert adds the elements of src before index at of an axis; what was there and
@@ -114,6 +135,14 @@ func (a *Array) resizeLocked(ctx context.Context, shape []int64) error {
 	if err != nil {
 		return err
 	}
+	if err := a.checkResize(ctx, shape); err != nil || slices.Equal(shape, a.m().Shape) {
+		return err
+	}
+	return a.reshaped(r.Resize(ctx, slices.Clone(shape)))
+}
+
+// checkResize returns what keeps the array from that shape.
+func (a *Array) checkResize(ctx context.Context, shape []int64) error {
 	m := a.m()
 	if m.Null || len(shape) != len(m.Shape) {
 		return fmt.Errorf("%w: %v for an array that is %s", ErrShape, shape, shapeText(*m))
@@ -126,19 +155,37 @@ func (a *Array) resizeLocked(ctx context.Context, shape []int64) error {
 	if err := errors.Join(CheckShape(shape, int(m.DType.room())), ctx.Err()); err != nil {
 		return err
 	}
-	if _, err := NewGrid(shape, m.ChunkShape); err != nil {
-		return err
-	}
-	if slices.Equal(shape, m.Shape) {
-		return nil
-	}
-	err = r.Resize(ctx, slices.Clone(shape))
-	now := a.backend.Meta().Clone() // the truth after an error too
+	_, err := NewGrid(shape, m.ChunkShape)
+	return err
+}
+
+// reshaped takes over what the backend says now, after an error too.
+func (a *Array) reshaped(err error) error {
+	now := a.backend.Meta().Clone()
 	g, gerr := NewGrid(now.Shape, now.ChunkShape)
 	if gerr == nil {
 		a.state.Store(&state{meta: now, grid: g})
 	}
 	return errors.Join(err, gerr)
+}
+
+// grown is the shape with have bytes, or strings, more along an axis.
+func (a *Array) grown(axis int, have int64) ([]int64, error) {
+	m := a.m()
+	if err := m.checkAxis(axis); err != nil {
+		return nil, err
+	}
+	one := slices.Clone(m.Shape)
+	one[axis] = 1
+	row, _ := Product(append(one, max(int64(m.DType.Size), 1)))
+	if row == 0 || have%row != 0 {
+		return nil, fmt.Errorf("%w: %d bytes, one step along axis %d of %v takes %d", ErrSize, have, axis, m.Shape, row)
+	}
+	shape := slices.Clone(m.Shape)
+	if shape[axis] += have / row; shape[axis] < 0 {
+		return nil, fmt.Errorf("%w: axis %d: length %d and %d more", ErrShape, axis, m.Shape[axis], have/row)
+	}
+	return shape, nil
 }
 
 func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error {
@@ -168,25 +215,19 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 	if at > length {
 		return fmt.Errorf("%w: axis %d: index %d, axis has %d", ErrRegion, axis, at, length)
 	}
-	one := slices.Clone(m.Shape)
-	one[axis] = 1
-	row, _ := Product(append(one, max(int64(m.DType.Size), 1)))
-	if row == 0 || have%row != 0 {
-		return fmt.Errorf("%w: %d bytes, one step along axis %d of %v takes %d", ErrSize, have, axis, m.Shape, row)
+	shape, err := a.grown(axis, have)
+	if err != nil {
+		return err
 	}
-	n := have / row
+	n := shape[axis] - length
 	if n == 0 {
 		return nil
-	}
-	shape := slices.Clone(m.Shape)
-	if shape[axis] += n; shape[axis] < 0 {
-		return fmt.Errorf("%w: axis %d: length %d and %d more", ErrShape, axis, length, n)
 	}
 	if err := a.resizeLocked(ctx, shape); err != nil {
 		return err
 	}
 	blocks := [][2]int64{}
-	err := a.eachBlock(axis, length-at, func(from, count int64) error {
+	err = a.eachBlock(axis, length-at, func(from, count int64) error {
 		blocks = append(blocks, [2]int64{from, count})
 		return nil
 	})

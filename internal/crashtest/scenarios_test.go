@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
@@ -30,9 +31,6 @@ type scenario struct {
 	read func(dir string) ([]int64, error)
 	old  []int64 // nil: there is nothing yet
 	new  []int64
-	// gradual is for a writer that makes the array longer first and fills it chunk by
-	// chunk: every old element stays, new ones are the fill value or right.
-	gradual bool
 }
 
 var ctx = context.Background()
@@ -68,7 +66,9 @@ var scenarios = map[string]scenario{
 	"append to a sparse frame":            frameScenario(true),
 	"append to an array":                  rowsScenario(false),
 	"append to a sparse array":            rowsScenario(true),
-	"append to a carray":                  gradual(arrayScenario("a.bcolz", appendInPlace)),
+	"append to a carray":                  arrayScenario("a.bcolz", appendInPlace),
+	"append to a ctable":                  tableScenario(false),
+	"append to a nested ctable":           tableScenario(true),
 	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy),
 	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy),
 	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy),
@@ -225,11 +225,6 @@ func arrayScenario(location string, act func(location string, opts ...formats.Op
 	}
 }
 
-func gradual(s scenario) scenario {
-	s.gradual = true
-	return s
-}
-
 func onlyNew(s scenario) scenario {
 	s.prepare, s.old = func(string) error { return nil }, nil
 	return s
@@ -284,6 +279,60 @@ func readArray(location string) (v []int64, err error) {
 		return nil, errors.New("the library reads something else")
 	}
 	return fromBytes(ours), nil
+}
+
+// tableScenario appends to a ctable of two columns, which hold the same values; of a
+// nested one the second lies deeper.
+func tableScenario(nested bool) scenario {
+	d := ndarray.StructOf(false, ndarray.Field{Name: "a", Type: ndarray.DTypeOf[int64]()}, ndarray.Field{Name: "b", Type: ndarray.DTypeOf[int64]()})
+	if nested {
+		d = ndarray.StructOf(false, d.Fields[0], ndarray.Field{Name: "in", Type: ndarray.StructOf(false, d.Fields[1])})
+	}
+	path := func(dir string) string { return filepath.Join(dir, "t.bcolz") }
+	rows := func(v []int64) []byte {
+		var twice []int64
+		for _, x := range v {
+			twice = append(twice, x, x)
+		}
+		return toBytes(twice)
+	}
+	return scenario{
+		prepare: func(dir string) error {
+			s := spec(few)
+			s.DType = d
+			r, err := bcolz.CreateRecords(path(dir), s, &bcolz.CreateOptions{Nested: nested})
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape)), r.Close())
+		},
+		act: func(dir string) error {
+			r, err := bcolz.OpenRecords(path(dir), &bcolz.OpenOptions{Write: true})
+			if err != nil {
+				return err
+			}
+			return errors.Join(r.Append(ctx, rows(counting(many)[few:])), r.Close())
+		},
+		read: func(dir string) (v []int64, err error) {
+			r, err := bcolz.OpenRecords(path(dir), nil)
+			if err != nil {
+				return nil, err
+			}
+			b := make([]byte, r.Meta().NumElems()*16)
+			if err := errors.Join(r.ReadRegion(ctx, b, ndarray.Whole(r.Meta().Shape)), r.Close()); err != nil {
+				return nil, err
+			}
+			both := fromBytes(b)
+			for i := 0; i < len(both); i += 2 {
+				if both[i] != both[i+1] {
+					return nil, fmt.Errorf("row %d: the columns hold %d and %d", i/2, both[i], both[i+1])
+				}
+				v = append(v, both[i])
+			}
+			return v, nil
+		},
+		old: counting(few), new: counting(many),
+	}
 }
 
 // recoverScenario writes a new file in the place of another, from a third.

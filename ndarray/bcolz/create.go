@@ -31,7 +31,7 @@ type CreateOptions struct {
 
 	// Nested makes CreateRecords write the document's form of a ctable, with the
 	// columns under data/ and one meta/ for all, instead of bcolz's own. bcolz does not
-	// read it. Fields may be structures; the columns cannot change their length.
+	// read it. Fields may be structures.
 	Nested bool
 }
 

@@ -32,7 +32,8 @@
 //
 // A chunk file is replaced by a rename. Resize and Append write the new chunk files,
 // then the sizes: who opens the array sees all new rows or none, also after a crash. A
-// ctable is as long as its first column, which therefore grows last and shrinks first.
+// ctable is as long as its first column, which therefore grows last and shrinks first;
+// the columns of a nested one that one meta/ describes change their length together.
 //
 // Several processes fill one array with OpenOptions.Chunks, each its own chunk files, of
 // an array made with CreateOptions.Skeleton; package shards joins their directories.

@@ -5,6 +5,7 @@
 package bcolz
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -322,14 +323,58 @@ func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 
 // finishNested writes the metadata that makes the directory a nested ctable.
 func (r *Records) finishNested() error {
-	s := bcolz.Sizes{Shape: r.meta.Shape}
+	return errors.Join(r.writeNestedSizes(r.meta.Shape[0]), r.attrs.dir.replace(bcolz.StorageFile, r.nested.Append(nil)))
+}
+
+// writeNestedSizes writes the meta/sizes of all columns with n rows.
+func (r *Records) writeNestedSizes(n int64) error {
+	s := bcolz.Sizes{Shape: []int64{n}}
 	for _, b := range r.columns {
-		one, err := b.sizesOf(b.tree)
+		one, err := b.sizesOf(b.tree.WithRows(n))
 		if err != nil {
 			return err
 		}
 		s.NBytes += one.NBytes
 		s.CBytes += one.CBytes
 	}
-	return errors.Join(r.attrs.dir.replace(bcolz.SizesFile, s.Append(nil)), r.attrs.dir.replace(bcolz.StorageFile, r.nested.Append(nil)))
+	return r.attrs.dir.replace(bcolz.SizesFile, s.Append(nil))
+}
+
+// resizeNested brings the columns that one meta/ describes to n rows: new rows are in
+// the chunk files of every column before meta/sizes counts them, by the one rename of
+// that file, and rows that go away leave them after it. src are new records, nil for
+// the fill value.
+func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err error) {
+	if n == r.meta.Shape[0] {
+		return nil
+	}
+	old := make([]*bcolz.Array, len(r.columns))
+	for i, b := range r.columns {
+		old[i] = b.tree
+	}
+	defer func() {
+		if err != nil && r.meta.Shape[0] != n {
+			for i, b := range r.columns {
+				b.tree = old[i]
+			}
+		}
+	}()
+	for i, b := range r.columns {
+		if err := b.prepare(ctx, n, r.columnFrom(i, src)); err != nil {
+			return fmt.Errorf("column %q: %w", r.fields[i].Name, err)
+		}
+	}
+	if r.nested == nil { // of a new table Close writes them
+		if err := r.writeNestedSizes(n); err != nil {
+			return err
+		}
+	}
+	r.meta.Shape = []int64{n}
+	var errs []error
+	for i, b := range r.columns {
+		if err := b.settle(old[i], n); err != nil {
+			errs = append(errs, fmt.Errorf("column %q: %w", r.fields[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -20,7 +20,8 @@ import (
 //
 // A ctable is as long as its first column. It grows there last and shrinks there
 // first: whenever a writer dies, all columns hold all rows that count. What the
-// others hold beyond is cut off before the table changes its length again.
+// others hold beyond is cut off before the table changes its length again. A nested
+// ctable with one meta/ for all columns is as long as that says.
 type Records struct {
 	place   place
 	columns []*Backend      // in the order of the fields
@@ -267,17 +268,12 @@ func (r *Records) Resize(ctx context.Context, shape []int64) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
-	if r.columns[0].part {
-		return r.columns[0].canResize()
-	}
 	if len(shape) != 1 {
 		return fmt.Errorf("%w: a ctable of %v rows to %v", ndarray.ErrShape, r.meta.Shape, shape)
 	}
 	r.shape.Lock()
 	defer r.shape.Unlock()
-	return r.resize(shape[0], func(i int) error {
-		return r.columns[i].Resize(ctx, append([]int64{shape[0]}, r.columns[i].meta.Shape[1:]...))
-	})
+	return r.resize(ctx, shape[0], nil)
 }
 
 // Append adds rows at the end of every column (ctable.append). src holds whole records
@@ -290,36 +286,50 @@ func (r *Records) Append(ctx context.Context, src []byte) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
-	if r.columns[0].part {
-		return r.columns[0].canResize()
-	}
 	size := int64(r.meta.DType.Size)
 	if int64(len(src))%size != 0 {
 		return fmt.Errorf("%w: %d bytes, want whole records of %d", ndarray.ErrSize, len(src), size)
 	}
-	n := int64(len(src)) / size
 	r.shape.Lock()
 	defer r.shape.Unlock()
-	was := r.meta.Shape[0]
-	if n > math.MaxInt64/size-was {
-		return fmt.Errorf("%w: %d rows and %d more", ndarray.ErrShape, was, n)
-	}
-	return r.resize(was+n, func(i int) error {
-		f := r.fields[i]
-		column := make([]byte, n*int64(f.Type.Size))
-		strided.Copy(strided.Box{Data: column, Shape: []int64{n, int64(f.Type.Size)}, Start: []int64{0, 0}},
-			strided.Box{Data: src, Shape: []int64{n, size}, Start: []int64{0, int64(f.Offset)}}, []int64{n, int64(f.Type.Size)}, 1)
-		return r.columns[i].Append(ctx, column)
-	})
+	return r.resize(ctx, r.meta.Shape[0]+int64(len(src))/size, src)
 }
 
-// resize brings all columns to n rows by calls of change: the first column, which the
-// length of the table is read from, grows last and shrinks first.
-func (r *Records) resize(n int64, change func(i int) error) error {
-	was := r.meta.Shape[0]
+// resize makes the table n rows long; src are the new records, nil for the fill value.
+func (r *Records) resize(ctx context.Context, n int64, src []byte) error {
+	if n < 0 || n > math.MaxInt64/int64(r.meta.DType.Size) {
+		return fmt.Errorf("%w: %d rows", ndarray.ErrShape, n)
+	}
 	if m := r.meta.MaxShape; m != nil && m[0] != ndarray.Unlimited && n > m[0] {
 		return fmt.Errorf("%w: %d rows, at most %d", ndarray.ErrShape, n, m[0])
 	}
+	if err := r.columns[0].canResize(); err != nil {
+		return err
+	}
+	if r.columns[0].part {
+		return r.resizeNested(ctx, n, src)
+	}
+	return r.resizeColumns(ctx, n, src)
+}
+
+// columnFrom takes the elements of the i-th column out of whole records; nil of nil.
+func (r *Records) columnFrom(i int, records []byte) []byte {
+	if records == nil {
+		return nil
+	}
+	f, size := r.fields[i], int64(r.meta.DType.Size)
+	n := int64(len(records)) / size
+	shape := []int64{n, int64(f.Type.Size)}
+	column := make([]byte, n*int64(f.Type.Size))
+	strided.Copy(strided.Box{Data: column, Shape: shape, Start: []int64{0, 0}},
+		strided.Box{Data: records, Shape: []int64{n, size}, Start: []int64{0, int64(f.Offset)}}, shape, 1)
+	return column
+}
+
+// resizeColumns brings all columns to n rows: the first one, which the length of the
+// table is read from, grows last and shrinks first.
+func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error {
+	was := r.meta.Shape[0]
 	// What an unfinished growth has left behind the rows that count.
 	for i, b := range r.columns {
 		if b.meta.Shape[0] == was {
@@ -337,7 +347,12 @@ func (r *Records) resize(n int64, change func(i int) error) error {
 		slices.Reverse(order)
 	}
 	for _, i := range order {
-		err := change(i)
+		var err error
+		if column := r.columnFrom(i, src); column != nil {
+			err = r.columns[i].Append(ctx, column)
+		} else {
+			err = r.columns[i].Resize(ctx, append([]int64{n}, r.columns[i].meta.Shape[1:]...))
+		}
 		if i == 0 {
 			r.meta.Shape = []int64{r.columns[0].meta.Shape[0]} // what others read from now on
 		}

@@ -167,7 +167,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
-	if err := b.canResize(); err != nil {
+	if err := b.ownLength(); err != nil {
 		return err
 	}
 	old := b.tree.Sizes.Shape
@@ -192,7 +192,7 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
-	if err := b.canResize(); err != nil {
+	if err := b.ownLength(); err != nil {
 		return err
 	}
 	row := b.tree.RowBytes()
@@ -209,13 +209,18 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 	return b.resize(ctx, n+more, src)
 }
 
-// canResize refuses what has its length from elsewhere.
+// ownLength refuses what has its length from elsewhere.
+func (b *Backend) ownLength() error {
+	if b.part {
+		return fmt.Errorf("%w: a column of a nested ctable has the length of all of them: resize or append to the whole table", errors.ErrUnsupported)
+	}
+	return b.canResize()
+}
+
+// canResize refuses a part of an array.
 func (b *Backend) canResize() error {
-	switch {
-	case b.only != nil:
+	if b.only != nil {
 		return fmt.Errorf("%w: a part of an array has no length of its own", errors.ErrUnsupported)
-	case b.part:
-		return fmt.Errorf("%w: a column of a nested ctable, whose length is that of all", errors.ErrUnsupported)
 	}
 	return nil
 }
@@ -223,73 +228,106 @@ func (b *Backend) canResize() error {
 // resize makes the array n rows long; src are the new rows, nil for the fill value.
 func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
 	old := b.tree
-	was := old.Rows()
-	if n == was {
+	if n == old.Rows() {
 		return nil
 	}
-	if b.fresh != nil { // what was never written gets its files while the old length counts
-		if err := b.finish(); err != nil {
-			return err
-		}
+	if err := b.prepare(ctx, n, src); err != nil {
+		return err
 	}
-	grown := old.WithRows(n)
-	if n > was {
-		// The files first, by the new length. The old leftover file is replaced by one
-		// that begins with the same rows: the old sizes still read it right.
-		b.tree = grown
-		if err := b.fillRows(ctx, old, src); err != nil {
-			b.tree = old
-			return err
-		}
-	}
-	if err := b.writeSizes(grown); err != nil {
+	if err := b.writeSizes(old.WithRows(n)); err != nil {
 		b.tree = old
 		return err
 	}
-	b.tree = grown
-	b.meta.Shape = slices.Clone(grown.Sizes.Shape)
-	if n < was {
+	return b.settle(old, n)
+}
+
+// prepare makes the chunk files of an array that is to be n rows long, by that length.
+// The old leftover file is replaced by one that begins with the same rows: sizes that
+// say the old length still read it right.
+func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
+	if b.fresh != nil { // what was never written gets its files while the old length counts
+		if err := b.fillFiles(); err != nil {
+			return err
+		}
+	}
+	old := b.tree
+	if n <= old.Rows() {
+		return nil
+	}
+	b.tree = old.WithRows(n)
+	if err := b.fillRows(ctx, old, src); err != nil {
+		b.tree = old
+		return err
+	}
+	return nil
+}
+
+// settle makes n rows, which sizes say by now, the length of what was old.
+func (b *Backend) settle(old *bcolz.Array, n int64) error {
+	b.tree = old.WithRows(n)
+	b.meta.Shape = slices.Clone(b.tree.Sizes.Shape)
+	if n < old.Rows() {
 		return b.cut(old)
 	}
 	return nil
 }
 
-// fillRows writes the rows behind those of old, which the files do not have yet.
+// fillRows writes the rows behind those of old, which the files do not have yet, on up
+// to GOMAXPROCS goroutines.
 func (b *Backend) fillRows(ctx context.Context, old *bcolz.Array, src []byte) error {
 	first := old.Rows()
-	if b.tree.RowBytes() == 0 {
+	row := b.tree.RowBytes()
+	if row == 0 {
 		return nil
 	}
 	shape := slices.Clone(b.tree.Sizes.Shape)
 	shape[0] -= first
 	r := ndarray.Region{Start: make([]int64, len(shape)), Shape: shape}
 	r.Start[0] = first
-	row := b.tree.RowBytes()
+	workers, failed := errgroup.WithContext(ctx)
+	workers.SetLimit(ndarray.Workers(ctx))
 	for i, part := range b.parts(r) {
-		if err := ctx.Err(); err != nil {
-			return err
+		if failed.Err() != nil {
+			break
 		}
-		from := i * b.tree.Storage.ChunkLen
-		rows := make([]byte, b.rowsOf(i)*row)
-		if kept := part.Start[0] - from; kept > 0 {
-			all := part.Clone()
-			all.Start[0], all.Shape[0] = from, kept
-			if err := b.readFileOf(old, rows[:kept*row], i, all); err != nil {
+		workers.Go(func() error {
+			if err := failed.Err(); err != nil {
 				return err
 			}
-		}
-		fresh := rows[(part.Start[0]-from)*row:]
-		if src == nil {
-			fillWith(fresh, b.meta.Fill)
-		} else {
-			at := (part.Start[0] - first) * row
-			copy(fresh, src[at:])
-		}
-		if err := b.storeFile(i, rows); err != nil {
+			var fresh []byte
+			if src != nil {
+				at := (part.Start[0] - first) * row
+				fresh = src[at : at+part.Shape[0]*row]
+			}
+			return b.extendFile(old, i, part, fresh)
+		})
+	}
+	if err := workers.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err() // the loop may have ended early
+}
+
+// extendFile writes the i-th chunk file with the rows that old has in it and those of
+// part behind them: fresh, or nil for the fill value.
+func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fresh []byte) error {
+	row := b.tree.RowBytes()
+	from := i * b.tree.Storage.ChunkLen
+	rows := make([]byte, b.rowsOf(i)*row)
+	kept := part.Start[0] - from
+	if kept > 0 {
+		all := part.Clone()
+		all.Start[0], all.Shape[0] = from, kept
+		if err := b.readFileOf(old, rows[:kept*row], i, all); err != nil {
 			return err
 		}
 	}
-	return nil
+	if fresh == nil {
+		fillWith(rows[kept*row:], b.meta.Fill)
+	} else {
+		copy(rows[kept*row:], fresh)
+	}
+	return b.storeFile(i, rows)
 }
 
 func fillWith(b, value []byte) {
@@ -359,38 +397,44 @@ func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
 // finish writes the chunk files of a new array that nothing was written to, and its
 // sizes.
 func (b *Backend) finish() error {
-	if b.tree.RowBytes() > 0 && !b.skeleton {
-		var filled [2][]byte // the chunk file of a full chunk and of the leftover, compressed once
-		for i := range b.tree.NumFiles() {
-			if b.fresh[i] {
-				continue
-			}
-			which := 0
-			if b.rowsOf(i) < b.tree.Storage.ChunkLen {
-				which = 1
-			}
-			if filled[which] == nil {
-				rows := make([]byte, b.rowsOf(i)*b.tree.RowBytes())
-				fillWith(rows, b.meta.Fill)
-				if err := b.storeFile(i, rows); err != nil {
-					return err
-				}
-				file, err := fs.ReadFile(b.place.fsys, b.tree.FileName(i))
-				if err != nil {
-					return err
-				}
-				filled[which] = file
-				continue
-			}
-			if err := b.dir.replace(b.tree.FileName(i), filled[which]); err != nil {
-				return err
-			}
-		}
-	}
-	if b.part {
-		return nil // who made all the columns says how long they are
+	if err := b.fillFiles(); err != nil || b.part {
+		return err // who made all the columns says how long they are
 	}
 	return b.writeSizes(b.tree)
+}
+
+// fillFiles writes the chunk files of a new array that nothing was written to.
+func (b *Backend) fillFiles() error {
+	if b.tree.RowBytes() <= 0 || b.skeleton {
+		return nil
+	}
+	var filled [2][]byte // the chunk file of a full chunk and of the leftover, compressed once
+	for i := range b.tree.NumFiles() {
+		if b.fresh[i] {
+			continue
+		}
+		which := 0
+		if b.rowsOf(i) < b.tree.Storage.ChunkLen {
+			which = 1
+		}
+		if filled[which] == nil {
+			rows := make([]byte, b.rowsOf(i)*b.tree.RowBytes())
+			fillWith(rows, b.meta.Fill)
+			if err := b.storeFile(i, rows); err != nil {
+				return err
+			}
+			file, err := fs.ReadFile(b.place.fsys, b.tree.FileName(i))
+			if err != nil {
+				return err
+			}
+			filled[which] = file
+			continue
+		}
+		if err := b.dir.replace(b.tree.FileName(i), filled[which]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // abandon closes without finishing.

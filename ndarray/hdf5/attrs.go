@@ -78,23 +78,10 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if err != nil {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	if outOfOrder(a.Value.DType) {
-		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: an HDF5 attribute keeps fields in the order of their offsets", a.Name, errors.ErrUnsupported)
-	}
 	return h5.Attribute{
 		Name: a.Name, Datatype: t, Data: a.Value.Data, Strings: a.Value.Strings,
 		Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape}),
 	}, nil
-}
-
-// outOfOrder reports fields that do not follow each other by offset, in d or below.
-func outOfOrder(d ndarray.DType) bool {
-	found := false
-	d.MapParts(func(d ndarray.DType) ndarray.DType {
-		found = found || !slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
-		return d
-	})
-	return found
 }
 
 func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {

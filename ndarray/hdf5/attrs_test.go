@@ -1,0 +1,80 @@
+package hdf5_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+// A structure in an attribute keeps the order of its fields, their places and its bytes,
+// wherever the fields lie, though the library sorts those of attributes that it converts:
+// when it was written, after others were written beside it, and read in between.
+func TestStructuresInAttributes(t *testing.T) {
+	dir := need.Scratch(t)
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		var want []ndarray.Attr
+		for i := range rapid.IntRange(1, 4).Draw(t, "attributes") {
+			d := ndarraytest.DrawDType(t)
+			v := ndarray.Value{DType: d, Shape: []int64{2}, Data: make([]byte, 2*d.Size)}
+			a := ndarray.Attr{Name: fmt.Sprint("a", i), Value: v}
+			if hdf5.CheckAttr(a) != nil {
+				return // it has no place in HDF5: the suite of backends says which
+			}
+			for at := range v.Data {
+				v.Data[at] = byte(at % 2) // true and false, and numbers of their enumerations are any
+			}
+			want = append(want, a)
+		}
+		n++
+		file := filepath.Join(dir, fmt.Sprint(n, ".h5"))
+		b, err := hdf5.Create(file, "x", ndarray.Spec{DType: ndarray.DTypeOf[int8](), Attrs: want[:1]}, nil)
+		require.NoError(t, err)
+		for i := range want {
+			require.NoError(t, b.SetAttr(bg, want[i]))
+			for range 2 {
+				got, err := b.Attrs(bg)
+				require.NoError(t, err)
+				require.Empty(t, got.Unsupported)
+				requireSameAttrs(t, want[:i+1], got.List)
+			}
+		}
+		require.NoError(t, b.Close())
+		c, err := hdf5.Open(file, "x", nil)
+		require.NoError(t, err)
+		got, err := c.Attrs(bg)
+		require.NoError(t, err)
+		requireSameAttrs(t, want, got.List)
+		require.NoError(t, c.Close())
+	})
+}
+
+func requireSameAttrs(t *rapid.T, want, got []ndarray.Attr) {
+	require.Len(t, got, len(want))
+	for i, a := range want {
+		require.Equal(t, a.Name, got[i].Name)
+		require.True(t, a.Value.DType.Equal(got[i].Value.DType), "%v, want %v", got[i].Value.DType, a.Value.DType)
+		require.Equal(t, a.Value.Data, got[i].Value.Data, "%v", a.Value.DType)
+	}
+}
+
+// h5py finds each value under its name.
+func TestStructuresInAttributesInterop(t *testing.T) {
+	python := need.Python(t, "h5py")
+	d, err := ndarray.ParseDType("{'names': ['x', 'y', 'z'], 'formats': ['i1', '>i4', '<u2'], 'offsets': [9, 4, 0], 'itemsize': 10}")
+	require.NoError(t, err)
+	v := ndarray.Value{DType: d, Data: []byte{3, 0, 0, 0, 2, 0, 0, 0, 0, 1}}
+	file := create(t, func(s *ndarray.Spec) { s.Attrs = []ndarray.Attr{{Name: "a", Value: v}} })
+	out, err := exec.Command(python, "-c", "import h5py, sys; a = h5py.File(sys.argv[1])['x'].attrs['a']; print(a['x'], a['y'], a['z'], sorted(a.dtype.names))", file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "1 2 3 ['x', 'y', 'z']\n", string(out))
+}
