@@ -272,7 +272,7 @@ func (b *bench) random(n, size int64, bar float64) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	const count = 20000
+	const count = 50000 // long enough that starting goroutines is no part of it
 	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of a frame on disk, one handle", count, size), Bytes: count * size, Ops: count,
 		Tasks: []task{b.c("blosc2_schunk_decompress_chunk", "blosc2", "random", file, count),
 			b.ours("ours, 1 goroutine", "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}

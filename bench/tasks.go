@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
@@ -164,20 +165,29 @@ func firstWord(b []byte) uint64 {
 }
 
 // shareOut calls f for all numbers below count on that many goroutines, each with a buffer of its own, and returns
-// the sums of what they return.
+// the sums of what they return. A goroutine takes the next few numbers when it is done with its last ones, so that none
+// is idle while another, on a slower core, has much left.
 func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, error), buffer int64) ([]uint64, error) {
+	few := min(max(count/goroutines/8, 1), 16)
 	sums, errs := make([]uint64, goroutines), make([]error, goroutines)
+	var next atomic.Int64
 	var g sync.WaitGroup
 	for i := range goroutines {
 		g.Go(func() {
 			dst := make([]byte, buffer)
-			for k := i; k < count; k += goroutines {
-				v, err := f(dst, k)
-				if err != nil {
-					errs[i] = err
+			for {
+				end := next.Add(few)
+				for k := end - few; k < min(end, count); k++ {
+					v, err := f(dst, k)
+					if err != nil {
+						errs[i] = err
+						return
+					}
+					sums[i] += v
+				}
+				if end >= count {
 					return
 				}
-				sums[i] += v
 			}
 		})
 	}

@@ -155,6 +155,7 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, head.Version())
 	}
 	f := &Frame{path: path, head: head, src: src, limit: l.Chunk}
+	f.stock.src = src
 	var err error
 	f.offsets, err = head.Offsets(func(dst, b []byte) error {
 		return f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })

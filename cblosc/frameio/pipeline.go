@@ -36,7 +36,7 @@ type part struct {
 	lengths []int32 // of each chunk in out, 0 for one that is nowhere
 	entries []cframe.Offset
 	at      cframe.Offset // where out goes
-	block   int           // bytes of a block of the first chunk
+	first   []byte        // the first chunk of a frame, which addPart has compressed
 }
 
 // report keeps the first error and returns it.
@@ -133,19 +133,24 @@ func (w *Writer) part(values []byte) (*part, error) {
 // first chunk: the block size, and 1 for elements of more than 255 bytes. A
 // Compressor forgets both; so all contexts here are given those of the first chunk.
 func (w *Writer) addPart(values []byte) (*part, error) {
+	var done []byte
 	if w.block == 0 {
 		first, err := newPart(&w.cp)
 		if err != nil {
 			return nil, err
 		}
-		err = first.compress(values[:min(len(values), w.params.ChunkSize)], w.params.ChunkSize)
+		done, err = first.chunk(nil, values[:min(len(values), w.params.ChunkSize)])
 		if cerr := first.c.Close(); err == nil {
 			err = cerr
 		}
 		if err != nil {
 			return nil, err
 		}
-		w.block = first.block
+		h, err := chunk.ParseHeader(done)
+		if err != nil {
+			return nil, invalid(err)
+		}
+		w.block = int(h.BlockSize)
 	}
 	cp := w.cp
 	cp.BlockSize = w.block
@@ -153,10 +158,12 @@ func (w *Writer) addPart(values []byte) (*part, error) {
 		cp.TypeSize = 1
 	}
 	p, err := newPart(&cp)
-	if err == nil {
-		w.parts++
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	w.parts++
+	p.first = done
+	return p, nil
 }
 
 func newPart(cp *cblosc.CParams) (*part, error) {
@@ -171,30 +178,36 @@ func newPart(cp *cblosc.CParams) (*part, error) {
 func (p *part) compress(values []byte, size int) error {
 	p.out, p.lengths, p.entries = p.out[:0], p.lengths[:0], p.entries[:0]
 	for from := 0; from < len(values); from += size {
-		src := values[from:min(from+size, len(values))]
-		// Exactly the room that the library takes: with more, its result may differ.
-		most := cblosc.MaxCompressedSize(len(src))
-		p.out = slices.Grow(p.out, most)
-		dst := p.out[len(p.out) : len(p.out)+most]
-		n, err := p.c.Compress(dst, src)
-		if err != nil {
+		before := len(p.out)
+		var err error
+		if p.first != nil {
+			p.out, p.first = append(p.out, p.first...), nil
+		} else if p.out, err = p.chunk(p.out, values[from:min(from+size, len(values))]); err != nil {
 			return err
 		}
-		h, err := chunk.ParseHeader(dst[:n])
+		h, err := chunk.ParseHeader(p.out[before:])
 		if err != nil {
 			return invalid(err)
 		}
-		if from == 0 {
-			p.block = int(h.BlockSize)
-		}
 		o, nowhere := special(h)
 		if nowhere {
-			n = 0
+			p.out = p.out[:before]
 		}
-		p.out = p.out[:len(p.out)+n]
-		p.lengths, p.entries = append(p.lengths, int32(n)), append(p.entries, o)
+		p.lengths, p.entries = append(p.lengths, int32(len(p.out)-before)), append(p.entries, o)
 	}
 	return nil
+}
+
+// chunk appends the chunk of src to dst.
+func (p *part) chunk(dst, src []byte) ([]byte, error) {
+	// Exactly the room that the library takes: with more, its result may differ.
+	most := cblosc.MaxCompressedSize(len(src))
+	dst = slices.Grow(dst, most)
+	n, err := p.c.Compress(dst[len(dst):len(dst)+most], src)
+	if err != nil {
+		return dst, err
+	}
+	return dst[:len(dst)+n], nil
 }
 
 // enter gives the chunks of p, which hold n bytes of values, their places, and counts them.

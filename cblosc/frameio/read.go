@@ -268,7 +268,7 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 		return m.view(w, o, n)
 	}
 	w.raw = grown(w.raw, n)
-	n, err := f.src.read(w.raw, o, 0)
+	n, err := w.src.read(w.raw, o, 0)
 	w.raw = w.raw[:n]
 	return w.raw, err
 }
@@ -287,7 +287,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 	}
 	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.room[i])/4))
 	w.raw = grown(w.raw, max(n, fewBytes))
-	n, err = f.src.read(w.raw[:min(n, int(f.room[i]))], o, 0)
+	n, err = w.src.read(w.raw[:min(n, int(f.room[i]))], o, 0)
 	if err != nil {
 		return false, closedFile(err)
 	}
@@ -308,7 +308,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		w.raw = raw
 	}
 	v.raw = w.raw[:h.CBytes]
-	v.parts, err = chunk.OpenParts(chunkAt{f.src, o}, h, v.raw, n)
+	v.parts, err = chunk.OpenParts(chunkAt{w.src, o}, h, v.raw, n)
 	if errors.Is(err, format.ErrCorrupt) {
 		err = invalid(err)
 	}
@@ -359,10 +359,10 @@ func (f *Frame) fits(i int64, n int, h chunk.Header) error {
 // taken for it.
 func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
 	var last [1]byte
-	n, err := f.src.read(last[:], o, int64(size)-1)
+	n, err := w.src.read(last[:], o, int64(size)-1)
 	if err == nil && n == 1 {
 		w.raw = grown(w.raw, size)
-		n, err = f.src.read(w.raw, o, 0)
+		n, err = w.src.read(w.raw, o, 0)
 		if err == nil && n == size {
 			return nil
 		}

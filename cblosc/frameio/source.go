@@ -47,6 +47,30 @@ func (s *fileSource) Close() error {
 	return s.own.Close()
 }
 
+// again opens the file once more, for one worker alone: readers that share an open file
+// take turns at counting its users, in Go and in the kernel. It returns s where the file
+// is the caller's or cannot be opened so, which is not on every system.
+func (s *fileSource) again() *fileSource {
+	f, ok := s.own.(*os.File)
+	if !ok {
+		return s
+	}
+	c, err := f.SyscallConn()
+	if err != nil {
+		return s
+	}
+	twin := s
+	// What the descriptor refers to, and not the path, where another file may be by now.
+	_ = c.Control(func(fd uintptr) { // fails if the file was closed
+		n, err := syscall.Open("/proc/self/fd/"+strconv.Itoa(int(fd)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err == nil {
+			own := os.NewFile(uintptr(n), f.Name())
+			twin = &fileSource{own, s.base, own}
+		}
+	})
+	return twin
+}
+
 // mapSource is a contiguous frame whose file is mapped into memory.
 type mapSource struct {
 	m    atomic.Pointer[mapping] // nil: closed

@@ -19,6 +19,7 @@ type worker struct {
 	d    *cblosc.Decompressor
 	raw  []byte   // the chunk as it is stored
 	data []byte   // its values, where they cannot go to the caller's buffer at once
+	src  source   // the frame's, or a twin of it
 	hint *hint    // where it is put back, while it is in use
 	held *mapping // what it reads from, while it is in use
 }
@@ -35,6 +36,8 @@ func grown(b []byte, n int) []byte {
 // processor comes back to the slot it had before, so that two readers do not take turns
 // at one cache line, nor a context its tables from one core to another.
 type stock struct {
+	src    source // the frame's
+	made   atomic.Uint32
 	slots  [64]slot
 	hints  sync.Pool // of *hint: one for each processor, as long as the garbage collector leaves it
 	next   atomic.Uint32
@@ -72,7 +75,20 @@ func (s *stock) take() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &worker{d: d, hint: h}, nil
+	w := &worker{d: d, src: s.src, hint: h}
+	if file, ok := s.src.(*fileSource); ok && s.made.Add(1) > 1 { // one reader has nobody to share with
+		w.src = file.again()
+	}
+	return w, nil
+}
+
+// free ends a worker that nobody will use again.
+func (s *stock) free(w *worker) error {
+	err := w.d.Close()
+	if w.src != s.src {
+		err = errors.Join(err, w.src.Close())
+	}
+	return err
 }
 
 // put gives a worker back. More than there are slots for are freed.
@@ -88,12 +104,12 @@ func (s *stock) put(w *worker) error {
 		// Closed in the meantime: either close has seen w, or it is seen here.
 		if s.closed.Load() {
 			if left := slot.idle.Swap(nil); left != nil {
-				return left.d.Close()
+				return s.free(left)
 			}
 		}
 		return nil
 	}
-	return w.d.Close()
+	return s.free(w)
 }
 
 // close frees the idle workers; those in use are freed when they are put back.
@@ -104,7 +120,7 @@ func (s *stock) close() error {
 	var errs []error
 	for i := range s.slots {
 		if w := s.slots[i].idle.Swap(nil); w != nil {
-			errs = append(errs, w.d.Close())
+			errs = append(errs, s.free(w))
 		}
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,75 @@
+// Files that workers have for themselves: only here can it be seen which worker reads what.
+
+package frameio
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+)
+
+// The second of two workers at work opens the file again: the file, and not what has its
+// name by now. The twin is closed with the worker, before Close and behind it.
+func TestWorkersOpenTheFileAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame")
+	w, err := Create(path, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512})
+	require.NoError(t, err)
+	values := bytes.Repeat([]byte("values that are not special "), 128)
+	_, err = w.Write(values)
+	require.NoError(t, err)
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+
+	f, err := Open(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, []byte("another file"), 0o666))
+
+	var held []*worker
+	for range 3 {
+		w, err := f.stock.take()
+		require.NoError(t, err)
+		got := make([]byte, 512)
+		require.NoError(t, f.readRange(w, got, 1, 0))
+		require.Equal(t, values[512:1024], got)
+		held = append(held, w)
+	}
+	require.Same(t, f.src, held[0].src, "one reader has nobody to share with")
+	twins := map[*os.File]bool{}
+	for _, w := range held[1:] {
+		if w.src == f.src && runtime.GOOS != "linux" {
+			continue // where it cannot be opened so
+		}
+		require.NotSame(t, f.src, w.src)
+		twins[w.src.(*fileSource).own.(*os.File)] = true
+	}
+	require.NoError(t, f.stock.put(held[0]))
+	require.NoError(t, f.stock.put(held[1]))
+	require.NoError(t, f.Close())
+	got := make([]byte, 512)
+	if held[2].src != f.src {
+		require.NoError(t, f.readRange(held[2], got, 1, 0), "a read under way finishes")
+	}
+	require.NoError(t, f.stock.put(held[2]))
+	for twin := range twins {
+		_, err := twin.Stat()
+		require.ErrorIs(t, err, os.ErrClosed)
+	}
+}
+
+// A file that is the caller's, or closed, is not opened again.
+func TestNoTwin(t *testing.T) {
+	s := &fileSource{r: bytes.NewReader(nil)}
+	require.Same(t, s, s.again())
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	require.NoError(t, err)
+	s = &fileSource{r: file, own: file}
+	require.NoError(t, file.Close())
+	require.Same(t, s, s.again())
+}
