@@ -102,7 +102,7 @@ func (b *Batch) grow(n, size int) {
 // An error names the item that failed and leaves dst empty. It is one of
 // Compressor.Compress, or ErrParam if dst and src are the same.
 func (c *Compressor) CompressBatch(dst, src *Batch) error {
-	if err := c.params.checkBatch(dst, src); err != nil {
+	if err := c.params.checkBatch(dst, src, c.tuning != nil); err != nil {
 		return err
 	}
 	dst.grow(src.Len(), len(src.data)+overhead*src.Len())
@@ -115,12 +115,16 @@ func (c *Compressor) CompressBatch(dst, src *Batch) error {
 	return nil
 }
 
-// checkBatch checks the items as Compress does, and empties dst.
-func (p *CParams) checkBatch(dst, src *Batch) error {
+// checkBatch checks the items as Compress does, and empties dst. A tuner chooses other
+// parameters: then each item is checked when its are known.
+func (p *CParams) checkBatch(dst, src *Batch, tuned bool) error {
 	if dst == src {
 		return refused("compress", "", errSameBatch)
 	}
 	dst.Reset()
+	if tuned {
+		return nil
+	}
 	for i := range src.ends {
 		if err := p.checkData(int(src.ends[i] - src.start(i))); err != nil {
 			return refused(nameItem("compress", i, src.Len()), "", err)
@@ -161,7 +165,11 @@ func (c *Compressor) compressItems(dst []byte, ends []int64, src *Batch, first i
 func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first int) (int, error) {
 	at := 0
 	for i := range ends {
-		n, err := c.compressLocked(nameItem("compress", first+i, src.Len()), dst[at:], src.Item(first+i))
+		compress := c.compressLocked
+		if c.tuning != nil {
+			compress = c.tunedLocked
+		}
+		n, err := compress(nameItem("compress", first+i, src.Len()), dst[at:], src.Item(first+i), int64(first+i))
 		if err != nil {
 			return 0, err
 		}
@@ -253,7 +261,7 @@ func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error
 		op, b := nameItem("decompress", i, chunks.Len()), chunks.Item(i)
 		head, err := d.check(b)
 		if err == nil {
-			_, err = d.wholeLocked(op, dst.Item(i), b, &head)
+			_, err = d.wholeLocked(op, dst.Item(i), b, &head, int64(i))
 		} else {
 			err = refused(op, "", err)
 		}
@@ -277,7 +285,7 @@ func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error
 // CompressBatch is Compressor.CompressBatch on all cores (GOMAXPROCS), one context
 // each.
 func (p *Pool) CompressBatch(dst, src *Batch) error {
-	if err := p.cparams.checkBatch(dst, src); err != nil {
+	if err := p.cparams.checkBatch(dst, src, p.tuned); err != nil {
 		return err
 	}
 	parts := src.parts()

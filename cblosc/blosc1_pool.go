@@ -34,8 +34,12 @@ func (p *Pool) CompressBlosc1(dst, src []byte) (int, error) {
 // and blocks that Blosc1 reads in another way, are left to the function, one call at a
 // time. The chunk decodes to the same bytes either way; its own bytes may differ.
 //
-// It returns the errors of the function, and ErrClosed.
+// It returns the errors of the function, ErrClosed, and errors.ErrUnsupported on a
+// Compressor that is prefiltered or tuned.
 func (c *Compressor) CompressBlosc1(dst, src []byte) (int, error) {
+	if c.tuning != nil || c.hooks != nil && c.hooks.block != nil { // the function knows nothing of them
+		return 0, refused("compress for Blosc1", "", fmt.Errorf("%w: chunks of Blosc1 on a Compressor that is prefiltered or tuned", errors.ErrUnsupported))
+	}
 	if err := c.params.validateBlosc1(); err != nil {
 		return 0, refused("compress for Blosc1", "", err)
 	}

@@ -79,7 +79,7 @@ func goblosc2_go_block(id C.uintptr_t, index, offset, typeSize, thread C.int32_t
 			copy(out, in)
 			return hookDone, nil
 		}
-		return hookDone, k.block(out, in, Block{int(index), int(offset), int(typeSize), int(thread)})
+		return hookDone, k.block(out, in, Block{k.current(), int(index), int(offset), int(typeSize), int(thread)})
 	})
 }
 

@@ -31,28 +31,32 @@ func MaxCompressedSize(n int) int { return n + overhead }
 
 // Compressor makes chunks. It keeps its tables and buffers between calls.
 type Compressor struct {
-	h      *handle
-	params CParams
-	hooks  *hooks // nil if nothing of Go's is called
+	h       *handle
+	params  CParams // in force
+	asked   CParams // params before the variables of the environment
+	hooks   *hooks  // nil if nothing of Go's is ever called
+	callsGo bool    // the library calls Go
+	tuning  *tuning // nil, or who chooses the parameters: they change, under the lock of h
 }
 
 // NewCompressor returns a Compressor (blosc2_create_cctx). nil means
 // DefaultCParams. It returns ErrParam for parameters that Validate refuses.
-func NewCompressor(p *CParams) (*Compressor, error) { return newCompressor(p, nil) }
+func NewCompressor(p *CParams) (*Compressor, error) { return newCompressor(p, nil, nil) }
 
 // NewPrefiltered returns a Compressor that compresses what f makes of each block of
-// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it. For a
-// super-chunk make its chunks so, and put them in with AppendChunk or UpdateChunk.
+// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it. It
+// makes no chunks of Blosc1, and none with blocks of variable length:
+// errors.ErrUnsupported. [SChunk.CompressWith] puts it before a super-chunk.
 func NewPrefiltered(p *CParams, f BlockFunc) (*Compressor, error) {
 	if f == nil {
 		return nil, refused("new compressor", "", errNoFunc)
 	}
-	return newCompressor(p, f)
+	return newCompressor(p, f, nil)
 }
 
 var errNoFunc = fmt.Errorf("%w: no function", ErrParam)
 
-func newCompressor(p *CParams, f BlockFunc) (*Compressor, error) {
+func newCompressor(p *CParams, f BlockFunc, t *tuning) (*Compressor, error) {
 	const op = "new compressor"
 	p, err := p.orDefaultOutsideArrays()
 	if err == nil && f != nil && p.Dict {
@@ -64,8 +68,8 @@ func newCompressor(p *CParams, f BlockFunc) (*Compressor, error) {
 	if err != nil {
 		return nil, refused(op, "", err)
 	}
-	c := new(Compressor)
-	if f != nil || p.usesGo() {
+	c := &Compressor{asked: *p, callsGo: f != nil || p.usesGo(), tuning: t}
+	if c.callsGo || t != nil {
 		c.hooks = newHooks(f, nil)
 	}
 	params := p.toC()
@@ -82,8 +86,15 @@ func newCompressor(p *CParams, f BlockFunc) (*Compressor, error) {
 }
 
 // CParams returns the parameters the Compressor works with: those it was made with,
-// where no variable of the environment overrides them (blosc2_ctx_get_cparams).
-func (c *Compressor) CParams() CParams { return c.params }
+// where no variable of the environment overrides them (blosc2_ctx_get_cparams). Those
+// of a tuned one are the last that its tuner has chosen.
+func (c *Compressor) CParams() CParams {
+	if c.tuning != nil {
+		c.h.mu.Lock()
+		defer c.h.mu.Unlock()
+	}
+	return c.params
+}
 
 // Compress compresses src into dst and returns the bytes of the chunk
 // (blosc2_compress_ctx).
@@ -95,29 +106,45 @@ func (c *Compressor) CParams() CParams { return c.params }
 // elements and the filters Delta or TruncPrec, which would lose the rest, are set;
 // ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) Compress(dst, src []byte) (int, error) {
-	if err := c.params.checkData(len(src)); err != nil {
-		return 0, refused("compress", "", err)
+	return c.compressAs("compress", dst, src, alone)
+}
+
+// alone is the number of a chunk that is in no batch and no super-chunk.
+const alone = -1
+
+// compressAs is Compress for chunk number index of something.
+func (c *Compressor) compressAs(op string, dst, src []byte, index int64) (int, error) {
+	if c.tuning == nil { // whose parameters are not known yet
+		err := c.params.checkData(len(src))
+		if err == nil {
+			err = c.params.checkRoom(len(dst), len(src))
+		}
+		if err != nil {
+			return 0, refused(op, "", err)
+		}
 	}
-	if most := MaxCompressedSize(len(src)); c.params.Dict && len(dst) < most {
-		return 0, refused("compress", "", fmt.Errorf("%w: %d bytes for the chunk of %d, want %d for one with a dictionary", ErrSize, len(dst), len(src), most))
-	}
-	if err := c.h.lock("compress"); err != nil {
+	if err := c.h.lock(op); err != nil {
 		return 0, err
 	}
 	defer c.h.mu.Unlock()
-	return c.compressLocked("compress", dst, src)
+	if c.tuning != nil {
+		return c.tunedLocked(op, dst, src, index)
+	}
+	return c.compressLocked(op, dst, src, index)
 }
 
 // compressLocked compresses src, which was checked.
-func (c *Compressor) compressLocked(op string, dst, src []byte) (int, error) {
+func (c *Compressor) compressLocked(op string, dst, src []byte, index int64) (int, error) {
 	room := min(len(dst), MaxCompressedSize(len(src)))
 	var cerr C.goblosc2_err_t
 	var n C.int
-	if c.hooks == nil {
+	if c.hooks != nil {
+		c.hooks.beginChunk(index)
+	}
+	if !c.callsGo {
 		n = C.goblosc2_compress(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
 			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(room))
 	} else {
-		c.hooks.begin()
 		n, cerr = compressHooked(c.h.c, src, dst[:room])
 	}
 	switch {
@@ -140,6 +167,14 @@ func (p *CParams) checkData(n int) error {
 	}
 	if n%p.TypeSize != 0 && p.wholeElements() {
 		return fmt.Errorf("%w: %d bytes, want a multiple of the type size %d for these filters", ErrSize, n, p.TypeSize)
+	}
+	return nil
+}
+
+// checkRoom reports a dst that is too short for the library to say so.
+func (p *CParams) checkRoom(dst, src int) error {
+	if most := MaxCompressedSize(src); p.Dict && dst < most {
+		return fmt.Errorf("%w: %d bytes for the chunk of %d, want %d for one with a dictionary", ErrSize, dst, src, most)
 	}
 	return nil
 }
@@ -169,9 +204,9 @@ type Decompressor struct {
 func NewDecompressor(p *DParams) (*Decompressor, error) { return newDecompressor(p, nil) }
 
 // NewPostfiltered returns a Decompressor whose data is what f makes of each block
-// that was decompressed (a postfilter of blosc2_create_dctx). It does not read chunks
-// behind Delta, whose blocks are not alone: errors.ErrUnsupported. The chunks of a
-// super-chunk are had from SChunk.Chunk.
+// that was decompressed (a postfilter of blosc2_create_dctx). Data that a chunk calls
+// uninitialised f sees as zeros. It does not read chunks behind Delta, whose blocks are
+// not alone: errors.ErrUnsupported. [SChunk.DecompressWith] puts it behind a super-chunk.
 func NewPostfiltered(p *DParams, f BlockFunc) (*Decompressor, error) {
 	if f == nil {
 		return nil, refused("new decompressor", "", errNoFunc)
@@ -214,29 +249,43 @@ func (d *Decompressor) DParams() DParams { return d.params }
 // for a chunk that the library cannot or must not read, ErrSize if dst is shorter
 // than the data, ErrClosed, or an *Error from the library.
 func (d *Decompressor) Decompress(dst, b []byte) (int, error) {
+	return d.decompressAs("decompress", dst, b, alone)
+}
+
+// decompressAs is Decompress for chunk number index of something.
+func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int, error) {
 	head, err := d.check(b)
 	if err != nil {
-		return 0, refused("decompress", "", err)
+		return 0, refused(op, "", err)
 	}
 	if len(dst) < int(head.NBytes) {
-		return 0, refused("decompress", "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes))
+		return 0, refused(op, "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes))
 	}
-	if err := d.h.lock("decompress"); err != nil {
+	if err := d.h.lock(op); err != nil {
 		return 0, err
 	}
 	defer d.h.mu.Unlock()
-	return d.wholeLocked("decompress", dst, b, &head)
+	return d.wholeLocked(op, dst, b, &head, index)
 }
 
-// wholeLocked decompresses the chunk b, which was checked.
-func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header) (int, error) {
+// wholeLocked decompresses the chunk b, which was checked, number index of something.
+func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header, index int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	var n C.int
+	if d.hooks != nil && head.Special == chunk.Uninitialized {
+		if d.hooks.block == nil {
+			return int(head.NBytes), nil
+		}
+		// The library would show the function whatever is in its own memory.
+		const at, bits, shift = C.BLOSC2_CHUNK_BLOSC2_FLAGS, C.BLOSC2_SPECIAL_MASK << 4, 4
+		b = slices.Clone(b[:head.CBytes])
+		b[at] = b[at]&^bits | byte(chunk.Zeros)<<shift
+	}
 	if d.hooks == nil {
 		n = C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
 			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))
 	} else {
-		d.hooks.begin()
+		d.hooks.beginChunk(index)
 		n, cerr = decompressHooked(d.h.c, b[:head.CBytes], dst[:head.NBytes])
 	}
 	if n < 0 {
@@ -382,7 +431,7 @@ func raggedZeros(h *chunk.Header) bool {
 func (d *Decompressor) partLocked(op string, dst, b []byte, head *chunk.Header, start int) (int, error) {
 	all := make([]byte, head.NBytes)
 	copy(all[start:], dst) // data that the chunk calls uninitialised stays
-	if _, err := d.wholeLocked(op, all, b, head); err != nil {
+	if _, err := d.wholeLocked(op, all, b, head, alone); err != nil {
 		return 0, err
 	}
 	return copy(dst, all[start:]), nil

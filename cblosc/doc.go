@@ -21,9 +21,9 @@
 //
 // [RegisterCodec] and [RegisterFilter] give ids to codecs and filters written in Go,
 // [NewPrefiltered] and [NewPostfiltered] put a function before or behind the pipeline of
-// a context, and a [Medium] keeps a frame. Their errors and panics are the errors of the
-// calls that led to them. There are no tuners: the library shows them nothing that they
-// could change.
+// a context, a [Tuner] chooses the parameters of each chunk, and a [Medium] keeps a frame.
+// [SChunk.CompressWith] and [SChunk.DecompressWith] put such contexts before and behind a
+// super-chunk. Their errors and panics are the errors of the calls that led to them.
 //
 // # Memory
 //

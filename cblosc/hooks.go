@@ -170,10 +170,11 @@ func filterName(f FilterID) (string, bool) {
 
 // Block says which block a BlockFunc is called for.
 type Block struct {
-	Index    int // the number of the block in its chunk
-	Offset   int // bytes of data before it
-	TypeSize int // bytes
-	Thread   int // which of the context's threads calls, from 0
+	Chunk    int64 // the number of the chunk in its super-chunk or batch, -1 if it is alone
+	Index    int   // the number of the block in its chunk
+	Offset   int   // bytes of data before it in the chunk
+	TypeSize int   // bytes
+	Thread   int   // which of the context's threads calls, from 0
 }
 
 // BlockFunc makes the bytes of one block: dst, which is as long as src, from src. It
@@ -205,8 +206,9 @@ type hooks struct {
 	id      cgo.Handle
 	cleanup runtime.Cleanup
 
-	mu  sync.Mutex
-	err error // the first of the call that runs
+	mu    sync.Mutex
+	err   error // the first of the call that runs
+	chunk int64 // Block.Chunk
 }
 
 // newHooks returns hooks with a number.
@@ -247,10 +249,20 @@ func (k *hooks) abandon(err error) error {
 }
 
 // begin starts a call of the library, with the lock of the context held.
-func (k *hooks) begin() {
+func (k *hooks) begin() { k.beginChunk(alone) }
+
+// beginChunk is begin for chunk number index of something.
+func (k *hooks) beginChunk(index int64) {
 	k.mu.Lock()
-	k.err = nil
+	k.err, k.chunk = nil, index
 	k.mu.Unlock()
+}
+
+// current returns the number of the chunk that is worked on.
+func (k *hooks) current() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.chunk
 }
 
 // note keeps the first error of a call.

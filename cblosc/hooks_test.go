@@ -403,61 +403,6 @@ func TestPreAndPostfilters(t *testing.T) {
 	}
 }
 
-// A super-chunk holds what a prefilter made, and its chunks are read through a
-// postfilter, on several threads; a panic in either is the call's error.
-func TestPreAndPostfiltersOfSChunks(t *testing.T) {
-	p := cparams(4)
-	p.BlockSize, p.Threads = 1024, 4
-	add := func(d byte) cblosc.BlockFunc {
-		return func(dst, src []byte, _ cblosc.Block) error {
-			for i, v := range src {
-				dst[i] = v + d
-			}
-			return nil
-		}
-	}
-	c, err := cblosc.NewPrefiltered(p, add(3))
-	require.NoError(t, err)
-	closing(t, c)
-	d, err := cblosc.NewPostfiltered(&cblosc.DParams{Threads: 4}, add(253))
-	require.NoError(t, err)
-	closing(t, d)
-	src := ramp(40_000, 1)
-	filtered := make([]byte, len(src))
-	require.NoError(t, add(3)(filtered, src, cblosc.Block{}))
-	b := make([]byte, cblosc.MaxCompressedSize(len(src)))
-	for name, st := range storages(t, p) {
-		s, err := cblosc.CreateSChunk(st)
-		require.NoError(t, err)
-		closing(t, s)
-		n, err := c.Compress(b, src)
-		require.NoError(t, err)
-		require.NoError(t, s.AppendChunk(b[:n]))
-		dst := make([]byte, len(src))
-		_, err = s.DecompressChunk(dst, 0)
-		require.NoError(t, err)
-		require.Equal(t, filtered, dst, name)
-		stored, err := s.Chunk(0)
-		require.NoError(t, err)
-		_, err = d.Decompress(dst, stored)
-		require.NoError(t, err)
-		require.Equal(t, src, dst, name)
-	}
-	panics := func([]byte, []byte, cblosc.Block) error { panic(errTest) }
-	c, err = cblosc.NewPrefiltered(p, panics)
-	require.NoError(t, err)
-	closing(t, c)
-	d, err = cblosc.NewPostfiltered(&cblosc.DParams{Threads: 4}, panics)
-	require.NoError(t, err)
-	closing(t, d)
-	_, errC := c.Compress(b, src)
-	_, errD := d.Decompress(make([]byte, len(src)), compress(t, p, src))
-	for _, err := range []error{errC, errD} {
-		require.ErrorIs(t, err, errTest)
-		require.ErrorAs(t, err, new(*cblosc.PanicError))
-	}
-}
-
 // Hooked contexts on many goroutines, and one that is dropped without Close where
 // that is allowed.
 func TestUserCodecsOnManyGoroutines(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 	if s.byWholeChunks() {
 		return s.eachPart(first, last, start, len(dst), func(i int64, lo, hi, at int) error {
 			b := make([]byte, s.chunkLen(i))
-			if _, err := s.decompressLocked(op, b, i); err != nil {
+			if _, err := s.readLocked(op, b, i); err != nil {
 				return err
 			}
 			copy(dst[at:], b[lo:hi])
@@ -87,8 +87,10 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 
 // byWholeChunks reports whether the library would get parts of chunks wrong: behind
 // Delta it decodes too little, and it counts elements above 255 bytes as single
-// bytes.
-func (s *SChunk) byWholeChunks() bool { return s.delta || s.facts.typesize > maxItem }
+// bytes. A context of the caller's reads them whole as well.
+func (s *SChunk) byWholeChunks() bool {
+	return s.delta || s.facts.typesize > maxItem || s.through != nil
+}
 
 // maxItem is the greatest element in bytes that a chunk's header can tell.
 const maxItem = 255
@@ -156,7 +158,7 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 	for _, k := range order {
 		from := items[k] * size
 		if i := from / chunk; i != at {
-			if _, err := s.decompressLocked(op, buf, i); err != nil {
+			if _, err := s.readLocked(op, buf, i); err != nil {
 				return err
 			}
 			at = i
@@ -185,6 +187,9 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 	}
 	if len(src) == 0 {
 		return nil
+	}
+	if s.with != nil {
+		return s.writeMadeLocked(op, src, start, first, last)
 	}
 	if s.mistakesEnd(start, len(src), last) {
 		return s.eachPart(first, last, start, len(src), func(i int64, lo, hi, at int) error {
@@ -258,7 +263,7 @@ func (s *SChunk) DecompressItems(dst []byte, i, start int64) error {
 	}
 	if s.byWholeChunks() {
 		b := make([]byte, s.chunkLen(i))
-		if _, err := s.decompressLocked(op, b, i); err != nil {
+		if _, err := s.readLocked(op, b, i); err != nil {
 			return err
 		}
 		copy(dst, b[start*size:])

@@ -13,12 +13,15 @@ import (
 type Pool struct {
 	cparams       CParams
 	dparams       DParams
+	tuned         bool // cparams are what the tuner began with
 	compressors   stock[*Compressor]
 	decompressors stock[*Decompressor]
 }
 
 // NewPool returns a Pool; nil means the default parameters. It returns ErrParam.
-func NewPool(cp *CParams, dp *DParams) (*Pool, error) {
+func NewPool(cp *CParams, dp *DParams) (*Pool, error) { return newPool(cp, dp, nil) }
+
+func newPool(cp *CParams, dp *DParams, t *tuning) (*Pool, error) {
 	cp, err := cp.orDefaultOutsideArrays()
 	if err != nil {
 		return nil, refused("new pool", "", err)
@@ -28,8 +31,8 @@ func NewPool(cp *CParams, dp *DParams) (*Pool, error) {
 		return nil, refused("new pool", "", err)
 	}
 	c, d := *cp, *dp
-	p := &Pool{cparams: c, dparams: d}
-	p.compressors.create = func() (*Compressor, error) { return NewCompressor(&c) }
+	p := &Pool{cparams: c, dparams: d, tuned: t != nil}
+	p.compressors.create = func() (*Compressor, error) { return newCompressor(&c, nil, t) }
 	p.decompressors.create = func() (*Decompressor, error) { return NewDecompressor(&d) }
 	return p, nil
 }

@@ -34,6 +34,8 @@ type SChunk struct {
 	vl      *pending // where the chunks of an opened frame are whose blocks have variable length
 	delta   bool     // a chunk seen so far may be behind the filter Delta
 	allow   chunk.Policy
+	with    *Compressor   // who makes chunks, and
+	through *Decompressor // who reads them; nil: the library's own contexts
 }
 
 // CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
@@ -124,7 +126,7 @@ func (s *Storage) place() (string, error) {
 }
 
 // AppendBuffer compresses src and appends it as one chunk
-// (blosc2_schunk_append_buffer).
+// (blosc2_schunk_append_buffer), or lets the Compressor of CompressWith make it.
 //
 // src must hold ChunkSize bytes; the first chunk sets that size and the last may
 // be shorter, after which nothing can be appended.
@@ -139,6 +141,9 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	defer s.h.mu.Unlock()
 	if err := s.canAppend(len(src)); err != nil {
 		return refused(op, s.path, err)
+	}
+	if s.with != nil {
+		return s.appendMadeLocked(op, src)
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
@@ -184,7 +189,7 @@ func (s *SChunk) AppendChunk(b []byte) error {
 	if err := s.canAppend(int(h.NBytes)); err != nil {
 		return refused(op, s.path, err)
 	}
-	return s.putLocked(op, C.GOBLOSC2_APPEND, int64(s.facts.nchunks), h, b)
+	return s.putLocked(op, putLast, int64(s.facts.nchunks), h, b)
 }
 
 // InsertChunk inserts a compressed chunk before chunk i
@@ -212,9 +217,9 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	how := C.GOBLOSC2_INSERT
+	how := putBefore
 	if i == n {
-		how = C.GOBLOSC2_APPEND
+		how = putLast
 	}
 	return s.putLocked(op, how, i, h, b)
 }
@@ -249,8 +254,15 @@ func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	if err != nil {
 		return refused(op, s.path, err)
 	}
-	return s.putLocked(op, C.GOBLOSC2_UPDATE, i, h, b)
+	return s.putLocked(op, putInPlace, i, h, b)
 }
+
+// How a chunk is put in.
+const (
+	putLast    = C.GOBLOSC2_APPEND
+	putBefore  = C.GOBLOSC2_INSERT
+	putInPlace = C.GOBLOSC2_UPDATE
+)
 
 func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte) error {
 	if (h.Special == chunk.RepeatedValue || h.Special == chunk.NaNs) && h.ItemSize() != int(s.facts.typesize) {
@@ -261,7 +273,7 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
 	s.delta = s.delta || usesDelta(h.Filters)
-	if how == C.GOBLOSC2_UPDATE {
+	if how == putInPlace {
 		s.pending = s.pending.done(i)
 	} else {
 		s.pending = s.pending.insert(i)
@@ -341,7 +353,7 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 	if len(dst) < want {
 		return 0, refused(op, s.path, fmt.Errorf("%w: %d bytes, chunk %d holds %d", ErrSize, len(dst), i, want))
 	}
-	return s.decompressLocked(op, dst[:want], i)
+	return s.readLocked(op, dst[:want], i)
 }
 
 // decompressLocked decompresses chunk i, which is checked, into dst, which is as

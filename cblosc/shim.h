@@ -68,6 +68,9 @@ void goblosc2_default_cparams(goblosc2_cparams_t *p);
 int32_t goblosc2_default_dthreads(void);
 int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, uintptr_t hook, int32_t block,
                             goblosc2_handle_t **out, goblosc2_cparams_t *effective);
+/* tuner.go: the context makes its next chunk with p. */
+int goblosc2_compressor_set(goblosc2_err_t *err, goblosc2_handle_t *h, const goblosc2_cparams_t *p,
+                            goblosc2_cparams_t *effective);
 int goblosc2_decompressor_new(goblosc2_err_t *err, int32_t threads, uintptr_t hook, int32_t block,
                               goblosc2_handle_t **out, int32_t *effective);
 void goblosc2_free(goblosc2_handle_t *h);

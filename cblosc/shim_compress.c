@@ -26,6 +26,25 @@ int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, ui
     return 0;
 }
 
+int goblosc2_compressor_set(goblosc2_err_t *err, goblosc2_handle_t *h, const goblosc2_cparams_t *p,
+                            goblosc2_cparams_t *effective)
+{
+    goblosc2_cparams_t before = h->cparams;
+    h->cparams = *p;
+    blosc2_context *fresh = goblosc2_create_cctx(h);
+    if (fresh == NULL) {
+        h->cparams = before;
+        return goblosc2_fail(err, BLOSC2_ERROR_INVALID_PARAM, "blosc2_create_cctx");
+    }
+    blosc2_free_ctx(h->ctx);
+    h->ctx = fresh;
+    h->last = -1;
+    blosc2_cparams c;
+    blosc2_ctx_get_cparams(h->ctx, &c);
+    goblosc2_from_cparams(effective, &c);
+    return 0;
+}
+
 /* A context for n bytes of data. */
 static blosc2_context *context_for(goblosc2_handle_t *h, int32_t n)
 {

@@ -1,0 +1,289 @@
+package cblosc_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// numbered returns a function of blocks that adds to each element its number in the
+// super-chunk, times sign; chunks hold so many bytes.
+func numbered(chunkSize int, sign int32) cblosc.BlockFunc {
+	return func(dst, src []byte, b cblosc.Block) error {
+		if b.Chunk < 0 || b.TypeSize != 4 || b.Offset+len(src) > chunkSize || len(src) != len(dst) {
+			return fmt.Errorf("block %+v of %d bytes", b, len(src))
+		}
+		first := (int(b.Chunk)*chunkSize + b.Offset) / 4
+		for i := 0; i < len(src); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i:], binary.LittleEndian.Uint32(src[i:])+uint32(sign)*uint32(first+i/4))
+		}
+		return nil
+	}
+}
+
+// whole is what numbered makes of all data.
+func whole(t testing.TB, data []byte, sign int32) []byte {
+	t.Helper()
+	out := make([]byte, len(data))
+	require.NoError(t, numbered(len(data), sign)(out, data, cblosc.Block{TypeSize: 4}))
+	return out
+}
+
+func numberers(t testing.TB, threads, chunkSize int) (*cblosc.CParams, *cblosc.Compressor, *cblosc.Decompressor) {
+	t.Helper()
+	p := cparams(4)
+	p.BlockSize, p.Threads = 1024, threads
+	c, err := cblosc.NewPrefiltered(p, numbered(chunkSize, 1))
+	require.NoError(t, err)
+	closing(t, c)
+	d, err := cblosc.NewPostfiltered(&cblosc.DParams{Threads: threads}, numbered(chunkSize, -1))
+	require.NoError(t, err)
+	closing(t, d)
+	return p, c, d
+}
+
+// A super-chunk holds what a prefilter made, and gives what a postfilter makes of it,
+// however it is written and read, on one thread and on several.
+func TestPreAndPostfiltersOfSChunks(t *testing.T) {
+	const size, chunks = 10_000, 4
+	for _, threads := range []int{1, 4} {
+		p, c, d := numberers(t, threads, size)
+		data := ramp(size*chunks-600, 1) // the last chunk is short
+		stored := whole(t, data, 1)
+		for name, st := range storages(t, p) {
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err)
+			require.NoError(t, s.CompressWith(c))
+			for i := 0; i < len(data); i += size {
+				require.NoError(t, s.AppendBuffer(data[i:min(i+size, len(data))]), name)
+			}
+			require.Equal(t, stored, dataOf(t, s), name)
+
+			check := func(want []byte) {
+				t.Helper()
+				got := make([]byte, len(want))
+				require.NoError(t, s.ReadItems(got, 0), name)
+				require.Equal(t, want, got, name)
+				require.NoError(t, s.ReadItems(got[:size], 777), name) // as long as a chunk, across two
+				require.Equal(t, want[4*777:][:size], got[:size], name)
+				require.NoError(t, s.ReadItems(got[:1024], 100), name) // as long as a block, across two
+				require.Equal(t, want[400:1424], got[:1024], name)
+				for i := range chunks {
+					n, err := s.DecompressChunk(got, int64(i))
+					require.NoError(t, err, name)
+					require.Equal(t, want[i*size:][:n], got[:n], name)
+					require.NoError(t, s.DecompressItems(got[:400], int64(i), 200), name)
+					require.Equal(t, want[i*size+800:][:400], got[:400], name)
+				}
+				require.NoError(t, s.ReadPoints(got[:12], []int64{9000, 1, 2600}), name)
+				require.Equal(t, bytes.Join([][]byte{want[36_000:36_004], want[4:8], want[10_400:10_404]}, nil), got[:12], name)
+				var all []byte
+				for b, err := range s.Buffers(2) {
+					require.NoError(t, err, name)
+					all = append(all, b...)
+				}
+				require.Equal(t, want, all, name)
+			}
+			check(stored)
+			require.NoError(t, s.DecompressWith(d))
+			check(data)
+
+			// Whole chunks are filtered again, parts of chunks cannot be.
+			copy(data[size:], noise(2*size, 3))
+			copy(stored, whole(t, data, 1))
+			require.NoError(t, s.WriteItems(data[size:3*size], size/4), name)
+			require.NoError(t, s.WriteItems(data[3*size:], 3*size/4), name)
+			check(data)
+			for _, bad := range [][2]int{{0, 4}, {size - 4, 2 * size}, {size, size + 4}, {4, len(data)}} {
+				err := s.WriteItems(data[bad[0]:bad[1]], int64(bad[0]/4))
+				require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			}
+			check(data)
+
+			// Copies are of what is stored, whether or not it is compressed again.
+			for _, to := range []*cblosc.CParams{nil, cparams(4)} {
+				k, err := s.Copy(cblosc.Storage{CParams: to})
+				require.NoError(t, err, name)
+				require.Equal(t, stored, dataOf(t, k), name)
+				require.NoError(t, k.Close())
+			}
+			b, err := s.Bytes()
+			require.NoError(t, err)
+			k, err := cblosc.OpenSChunkBytes(b)
+			require.NoError(t, err)
+			require.Equal(t, stored, dataOf(t, k), name)
+			require.NoError(t, k.Close())
+
+			// Without: parts of chunks go in as they are.
+			require.NoError(t, s.CompressWith(nil))
+			require.NoError(t, s.DecompressWith(nil))
+			check(stored)
+			require.NoError(t, s.WriteItems(stored[:8], 1000), name)
+			copy(stored[4000:], stored[:8])
+			check(stored)
+			copy(data, whole(t, stored, -1))
+			require.NoError(t, s.Close())
+
+			// Opened again, by a reader that knows the functions.
+			if st.Path != "" {
+				s, err = cblosc.OpenSChunk(st.Path)
+				require.NoError(t, err)
+				require.NoError(t, s.DecompressWith(d))
+				check(data)
+				require.NoError(t, s.Close())
+			}
+			data = ramp(size*chunks-600, 1)
+			stored = whole(t, data, 1)
+		}
+	}
+}
+
+// What follows from no data is seen by a postfilter like any other; what is
+// uninitialised, as zeros, not as what happens to be in memory.
+func TestPostfiltersOfSpecialChunks(t *testing.T) {
+	const size, chunks = 10_000, 3
+	_, _, d := numberers(t, 1, size)
+	nan := binary.LittleEndian.AppendUint32(nil, 0x7FC00000)
+	for kind, value := range map[cblosc.Special][]byte{cblosc.Zeros: make([]byte, 4), cblosc.NaNs: nan, cblosc.Uninit: make([]byte, 4)} {
+		for name, st := range storages(t, cparams(4)) {
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err)
+			require.NoError(t, s.Fill(size*chunks/4, kind, size))
+			require.NoError(t, s.DecompressWith(d))
+			want := whole(t, bytes.Repeat(value, size*chunks/4), -1)
+			got := noise(len(want), 1)
+			require.NoError(t, s.ReadItems(got, 0), "%v %s", kind, name)
+			require.Equal(t, want, got, "%v %s", kind, name)
+			require.NoError(t, s.Close())
+		}
+	}
+	// Alone, and with functions that do not concern it: data stays as it was.
+	b, err := cblosc.SpecialChunk(cparams(4), cblosc.Uninit, 4000, nil)
+	require.NoError(t, err)
+	_, dp := userParams(t, 1)
+	u, err := cblosc.NewDecompressor(dp)
+	require.NoError(t, err)
+	closing(t, u)
+	dst := noise(4000, 1)
+	_, err = u.Decompress(dst, b)
+	require.NoError(t, err)
+	require.Equal(t, noise(4000, 1), dst)
+	_, err = u.Part(dst[10:30], b, 10)
+	require.NoError(t, err)
+	require.Equal(t, noise(4000, 1), dst)
+}
+
+// Errors and panics are those of the call that led to them, and the super-chunk is as
+// good as before.
+func TestFiltersOfSChunksThatFail(t *testing.T) {
+	p := cparams(4)
+	p.Threads = 3
+	f := func(dst, src []byte, _ cblosc.Block) error {
+		copy(dst, src)
+		return misbehave()
+	}
+	c, err := cblosc.NewPrefiltered(p, f)
+	require.NoError(t, err)
+	d, err := cblosc.NewPostfiltered(&cblosc.DParams{Threads: 3}, f)
+	require.NoError(t, err)
+	data := ramp(40_000, 1)
+	for name, st := range storages(t, p) {
+		s, err := cblosc.CreateSChunk(st)
+		require.NoError(t, err)
+		require.NoError(t, s.CompressWith(c))
+		require.NoError(t, s.DecompressWith(d))
+		require.NoError(t, s.AppendBuffer(data))
+		got := make([]byte, len(data))
+		for _, f := range []func() error{func() error { return errTest }, func() error { panic(errTest) }} {
+			during(t, f)
+			_, decompress := s.DecompressChunk(got, 0)
+			for i, err := range []error{s.AppendBuffer(data), s.WriteItems(data, 0), s.ReadItems(got, 0), decompress, s.DecompressItems(got, 0, 0), s.ReadPoints(got[:4], []int64{3})} {
+				require.ErrorIs(t, err, errTest, "%s %d", name, i)
+				var e *cblosc.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, s.Path(), e.Path)
+			}
+			mischief.Store(nil)
+			require.EqualValues(t, 1, s.NumChunks())
+			require.NoError(t, s.WriteItems(data, 0))
+			require.NoError(t, s.ReadItems(got, 0))
+			require.Equal(t, data, got)
+		}
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, s.CompressWith(c), cblosc.ErrClosed)
+		require.ErrorIs(t, s.DecompressWith(d), cblosc.ErrClosed)
+	}
+
+	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: p})
+	require.NoError(t, err)
+	closing(t, s)
+	require.NoError(t, s.AppendBuffer(data))
+	require.NoError(t, s.CompressWith(c))
+	require.NoError(t, s.DecompressWith(d))
+	require.NoError(t, c.Close())
+	require.NoError(t, d.Close())
+	require.ErrorIs(t, s.AppendBuffer(data), cblosc.ErrClosed)
+	require.ErrorIs(t, s.ReadItems(data, 0), cblosc.ErrClosed)
+	require.NoError(t, s.CompressWith(nil))
+	require.NoError(t, s.DecompressWith(nil))
+	require.NoError(t, s.AppendBuffer(data))
+
+	require.ErrorIs(t, s.CompressWith(newCompressor(t, cparams(8))), cblosc.ErrParam)
+	dict := cparams(4)
+	dict.Codec, dict.Dict = cblosc.Zstd, true
+	require.ErrorIs(t, s.CompressWith(newCompressor(t, dict)), cblosc.ErrParam)
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{10}, Chunks: []int32{5}, Blocks: []int32{5}, Storage: cblosc.Storage{CParams: cparams(4)}}, data[:40])
+	require.NoError(t, err)
+	closing(t, a)
+	require.ErrorIs(t, a.SChunk().CompressWith(newCompressor(t, cparams(4))), errors.ErrUnsupported)
+	require.ErrorIs(t, a.SChunk().DecompressWith(newDecompressor(t)), errors.ErrUnsupported)
+
+	pre, err := cblosc.NewPrefiltered(cparams(4), f)
+	require.NoError(t, err)
+	closing(t, pre)
+	_, err = pre.CompressBlosc1(make([]byte, 1000), data[:400])
+	require.ErrorIs(t, err, errors.ErrUnsupported, "it would not be filtered")
+}
+
+// A prefilter and a postfilter of python-blosc2 see the same elements under the same
+// numbers.
+func TestPythonFiltersOfSChunks(t *testing.T) {
+	interpreter := need.Python(t, "blosc2")
+	const size, chunks = 20_000, 3
+	dir := t.TempDir()
+	p, c, d := numberers(t, 1, size)
+	var data []byte
+	for i := range uint32(chunks) {
+		for k := range uint32(size / 4) {
+			data = binary.LittleEndian.AppendUint32(data, 7*k+i)
+		}
+	}
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: filepath.Join(dir, "go"), Contiguous: true, CParams: p})
+	require.NoError(t, err)
+	require.NoError(t, s.CompressWith(c))
+	for i := range chunks {
+		require.NoError(t, s.AppendBuffer(data[i*size:][:size]))
+	}
+	require.NoError(t, s.Close())
+	out, err := exec.Command(interpreter, "testdata/hooks.py", dir).CombinedOutput()
+	require.NoError(t, err, "hooks.py:\n%s", out)
+	theirs, err := os.ReadFile(filepath.Join(dir, "post"))
+	require.NoError(t, err)
+	require.Equal(t, data, theirs)
+	s, err = cblosc.OpenSChunk(filepath.Join(dir, "pre"))
+	require.NoError(t, err)
+	closing(t, s)
+	require.Equal(t, whole(t, data, 1), dataOf(t, s))
+	require.NoError(t, s.DecompressWith(d))
+	require.Equal(t, data, dataOf(t, s))
+}
