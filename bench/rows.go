@@ -367,9 +367,10 @@ func (b *bench) copyLarge(to string) (*row, error) {
 	if to == "h5" {
 		target += ":/d"
 	}
-	rows, columns := b.field.shape[1], b.field.shape[2]
+	from, other := b.chunks(), []int64{30, b.field.shape[1] / 3, b.field.shape[2] / 3}
+	size := func(chunk []int64) float64 { return float64(4*whole(chunk).NumElems()) / (1 << 20) }
 	name := "ours, all"
-	r := &row{Runs: 1, Work: "copy a dataset behind Blosc2 (lz4) to another grid of chunks", Bytes: 4 * whole(b.shape(n)).NumElems(),
-		Peak: map[string]int64{name: peak}, Tasks: []task{b.once(name, out, b.self, "once", "copy", file+":/d", target, "lz4", b.all, 30, rows/3, columns/3)}}
+	r := &row{Runs: 1, Work: fmt.Sprintf("copy a dataset behind Blosc2 (lz4) in chunks of %v (%.2f MiB) to chunks of %v (%.2f MiB)", from, size(from), other, size(other)), Bytes: 4 * whole(b.shape(n)).NumElems(),
+		Peak: map[string]int64{name: peak}, Tasks: []task{b.once(name, out, b.self, "once", "copy", file+":/d", target, "lz4", b.all, other[0], other[1], other[2])}}
 	return r, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -31,7 +32,7 @@ func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
 		if b, ok := a.backend.(Appender); ok && axis == 0 {
 			return a.appendLocked(ctx, b, src)
 		}
-		return a.insertLocked(ctx, axis, -1, int64(len(src)), a.bytesWriter(ctx, src))
+		return a.insertLocked(ctx, axis, atEnd, int64(len(src)), a.bytesWriter(ctx, src))
 	})
 }
 
@@ -57,9 +58,6 @@ func (a *Array) appendLocked(ctx context.Context, b Appender, src []byte) error 
 // It returns ErrRegion for an index outside, and the errors of Append.
 func (a *Array) Insert(ctx context.Context, axis int, at int64, src []byte) error {
 	return a.change("insert into", func() error {
-		if at < 0 {
-			return fmt.Errorf("%w: axis %d: index %d", ErrRegion, axis, at)
-		}
 		return a.insertLocked(ctx, axis, at, int64(len(src)), a.bytesWriter(ctx, src))
 	})
 }
@@ -101,7 +99,7 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
 		return a.change("append to", func() error {
-			return a.insertLocked(ctx, axis, -1, int64(len(texts)), func(r Region) error {
+			return a.insertLocked(ctx, axis, atEnd, int64(len(texts)), func(r Region) error {
 				w, err := ability[StringWriter](a, true)
 				if err != nil {
 					return err
@@ -198,8 +196,11 @@ func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error 
 	}
 }
 
-// insertLocked makes room for have bytes, or strings, before index at of an axis,
-// -1 being its end, and fills it with put.
+// atEnd stands for the end of an axis.
+const atEnd = math.MinInt64
+
+// insertLocked makes room for have bytes, or strings, before index at of an axis, or
+// atEnd, and fills it with put.
 func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put func(Region) error) error {
 	m := a.m()
 	if err := m.checkAxis(axis); err != nil {
@@ -209,10 +210,10 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 		return err
 	}
 	length := m.Shape[axis]
-	if at == -1 {
+	if at == atEnd {
 		at = length
 	}
-	if at > length {
+	if at < 0 || at > length {
 		return fmt.Errorf("%w: axis %d: index %d, axis has %d", ErrRegion, axis, at, length)
 	}
 	shape, err := a.grown(axis, have)

@@ -112,7 +112,7 @@ func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) 
 			return hdf5.Translate(err)
 		}
 	}
-	return hdf5.WriteAttrs(g, set)
+	return hdf5.WriteAttrs(g, set, nil)
 }
 
 func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {

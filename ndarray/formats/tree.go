@@ -62,6 +62,7 @@ func (e *LossError) Unwrap() error { return errors.ErrUnsupported }
 // TreeStats say what CopyTree did, or would do.
 type TreeStats struct {
 	Groups, Arrays, Links, Attrs int
+	Types                        int       // committed datatypes
 	Bytes                        int64     // of elements, in memory
 	Lost                         []Problem // what was accepted
 }
@@ -72,7 +73,8 @@ type TreeStats struct {
 // holds no groups, and no arrays of another length than its first. Shapes, element
 // types, fill values, chunks, axis names and attributes are kept; compression is
 // kept within a format where it can be written, and is the target's default
-// otherwise. Links are kept in HDF5.
+// otherwise. From HDF5 to HDF5 links are kept, and committed datatypes with their
+// attributes, which arrays and attributes go on sharing.
 //
 // First everything is looked at. If the target cannot hold some of it, and Accept
 // does not say that it may be lost, nothing is written and the error is a
@@ -100,6 +102,7 @@ type treeCopy struct {
 	lost    []Problem // not accepted
 
 	groups, arrays, links []treeItem // parents before children
+	types                 *typeCopy  // nil unless both sides are HDF5
 }
 
 // treeItem is one thing to be made.
@@ -109,6 +112,7 @@ type treeItem struct {
 	spec  ndarray.Spec
 	attrs []ndarray.Attr // of a group
 	entry Entry
+	uses  typeUses // the committed datatypes of an array or a group
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (TreeStats, error) {
@@ -120,6 +124,9 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (TreeStats, error)
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
 	if err := c.plan(ctx, src); err != nil {
+		return c.stats, errors.Join(err, c.types.close())
+	}
+	if err := c.types.close(); err != nil {
 		return c.stats, err
 	}
 	if len(c.lost) > 0 {
@@ -162,6 +169,15 @@ func (c *treeCopy) lose(path, what string, err error) {
 // plan walks the source and works out what is to be made.
 func (c *treeCopy) plan(ctx context.Context, src string) error {
 	root := "/" + strings.Trim(c.source.Object, "/")
+	format, err := sniff(c.source.File)
+	if err != nil {
+		return err
+	}
+	if format == HDF5 && c.target == HDF5 {
+		if c.types, err = openTypes(c.source.File); err != nil {
+			return err
+		}
+	}
 	for e, err := range Walk(ctx, src) {
 		if err != nil {
 			return err
@@ -174,7 +190,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			return err
 		}
 	}
-	return nil
+	return c.planTypes(ctx)
 }
 
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
@@ -194,6 +210,9 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 			return err
 		}
 		item.attrs = c.keep(e.Path, attrs)
+		if item.uses, err = c.types.usedBy(e.Path); err != nil {
+			return err
+		}
 		c.groups = append(c.groups, item)
 		c.stats.Groups++
 	case Array:
@@ -207,6 +226,12 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		}
 		c.links = append(c.links, item)
 		c.stats.Links++
+	case Type:
+		if c.types == nil {
+			c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+			return nil
+		}
+		return c.types.name(e.Path, item.path)
 	default:
 		c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 	}
@@ -255,6 +280,12 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return nil
 	}
 	spec.Attrs = c.keep(item.from, attrs)
+	if item.uses, err = c.types.usedBy(item.from); err != nil {
+		return err
+	}
+	if !spec.DType.Equal(m.DType) {
+		item.uses.elements = 0
+	}
 	item.spec = spec
 	c.arrays = append(c.arrays, item)
 	c.stats.Arrays++
@@ -357,21 +388,31 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
 	for _, item := range c.groups {
-		g := f.Root()
-		if item.path != "/" {
-			if g, err = f.Root().CreateGroup(item.path); err != nil {
-				return hdf5.Translate(err)
-			}
+		if item.path == "/" {
+			continue
 		}
-		err := hdf5.WriteAttrs(g, item.attrs)
-		if item.path != "/" {
-			err = errors.Join(err, hdf5.Translate(g.Close()))
-		}
+		g, err := f.Root().CreateGroup(item.path)
 		if err != nil {
+			return hdf5.Translate(err)
+		}
+		if err := g.Close(); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	// Everything may use any of them, attributes of groups and of datatypes too.
+	made, err := c.types.commit(f.Root())
+	defer func() { err = errors.Join(err, made.close()) }()
+	if err != nil {
+		return err
+	}
+	for _, item := range c.groups {
+		if err := writeGroupAttrs(f.Root(), item.path, item.attrs, made.shared(item.uses)); err != nil {
 			return err
 		}
 	}
-	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) { return hdf5.CreateIn(f, item.path, item.spec) })
+	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses)})
+	})
 	if err != nil {
 		return err
 	}
@@ -390,6 +431,16 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 		}
 	}
 	return nil
+}
+
+func writeGroupAttrs(g *h5.Group, path string, attrs []ndarray.Attr, shared hdf5.Shared) (err error) {
+	if path != "/" {
+		if g, err = g.OpenGroup(path); err != nil {
+			return hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+	}
+	return hdf5.WriteAttrs(g, attrs, shared.Attrs)
 }
 
 // writeTable writes a ctable, the names of its columns last.

@@ -13,7 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Object is what carries attributes: an *h5.Dataset or an *h5.Group.
+// Object is what carries attributes: an *h5.Dataset, an *h5.Group or an
+// *h5.CommittedType.
 type Object interface {
 	Attributes() iter.Seq2[h5.AttributeInfo, error]
 	ReadAttribute(name string) (h5.Attribute, error)
@@ -84,10 +85,15 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	}, nil
 }
 
-func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {
+func toAttributes(attrs []ndarray.Attr, shared map[string]*h5.CommittedType) ([]h5.Attribute, error) {
 	out := make([]h5.Attribute, 0, len(attrs))
 	for _, a := range attrs {
 		x, err := toAttribute(a)
+		if t := shared[a.Name]; t != nil && err == nil {
+			if x.Datatype, err = sharedType(t, a.Value.DType); err != nil {
+				err = fmt.Errorf("attribute %q: %w", a.Name, err)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +108,11 @@ func CheckAttr(a ndarray.Attr) error {
 	return err
 }
 
-// WriteAttrs adds attributes to an object.
-func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr) error {
-	all, err := toAttributes(attrs)
+// WriteAttrs adds attributes to an object. Those called as in shared use the committed
+// datatype there, in the same file and open, instead of describing their own; if that is
+// not their element type the error is ErrType.
+func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr, shared map[string]*h5.CommittedType) error {
+	all, err := toAttributes(attrs, shared)
 	if err != nil {
 		return err
 	}

@@ -168,6 +168,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 type CreateOptions struct {
 	Name    string // what Meta.Path and errors call the array; "": FILE:/object
 	Library bool   // as in OpenOptions
+	Shared  Shared // only with CreateIn
 }
 
 // Create creates a file, which must not exist, with one dataset called object and
@@ -205,7 +206,7 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 			err = errors.Join(err, f.Close(), os.Remove(file))
 		}
 	}()
-	b, err := createIn(f, object, location, spec)
+	b, err := createIn(f, object, location, spec, Shared{})
 	if err != nil {
 		return nil, err
 	}
@@ -228,24 +229,38 @@ func Check(object string, spec ndarray.Spec) error {
 	if _, err := options(spec); err != nil {
 		return err
 	}
-	_, err := toAttributes(spec.Attrs)
+	_, err := toAttributes(spec.Attrs, nil)
 	return err
 }
 
 // CreateIn creates a dataset called object, and the groups on the way to it, in an
-// open file, as Create does. Close of the Backend leaves the file open. After an
+// open file, as Create does, and besides ErrType for a committed datatype in o.Shared
+// that describes something else. Close of the Backend leaves the file open. After an
 // error the dataset may be there.
-func CreateIn(f *h5.File, object string, spec ndarray.Spec) (*Backend, error) {
-	location := join(f.Path(), object)
+func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+	if o == nil {
+		o = &CreateOptions{}
+	}
+	location := o.Name
+	if location == "" {
+		location = join(f.Path(), object)
+	}
 	if err := Check(object, spec); err != nil {
 		return nil, ndarray.Wrap("create", location, err)
 	}
-	b, err := createIn(f, object, location, spec)
-	return b, ndarray.Wrap("create", location, Translate(err))
+	b, err := createIn(f, object, location, spec, o.Shared)
+	if err != nil {
+		return nil, ndarray.Wrap("create", location, Translate(err))
+	}
+	b.library = o.Library
+	return b, nil
 }
 
-func createIn(f *h5.File, object, location string, spec ndarray.Spec) (_ *Backend, err error) {
+func createIn(f *h5.File, object, location string, spec ndarray.Spec, shared Shared) (_ *Backend, err error) {
 	t, err := toDatatype(spec.DType)
+	if shared.Elements != nil && err == nil {
+		t, err = sharedType(shared.Elements, spec.DType)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +268,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec) (_ *Backen
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := toAttributes(spec.Attrs)
+	attrs, err := toAttributes(spec.Attrs, shared.Attrs)
 	if err != nil {
 		return nil, err
 	}

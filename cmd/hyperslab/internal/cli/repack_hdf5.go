@@ -248,7 +248,7 @@ func (r *repacker) rewrite(ctx context.Context, name string, spec ndarray.Spec) 
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	b, err := hdf5.CreateIn(r.dst, name, spec)
+	b, err := hdf5.CreateIn(r.dst, name, spec, nil)
 	if err != nil {
 		return err
 	}
