@@ -92,12 +92,13 @@ func (b *bench) specs() []spec {
 		}
 		return s
 	}
-	// half is for rows of many seconds, and for data that nothing is promised about.
+	// half is for rows of many seconds, and for data that nothing is promised about; ten runs are the fewest that a
+	// spread is told of.
 	half := func(is bool, f func(*bench) (*row, error)) func(*bench) (*row, error) {
 		return func(b *bench) (*row, error) {
 			r, err := f(b)
 			if err == nil && is {
-				r.Runs = max(b.runs/2, 1)
+				r.Runs = max(b.runs/2, min(b.runs, 10))
 			}
 			return r, err
 		}

@@ -107,6 +107,48 @@ func TestDurableAppend(t *testing.T) {
 	})
 }
 
+// What durable appends leave behind goes when the chunks are copied to a new frame, which is
+// the one that the library would have written at once.
+func TestDeadBytesGoWithACopy(t *testing.T) {
+	for _, contiguous := range []bool{true, false} {
+		dir := t.TempDir()
+		durable, copied, plain := filepath.Join(dir, "durable"), filepath.Join(dir, "copied"), filepath.Join(dir, "plain")
+		second := noise(3*800, 2)
+		writeFrame(t, durable, contiguous, nil, ramp(800, 1), make([]byte, 800), ramp(800, 3))
+		copyFrame(t, durable, plain)
+		for path, o := range map[string]*frameio.AppendOptions{durable: {Durable: true}, plain: {}} {
+			for _, part := range [][]byte{second[:800], second[800:]} {
+				w, err := frameio.Append(path, o)
+				require.NoError(t, err)
+				_, err = w.Write(part)
+				require.NoError(t, err)
+				require.NoError(t, w.Commit())
+				require.NoError(t, w.Close())
+			}
+		}
+		f, err := frameio.Open(durable)
+		require.NoError(t, err)
+		w, err := frameio.CreateLike(copied, f)
+		require.NoError(t, err)
+		for i := range f.NumChunks() {
+			b, err := f.Chunk(nil, i)
+			require.NoError(t, err)
+			require.NoError(t, w.WriteChunk(b))
+		}
+		require.NoError(t, w.Commit())
+		require.NoError(t, w.Close())
+		require.NoError(t, f.Close())
+		requireSame(t, plain, copied, contiguous)
+		if contiguous {
+			was, err := os.Stat(durable)
+			require.NoError(t, err)
+			is, err := os.Stat(copied)
+			require.NoError(t, err)
+			require.Less(t, is.Size(), was.Size())
+		}
+	}
+}
+
 // requireSameValues compares what two frames hold, as the library reads it.
 func requireSameValues(t tester, want, got string) {
 	t.Helper()

@@ -156,7 +156,7 @@ func TestBlockSizeOfAShortChunk(t *testing.T) {
 func TestManyChunks(t *testing.T) {
 	library := startPeer(t)
 	for _, contiguous := range []bool{true, false} {
-		counts := []int{1, 2, 17, 2048, 2049, 5000}
+		counts := []int{1, 2, 17, 2048, 2049, 5000, 20_000}
 		if !contiguous {
 			counts = []int{3, 2300}
 		}

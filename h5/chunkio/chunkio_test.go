@@ -310,6 +310,7 @@ func TestWhyNot(t *testing.T) {
 		{"conversion", chunked, h5.IEEEFloat(8, h5.LittleEndian), all(100), nil, 800, "a conversion between"},
 		{"memory", chunked, i4, all(100), &chunkio.Options{Memory: 100}, 400, "of memory, 100 are allowed"},
 		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
+		{"library's other filter", dataset("scaleoffset", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}}), i4, all(100), nil, 400, "filter 6"},
 		{"no elements", chunked, i4, all(0), nil, 0, "no elements"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -331,6 +332,57 @@ func TestWhyNot(t *testing.T) {
 	s, err := chunkio.Write(ctx, dataset("plain", i4, &h5.DatasetOptions{Chunks: []int64{10}}), src, i4, all(100), nil)
 	require.NoError(t, err)
 	require.Contains(t, s.Fallback, "no filters")
+}
+
+// Addresses count from behind a user block, and in some drivers from nowhere in one file:
+// chunks are read without the lock where that gets the right bytes, and else with it.
+func TestReadsWithoutTheLock(t *testing.T) {
+	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
+	for _, tt := range []struct {
+		name   string
+		block  int64
+		driver h5.Driver
+		mode   h5.Mode
+		direct int64 // of 40 chunks
+	}{
+		{"plain", 0, nil, h5.ReadOnly, 40},
+		{"user block", 2048, nil, h5.ReadOnly, 40},
+		{"writable", 0, nil, h5.ReadWrite, 0},
+		{"family", 0, h5.Family{MemberSize: 2048}, h5.ReadOnly, 0},
+		{"core", 0, h5.Core{Backing: true}, h5.ReadOnly, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x%d.h5") // a name of members, too
+			c := h5.DefaultCreateOptions()
+			creation := h5.DefaultFileCreation()
+			creation.UserBlock = tt.block
+			access := h5.DefaultFileAccess()
+			access.Driver = tt.driver
+			c.Creation, c.Access = &creation, &access
+			f, err := h5.Create(path, &c)
+			require.NoError(t, err)
+			d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{25}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(4)}})
+			require.NoError(t, err)
+			_, err = chunkio.Write(ctx, d, src, i4, all(1000), nil)
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+
+			o := h5.DefaultOpenOptions()
+			o.Mode, o.Access = tt.mode, &access
+			f, err = h5.OpenWith(path, &o)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			d, err = f.Root().OpenDataset("d")
+			require.NoError(t, err)
+			got := make([]byte, len(src))
+			stats, err := chunkio.Read(ctx, d, got, i4, all(1000), nil)
+			require.NoError(t, err)
+			require.Equal(t, src, got)
+			require.Empty(t, stats.Fallback)
+			require.Equal(t, tt.direct, stats.Direct)
+			require.EqualValues(t, 40, stats.Chunks)
+		})
+	}
 }
 
 // What an external link or a mount leads to is in another file: its chunks are not

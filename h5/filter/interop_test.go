@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -385,5 +386,43 @@ func TestDamagedChunk(t *testing.T) {
 		require.NoError(t, d.WriteChunk([]byte("this is no chunk of any kind"), 0, 0))
 		err = d.ReadRegion(make([]byte, 400), h5.Int(4, h5.LittleEndian), region(100))
 		require.ErrorIs(t, err, h5.ErrCorrupt, "filter %d", id)
+	}
+}
+
+// Blosc2 through the library: data that do not compress, which must be written though the
+// filter is not optional; and a damaged chunk, after which everything of the library goes on,
+// that of contexts made before, too.
+func TestBlosc2ThroughTheLibrary(t *testing.T) {
+	c, err := cblosc.NewCompressor(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	f, _ := newFile(t)
+	defer f.Close()
+	kind := h5.Int(4, h5.LittleEndian)
+	for name, src := range map[string][]byte{"noise": noise(40000, 1), "zeros": make([]byte, 40000), "data": data(40000, 1)} {
+		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(100, 100), &h5.DatasetOptions{
+			Chunks: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.Blosc2}}})
+		require.NoError(t, err, name)
+		for range 2 { // the first chunks and what replaces them
+			require.NoError(t, d.WriteRegion(src, kind, region(100, 100)), name)
+		}
+		got := make([]byte, len(src))
+		require.NoError(t, d.ReadRegion(got, kind, region(100, 100)), name)
+		require.Equal(t, src, got, name)
+		for at, err := range d.Chunks() {
+			require.NoError(t, err)
+			require.Zero(t, at.FilterMask, "%s: nothing was left out", name)
+		}
+		require.NoError(t, d.WriteChunk([]byte("no chunk"), 0, 0, 0))
+		require.NoError(t, d.Close())
+		d, err = f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		require.ErrorIs(t, d.ReadRegion(got, kind, region(100, 100)), h5.ErrCorrupt)
+		rest := h5.Region{Start: []int64{30, 40}, Count: []int64{70, 60}}
+		got = got[:4*70*60]
+		require.NoError(t, d.ReadRegion(got, kind, rest), "the other chunks of %s", name)
+		require.Equal(t, src[4*(30*100+40):][:4*60], got[:4*60], name)
+		_, err = c.Compress(make([]byte, cblosc.MaxCompressedSize(len(src))), src)
+		require.NoError(t, err)
 	}
 }
