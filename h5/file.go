@@ -185,7 +185,8 @@ func Create(path string, o *CreateOptions) (*File, error) {
 			return nil, e
 		}
 		// Of a file that this process has open the library only says that it cannot.
-		if _, err := os.Lstat(path); err == nil && !opts.Truncate {
+		// Where the system has said why, as on a full disk, the file may be its own.
+		if _, err := os.Lstat(path); err == nil && !opts.Truncate && e.Errno == 0 {
 			e.Err = ErrExists
 		}
 		return nil, e

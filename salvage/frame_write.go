@@ -122,6 +122,8 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 		return lost(offset, "it does not decode")
 	}
 	switch err := w.WriteChunk(raw); {
+	case noRoom(err):
+		return err // of the new file, and not of the chunk
 	case errors.Is(err, errors.ErrUnsupported):
 		values, _ := f.decode(c, raw)
 		if values == nil {

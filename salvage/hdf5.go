@@ -33,6 +33,7 @@ type source struct {
 	done    map[hdf5.Addr]string // what was made of an object
 	guessed bool                 // nothing but luck leads to what is written now
 	damaged bool                 // something was wrong on the way
+	full    error                // there is no room for the new file
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
@@ -317,6 +318,9 @@ func (s *source) salvage(ctx context.Context, path string) (err error) {
 		if err := s.orphans(ctx, root == nil); err != nil {
 			return err
 		}
+	}
+	if s.full != nil {
+		return s.full
 	}
 	if s.r.Arrays == 0 && len(s.done) < 2 {
 		return nothing("object")

@@ -134,7 +134,9 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 		switch {
 		case errors.Is(err, h5.ErrNoFilter) && same:
 			// Only the library could decode it: nothing proves that it is whole.
-			if err := d.WriteChunk(raw, c.Mask, offset...); err != nil {
+			if err := d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
+				return err
+			} else if err != nil {
 				lost(err)
 				continue
 			}
@@ -199,6 +201,9 @@ func (s *source) strings(at string, d *h5.Dataset, o *hdf5.Object, space h5.Data
 		list, err := s.texts(t, b, n)
 		if err == nil {
 			err = d.WriteStrings(list, part)
+		}
+		if noRoom(err) && s.full == nil {
+			s.full = err
 		}
 		if err != nil {
 			s.damaged = true

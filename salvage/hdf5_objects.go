@@ -45,6 +45,9 @@ func (s *source) group(ctx context.Context, path string, o *hdf5.Object) error {
 // lost notes something that is not in the new file.
 func (s *source) lost(path, what string, err error) {
 	s.damaged = true
+	if noRoom(err) && s.full == nil {
+		s.full = err
+	}
 	s.r.LostObjects++
 	s.r.note(Lost, path, what, -1, "%v", err)
 }

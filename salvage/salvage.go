@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -205,4 +206,10 @@ func byName(path string, dir bool) formats.Format {
 // nothing is the error for a file of which nothing is left.
 func nothing(what string) error {
 	return fmt.Errorf("%w: %w: no %s can be recovered", ndarray.ErrCorrupt, format.ErrCorrupt, what)
+}
+
+// noRoom reports whether an error is of the new file, for which there is no room: what
+// the old one has cannot be lost by that. No reading of the old one fails so.
+func noRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

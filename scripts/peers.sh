@@ -2,9 +2,17 @@
 # peers.sh: makes .venv with the Python libraries that the interoperability tests
 # talk to (h5py with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, python-caterva, NumPy). The tests take its interpreter from
 # HYPERSLAB_PYTHON, which `make test` sets when .venv is there. A second run with
-# the same list of libraries does nothing.
+# the same list of libraries does nothing. The shells that completion is typed into are
+# peers too.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+here=$(dirname "$0")
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+cd "$root"
+# Without root the tests say which of them they leave out.
+if ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
+    need zsh:zsh fish:fish
+fi
 
 # The versions the tests were last run with; an older interpreter that has no
 # wheel of one of them fails here, not in a test.

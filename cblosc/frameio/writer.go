@@ -258,7 +258,7 @@ func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 // be written.
 func (w *Writer) fail(op string, err error, broken bool) error {
 	if broken && w.state == nil {
-		w.state = cblosc.ErrBroken
+		w.state = fmt.Errorf("%w: %w", cblosc.ErrBroken, err)
 	}
 	var e *Error
 	if errors.As(err, &e) {

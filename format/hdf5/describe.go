@@ -36,9 +36,7 @@ func Describe(r io.ReaderAt, size int64) format.Field {
 		return root
 	}
 	root.Value = f.summary()
-	rd.everything(Policy{
-		ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, describing: true,
-	})
+	rd.everything(anything)
 	root.Fields = nest(rd.fields)
 	if rd.first != nil {
 		// What no field shows, as a chunk outside the file, stands at the root.
@@ -47,6 +45,25 @@ func Describe(r io.ReaderAt, size int64) format.Field {
 		}
 	}
 	return root
+}
+
+// anything is the Policy that refuses nothing for what it is.
+var anything = Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, describing: true}
+
+// Structures calls visit for each structure that Describe annotates, however many there
+// are: as they are met, one inside another one for itself, too. It returns the first
+// thing that is wrong with the file, after it went through all that can be read.
+func Structures(r io.ReaderAt, size int64, visit func(format.Field)) error {
+	_, rd, err := open(r, size, nil, true)
+	for _, f := range rd.fields {
+		visit(f)
+	}
+	if err != nil {
+		return err
+	}
+	rd.fields, rd.visit = nil, visit
+	rd.everything(anything)
+	return rd.first
 }
 
 // shown reports whether any field below f has a complaint.

@@ -266,7 +266,7 @@ func (r *reader) readDirect(h *FractalHeap, e heapEntry, offset, size uint64) (h
 		// Its length is that in the file.
 		err := p.err
 		p.field.Length = int64(stored)
-		r.fields = append(r.fields, *p.field)
+		r.annotated(*p.field)
 		if err == nil {
 			h.blocks[offset] = b
 		}

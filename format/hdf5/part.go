@@ -390,7 +390,7 @@ func (p *part) put(q *part) *format.Field {
 func (p *part) done() error {
 	if p.field != nil {
 		p.field.Length = int64(len(p.b))
-		p.r.fields = append(p.r.fields, *p.field)
+		p.r.annotated(*p.field)
 	}
 	return p.err
 }

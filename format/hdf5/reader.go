@@ -21,6 +21,7 @@ type reader struct {
 	heaps     map[Addr]*FractalHeap // the fractal heaps met so far
 	tracing   bool                  // parts write fields
 	fields    []format.Field        // of the structures read while tracing
+	visit     func(format.Field)    // gets them instead, if not nil
 	globals   map[Addr]*GlobalHeap  // the collections met so far
 	first     error                 // the first thing wrong in a traversal, which goes on
 	resolving bool                  // a shared message is being looked up
@@ -40,6 +41,15 @@ func (f *File) reader() *reader {
 		left *= f.size
 	}
 	return &reader{f: f, left: left + freeWork, seen: map[spot]bool{}, heaps: map[Addr]*FractalHeap{}, globals: map[Addr]*GlobalHeap{}}
+}
+
+// annotated takes over a structure that was read while tracing.
+func (r *reader) annotated(f format.Field) {
+	if r.visit != nil {
+		r.visit(f)
+		return
+	}
+	r.fields = append(r.fields, f)
 }
 
 // note keeps the first error of an operation that goes on after errors.

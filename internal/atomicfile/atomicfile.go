@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -157,6 +158,18 @@ func AbortAll() error {
 		errs = append(errs, o.Abort())
 	}
 	return errors.Join(errs...)
+}
+
+// Unfinished are the temporary paths of the outputs that are neither committed nor
+// aborted, sorted; there need not be anything yet.
+func Unfinished() (paths []string) {
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	for o := range unfinished.set {
+		paths = append(paths, o.temp)
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func (o *Output) finish(s state) {

@@ -7,6 +7,7 @@ package worker
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -55,6 +56,14 @@ func readFrame(r io.Reader) (kind byte, payload []byte, err error) {
 
 // An error crosses as the indexes of the registered sentinels it wraps (a count
 // of 2 bytes, then 2 bytes each) and its text.
+
+// EncodeError is an error as it crosses to the other side, for answers that hold more
+// than one; DecodeError is its inverse, a *RemoteError.
+func EncodeError(err error) []byte { return encodeError(err, errors.Is) }
+
+// DecodeError returns what EncodeError wrote in a worker of the same binary; ErrProtocol
+// for bytes that it does not write.
+func DecodeError(b []byte) error { return decodeError(b) }
 
 func encodeError(err error, is func(error, error) bool) []byte {
 	registry.mu.Lock()

@@ -13,7 +13,6 @@
 package formats
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -137,7 +136,7 @@ func (w *walker) folder(dir, at string) error {
 		return err
 	}
 	e := Entry{Path: at, Kind: Group}
-	attrs, err := folderAttrs(w.ctx, dir)
+	attrs, err := w.folderAttrs(dir)
 	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
 	if stop, err := w.prune(e); stop || err != nil {
 		return err
@@ -170,15 +169,20 @@ func (w *walker) folder(dir, at string) error {
 }
 
 // folderAttrs reads the attributes of a group of a directory tree.
-func folderAttrs(ctx context.Context, dir string) (attrs ndarray.Attrs, err error) {
-	file := filepath.Join(dir, groupFile)
-	if !exists(file) {
+func (w *walker) folderAttrs(dir string) (attrs ndarray.Attrs, err error) {
+	name := filepath.Join(dir, groupFile)
+	if !exists(name) {
 		return attrs, nil
 	}
+	file, done, err := w.reach(name)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	b, err := b2nd.Open(file, nil)
 	if err != nil {
 		return attrs, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	return b.Attrs(ctx)
+	return b.Attrs(w.ctx)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	b2ndmeta "github.com/hyperslab/hyperslab/format/b2nd"
 	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -119,12 +118,13 @@ func sniff(file string) (Format, error) {
 		return B2ND, nil
 	}
 	if !info.IsDir() {
-		is, err := h5.IsHDF5(file)
+		f, err := os.Open(file)
 		if err != nil {
 			return "", err
 		}
-		if is {
-			return HDF5, nil
+		is := isHDF5(f, info.Size())
+		if err := f.Close(); is || err != nil {
+			return HDF5, err
 		}
 	}
 	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)

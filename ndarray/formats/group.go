@@ -62,11 +62,19 @@ func withGroup(location string, f func(Location, Format) error) error {
 	if err != nil {
 		return translate(err)
 	}
+	if err := (&walker{}).mayBeGroup(l, format); err != nil {
+		return err
+	}
+	return translate(f(l, format))
+}
+
+// mayBeGroup is an error if the location can only be an array.
+func (w *walker) mayBeGroup(l Location, format Format) error {
 	if format == B2ND {
 		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
 	}
 	if format == Bcolz {
-		table, err := bcolz.OpenTable(l.File, nil)
+		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
 		if err != nil {
 			return err
 		}
@@ -75,7 +83,7 @@ func withGroup(location string, f func(Location, Format) error) error {
 			return fmt.Errorf("%w: a bcolz ctable has columns and no groups", ndarray.ErrParam)
 		}
 	}
-	return translate(f(l, format))
+	return nil
 }
 
 func groupPath(l Location) string { return "/" + strings.Trim(l.Object, "/") }
@@ -155,4 +163,41 @@ func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []st
 // groupSpec is the null array that holds the attributes of a group of a directory.
 func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
+}
+
+// groupAttrs reads the attributes of the group at a location.
+func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err error) {
+	path := groupPath(l)
+	switch format {
+	case Bcolz:
+		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+		if err != nil || path != "/" { // the groups of a nested ctable have none
+			return attrs, err
+		}
+		return table.Attrs, nil
+	case Directory:
+		dir := l.File
+		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+			if name == "" {
+				continue
+			}
+			if dir, err = child(dir, name, true); err != nil {
+				return attrs, err
+			}
+		}
+		return w.folderAttrs(dir)
+	}
+	f, err := w.openHDF5(l.File)
+	if err != nil {
+		return attrs, hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	g := f.Root()
+	if path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return attrs, hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	return hdf5.ReadAttrs(w.ctx, g)
 }

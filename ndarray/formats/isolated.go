@@ -281,11 +281,15 @@ func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region
 
 // Attrs reads all attributes.
 func (r *remote) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	var a ndarray.Attrs
 	b, err := r.ask(ctx, "attrs", ndarray.Region{}, r.limits.Metadata)
 	if err != nil {
-		return a, err
+		return ndarray.Attrs{}, err
 	}
+	return decodeAttrs(b)
+}
+
+// decodeAttrs decodes attributes and looks whether there can be such.
+func decodeAttrs(b []byte) (a ndarray.Attrs, err error) {
 	if err := decode(b, &a); err != nil {
 		return ndarray.Attrs{}, err
 	}

@@ -347,38 +347,7 @@ func (c *treeCopy) groupAttrs(ctx context.Context, path string) (attrs ndarray.A
 	if err != nil {
 		return attrs, err
 	}
-	switch format {
-	case Bcolz:
-		table, err := bcolz.OpenTable(c.source.File, nil)
-		if err != nil || path != "/" { // the groups of a nested ctable have none
-			return attrs, err
-		}
-		return table.Attrs, nil
-	case Directory:
-		dir := c.source.File
-		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-			if name == "" {
-				continue
-			}
-			if dir, err = child(dir, name, true); err != nil {
-				return attrs, err
-			}
-		}
-		return folderAttrs(ctx, dir)
-	}
-	f, err := h5.Open(c.source.File, h5.ReadOnly)
-	if err != nil {
-		return attrs, hdf5.Translate(err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	g := f.Root()
-	if path != "/" {
-		if g, err = f.Root().OpenGroup(path); err != nil {
-			return attrs, hdf5.Translate(err)
-		}
-		defer func() { err = errors.Join(err, g.Close()) }()
-	}
-	return hdf5.ReadAttrs(ctx, g)
+	return (&walker{ctx: ctx}).groupAttrs(Location{File: c.source.File, Object: path}, format)
 }
 
 func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {

@@ -324,12 +324,17 @@ func (s *suspect) sniff() (err error) {
 		s.Format = B2ND
 		return nil
 	}
-	_, err = hdf5file.Open(s.file, info.Size(), nil)
-	if errors.Is(err, format.ErrMagic) {
+	if !isHDF5(s.file, info.Size()) {
 		return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head[:n])
 	}
 	s.Format = HDF5
 	return nil // whatever else is wrong the check tells
+}
+
+// isHDF5 looks for a superblock, without the library.
+func isHDF5(r io.ReaderAt, size int64) bool {
+	_, err := hdf5file.Open(r, size, nil)
+	return !errors.Is(err, format.ErrMagic)
 }
 
 // sniffDirectory is sniff for a directory.

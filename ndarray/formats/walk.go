@@ -84,6 +84,8 @@ type walker struct {
 	count int // entries yielded
 	file  string
 	seen  map[objectID]string // path at which an object was listed
+
+	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened as they are
 }
 
 func (w *walker) emit(e Entry) error {
@@ -115,6 +117,11 @@ func (w *walker) walk(location string) error {
 	if err != nil {
 		return err
 	}
+	return w.from(l, format)
+}
+
+// from lists what is at a location of a known format, and below it.
+func (w *walker) from(l Location, format Format) error {
 	switch format {
 	case B2ND:
 		if err := checkObject(format, l); err != nil {
@@ -131,7 +138,12 @@ func (w *walker) walk(location string) error {
 
 // frame lists the one array of a b2nd file. What it is can be told even if ndarray
 // does not have its element type.
-func (w *walker) frame(file, at string) error {
+func (w *walker) frame(name, at string) (err error) {
+	file, done, err := w.reach(name)
+	if err != nil {
+		return ndarray.Wrap("open", name, err)
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
 	if isPlain(file, err) {
 		plain, err := b2nd.OpenFrame(file, nil)
@@ -142,19 +154,21 @@ func (w *walker) frame(file, at string) error {
 		if err != nil {
 			return err
 		}
+		e.Meta.Path = name
 		return w.emit(e)
 	}
 	if err != nil {
-		return err
+		return ndarray.Wrap("open", name, bare(err))
 	}
 	stored := b.StoredDType()
 	e, err := w.describe(at, b)
 	if err != nil {
 		return err
 	}
+	e.Meta.Path = name
 	if stored != "" { // Caterva says nothing of its elements: they are opaque
 		if _, err := ndarray.ParseDType(stored); err != nil {
-			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", file, err)
+			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
 		}
 	}
 	return w.emit(e)
@@ -163,10 +177,10 @@ func (w *walker) frame(file, at string) error {
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
 func (w *walker) bcolz(l Location) error {
 	object := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTable(l.File, nil)
+	table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && object == "":
-		b, err := bcolz.Open(l.File, nil)
+		b, err := bcolz.Open(l.File, w.bcolzOptions())
 		return w.array("/", b, err)
 	case errors.Is(err, ndarray.ErrFormat):
 		return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
@@ -268,7 +282,7 @@ func (w *walker) describe(at string, b described) (e Entry, err error) {
 }
 
 func (w *walker) hdf5(l Location) (err error) {
-	f, err := h5.Open(l.File, h5.ReadOnly)
+	f, err := w.openHDF5(l.File)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

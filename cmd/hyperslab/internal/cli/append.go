@@ -71,9 +71,15 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		}
 		from = append(from, src)
 	}
-	bytes, err := appendable(ctx, target, from, o.axis)
+	fit := func(address string, m ndarray.Meta) error { return o.job.fit(memory, address, m) }
+	bytes, err := appendable(ctx, target, from, o.axis, fit)
 	if err != nil {
 		return err
+	}
+	for i, src := range from {
+		if err := fit(sources[i], src.Meta()); err != nil {
+			return err
+		}
 	}
 	if o.edit.dryRun {
 		a.note("would append %s along axis %d of %s", iecBytes(bytes), o.axis, safe(target))
@@ -117,7 +123,7 @@ func sameFile(address, file string) bool {
 
 // appendable checks all sources against the target, before it is touched, and
 // returns their bytes.
-func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int) (bytes int64, err error) {
+func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (bytes int64, err error) {
 	dst, err := formats.Open(ctx, target)
 	if err != nil {
 		return 0, err
@@ -126,6 +132,9 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 	shape := dst.Shape()
 	if axis < 0 || axis >= len(shape) {
 		return 0, usagef("--axis %d: %s is %s, its axes are counted from 0", axis, target, metaShape(dst.Meta()))
+	}
+	if err := fit(target, dst.Meta()); err != nil {
+		return 0, err
 	}
 	length := shape[axis]
 	for _, src := range from {

@@ -36,26 +36,26 @@ func count(n int) []int32 {
 func TestAppendValues(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	create(t, at("more.b2nd"), ndarray.Spec{Shape: []int64{4, 5}, ChunkShape: []int64{3, 2}}, count(20))
+	create(t, at("more.b2nd"), ndarray.Spec{Shape: []int64{24, 15}, ChunkShape: []int64{3, 2}}, count(360))
 	for _, target := range []string{"a.b2nd", "a.h5:/x", "a.bcolz"} {
 		for axis := range 2 {
 			if target == "a.bcolz" && axis == 1 {
 				continue // grows along the first axis alone
 			}
-			spec := ndarray.Spec{Shape: []int64{4, 5}, MaxShape: []int64{ndarray.Unlimited, ndarray.Unlimited}, ChunkShape: []int64{2, 3}}
+			spec := ndarray.Spec{Shape: []int64{24, 15}, MaxShape: []int64{ndarray.Unlimited, ndarray.Unlimited}, ChunkShape: []int64{2, 3}}
 			if target == "a.bcolz" {
-				spec.ChunkShape, spec.MaxShape = []int64{3, 5}, nil
+				spec.ChunkShape, spec.MaxShape = []int64{3, 15}, nil
 			}
-			create(t, at(target), spec, count(20))
-			_, stderr, code := run("append", at(target), at("more.b2nd"), at("more.b2nd"), "--axis", string(rune('0'+axis)), "-M", "24", "-q")
+			create(t, at(target), spec, count(360))
+			_, stderr, code := run("append", at(target), at("more.b2nd"), at("more.b2nd"), "--axis", string(rune('0'+axis)), "-M", "1080", "-q")
 			require.Zero(t, code, "%s axis %d: %s", target, axis, stderr)
 			got, m := readAll[int32](t, at(target))
-			want := []int64{4, 5}
+			want := []int64{24, 15}
 			want[axis] *= 3
 			require.Equal(t, want, m.Shape)
 			for i, v := range got {
 				row, column := int64(i)/want[1], int64(i)%want[1]
-				require.Equal(t, int32(row%4*5+column%5), v, "%s axis %d element %d", target, axis, i)
+				require.Equal(t, int32(row%24*15+column%15), v, "%s axis %d element %d", target, axis, i)
 			}
 			loc, err := formats.ParseLocation(at(target))
 			require.NoError(t, err)

@@ -72,6 +72,7 @@ func (a *app) attrListCommand() *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -116,6 +117,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -233,7 +235,7 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 // isGroup says what is at an address: a group, or else an array.
 func isGroup(ctx context.Context, address string) (bool, error) {
 	prune := formats.WithPrune(func(formats.Entry) bool { return true })
-	for e, err := range formats.Walk(ctx, address, prune) {
+	for e, err := range walk(ctx, address, prune) {
 		return e.Kind == formats.Group, err
 	}
 	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
@@ -246,9 +248,9 @@ func attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err erro
 	case err != nil:
 		return attrs, err
 	case group:
-		return formats.GroupAttrs(ctx, address)
+		return groupAttrs(ctx, address)
 	}
-	arr, err := formats.Open(ctx, address)
+	arr, err := openArray(ctx, address)
 	if err != nil {
 		return attrs, err
 	}

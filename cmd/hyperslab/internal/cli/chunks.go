@@ -75,6 +75,7 @@ that were left out. Chunks that were never written are not listed. Nothing is de
 	}
 	cmd.Flags().IntVarP(&o.count, "count", "n", 0, "at most `N` chunks; 0 means all")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -83,12 +84,8 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	if o.count < 0 {
 		return usagef("-n %d: want 0 or more chunks", o.count)
 	}
-	arr, err := formats.Open(ctx, address)
+	m, err := metaAt(ctx, address)
 	if err != nil {
-		return err
-	}
-	m := arr.Meta()
-	if err := arr.Close(); err != nil {
 		return err
 	}
 	if m.ChunkShape == nil {
@@ -110,10 +107,12 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		return ctx.Err()
 	}
 	lister := chunkLister{meta: m, grid: grid, add: add}
-	switch m.Format {
-	case "hdf5":
+	switch {
+	case m.Format == "hdf5" && untrusted(ctx):
+		err = lister.plainHDF5(address)
+	case m.Format == "hdf5":
 		err = lister.hdf5(address)
-	case "bcolz":
+	case m.Format == "bcolz":
 		err = lister.bcolz(m.Path)
 	default:
 		err = lister.frame(m.Path)
@@ -135,6 +134,23 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		a.note("%d of %s stored; the others were never written", doc.Stored, plural(int64(doc.Total), "chunk"))
 	}
 	return nil
+}
+
+// metaAt says what the array at an address is, and where.
+func metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
+	if untrusted(ctx) { // the path is that of the file, in a directory of arrays too
+		for e, err := range walk(ctx, address) {
+			if err == nil && e.Kind != formats.Array {
+				err = usagef("%s is a %s; name an array", address, e.Kind)
+			}
+			return e.Meta, errors.Join(err, e.Err)
+		}
+	}
+	arr, err := openArray(ctx, address)
+	if err != nil {
+		return m, err
+	}
+	return arr.Meta(), arr.Close()
 }
 
 // errEnough ends a listing.
@@ -182,23 +198,55 @@ func (l *chunkLister) hdf5(address string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	full, _ := ndarray.Product(l.meta.ChunkShape)
 	for c, err := range d.Chunks() {
 		if err != nil {
 			return err
 		}
-		index := make([]int64, len(c.Offset))
-		for i, n := range c.Offset {
-			index[i] = n / l.meta.ChunkShape[i]
-		}
-		doc := l.doc(index, c.Bytes, full*int64(l.meta.DType.Size))
-		offset, mask := jsonInt(c.Address), int64(c.FilterMask)
-		doc.Offset, doc.Mask = &offset, &mask
-		if err := l.add(doc); err != nil {
+		if err := l.hdf5Chunk(c.Offset, c.Bytes, int64(c.Address), int64(c.FilterMask)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// plainHDF5 reads the index without the library, whatever its bytes are.
+func (l *chunkLister) plainHDF5(address string) (err error) {
+	e, err := openExplained(address, asHDF5)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	f, o, err := e.findObject()
+	if err != nil {
+		return err
+	}
+	for c, err := range o.Chunks() {
+		if err != nil {
+			return err
+		}
+		first := make([]int64, len(l.meta.ChunkShape))
+		for i := range first {
+			first[i] = int64(c.Offset[i])
+		}
+		if err := l.hdf5Chunk(first, int64(c.Size), int64(c.Addr)+f.UserBlock(), int64(c.Mask)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hdf5Chunk adds the chunk whose first element is at an index.
+func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
+	index := make([]int64, len(first))
+	for i, n := range first {
+		if index[i] = n / l.meta.ChunkShape[i]; index[i] >= l.grid.Counts()[i] {
+			return nil // of an array that has shrunk
+		}
+	}
+	full, _ := ndarray.Product(l.meta.ChunkShape)
+	doc := l.doc(index, bytes, full*int64(l.meta.DType.Size))
+	doc.Offset, doc.Mask = (*jsonInt)(&at), &mask
+	return l.add(doc)
 }
 
 // frame reads the index of a Blosc2 frame, in one file or in a directory.

@@ -231,6 +231,9 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		a.note("%s leaving out attribute %s (%s): %s", a.talk.notice("hyperslab convert:"), safe(u.Name), safe(u.Type), safe(u.Reason))
 	}
 	spec.Attrs = left.keep
+	if err := errors.Join(o.job.fit(memory, source, src.whole()), o.job.fit(memory, target, specMeta(spec))); err != nil {
+		return nil, err
+	}
 
 	r := &convertResult{
 		doc: convertDoc{
@@ -271,7 +274,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
-	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now)
+	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making()
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
 	} else {

@@ -57,7 +57,7 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 // holdsMany reports whether a source is a group. What is wrong with an array is said
 // when it is opened.
 func holdsMany(ctx context.Context, source string) bool {
-	_, err := formats.GroupAttrs(ctx, source)
+	_, err := groupAttrs(ctx, source)
 	return err == nil
 }
 
@@ -89,6 +89,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		return nil, err
 	case o.format != "" && o.format != string(format):
 		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a ctable .bcolz, a directory without extension", o.format, source, target)
+	case untrusted(ctx):
+		return nil, usagef("%s is many arrays; --untrusted takes them one by one, as FILE:/path", source)
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
 	}
@@ -106,25 +108,29 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
 	}
-	if o.asked() {
-		opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec) error {
-			if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
-				return nil // is not chunked, and takes no room
-			}
+	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec) error {
+		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
+			return nil // is not chunked, and takes no room
+		}
+		if o.asked() {
 			flags := o.forRank(len(m.Shape))
 			changed, err := flags.spec(m, stored)
-			if errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
+			switch {
+			case errors.Is(err, errors.ErrUnsupported): // a codec that is not for these elements
 				a.note("%s %s: %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(at), safe(err.Error()))
-				return nil
+			case err != nil:
+				return err
+			default:
+				*spec = changed
 			}
-			*spec = changed
-			return err
 		}
+		address := formats.Location{File: from.File, Object: at}.String()
+		return errors.Join(o.job.fit(memory, address, m), o.job.fit(memory, target+":"+at, specMeta(*spec)))
 	}
 	var m *meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now)
+			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now).making()
 		}
 		m.update(p.DoneBytes)
 	}

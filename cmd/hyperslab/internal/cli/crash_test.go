@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,77 +16,142 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// The command, killed at any of its changes of files, leaves what was there or what it
-// was to write.
-func TestKilledCommand(t *testing.T) {
+// writers are commands that write, as they are tried at each of their changes of files.
+var writers = []struct {
+	name string
+	args []string
+	file string // what is looked at: before it has 8 elements, or is not there
+	last int    // elements afterwards
+}{
+	{"append to HDF5", []string{"append", "a.h5:/x", "b.b2nd"}, "a.h5:/x", 16},
+	{"append to b2nd", []string{"append", "a.b2nd", "b.b2nd"}, "a.b2nd", 16},
+	{"convert to HDF5", []string{"convert", "b.b2nd", "new.h5:/x"}, "new.h5:/x", 8},
+	{"convert over bcolz", []string{"convert", "--force", "b.b2nd", "a.bcolz"}, "a.bcolz", 8},
+	{"repack over itself", []string{"repack", "--force", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
+	{"repack HDF5", []string{"repack", "--replace", "a.h5", "--codec", "zstd"}, "a.h5:/x", 8},
+	{"recover", []string{"recover", "a.h5", "new.h5"}, "new.h5:/x", 8},
+	{"recover b2nd", []string{"recover", "-f", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
+	{"copy into a file", []string{"cp", "a.h5:/x", "a.h5:/y"}, "a.h5:/x", 8},
+	{"attribute", []string{"attr", "set", "a.b2nd", "units", "km"}, "a.b2nd", 8},
+}
+
+// pass lets everything happen.
+func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }
+
+// trace runs a command in a new folder, and asks the judge at each of its changes.
+func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, said string, code int, dir string) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary knows itself by this name
 	require.NoError(t, os.Symlink(self, command))
 	spec := ndarray.Spec{Shape: []int64{8}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{4}}
 	plain := ndarray.Spec{Shape: []int64{8}, ChunkShape: []int64{4}}
-	for _, c := range []struct {
-		name string
-		args []string
-		file string // what is looked at: before it has 8 elements, or is not there
-		last int    // elements afterwards
-	}{
-		{"append to HDF5", []string{"append", "a.h5:/x", "b.b2nd"}, "a.h5:/x", 16},
-		{"append to b2nd", []string{"append", "a.b2nd", "b.b2nd"}, "a.b2nd", 16},
-		{"convert to HDF5", []string{"convert", "b.b2nd", "new.h5:/x"}, "new.h5:/x", 8},
-		{"convert over bcolz", []string{"convert", "--force", "b.b2nd", "a.bcolz"}, "a.bcolz", 8},
-		{"repack over itself", []string{"repack", "--force", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
-	} {
+	dir = t.TempDir()
+	create(t, dir+"/a.h5:/x", spec, count(8))
+	create(t, dir+"/a.b2nd", plain, count(8))
+	create(t, dir+"/a.bcolz", plain, count(8))
+	create(t, dir+"/b.b2nd", plain, count(8))
+	cmd := exec.Command(command, args...)
+	cmd.Dir = dir
+	out, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer out.Close()
+	cmd.Stderr = out
+	_, r, err := crashtest.Run(cmd, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+		if !e.Kind.Changes() {
+			return crashtest.Verdict{}
+		}
+		changes++
+		return judge(changes, e)
+	})
+	if errors.Is(err, errors.ErrUnsupported) {
+		need.Missing(t, "%v", err)
+	}
+	require.NoError(t, err)
+	b, err := os.ReadFile(out.Name())
+	require.NoError(t, err)
+	return changes, string(b), r.Code, dir
+}
+
+// requireOldOrNew looks at what a command has left: what was there before, or all that
+// it was to write.
+func requireOldOrNew(t *testing.T, dir, file string, last int) {
+	t.Helper()
+	if _, err := os.Stat(dir + "/new.h5"); err != nil && file == "new.h5:/x" {
+		return
+	}
+	got, _ := readAll[int32](t, dir+"/"+file)
+	require.Contains(t, []int{8, last}, len(got))
+	require.Equal(t, count(8), got[:8])
+	if len(got) == 16 {
+		require.Equal(t, count(8), got[8:])
+	}
+}
+
+// The command, killed at any of its changes of files, leaves what was there or what it
+// was to write.
+func TestKilledCommand(t *testing.T) {
+	for _, c := range writers {
 		t.Run(c.name, func(t *testing.T) {
-			do := func(kill int) (changes int, said string, code int, dir string) {
-				dir = t.TempDir()
-				create(t, dir+"/a.h5:/x", spec, count(8))
-				create(t, dir+"/a.b2nd", plain, count(8))
-				create(t, dir+"/a.bcolz", plain, count(8))
-				create(t, dir+"/b.b2nd", plain, count(8))
-				cmd := exec.Command(command, c.args...)
-				cmd.Dir = dir
-				out, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-				require.NoError(t, err)
-				defer out.Close()
-				cmd.Stderr = out
-				_, r, err := crashtest.Run(cmd, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
-					if e.Kind.Changes() {
-						changes++
-					}
-					return crashtest.Verdict{Kill: e.Kind.Changes() && changes == kill}
-				})
-				if errors.Is(err, errors.ErrUnsupported) {
-					need.Missing(t, "%v", err)
-				}
-				require.NoError(t, err)
-				b, err := os.ReadFile(out.Name())
-				require.NoError(t, err)
-				return changes, string(b), r.Code, dir
-			}
-			changes, said, code, dir := do(0)
+			changes, said, code, dir := trace(t, c.args, pass)
 			require.Zero(t, code, said)
 			got, _ := readAll[int32](t, dir+"/"+c.file)
 			require.Len(t, got, c.last)
 			require.Greater(t, changes, 3)
 			for _, kill := range []int{1, changes / 3, changes / 2, changes - 1, changes} {
-				reached, said, code, dir := do(kill)
+				reached, said, code, dir := trace(t, c.args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
 				if reached < kill { // threads met otherwise, and it had fewer changes to make
 					require.Greater(t, kill, changes/2, said)
 					require.Zero(t, code, said)
 					continue
 				}
 				require.Equal(t, -1, code, said)
-				if _, err := os.Stat(dir + "/new.h5"); err != nil && c.file == "new.h5:/x" {
+				requireOldOrNew(t, dir, c.file, c.last)
+			}
+		})
+	}
+}
+
+// A disk that is full from some change on, but for names that go, is an error that says
+// so, and what was there before is left alone: no temporary file, no half of one.
+func TestFullDisk(t *testing.T) {
+	for _, c := range writers {
+		t.Run(c.name, func(t *testing.T) {
+			full := func(from int) (said string, code int, dir string, hit bool) {
+				_, said, code, dir = trace(t, c.args, func(n int, e crashtest.Event) crashtest.Verdict {
+					if n >= from && (e.Kind == crashtest.Write || e.Kind == crashtest.Copy || e.Kind == crashtest.Create || e.Kind == crashtest.Mkdir) {
+						hit = true
+						return crashtest.Verdict{Errno: syscall.ENOSPC}
+					}
+					return crashtest.Verdict{}
+				})
+				return said, code, dir, hit
+			}
+			changes, _, _, dir := trace(t, c.args, pass)
+			names := func(dir string) (names []string) {
+				entries, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				for _, e := range entries {
+					names = append(names, e.Name())
+				}
+				return names
+			}
+			all := names(dir)
+			hits := 0
+			for _, from := range []int{1, 2, changes / 3, changes / 2, changes * 3 / 4} {
+				said, code, dir, hit := full(from)
+				if !hit {
 					continue
 				}
-				got, _ := readAll[int32](t, dir+"/"+c.file)
-				require.Contains(t, []int{8, c.last}, len(got))
-				require.Equal(t, count(8), got[:8])
-				if len(got) == 16 {
-					require.Equal(t, count(8), got[8:])
-				}
+				hits++
+				require.Equal(t, 2, code, "from change %d on: %s", from, said)
+				require.Contains(t, strings.ToLower(said), "no space left", "from change %d on", from)
+				require.NotContains(t, said, "goroutine")
+				requireOldOrNew(t, dir, c.file, 8)
+				require.Subset(t, all, names(dir), said)
 			}
+			require.Positive(t, hits)
 		})
 	}
 }

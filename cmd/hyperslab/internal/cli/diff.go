@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // diffDoc is the document of diff --json.
@@ -111,6 +110,7 @@ between them. The exit code is 0 if nothing differs, 1 if something does,
 	o.attrs.add(cmd, "do not compare")
 	o.job.add(cmd, "say nothing: the exit code tells")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -130,12 +130,12 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if len(o.exclude) > 0 {
 		return usagef("--exclude is for trees, and these are two arrays")
 	}
-	x, err := formats.Open(ctx, pathA)
+	x, err := openArray(ctx, pathA)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := formats.Open(ctx, pathB)
+	y, err := openArray(ctx, pathB)
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,10 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if opts.ExcludeAttrs, err = o.excluded(ctx, x, y); err != nil {
 		return err
 	}
+	if err := errors.Join(o.job.fit(opts.Memory, pathA, x.Meta()), o.job.fit(opts.Memory, pathB, y.Meta())); err != nil {
+		return err
+	}
+	opts.Workers = o.job.jobs
 	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now)
 	opts.Progress = func(p ndarray.Progress) { m.update(p.DoneBytes) }
 	c, err := ndarray.Compare(ctx, x, y, opts)

@@ -99,7 +99,7 @@ func (d *treeDiff) entries(ctx context.Context, address string) (map[string]form
 	}
 	top := strings.TrimSuffix("/"+strings.Trim(loc.Object, "/"), "/")
 	all, total := make(map[string]formats.Entry), int64(0)
-	for e, err := range formats.Walk(ctx, address) {
+	for e, err := range walk(ctx, address) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -194,11 +194,11 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 	if d.o.valuesOnly {
 		return nil
 	}
-	x, err := formats.GroupAttrs(ctx, d.address(d.pathA, p))
+	x, err := groupAttrs(ctx, d.address(d.pathA, p))
 	if err != nil {
 		return err
 	}
-	y, err := formats.GroupAttrs(ctx, d.address(d.pathB, q))
+	y, err := groupAttrs(ctx, d.address(d.pathB, q))
 	if err != nil {
 		return err
 	}
@@ -216,17 +216,22 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 
 func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) (err error) {
 	a, b := d.address(d.pathA, p), d.address(d.pathB, q)
-	x, err := formats.Open(ctx, a)
+	x, err := openArray(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := formats.Open(ctx, b)
+	y, err := openArray(ctx, b)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
 	opts := *d.opts
+	job := d.o.job // its workers are for this pair
+	if err := errors.Join(job.fit(opts.Memory, a, x.Meta()), job.fit(opts.Memory, b, y.Meta())); err != nil {
+		return err
+	}
+	opts.Workers = job.jobs
 	if opts.ExcludeAttrs, err = d.o.excluded(ctx, x, y); err != nil {
 		return err
 	}

@@ -271,11 +271,20 @@ func (e *explained) describe() (format.Field, error) {
 	return chunk.Describe(b), nil
 }
 
-// describeObject finds an object of an HDF5 file by its path, along hard links.
+// describeObject annotates an object of an HDF5 file.
 func (e *explained) describeObject() (format.Field, error) {
-	f, err := hdf5.Open(e.file, e.size, nil)
+	f, o, err := e.findObject()
 	if err != nil {
 		return format.Field{}, err
+	}
+	return f.DescribeObject(o.Addr), nil
+}
+
+// findObject finds an object of an HDF5 file by its path, along hard links.
+func (e *explained) findObject() (*hdf5.File, *hdf5.Object, error) {
+	f, err := hdf5.Open(e.file, e.size, nil)
+	if err != nil {
+		return nil, nil, err
 	}
 	want := "/" + strings.Trim(e.object, "/")
 	for entry, err := range f.Walk() {
@@ -283,10 +292,10 @@ func (e *explained) describeObject() (format.Field, error) {
 			continue // another object, damaged; the walk goes on
 		}
 		if entry.Path == want && entry.Object != nil {
-			return f.DescribeObject(entry.Object.Addr), nil
+			return f, entry.Object, nil
 		}
 	}
-	return format.Field{}, ndarray.Wrap("explain", e.name+":"+want, fmt.Errorf("%w: no hard link leads to such an object", ndarray.ErrNotFound))
+	return nil, nil, ndarray.Wrap("look up", e.name+":"+want, fmt.Errorf("%w: no hard link leads to such an object", ndarray.ErrNotFound))
 }
 
 // chain keeps of the tree what holds the byte at offset at.

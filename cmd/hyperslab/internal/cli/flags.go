@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
@@ -19,6 +20,9 @@ type jobFlags struct {
 	memory   string
 	progress string
 	quiet    bool
+
+	given bool // --memory was
+	flags *pflag.FlagSet
 }
 
 // ownMemory is what the program takes beside the buffers of a job, in bytes.
@@ -26,8 +30,9 @@ const ownMemory = 32 << 20
 
 func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
+	j.flags = f
 	f.IntVarP(&j.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&j.memory, "memory", "M", "128MiB", "most `BYTES` that the buffers of all workers take together")
+	f.StringVarP(&j.memory, "memory", "M", "128MiB", "most `BYTES` that the buffers of all workers take together; where one chunk needs more it is an error, without the flag it gets more")
 	f.StringVar(&j.progress, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
 	f.BoolVarP(&j.quiet, "quiet", "q", false, quiet)
 	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
@@ -41,6 +46,7 @@ func (j *jobFlags) check() (memory int64, err error) {
 	if err := oneOf("--progress", j.progress, progressAuto, progressNone, progressPlain, progressJSON); err != nil {
 		return 0, err
 	}
+	j.given = j.flags != nil && j.flags.Changed("memory")
 	if j.quiet {
 		j.progress = progressNone
 	}

@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -102,6 +104,22 @@ var allocationOf = []struct{ name, kind string }{
 	{"v1 B-tree", "btree"}, {"v2 B-tree", "btree"}, {"symbol table node", "btree"},
 }
 
+// span is the place of a structure, and its type of allocation.
+type span struct {
+	from, end int64
+	kind      string
+}
+
+// kindOf is the type of allocation of a structure; "" for one that has none.
+func kindOf(name string) string {
+	for _, a := range allocationOf {
+		if strings.HasPrefix(name, a.name) {
+			return a.kind
+		}
+	}
+	return ""
+}
+
 // hdf5 sorts the structures of a file by what they are allocated as.
 func (d *storageDoc) hdf5(name string, size int64) (err error) {
 	r, err := os.Open(name)
@@ -116,39 +134,37 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 	if n := f.UserBlock(); n > 0 {
 		d.add("user block", "before the HDF5 file, not looked at", n)
 	}
-	root := hdf5.Describe(r, size)
-	end := int64(0) // of the structures before: what two of them claim counts once
-	for _, s := range root.Fields {
-		from := max(s.Offset, end)
-		end = max(end, s.Offset+s.Length)
-		s.Length = max(s.Offset+s.Length-from, 0)
-		if s.Name == "…" {
-			return fmt.Errorf("%w: %s has more than %d structures", errors.ErrUnsupported, name, hdf5.MaxDescribed)
+	listed, tracked := int64(0), f.FileSpace() != nil
+	var spans []span
+	err = hdf5.Structures(r, size, func(s format.Field) {
+		spans = append(spans, span{s.Offset, s.Offset + s.Length, kindOf(s.Name)})
+		if !tracked {
+			return
 		}
-		kind := ""
-		for _, a := range allocationOf {
-			if strings.HasPrefix(s.Name, a.name) {
-				kind = a.kind
-				break
-			}
-		}
-		if kind == "" {
-			d.add("other", "structures of no allocation type", s.Length)
-			continue
-		}
-		d.add(allocations[kind].kind, allocations[kind].meaning, s.Length)
-	}
-	listed := int64(0)
-	if info := f.FileSpace(); info != nil {
-		for _, s := range root.Fields {
-			for path, part := range s.Walk() {
-				if strings.HasSuffix(path, "total space tracked") {
-					var n int64
-					if _, err := fmt.Sscan(part.Value, &n); err == nil {
-						listed += n
-					}
+		for path, part := range s.Walk() {
+			var n int64
+			if strings.HasSuffix(path, "total space tracked") {
+				if _, err := fmt.Sscan(part.Value, &n); err == nil {
+					listed += n
 				}
 			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.end, a.end)) })
+	end := int64(0) // of the structures before: what two of them claim counts once
+	for i, s := range spans {
+		if i > 0 && s.end <= end { // inside another one
+			continue
+		}
+		n := s.end - max(s.from, end)
+		end = max(end, s.end)
+		if a, ok := allocations[s.kind]; ok {
+			d.add(a.kind, a.meaning, n)
+		} else {
+			d.add("other", "structures of no allocation type", n)
 		}
 	}
 	d.Known = (*jsonInt)(&listed)

@@ -71,6 +71,7 @@ they point to. Objects that are no arrays here show the type they have in the fi
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also what the groups hold")
 	f.BoolVarP(&o.long, "long", "l", false, "also the largest shape, blocks, bytes in memory and ratio")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -84,7 +85,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 	doc := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}
 	failed := false
 	below := func(e formats.Entry) bool { return !o.recursive && e.Path != base }
-	for e, err := range formats.Walk(ctx, address, formats.WithPrune(below)) {
+	for e, err := range walk(ctx, address, formats.WithPrune(below)) {
 		if err != nil {
 			return err
 		}

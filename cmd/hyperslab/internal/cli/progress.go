@@ -9,10 +9,13 @@ import (
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
 
 // Values of --progress.
@@ -36,12 +39,15 @@ type meter struct {
 	label string
 	now   func() time.Time
 	start time.Time
+	made  func() int64 // bytes of the target so far, nil if the job makes none
+	ratio atomic.Int64 // of what is done to what is made, in thousandths; 0: unknown. The bar reads it while mu is held
 
 	mu    sync.Mutex
 	unit  string // what is counted, "" for bytes of array data
 	done  int64
 	total int64
 	last  time.Time // when the last line was written; zero: none yet
+	asked time.Time // when the target was measured
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 }
@@ -57,6 +63,31 @@ func newMeter(mode string, w io.Writer, label string, total int64, now func() ti
 	return &meter{mode: mode, w: w, label: label, now: now, start: now(), total: total}
 }
 
+// making tells that the job makes targets: what they have so far gives a ratio.
+func (m *meter) making() *meter {
+	m.made = func() (total int64) {
+		for _, file := range atomicfile.Unfinished() {
+			n, _ := pathBytes(file) // a file that is just being made or moved has none
+			total += n
+		}
+		return total
+	}
+	return m
+}
+
+// measure brings the ratio up to date, at most once in an interval: a target can be
+// many files.
+func (m *meter) measure() {
+	now := m.now()
+	if m.made == nil || m.done == 0 || now.Sub(m.asked) < progressInterval {
+		return
+	}
+	m.asked = now
+	if made := m.made(); made > 0 {
+		m.ratio.Store(int64(math.Round(float64(m.done) / float64(made) * 1000)))
+	}
+}
+
 // update tells that done bytes of array data are through.
 func (m *meter) update(done int64) {
 	m.mu.Lock()
@@ -65,6 +96,7 @@ func (m *meter) update(done int64) {
 	if m.mode == progressNone || m.elapsed() < progressDelay {
 		return
 	}
+	m.measure()
 	if m.mode == progressBar {
 		if m.bar == nil {
 			m.startBar()
@@ -81,7 +113,9 @@ func (m *meter) update(done int64) {
 // units tells that done of total are through, of a job that is not counted in bytes.
 func (m *meter) units(done, total int64, unit string) {
 	m.mu.Lock()
-	m.total, m.unit = total, unit
+	if m.total != total || m.unit != unit { // the bar reads them
+		m.total, m.unit = total, unit
+	}
 	m.mu.Unlock()
 	m.update(done)
 }
@@ -112,7 +146,7 @@ func (m *meter) startBar() {
 		mpb.BarWidth(30),
 		mpb.PrependDecorators(decor.Name(m.label+" "), decor.Percentage()),
 		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
-			return " " + progressText(s.Current, m.total, m.elapsed(), m.unit)
+			return " " + progressText(s.Current, m.total, m.ratio.Load(), m.elapsed(), m.unit)
 		})),
 	)
 }
@@ -123,7 +157,7 @@ func (m *meter) elapsed() time.Duration { return m.now().Sub(m.start) }
 func (m *meter) line() {
 	elapsed := m.elapsed()
 	if m.mode == progressPlain {
-		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, elapsed, m.unit))
+		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, m.ratio.Load(), elapsed, m.unit))
 		return
 	}
 	doc := progressDoc{Schema: schemaProgress, Seconds: jsonFloat(math.Round(elapsed.Seconds()*1000) / 1000)}
@@ -131,6 +165,9 @@ func (m *meter) line() {
 	if m.unit == "" {
 		speed := jsonFloat(rate(m.done, elapsed))
 		doc.DoneBytes, doc.TotalBytes, doc.MBPerS = &done, &total, &speed
+		if r := jsonFloat(m.ratio.Load()) / 1000; r > 0 {
+			doc.Ratio = &r
+		}
 	} else {
 		doc.Unit, doc.DoneUnits, doc.TotalUnits = m.unit, &done, &total
 	}
@@ -147,14 +184,19 @@ type progressDoc struct {
 	DoneBytes  *jsonInt   `json:"done_bytes,omitempty"`
 	TotalBytes *jsonInt   `json:"total_bytes,omitempty"`
 	MBPerS     *jsonFloat `json:"mb_per_s,omitempty"`
+	Ratio      *jsonFloat `json:"ratio,omitempty"`
 	Unit       string     `json:"unit,omitempty"`
 	DoneUnits  *jsonInt   `json:"done_units,omitempty"`
 	TotalUnits *jsonInt   `json:"total_units,omitempty"`
 }
 
-// progressText is "1.2 GiB / 2.6 GiB  310 MB/s  5s left", or "12 / 40 chunks  5s left".
-func progressText(done, total int64, elapsed time.Duration, unit string) string {
-	text := fmt.Sprintf("%s / %s  %s", iecBytes(done), iecBytes(total), rateText(done, elapsed))
+// progressText is "1.2 GiB / 2.6 GiB  3.97x  310 MB/s  5s left", or "12 / 40 chunks  5s left".
+func progressText(done, total int64, thousandths int64, elapsed time.Duration, unit string) string {
+	text := fmt.Sprintf("%s / %s", iecBytes(done), iecBytes(total))
+	if thousandths > 0 {
+		text += fmt.Sprintf("  %.2fx", float64(thousandths)/1000)
+	}
+	text += "  " + rateText(done, elapsed)
 	if unit != "" {
 		text = fmt.Sprintf("%d / %d %s", done, total, unit)
 	}

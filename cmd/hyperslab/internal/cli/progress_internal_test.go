@@ -58,6 +58,30 @@ func TestProgressJSON(t *testing.T) {
 	}
 }
 
+// The ratio is that of what is done to what there is of the target, which is measured
+// once a second.
+func TestProgressRatio(t *testing.T) {
+	c := newClock()
+	m, out := meterAt(c, progressPlain)
+	asked := 0
+	m.made = func() int64 { asked++; return 4 << 20 }
+	c.advance(progressInterval)
+	m.update(10 << 20)
+	m.update(11 << 20)
+	require.Equal(t, 1, asked)
+	c.advance(progressInterval)
+	m.update(20 << 20)
+	require.Equal(t, 2, asked)
+	require.Equal(t, `convert: 25%  10.0 MiB / 40.0 MiB  2.50x  10 MB/s  3s left
+convert: 50%  20.0 MiB / 40.0 MiB  5.00x  10 MB/s  2s left
+`, out.String())
+	m, out = meterAt(c, progressJSON)
+	m.made = func() int64 { return 4 << 20 }
+	c.advance(progressInterval)
+	m.update(10 << 20)
+	require.Contains(t, out.String(), `"mb_per_s":10.49,"ratio":2.5}`)
+}
+
 func TestProgressIsSilent(t *testing.T) {
 	for _, mode := range []string{progressNone, progressAuto} { // auto: not a terminal
 		c := newClock()
@@ -80,6 +104,6 @@ func TestProgressIsSilent(t *testing.T) {
 func TestProgressOfNothing(t *testing.T) {
 	require.Equal(t, 1.0, share(0, 0))
 	require.Equal(t, 0.0, rate(1<<20, 0))
-	require.Equal(t, "0 B / 0 B  0 MB/s", progressText(0, 0, time.Second, ""))
-	require.Equal(t, "1 / 4 chunks  3s left", progressText(1, 4, time.Second, "chunks"))
+	require.Equal(t, "0 B / 0 B  0 MB/s", progressText(0, 0, 0, time.Second, ""))
+	require.Equal(t, "1 / 4 chunks  3s left", progressText(1, 4, 0, time.Second, "chunks"))
 }

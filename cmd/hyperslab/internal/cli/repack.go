@@ -210,7 +210,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	if o.dryRun {
 		return nil
 	}
-	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now)
+	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making()
 	defer m.finish()
 	r.progress = m.update
 	return written(to, force, func(file string) error { return r.write(ctx, file) })
@@ -245,6 +245,9 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	spec.Attrs = left.keep
+	if err := errors.Join(o.job.fit(memory, row.Source, src.Meta()), o.job.fit(memory, to, specMeta(spec))); err != nil {
+		return err
+	}
 	c := &convertFlags{job: o.job, storeFlags: o.store, force: force, format: row.Format}
 	_, _, err = a.write(ctx, to, spec, src, memory, c)
 	return err

@@ -200,6 +200,9 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, name string) erro
 		r.kept++
 		return r.copyObject(name)
 	}
+	if err := errors.Join(r.job.fit(r.memory, r.file+":"+name, description.Meta), r.job.fit(r.memory, r.file+":"+name, specMeta(spec))); err != nil {
+		return err
+	}
 	r.rewritten++
 	r.bytes += description.Meta.NumElems() * int64(spec.DType.Size)
 	if r.dst == nil {

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ type untrustedFlags struct{ untrusted, sandbox bool }
 // add gives a command --untrusted, which counts for every array that openArray opens.
 func (u *untrustedFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&u.untrusted, "untrusted", false, "the file may be crafted: check all of its structure first, and read it in a sandbox")
+	f.BoolVar(&u.untrusted, "untrusted", false, "what is read may be crafted: check all of its structure first, and read it in a sandbox")
 	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in a process that can do nothing else")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,4 +59,26 @@ func openArray(ctx context.Context, location string, opts ...formats.Option) (*n
 		return nil, err
 	}
 	return g.Array, nil
+}
+
+// walk lists what is at an address and below it, as far as its file is trusted.
+func walk(ctx context.Context, address string, opts ...formats.Option) iter.Seq2[formats.Entry, error] {
+	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
+		return formats.WalkUntrusted(ctx, address, o, opts...)
+	}
+	return formats.Walk(ctx, address, opts...)
+}
+
+// groupAttrs reads the attributes of a group, as far as its file is trusted.
+func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
+	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
+		return formats.GroupAttrsUntrusted(ctx, address, o)
+	}
+	return formats.GroupAttrs(ctx, address)
+}
+
+// untrusted reports whether the command was told that its files may be crafted.
+func untrusted(ctx context.Context) bool {
+	_, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
+	return ok
 }

@@ -98,6 +98,9 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
+	if err := o.job.fit(memory, address, arr.whole()); err != nil {
+		return err
+	}
 	values := arr.Array
 	if o.missing {
 		if !measurable(arr.DType()) {

@@ -66,6 +66,7 @@ what they are.` + addressHelp + twoArguments,
 	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
 	f.BoolVarP(&o.attributes, "attributes", "a", false, "also the number of attributes")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -83,7 +84,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	root := &treeNode{Name: address, Kind: string(formats.Group), Children: []*treeNode{}}
 	nodes := map[string]*treeNode{base: root}
 	failed := false
-	for e, err := range formats.Walk(ctx, address, formats.WithPrune(skip)) {
+	for e, err := range walk(ctx, address, formats.WithPrune(skip)) {
 		if err != nil {
 			return err
 		}

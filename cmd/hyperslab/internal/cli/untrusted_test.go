@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// What the commands say of a file that may be crafted is what they say of the same file
+// when it is trusted, with and without a sandbox.
+func TestUntrustedSaysTheSame(t *testing.T) {
+	t.Chdir(field(t))
+	_, stderr, code := run("rm", "tree.h5:/elsewhere")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", "tree.h5:/run1", "dir", "--exclude-unsupported", "-q")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", "waves.b2nd", "sparse.b2nd", "--sparse", "-q")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", "waves.b2nd", "w.bcolz", "-q")
+	require.Zero(t, code, stderr)
+	shifted(t, "shifted.h5")
+	for _, line := range []string{
+		"ls etopo.h5", "ls -l etopo.h5:/ROSE", "ls -r dir --json", "ls w.bcolz -l", "ls -r tree.h5:/run1 --json", "ls waves.b2nd",
+		"tree dir", "tree tree.h5:/run1 -a", "tree tree.h5:/run1 -L 1 --json", "tree scalar.b2nd",
+		"chunks etopo.h5:/ROSE", "chunks waves.b2nd --json", "chunks gaps.b2nd", "chunks sparse.b2nd --json", "chunks w.bcolz", "chunks dir:/temperature --json",
+		"chunks tree.h5:/run1/temperature --json", "chunks tree.h5:/time", "chunks shifted.h5:/x --json", "chunks tree.h5:/run1/temperature -n 2",
+		"attr list etopo.h5:/ROSE", "attr list rich.b2nd --json", "attr list tree.h5:/run1", "attr get waves.b2nd units", "attr get waves.b2nd nothing",
+		"diff waves.b2nd waves.h5:/waves -q", "diff waves.b2nd changed.b2nd -n 3", "diff waves.b2nd scalar.b2nd",
+		"diff dir tree.h5:/run1 --encoding", "diff tree.h5:/run1 tree.h5:/run2", "diff tree.h5:/run1 waves.b2nd",
+		"info rich.b2nd", "stats gaps.b2nd", "dump records.b2nd", "info dir:/temperature",
+	} {
+		t.Run(line, func(t *testing.T) {
+			args := strings.Fields(line)
+			stdout, stderr, code := run(args...)
+			for _, more := range [][]string{{"--untrusted"}, {"--untrusted", "--sandbox=false"}} {
+				got, said, status := run(append(args, more...)...)
+				require.Equal(t, code, status, said)
+				require.Equal(t, scrub(stdout), scrub(got))
+				if code < 2 {
+					require.Equal(t, scrub(stderr), scrub(said))
+				}
+			}
+		})
+	}
+}
+
+// shifted makes a file with a user block, behind which addresses begin.
+func shifted(t *testing.T, name string) {
+	t.Helper()
+	o, creation := h5.DefaultCreateOptions(), h5.DefaultFileCreation()
+	creation.UserBlock = 1024
+	o.Creation = &creation
+	f, err := h5.Create(name, &o)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 10), &h5.DatasetOptions{Chunks: []int64{4, 5}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 80), h5.SimpleSpace(8, 10).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+}
+
+// What leads out of an untrusted file is listed in the sandbox, refused without one,
+// and never followed; what is damaged is an error with the place.
+func TestUntrustedRefuses(t *testing.T) {
+	t.Chdir(field(t))
+	stdout, stderr, code := run("ls", "tree.h5", "--untrusted")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "/elsewhere -> waves.h5:/waves")
+	for _, line := range []string{"ls tree.h5", "tree tree.h5", "diff tree.h5 tree.h5"} {
+		_, stderr, code := run(append(strings.Fields(line), "--untrusted", "--sandbox=false")...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "external link", line)
+	}
+	for _, line := range []string{
+		"ls broken.h5", "tree broken.h5", "diff broken.h5 tree.h5", "attr list broken.h5:/run1", "attr get broken.h5:/time x", "chunks broken.h5:/run1/temperature",
+		"ls cut.b2nd", "chunks cut.b2nd", "ls cut.h5",
+	} {
+		_, stderr, code := run(append(strings.Fields(line), "--untrusted")...)
+		require.Equal(t, 2, code, line)
+		require.Regexp(t, `at byte|corrupt`, stderr, line)
+		require.NotContains(t, stderr, "/proc/", line)
+	}
+	for _, command := range []string{"ls waves.b2nd", "tree waves.b2nd", "chunks waves.b2nd", "diff waves.b2nd waves.b2nd", "attr list waves.b2nd", "attr get waves.b2nd units"} {
+		_, stderr, code := run(append(strings.Fields(command), "--sandbox=false")...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "--sandbox goes with --untrusted")
+	}
+	_, stderr, code = run("convert", "waves.h5", "dir", "--untrusted")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "one by one")
+}
+
+// info --storage counts a file of more structures than explain lists.
+func TestStorageOfManyStructures(t *testing.T) {
+	t.Chdir(t.TempDir())
+	o := h5.DefaultCreateOptions()
+	o.Low = h5.V114
+	f, err := h5.Create("many.h5", &o)
+	require.NoError(t, err)
+	const groups = 70_000
+	for i := range groups {
+		g, err := f.Root().CreateGroup(strconv.Itoa(i))
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	}
+	require.NoError(t, f.Close())
+	stdout, stderr, code := run("info", "many.h5", "--storage", "--json")
+	require.Zero(t, code, stderr)
+	var doc struct {
+		Bytes int64
+		Free  int64 `json:"free_bytes"`
+		Kinds []struct {
+			Kind          string
+			Pieces, Bytes int64
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	info, err := os.Stat("many.h5")
+	require.NoError(t, err)
+	require.Equal(t, info.Size(), doc.Bytes)
+	sum := doc.Free
+	for _, k := range doc.Kinds {
+		sum += k.Bytes
+		if k.Kind == "ohdr" {
+			require.Greater(t, k.Pieces, int64(groups))
+		}
+	}
+	require.Equal(t, doc.Bytes, sum)
+}
