@@ -26,9 +26,10 @@ func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 }
 
 // ReadRegionLossy is ReadRegion that lets the library clamp what is out of range
-// and round or cut what is too precise.
+// and round or cut what is too precise. It does not always round to the nearest (see
+// Defects); ReadLossy does.
 func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
-	return d.read(dst, &mem, &r, 1)
+	return d.read(dst, &mem, &r, C.GOH5_ROUGH)
 }
 
 // WriteRegion replaces the elements of r with src, which holds them as mem in
@@ -41,9 +42,10 @@ func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 }
 
 // WriteRegionLossy is WriteRegion that lets the library clamp what is out of
-// range and round or cut what is too precise.
+// range and round or cut what is too precise. It does not always round to the nearest
+// (see Defects); WriteLossy does.
 func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
-	return d.write(src, &mem, &r, 1)
+	return d.write(src, &mem, &r, C.GOH5_ROUGH)
 }
 
 // The encodings of a region of rank 4 and of a datatype without members fit in

@@ -61,7 +61,8 @@ type DatasetOptions struct {
 	Deflate    *int     // zlib's level, 0 (store) to 9; nil: no compression
 	Filters    []Filter // more steps, after shuffle and deflate; those that the library has not are in h5/filter
 	Fletcher32 bool     // a checksum for each chunk, the last step
-	Fill       []byte   // one element as stored: of the dataset's datatype and in its byte order; nil: zero bytes
+	Fill       []byte   // one element as stored: of a Plain datatype and in its byte order; nil: zero bytes
+	FillValues Values   // or one element of any datatype, as EncodeValues makes it
 	NoFill     bool     // no fill value: elements that were never written hold anything
 	FillTime   FillTime
 	Alloc      AllocTime
@@ -109,13 +110,79 @@ func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 	if n := mul(product(o.Chunks), int64(max(dt.Size, 1))); o.Chunks != nil && (n < 0 || n > math.MaxUint32) {
 		return bad("chunk of shape %v with elements of %d bytes: 4 GiB is the most", o.Chunks, dt.Size)
 	}
-	if o.Fill != nil && !dt.Plain() {
-		return fmt.Errorf("%w: fill value for %v", ErrType, dt)
-	}
-	if o.Fill != nil && len(o.Fill) != dt.Size {
-		return fmt.Errorf("%w: fill value has %d bytes, an element %d", ErrSize, len(o.Fill), dt.Size)
+	if err := o.checkFill(dt); err != nil {
+		return err
 	}
 	return o.validateStorage(dt, space)
+}
+
+// hasFillValues reports that FillValues was given; one of no elements was too.
+func (o *DatasetOptions) hasFillValues() bool {
+	return o.FillValues.block != nil || o.FillValues.n != 0 || o.FillValues.Datatype.Class != 0
+}
+
+func (o *DatasetOptions) checkFill(dt Datatype) error {
+	v := &o.FillValues
+	switch {
+	case o.Fill != nil && !dt.Plain():
+		return fmt.Errorf("%w: the bytes of a fill value for %v, which takes FillValues", ErrType, dt)
+	case o.Fill != nil && len(o.Fill) != dt.Size:
+		return fmt.Errorf("%w: fill value has %d bytes, an element %d", ErrSize, len(o.Fill), dt.Size)
+	case !o.hasFillValues():
+		return nil
+	case o.Fill != nil:
+		return fmt.Errorf("%w: a fill value as bytes and as values", ErrParam)
+	case v.n != 1:
+		return fmt.Errorf("%w: %d fill values, it must be 1", ErrSize, v.n)
+	case !v.Datatype.Equal(dt):
+		return fmt.Errorf("%w: fill value of %v for %v", ErrType, v.Datatype, dt)
+	case dt.hasStandardReference():
+		return fmt.Errorf("%w: fill value of %v: of a standard reference the library makes 64 bytes in the place of those stored", ErrType, dt)
+	}
+	return nil
+}
+
+// hasStandardReference looks for one at any depth.
+func (t *Datatype) hasStandardReference() bool {
+	if t == nil {
+		return false // of the members of an enumeration
+	}
+	for i := range t.Members {
+		if t.Members[i].Type.hasStandardReference() {
+			return true
+		}
+	}
+	return t.Class == Reference && t.Ref == StandardReference || t.Base.hasStandardReference()
+}
+
+// checkFillIn finds a file in which the fill value takes fewer bytes than in memory.
+func (o *DatasetOptions) checkFillIn(f *File, dt Datatype) error {
+	if !o.hasFillValues() || dt.Plain() {
+		return nil
+	}
+	c, err := f.Creation()
+	if err == nil && c.OffsetSize < pointerSize {
+		err = fmt.Errorf("%w: fill value of %v: the library reads it only where addresses have 8 bytes, here %d", ErrType, dt, c.OffsetSize)
+	}
+	return err
+}
+
+// The forms of a fill value, as in shim_dataset.c.
+const (
+	fillNone = iota
+	fillBytes
+	fillValues
+)
+
+func (o *DatasetOptions) appendFill(b []byte) []byte {
+	switch {
+	case o.hasFillValues():
+		return appendBytes(appendInt(b, fillValues), o.FillValues.block)
+	case o.Fill != nil:
+		return appendBytes(appendInt(b, fillBytes), o.Fill)
+	default:
+		return appendBytes(appendInt(b, fillNone), nil)
+	}
 }
 
 func (o DatasetOptions) append(b []byte) []byte {
@@ -145,9 +212,7 @@ func (o DatasetOptions) append(b []byte) []byte {
 			b = appendInt(b, int64(v))
 		}
 	}
-	b = appendBool(b, o.Fletcher32)
-	b = appendBool(b, o.Fill != nil)
-	return appendBytes(b, o.Fill)
+	return o.appendFill(appendBool(b, o.Fletcher32))
 }
 
 // CreateDataset makes a dataset, and the groups on the way to it that are missing
@@ -155,7 +220,9 @@ func (o DatasetOptions) append(b []byte) []byte {
 // files.
 //
 // It returns ErrExists, ErrReadOnly, ErrType for a datatype that cannot be
-// created, or ErrParam for options that do not go with type and shape.
+// created, or ErrParam for options that do not go with type and shape. A fill value of
+// standard references, or of pointers in a file whose addresses have less than 8 bytes,
+// is ErrType: the library would not read it (see Defects).
 func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	const op = "create dataset"
 	path := g.join(name)
@@ -181,7 +248,7 @@ func (g *Group) createDataset(op, path string, cname *C.char, utf8 C.int32_t, dt
 	if o != nil {
 		opts = *o
 	}
-	for _, err := range []error{dt.check(), space.check(), opts.Validate(dt, space)} {
+	for _, err := range []error{dt.check(), space.check(), opts.Validate(dt, space), opts.checkFillIn(g.file, dt)} {
 		if err != nil {
 			return nil, &Error{Op: op, Path: path, Err: err}
 		}
@@ -253,6 +320,7 @@ type DatasetInfo struct {
 	FiltersAvailable bool           // this process can decode them all (H5Pall_filters_avail)
 	FillKind         FillKind
 	Fill             []byte // FillValue of a Plain datatype: one element as stored
+	FillValues       Values // FillValue of any other: one element, for DecodeValues
 	FillTime         FillTime
 	Alloc            AllocTime
 	Allocated        bool  // all space is taken
@@ -300,12 +368,21 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 		}
 		info.Filters = append(info.Filters, f)
 	}
-	info.FillKind = FillKind(r.int())
-	if fill := r.bytes(); len(fill) > 0 {
-		info.Fill = fill
-	}
+	r.fill(&info)
 	r.storage(&info)
 	return info, nil
+}
+
+// fill reads what put_fill wrote.
+func (r *reader) fill(info *DatasetInfo) {
+	if info.FillKind = FillKind(r.int()); info.FillKind != FillValue {
+		return
+	}
+	if r.int() == fillBytes {
+		info.Fill = r.bytes()
+	} else {
+		info.FillValues = Values{Datatype: info.Datatype, n: 1, block: r.bytes()}
+	}
 }
 
 func (d *Dataset) info() (*reader, error) {

@@ -162,6 +162,7 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 			{"family", "100%%-%d.h5", "100%-0.h5", "100%-1.h5", h5.Family{MemberSize: 1024}},
 			{"padded family", "x-%05d", "x-00000", "x-00003", h5.Family{MemberSize: 1024}},
 			{"multi", "y", "y.first", "y.data", multi},
+			{"multi as the library names it", "w", "w-s.h5", "w-r.h5", h5.DefaultMulti()},
 			{"split", "z", "z.meta", "z.raw", h5.Split{}},
 		} {
 			t.Run(fmt.Sprintf("%s from %d", tt.name, low), func(t *testing.T) {
@@ -176,7 +177,17 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 
 				f, err = h5.Open(at(tt.first), h5.ReadWrite)
 				if tt.name == "multi" && low != h5.Earliest {
-					require.Error(t, err, "what the set is lies in another member")
+					// What the set is lies in another member, whose name nobody knows.
+					require.ErrorIs(t, err, h5.ErrParam)
+					require.ErrorIs(t, err, errors.ErrUnsupported)
+					require.ErrorContains(t, err, at(tt.first))
+					require.ErrorContains(t, err, "OpenWith takes a Multi")
+					open := h5.DefaultOpenOptions()
+					open.Access = o.Access
+					f, err := h5.OpenWith(at(tt.path), &open)
+					require.NoError(t, err)
+					requireThousand(t, f)
+					require.NoError(t, f.Close())
 					return
 				}
 				require.NoError(t, err)

@@ -71,10 +71,7 @@ func ReadAll[T any](d *Dataset) ([]T, error) {
 func Write[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, false) }
 
 // WriteLossy is Write that clamps, rounds and cuts values that are not exactly of
-// the stored type. Numbers round to the nearest, ties to even, but for floats that
-// stand alone and are not of this machine's kind: there the library takes the larger
-// of a tie, and below the least normal number (H5T__conv_f_f to 2.2) loses the carry
-// of what rounds up to a power of two.
+// the stored type. Numbers round to the nearest, ties to even.
 func WriteLossy[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, true) }
 
 // elementType is the datatype in memory of a T whose slices the library fills
@@ -118,9 +115,9 @@ func checkLength(d *Dataset, op string, length int, s Selection) error {
 
 func lossyWord(lossy bool) C.int32_t {
 	if lossy {
-		return 1
+		return C.GOH5_NEAREST
 	}
-	return 0
+	return C.GOH5_LOSSLESS
 }
 
 func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {

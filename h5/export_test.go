@@ -37,7 +37,7 @@ func ExpectForgotten() func() { return expectForgotten() }
 // FirstMember is what the bytes of a first member say of its set.
 func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
 	driver, info := driverInfo(bytes.NewReader(b))
-	if driver == "NCSAmult" {
+	if driver == namedMulti {
 		multi, ok = parseMulti(info)
 	}
 	return driver, multi, ok

@@ -196,7 +196,9 @@ func Create(path string, o *CreateOptions) (*File, error) {
 
 // Open opens an existing file (H5Fopen). Objects created in it take any format
 // that suits, the oldest first. The first member of a family or of a multi set
-// opens the set.
+// opens the set. From superblock 2 on (a lower bound of V18 or more) the first member
+// of a multi set does not say what the others are called: with other names than those
+// of DefaultMulti it is ErrParam, and errors.ErrUnsupported, and OpenWith opens it.
 //
 // It returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another
 // process has the file open in a way that excludes this one.

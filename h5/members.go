@@ -4,7 +4,8 @@
 // A family or multi set says in its first member what it is: in the driver
 // information block (HDF5 File Format II.B) or, with a newer superblock, in the
 // driver information message of the superblock's extension (IV.A.2.u). That extension of a multi set
-// lies in the member of object headers: such a set needs to be told its names.
+// lies in the member of object headers, whose name nobody has said: only the names
+// that the library gives by itself can be tried.
 
 package h5
 
@@ -19,8 +20,16 @@ import (
 	"strings"
 )
 
+// The drivers as a first member names them, and what stands for a multi set's that
+// names nothing.
+const (
+	namedFamily  = "NCSAfami"
+	namedMulti   = "NCSAmult"
+	unnamedMulti = "multi"
+)
+
 // memberSet finds the set that the file at path is the first member of, if that
-// is why it could not be opened.
+// is why it could not be opened; else why says so.
 func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	var e *Error
 	if !errors.As(why, &e) || len(e.Stack) == 0 {
@@ -33,10 +42,18 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	defer file.Close()
 	id, info := driverInfo(file)
 	switch id {
-	case "NCSAfami":
+	case namedFamily:
 		set, ok = familyPattern(path)
 		return set, Family{}, ok
-	case "NCSAmult":
+	case unnamedMulti:
+		m := DefaultMulti()
+		m.Relax = false
+		if set, ok = strings.CutSuffix(path, "-s.h5"); !ok {
+			e.Err = fmt.Errorf("%w: %w from its first member: from superblock 2 on a multi set says its names in the member of object headers: "+
+				"OpenWith takes a Multi", ErrParam, errors.ErrUnsupported)
+		}
+		return set, m, ok
+	case namedMulti:
 		m, known := parseMulti(info)
 		if !known {
 			return "", nil, false
@@ -71,6 +88,10 @@ func familyPattern(path string) (string, bool) {
 	}
 	return "", false
 }
+
+// farAddress is an address that no file reaches and a multi set does: its members
+// share 2^64 bytes.
+const farAddress = 1 << 60
 
 // maxDriverInfo is more than any driver writes.
 const maxDriverInfo = 4096
@@ -121,8 +142,11 @@ func driverInfo(r io.ReaderAt) (string, []byte) {
 	case 2, 3:
 		size := int(head[9])
 		addr, ok := number(base+12+uint64(size), size)
-		if !ok {
+		switch {
+		case !ok:
 			return "", nil
+		case addr >= farAddress && addr != NoAddress:
+			return unnamedMulti, nil
 		}
 		return driverMessage(func(off uint64, n int) []byte { return at(base+addr+off, n) })
 	}

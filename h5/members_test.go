@@ -34,7 +34,7 @@ func firstMembers(t testing.TB) map[string][]byte {
 
 func TestFirstMembers(t *testing.T) {
 	members := firstMembers(t)
-	for name, want := range map[string]string{"old family": "NCSAfami", "new family": "NCSAfami", "old multi": "NCSAmult", "new multi": ""} {
+	for name, want := range map[string]string{"old family": "NCSAfami", "new family": "NCSAfami", "old multi": "NCSAmult", "new multi": "multi"} {
 		got, multi, ok := h5.FirstMember(members[name])
 		require.Equal(t, want, got, name)
 		if want == "NCSAmult" {

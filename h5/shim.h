@@ -163,14 +163,17 @@ int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, const uint8_t *sp
 int goh5_daccess(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* its external files */
+int goh5_home(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* the file it is in: name, whether it is written, SWMR */
 int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank);
 int goh5_dflush(goh5_err_t *err, int64_t id);
 int goh5_drefresh(goh5_err_t *err, int64_t id);
 
 /* Elements. sel is a selection in words (shim_select.c) of a dataset that Go believes to have `rank` dimensions,
  * and after it may come where in the buffer the elements are: the rank of the buffer, its dimensions, and a selection
- * of as many elements; else they fill the buffer. lossy != 0 lets the library clamp and round; else a value that
- * would change is GOH5_EOVERFLOW or GOH5_EPRECISION and a write leaves the dataset as it was. */
+ * of as many elements; else they fill the buffer. With GOH5_LOSSLESS a value that would change is GOH5_EOVERFLOW or
+ * GOH5_EPRECISION, and a write leaves the dataset as it was; with GOH5_ROUGH the library clamps and rounds as it does;
+ * with GOH5_NEAREST it must round to the nearest, and what neither it nor the compiler rounds so is GOH5_ETYPE. */
+enum { GOH5_LOSSLESS = 0, GOH5_ROUGH = 1, GOH5_NEAREST = 2 };
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,

@@ -117,7 +117,16 @@ done:
     return rc;
 }
 
-static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_t **fill, size_t *fill_len)
+/* The forms of a fill value, as dataset.go has them: none, an element without pointers, a block of shim_value.c. */
+enum { FILL_NONE = 0, FILL_BYTES = 1, FILL_VALUES = 2 };
+
+typedef struct fill {
+    uint64_t form;
+    const uint8_t *data;
+    size_t len;
+} fill_t;
+
+static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, fill_t *fill)
 {
     int rc = 0;
     hsize_t chunks[H5S_MAX_RANK] = {0};
@@ -134,9 +143,8 @@ static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, const uint8_
     const goh5_in_t more = *in; /* filters, set after those above */
     skip_filters(in);
     uint64_t fletcher = goh5_get(in);
-    uint64_t has_fill = goh5_get(in);
-    const uint8_t *value = goh5_get_bytes(in, fill_len);
-    *fill = has_fill ? value : NULL;
+    fill->form = goh5_get(in);
+    fill->data = goh5_get_bytes(in, &fill->len);
     switch (layout) {
     case LAYOUT_COMPACT:
         TRY(H5Pset_layout(dcpl, H5D_COMPACT) >= 0);
@@ -162,6 +170,32 @@ done:
     return rc;
 }
 
+/* The list keeps a copy of the value, with everything in it that pointers lead to. */
+static int set_fill(goh5_err_t *err, hid_t dcpl, hid_t loc, hid_t type, const fill_t *fill)
+{
+    int rc = 0;
+    goh5_values_t values = {0};
+    const uint8_t *value = fill->data;
+    if (fill->form == FILL_NONE) {
+        return 0;
+    }
+    if (fill->form == FILL_VALUES) {
+        PASS(goh5_values_get(err, loc, type, fill->data, fill->len, 1, &values));
+        value = values.block;
+    } else {
+        size_t size = H5Tget_size(type);
+        if (fill->len != size || goh5_type_plain(type) != 1) {
+            err->have = (int64_t)fill->len;
+            err->want = (int64_t)size;
+            RAISE(GOH5_ESIZE);
+        }
+    }
+    TRY(H5Pset_fill_value(dcpl, type, value) >= 0);
+done:
+    goh5_values_drop(&values);
+    return rc;
+}
+
 int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *spec, size_t spec_len,
                  int64_t *id)
 {
@@ -169,25 +203,16 @@ int goh5_dcreate(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, c
     hid_t lcpl = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID, type = H5I_INVALID_HID;
     hid_t dapl = H5I_INVALID_HID;
     goh5_in_t in = {spec, spec_len, 0};
-    const uint8_t *fill = NULL;
-    size_t fill_len = 0;
+    fill_t fill = {0};
     int no_fill = 0;
     goh5_enter();
     TRY((dcpl = H5Pcreate(H5P_DATASET_CREATE)) >= 0);
-    PASS(get_creation(err, &in, dcpl, &fill, &fill_len));
+    PASS(get_creation(err, &in, dcpl, &fill));
     TRY((space = goh5_space_get(&in)) >= 0);
     PASS(goh5_storage_get(err, &in, dcpl, space, &no_fill));
     PASS(goh5_dapl_get(err, &in, &dapl));
     PASS(goh5_type_read(in.p, in.left, GOH5_STORED, &type));
-    if (fill != NULL) {
-        size_t size = H5Tget_size(type);
-        if (fill_len != size || goh5_type_plain(type) != 1) {
-            err->have = (int64_t)fill_len;
-            err->want = (int64_t)size;
-            RAISE(GOH5_ESIZE);
-        }
-        TRY(H5Pset_fill_value(dcpl, type, fill) >= 0);
-    }
+    PASS(set_fill(err, dcpl, loc, type, &fill));
     if (no_fill) {
         TRY(H5Pset_fill_value(dcpl, type, NULL) >= 0);
     }
@@ -278,7 +303,37 @@ done:
     return rc;
 }
 
-static int put_fill(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl, hid_t type)
+/* A fill value with pointers is the library's memory: a copy of it in the list's, and of that another in ours. */
+static int put_fill_values(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl, hid_t type)
+{
+    int rc = 0, got = 0;
+    uint8_t *value = NULL;
+    hid_t mem_type = H5I_INVALID_HID, one = H5I_INVALID_HID;
+    goh5_buf_t values = {0};
+    TRY((one = H5Screate(H5S_SCALAR)) >= 0);
+    PASS(goh5_type_form(err, type, GOH5_STORED, &mem_type));
+    if ((value = hyperslab_alloc(H5Tget_size(mem_type))) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    TRY(H5Pget_fill_value(dcpl, mem_type, value) >= 0);
+    got = 1;
+    PASS(goh5_values_put(err, &values, id, mem_type, value, 1));
+    if (values.failed) {
+        RAISE(GOH5_ENOMEM);
+    }
+    goh5_put_bytes(b, values.data, values.len);
+done:
+    if (got) {
+        H5Treclaim(mem_type, one, H5P_DEFAULT, value);
+    }
+    goh5_buf_drop(&values);
+    hyperslab_free(value);
+    goh5_close_type(mem_type);
+    goh5_close_space(one);
+    return rc;
+}
+
+static int put_fill(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl, hid_t type)
 {
     int rc = 0;
     uint8_t *value = NULL;
@@ -286,16 +341,21 @@ static int put_fill(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl, hid_t type)
     TRY(H5Pfill_value_defined(dcpl, &status) >= 0);
     int plain = goh5_type_plain(type);
     TRY(plain >= 0);
-    size_t size = 0;
-    if (status == H5D_FILL_VALUE_USER_DEFINED && plain == 1) {
-        size = H5Tget_size(type);
+    goh5_put(b, status == H5D_FILL_VALUE_UNDEFINED ? 0 : status == H5D_FILL_VALUE_DEFAULT ? 1 : 2);
+    if (status != H5D_FILL_VALUE_USER_DEFINED) {
+        goto done;
+    }
+    goh5_put(b, (uint64_t)(plain ? FILL_BYTES : FILL_VALUES));
+    if (plain) {
+        size_t size = H5Tget_size(type);
         if ((value = hyperslab_alloc(size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
         TRY(H5Pget_fill_value(dcpl, type, value) >= 0);
+        goh5_put_bytes(b, value, size);
+    } else {
+        PASS(put_fill_values(err, b, id, dcpl, type));
     }
-    goh5_put(b, status == H5D_FILL_VALUE_UNDEFINED ? 0 : status == H5D_FILL_VALUE_DEFAULT ? 1 : 2);
-    goh5_put_bytes(b, value, size);
 done:
     hyperslab_free(value);
     return rc;
@@ -314,7 +374,7 @@ int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out)
     PASS(goh5_space_put(err, &b, space));
     PASS(put_layout(err, &b, id, dcpl));
     PASS(put_filters(err, &b, dcpl));
-    PASS(put_fill(err, &b, dcpl, type));
+    PASS(put_fill(err, &b, id, dcpl, type));
     PASS(goh5_storage_put(err, &b, id, dcpl));
     PASS(goh5_buf_end(&b, out));
 done:
@@ -337,6 +397,35 @@ int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out)
 done:
     goh5_buf_drop(&b);
     goh5_close_plist(dcpl);
+    return rc;
+}
+
+int goh5_home(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0;
+    goh5_buf_t b = {0};
+    char *name = NULL;
+    unsigned intent = 0;
+    hid_t file = H5I_INVALID_HID;
+    goh5_enter();
+    TRY((file = H5Iget_file_id(id)) >= 0);
+    ssize_t len = H5Fget_name(file, NULL, 0);
+    TRY(len >= 0);
+    if ((name = hyperslab_alloc((size_t)len + 1)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    TRY(H5Fget_name(file, name, (size_t)len + 1) >= 0);
+    TRY(H5Fget_intent(file, &intent) >= 0);
+    goh5_put_text(&b, name);
+    goh5_put(&b, (intent & H5F_ACC_RDWR) != 0);
+    goh5_put(&b, (intent & (H5F_ACC_SWMR_READ | H5F_ACC_SWMR_WRITE)) != 0);
+    PASS(goh5_buf_end(&b, out));
+done:
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    hyperslab_free(name);
+    goh5_buf_drop(&b);
     return rc;
 }
 

@@ -155,6 +155,14 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing);
 int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
 
+/* Where loss is allowed, and goh5_conversion says GOH5_CHECKED: 1 if the library rounds right from src to dst, 0 if
+ * goh5_round does, GOH5_ETYPE if neither: number.go converts them. The library's own arithmetic on floats
+ * (H5T__conv_f_f, H5T__conv_i_f) takes the larger of a tie, and loses the carry of what is less than the least normal
+ * number and rounds up to a power of two; the compiler's is right, and converts between the machine's own types only.
+ */
+int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
+int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
+
 /* goh5_convert turns n numbers of src into dst and says GOH5_EOVERFLOW or GOH5_EPRECISION if any changed. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 

@@ -76,6 +76,9 @@ type ExternalFile struct {
 // Region may be unlimited along one axis: Count there is Unlimited. SourceRegion
 // then is too, or File or Dataset hold %b, which stands for the number of the
 // block: 0, 1, 2 …
+//
+// What lies in a source that is not there reads as fill value, as the library has it:
+// Dataset.MissingSources tells.
 type Mapping struct {
 	Region       Region
 	File         string // "." is the file itself; relative: see DatasetAccess.VirtualPrefix
@@ -289,7 +292,7 @@ func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	}
 	check(o.Alloc >= AllocDefault && o.Alloc <= AllocIncremental, "allocation time %d", o.Alloc)
 	check(o.FillTime >= FillIfSet && o.FillTime <= FillNever, "fill time %d", o.FillTime)
-	check(!o.NoFill || o.Fill == nil, "a fill value and none")
+	check(!o.NoFill || o.Fill == nil && !o.hasFillValues(), "a fill value and none")
 	check(!o.NoFill || o.FillTime != FillOnAlloc, "no fill value, to be written")
 	check(!o.PlainEdges || o.Chunks != nil, "plain edges without chunks")
 	check(o.AttributeOrder >= NoCreationOrder && o.AttributeOrder <= IndexedCreationOrder, "creation order %d", o.AttributeOrder)

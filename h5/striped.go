@@ -125,7 +125,7 @@ func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Strip
 		st.pieces = append(st.pieces, p)
 	}
 	whole := DatasetOptions{
-		Fill: opts.Fill, Access: opts.Access, AttributeOrder: opts.AttributeOrder, AttributePhase: opts.AttributePhase, Times: opts.Times,
+		Fill: opts.Fill, FillValues: opts.FillValues, Access: opts.Access, AttributeOrder: opts.AttributeOrder, AttributePhase: opts.AttributePhase, Times: opts.Times,
 		Mappings: make([]Mapping, len(mappings)),
 	}
 	for i, p := range mappings {

@@ -1,0 +1,182 @@
+package h5_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// filled makes a dataset of two elements that nobody writes, filled with v, and
+// requires them and the description to be v, also after the file was closed.
+func filled[T any](t *testing.T, v T, o h5.DatasetOptions) *h5.Dataset {
+	t.Helper()
+	dt, err := h5.DatatypeFor[T]()
+	require.NoError(t, err)
+	return filledAs(t, dt, v, o)
+}
+
+func filledAs[T any](t *testing.T, dt h5.Datatype, v T, o h5.DatasetOptions) *h5.Dataset {
+	t.Helper()
+	var err error
+	o.FillValues, err = h5.EncodeValues(dt, []T{v})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "fill.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("d", dt, growing([]int64{2}, h5.Unlimited), &o)
+	require.NoError(t, err)
+	requireFilled(t, d, v, 2)
+	require.NoError(t, f.Close())
+	f, err = h5.Open(path, h5.ReadWrite)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	d, err = f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	requireFilled(t, d, v, 2)
+	require.NoError(t, d.Resize(3))
+	require.NoError(t, h5.Write(d, []T{v}, region([]int64{0}, []int64{1})))
+	requireFilled(t, d, v, 3)
+	return d
+}
+
+func requireFilled[T any](t *testing.T, d *h5.Dataset, v T, n int) {
+	t.Helper()
+	info, err := d.Info()
+	require.NoError(t, err)
+	require.Equal(t, h5.FillValue, info.FillKind)
+	if info.Datatype.Plain() {
+		require.NotEmpty(t, info.Fill)
+		require.Zero(t, info.FillValues.Len())
+	} else {
+		require.Empty(t, info.Fill)
+		require.Equal(t, 1, info.FillValues.Len())
+		one, err := h5.DecodeValues[T](info.FillValues)
+		require.NoError(t, err)
+		require.Equal(t, []T{v}, one)
+	}
+	got, err := h5.ReadAll[T](d)
+	require.NoError(t, err)
+	require.Len(t, got, n)
+	for _, x := range got {
+		require.Equal(t, v, x)
+	}
+}
+
+// A fill value may hold what pointers lead to: strings and sequences, within anything.
+func TestFillValuesOfEveryType(t *testing.T) {
+	chunked := h5.DatasetOptions{Chunks: []int64{2}}
+	level := 6
+	t.Run("strings", func(t *testing.T) {
+		for _, text := range []string{"", "nothing here", "für alle: ∅"} {
+			filled(t, text, chunked)
+		}
+		filled(t, "packed", h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level, Alloc: h5.AllocEarly, FillTime: h5.FillOnAlloc})
+	})
+	t.Run("sequences", func(t *testing.T) {
+		filled(t, []int32{1, 2, 3}, chunked)
+		filled(t, [][]string{{"a", ""}, {"bcd"}}, chunked)
+		filled(t, [2]string{"x", "yz"}, chunked)
+	})
+	t.Run("structs", func(t *testing.T) {
+		filled(t, someStations()[0], chunked)
+	})
+	t.Run("references", func(t *testing.T) {
+		f := newFile(t)
+		_, err := f.Root().CreateGroup("g")
+		require.NoError(t, err)
+		ref, err := f.Root().Reference("g", h5.ObjectReference)
+		require.NoError(t, err)
+		for _, r := range []h5.Ref{ref, {Kind: h5.ObjectReference}} {
+			filledAs(t, h5.ReferenceType(h5.ObjectReference), r, chunked)
+		}
+	})
+	t.Run("numbers", func(t *testing.T) {
+		filled(t, 7.5, chunked)
+		filledAs(t, h5.Int(4, h5.BigEndian), int32(-2), chunked)
+	})
+}
+
+func TestFillValuesThatCannotBe(t *testing.T) {
+	r := newFile(t).Root()
+	text := h5.VariableString(h5.UTF8)
+	values := func(dt h5.Datatype, v ...string) h5.Values {
+		out, err := h5.EncodeValues(dt, v)
+		require.NoError(t, err)
+		return out
+	}
+	for name, tt := range map[string]struct {
+		o    h5.DatasetOptions
+		want error
+	}{
+		"bytes":      {h5.DatasetOptions{Fill: make([]byte, 8)}, h5.ErrType},
+		"two":        {h5.DatasetOptions{FillValues: values(text, "a", "b")}, h5.ErrSize},
+		"none":       {h5.DatasetOptions{FillValues: values(text)}, h5.ErrSize},
+		"other type": {h5.DatasetOptions{FillValues: values(h5.VariableString(h5.ASCII), "a")}, h5.ErrType},
+		"and bytes":  {h5.DatasetOptions{FillValues: values(text, "a"), Fill: make([]byte, 8)}, h5.ErrType},
+		"and none":   {h5.DatasetOptions{FillValues: values(text, "a"), NoFill: true}, h5.ErrParam},
+	} {
+		_, err := r.CreateDataset("x", text, h5.SimpleSpace(2), &tt.o)
+		require.ErrorIs(t, err, tt.want, name)
+	}
+
+	// What the library would make in a buffer that is too small.
+	standard := h5.ReferenceType(h5.StandardReference)
+	noRef := []h5.Ref{{Kind: h5.StandardReference}}
+	for name, fill := range map[string]func() (h5.Values, error){
+		"reference": func() (h5.Values, error) { return h5.EncodeValues(standard, noRef) },
+		"inside": func() (h5.Values, error) {
+			c := h5.CompoundOf(h5.Member{Name: "refs", Type: &h5.Datatype{Class: h5.Sequence, Size: 16, Base: &standard}})
+			return h5.EncodeValues(c, []inner{{noRef}})
+		},
+	} {
+		v, err := fill()
+		require.NoError(t, err)
+		_, err = r.CreateDataset(name, v.Datatype, h5.SimpleSpace(2), &h5.DatasetOptions{FillValues: v})
+		require.ErrorIs(t, err, h5.ErrType, name)
+	}
+	creation := h5.DefaultFileCreation()
+	creation.OffsetSize = 4
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Creation: &creation, High: h5.LatestFormat})
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.Root().CreateDataset("d", text, h5.SimpleSpace(2), &h5.DatasetOptions{FillValues: values(text, "a")})
+	require.ErrorIs(t, err, h5.ErrType)
+	require.ErrorContains(t, err, "8 bytes, here 4")
+}
+
+type inner struct {
+	Refs []h5.Ref `h5:"refs"`
+}
+
+// h5py fills with our fill values, and we with its.
+func TestFillValuesWithH5py(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "theirs.h5")
+	f, err := h5.Create(ours, nil)
+	require.NoError(t, err)
+	text := h5.VariableString(h5.UTF8)
+	fill, err := h5.EncodeValues(text, []string{"grün"})
+	require.NoError(t, err)
+	_, err = f.Root().CreateDataset("d", text, h5.SimpleSpace(3), &h5.DatasetOptions{FillValues: fill})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	python(t, `
+import sys, h5py
+with h5py.File(sys.argv[1]) as f:
+    d = f["d"]
+    assert [x.decode() for x in d[()]] == ["grün"] * 3, d[()]
+    assert d.fillvalue in (b"gr\xc3\xbcn", "grün"), d.fillvalue
+with h5py.File(sys.argv[2], "w") as f:
+    f.create_dataset("d", (2,), dtype=h5py.string_dtype(), fillvalue="blå")
+    f.create_dataset("plain", (2,), dtype=h5py.string_dtype())
+`, ours, theirs)
+	f, err = h5.Open(theirs, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err := f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	requireFilled(t, d, "blå", 2)
+}

@@ -1,0 +1,186 @@
+// Sources of virtual datasets that are not there: the library reads what lies in them
+// as fill value and says nothing.
+
+package h5
+
+// #include "shim.h"
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// MissingSource is a source that a virtual dataset names and that cannot be opened.
+type MissingSource struct {
+	File    string // as the mapping has it, with the block's number in the place of %b
+	Dataset string
+	Err     error // why: of the file, where it is looked for last; or of the dataset in it
+}
+
+// MissingSources looks for the files and datasets that the mappings of a virtual
+// dataset name, where the library does, and returns those that are not there, each
+// once and in the order of the mappings: their elements are read as fill value. Of a
+// mapping with %b these are the blocks inside the present shape. Each source is opened
+// and closed.
+//
+// A source is looked for (H5Pset_virtual_prefix) under its absolute name, else by its
+// name in the folders of the environment's HDF5_VDS_PREFIX or else in that of
+// DatasetAccess.VirtualPrefix, beside the file, in the working folder, and beside what
+// the file's symbolic link leads to. It must open as the file is open: for writing if
+// that is.
+//
+// It returns ErrParam for a dataset that is not virtual.
+func (d *Dataset) MissingSources() ([]MissingSource, error) {
+	const op = "look for sources"
+	info, err := d.Info()
+	if err != nil {
+		return nil, err
+	}
+	if info.Layout != Virtual {
+		return nil, &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: a %v dataset has no sources", ErrParam, info.Layout)}
+	}
+	look, err := d.lookout()
+	if err != nil {
+		return nil, err
+	}
+	var missing []MissingSource
+	seen := map[[2]string]bool{}
+	for _, m := range info.Mappings {
+		for block := range m.blocks(info.Space) {
+			s := MissingSource{File: numbered(m.File, block), Dataset: numbered(m.Dataset, block)}
+			if key := [2]string{s.File, s.Dataset}; !seen[key] {
+				seen[key] = true
+				if s.Err = look.open(s.File, s.Dataset); s.Err != nil {
+					missing = append(missing, s)
+				}
+			}
+		}
+	}
+	return missing, nil
+}
+
+// blocks is how many sources a mapping has in a dataset of that shape: 1 without %b.
+func (m *Mapping) blocks(space Dataspace) int64 {
+	if numbered(m.File, 0) == numbered(m.File, 1) && numbered(m.Dataset, 0) == numbered(m.Dataset, 1) {
+		return 1
+	}
+	r := &m.Region
+	for i, n := range r.Count {
+		if n != Unlimited {
+			continue
+		}
+		stride := int64(1)
+		if r.Stride != nil {
+			stride = max(r.Stride[i], 1)
+		}
+		if left := space.Dims[i] - r.Start[i]; left > 0 {
+			return (left + stride - 1) / stride
+		}
+	}
+	return 0
+}
+
+// numbered puts a block's number in the place of each %b, and % in that of %%
+// (H5D_virtual_parse_source_name).
+func numbered(name string, block int64) string {
+	return strings.NewReplacer("%%", "%", "%b", strconv.FormatInt(block, 10)).Replace(name)
+}
+
+// lookout is where sources of a dataset are looked for.
+type lookout struct {
+	home *Dataset
+	file string // that the dataset is in
+	dirs []string
+	o    OpenOptions
+}
+
+func (d *Dataset) lookout() (*lookout, error) {
+	a, err := d.Access()
+	if err != nil {
+		return nil, err
+	}
+	var blob C.goh5_blob_t
+	err = d.run("look for sources", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_home(cerr, id, &blob) })
+	if err != nil {
+		return nil, err
+	}
+	r := takeBlob(&blob)
+	l := &lookout{home: d, file: r.text(), o: DefaultOpenOptions()}
+	if r.bool() {
+		l.o.Mode = ReadWrite
+	}
+	l.o.SWMR = r.bool()
+	access, _, _, err := d.file.Access()
+	if err != nil {
+		return nil, err
+	}
+	l.o.Access = &access
+	beside := filepath.Dir(l.file)
+	prefix := os.Getenv("HDF5_VDS_PREFIX")
+	for _, dir := range strings.Split(prefix, ":") {
+		l.add(dir)
+	}
+	if prefix == "" {
+		prefix = a.VirtualPrefix
+	}
+	if rest, ok := strings.CutPrefix(prefix, "${ORIGIN}"); ok {
+		prefix = beside + rest
+	}
+	l.add(prefix)
+	l.add(beside)
+	l.add(".")
+	if real, err := filepath.EvalSymlinks(l.file); err == nil {
+		l.add(filepath.Dir(real))
+	}
+	return l, nil
+}
+
+func (l *lookout) add(dir string) {
+	if dir != "" {
+		l.dirs = append(l.dirs, dir)
+	}
+}
+
+// open opens a source and closes it.
+func (l *lookout) open(file, dataset string) error {
+	if file == "." {
+		root, err := l.home.Root()
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		return tryDataset(root, dataset)
+	}
+	if l.home.h.ids.reader != 0 {
+		return &OutsideError{file}
+	}
+	var names []string
+	if filepath.IsAbs(file) {
+		names = append(names, file)
+		file = filepath.Base(file)
+	}
+	for _, dir := range l.dirs {
+		names = append(names, filepath.Join(dir, file))
+	}
+	var err error
+	for _, name := range names {
+		var f *File
+		if f, err = OpenWith(name, &l.o); err == nil {
+			defer f.Close()
+			return tryDataset(f.Root(), dataset)
+		}
+	}
+	return err
+}
+
+func tryDataset(root *Group, name string) error {
+	d, err := root.OpenDataset(name)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
