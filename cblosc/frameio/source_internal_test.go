@@ -4,6 +4,7 @@ package frameio
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -72,4 +73,27 @@ func TestNoTwin(t *testing.T) {
 	s = &fileSource{r: file, own: file}
 	require.NoError(t, file.Close())
 	require.Same(t, s, s.again())
+}
+
+// roots is a file system that Go cannot compare with another.
+type roots []fs.FS
+
+func (r roots) Open(name string) (fs.File, error) { return r[0].Open(name) }
+
+// A sparse frame is read from a file system of any type.
+func TestFileSystemsThatDoNotCompare(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "frame")
+	w, err := Create(dir, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512, Sparse: true})
+	require.NoError(t, err)
+	values := bytes.Repeat([]byte("values "), 200)
+	_, err = w.Write(values)
+	require.NoError(t, err)
+	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
+	f, err := OpenFS(roots{os.DirFS(dir)})
+	require.NoError(t, err)
+	got := make([]byte, len(values))
+	require.NoError(t, f.ReadAll(t.Context(), got, 2))
+	require.Equal(t, values, got)
+	require.NoError(t, f.Close())
 }

@@ -20,6 +20,7 @@ type worker struct {
 	raw  []byte   // the chunk as it is stored
 	data []byte   // its values, where they cannot go to the caller's buffer at once
 	src  source   // the frame's, or a twin of it
+	twin bool     // src is a twin, to be closed with the worker
 	hint *hint    // where it is put back, while it is in use
 	held *mapping // what it reads from, while it is in use
 }
@@ -77,7 +78,9 @@ func (s *stock) take() (*worker, error) {
 	}
 	w := &worker{d: d, src: s.src, hint: h}
 	if file, ok := s.src.(*fileSource); ok && s.made.Add(1) > 1 { // one reader has nobody to share with
-		w.src = file.again()
+		if again := file.again(); again != file {
+			w.src, w.twin = again, true
+		}
 	}
 	return w, nil
 }
@@ -85,7 +88,7 @@ func (s *stock) take() (*worker, error) {
 // free ends a worker that nobody will use again.
 func (s *stock) free(w *worker) error {
 	err := w.d.Close()
-	if w.src != s.src {
+	if w.twin {
 		err = errors.Join(err, w.src.Close())
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -273,7 +274,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 // file.
 func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 	if b.missing(i) {
-		fillWith(dst, b.meta.Fill)
+		boxes.Repeat(dst, b.meta.Fill)
 		return nil
 	}
 	return b.readFileOf(b.tree, dst, i, r)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -138,7 +139,7 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 	if filled {
 		m.Fill = make([]byte, m.DType.Size)
 		for i, f := range m.DType.Fields {
-			fillWith(m.Fill[f.Offset:f.Offset+f.Type.Size], columns[i].Meta().Fill)
+			boxes.Repeat(m.Fill[f.Offset:f.Offset+f.Type.Size], columns[i].Meta().Fill)
 		}
 	}
 	return m, nil

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -323,21 +324,11 @@ func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fre
 		}
 	}
 	if fresh == nil {
-		fillWith(rows[kept*row:], b.meta.Fill)
+		boxes.Repeat(rows[kept*row:], b.meta.Fill)
 	} else {
 		copy(rows[kept*row:], fresh)
 	}
 	return b.storeFile(i, rows)
-}
-
-func fillWith(b, value []byte) {
-	if value == nil {
-		clear(b)
-		return
-	}
-	for n := copy(b, value); n < len(b); n *= 2 {
-		copy(b[n:], b[:n])
-	}
 }
 
 // cut removes the files that the shorter array does not reach, and shortens its
@@ -419,7 +410,7 @@ func (b *Backend) fillFiles() error {
 		}
 		if filled[which] == nil {
 			rows := make([]byte, b.rowsOf(i)*b.tree.RowBytes())
-			fillWith(rows, b.meta.Fill)
+			boxes.Repeat(rows, b.meta.Fill)
 			if err := b.storeFile(i, rows); err != nil {
 				return err
 			}
