@@ -23,8 +23,8 @@ func (a *Array) Resize(ctx context.Context, shape []int64) error {
 
 // Append adds the elements of src behind the last along an axis, in row-major
 // order and native byte order. len(src) must be a multiple of the bytes that one
-// step along the axis takes. An array of bcolz gets all rows at once, or none; others
-// grow first and are written then.
+// step along the axis takes. An array of bcolz, or of b2nd that was opened for durable
+// changes, gets all rows at once, or none; others grow first and are written then.
 //
 // It returns ErrSize with both lengths, and the errors of Resize and Write.
 func (a *Array) Append(ctx context.Context, axis int, src []byte) error {

@@ -23,9 +23,9 @@ import (
 // ArrayOptions say how the chunks of an array are written. A nil *ArrayOptions is the
 // zero one.
 type ArrayOptions struct {
-	// Rows is the length that the first axis gets; 0 leaves it. It must not be shorter,
-	// and a longer one needs an array of whole chunks along that axis. New elements that
-	// are not written are zeros.
+	// Rows is the length that the first axis gets; 0 leaves it. It must not be shorter.
+	// New elements that are not written are zeros, but for those in chunks that reached
+	// beyond the old end: what these hold there shows, as after b2nd_resize.
 	Rows int64
 
 	// Durable is that of AppendOptions: the array is as it was, or complete, whenever
@@ -164,8 +164,8 @@ func (a *Array) plain(w *Writer) error {
 // grow makes the array that many rows long.
 func (w *ArrayWriter) grow(rows int64) error {
 	a := w.a
-	if a.rank == 0 || rows < a.shape[0] || rows > a.shape[0] && a.shape[0]%a.chunk[0] != 0 {
-		return fmt.Errorf("%w: %d elements along the first axis of %v in chunks of %v; it can grow from whole chunks on", cblosc.ErrRegion, rows, a.meta.Shape, a.meta.Chunks)
+	if a.rank == 0 || rows < a.shape[0] {
+		return fmt.Errorf("%w: %d elements along the first axis of %v; it can grow", cblosc.ErrRegion, rows, a.meta.Shape)
 	}
 	m := a.meta
 	m.Shape = append([]int64{rows}, m.Shape[1:]...)

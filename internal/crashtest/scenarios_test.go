@@ -72,6 +72,10 @@ var scenarios = map[string]scenario{
 	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy),
 	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy),
 	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy),
+	"append to a b2nd file in place":      arrayScenario("a.b2nd", appendDurably),
+	"append to a sparse array in place":   arrayScenario("a.b2nd", appendDurably, formats.WithSparse()),
+	"write to a b2nd file in place":       writeScenario(),
+	"write to a sparse array in place":    writeScenario(formats.WithSparse()),
 	"create over a b2nd file":             arrayScenario("a.b2nd", createAnew),
 	"create over a sparse array":          arrayScenario("a.b2nd", createAnew, formats.WithSparse()),
 	"create over a carray":                arrayScenario("a.bcolz", createAnew),
@@ -203,6 +207,32 @@ func appendInPlace(location string, _ ...formats.Option) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	return ndarray.Append(ctx, a, 0, counting(many)[few:])
+}
+
+// appendDurably ignores the options, which are those of the creation.
+func appendDurably(location string, _ ...formats.Option) (err error) {
+	a, err := formats.Open(ctx, location, formats.WithDurable())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return ndarray.Append(ctx, a, 0, counting(many)[few:])
+}
+
+// writeScenario replaces elements from the midst of one chunk to that of the next.
+func writeScenario(opts ...formats.Option) scenario {
+	const from, n = 32, 80
+	s := arrayScenario("a.b2nd", func(location string, _ ...formats.Option) (err error) {
+		a, err := formats.Open(ctx, location, formats.WithDurable())
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, a.Close()) }()
+		return a.Write(ctx, toBytes(counting(many)[few:few+n]), ndarray.Region{Start: []int64{from}, Shape: []int64{n}})
+	}, opts...)
+	s.new = counting(few)
+	copy(s.new[from:], counting(many)[few:few+n])
+	return s
 }
 
 func appendToCopy(location string, _ ...formats.Option) error {

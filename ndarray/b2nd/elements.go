@@ -26,11 +26,12 @@ type engine struct {
 	path               string
 	noReader, noWriter string // why the library reads, or writes, all elements; "" if it does not
 
-	array  *cblosc.Array  // nil while writing
-	reader *frameio.Array // nil while writing, and until the first read after a change
-	writer *frameio.ArrayWriter
-	fresh  bool   // made by Create: nobody else has it, so writing goes on until something else comes
-	run    []byte // a chunk of the fill value, for every chunk that is not written; nil if zeros will do
+	array   *cblosc.Array  // nil while writing
+	reader  *frameio.Array // nil while writing, and until the first read after a change
+	writer  *frameio.ArrayWriter
+	durable bool   // what is written is there whole or not at all
+	fresh   bool   // made by Create: nobody else has it, so writing goes on until something else comes
+	run     []byte // a chunk of the fill value, for every chunk that is not written; nil if zeros will do
 }
 
 func newEngine(path string, a *cblosc.Array, library bool) *engine {
@@ -96,7 +97,7 @@ func (e *engine) putAll(chunk []byte, is func(i int64) bool) error {
 	put := e.array.SChunk().UpdateChunk
 	err := errNoWriter
 	if e.noWriter == "" {
-		err = e.begin()
+		err = e.begin(0)
 	}
 	switch {
 	case err == nil:
@@ -114,15 +115,16 @@ func (e *engine) putAll(chunk []byte, is func(i int64) bool) error {
 	return nil
 }
 
-// begin starts writing. The state stays idle if it fails.
-func (e *engine) begin() error {
+// begin starts writing to an array that becomes that many rows long; 0: that it has. The
+// state stays idle if it fails.
+func (e *engine) begin(rows int64) error {
 	if e.writer != nil {
 		return nil
 	}
 	if e.array == nil {
 		return ndarray.ErrClosed // after a failure to open it again
 	}
-	w, err := frameio.WriteArray(e.path, nil)
+	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable})
 	if err != nil {
 		return translate(err)
 	}
@@ -213,7 +215,7 @@ func (e *engine) writing(f func(w *frameio.ArrayWriter) error) error {
 func (e *engine) startWriting(f func(w *frameio.ArrayWriter) error) (done bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err = e.begin()
+	err = e.begin(0)
 	if errors.Is(err, errors.ErrUnsupported) {
 		e.noWriter = err.Error()
 		return false, nil

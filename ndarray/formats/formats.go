@@ -45,6 +45,7 @@ type options struct {
 	overwrite bool
 	dtype     *ndarray.DType
 	write     bool
+	durable   bool
 	library   bool
 	prune     func(Entry) bool
 }
@@ -67,6 +68,12 @@ func WithDType(d ndarray.DType) Option { return func(o *options) { o.dtype = &d 
 // WithWrite makes Open open for writing, in place. A program that is killed while
 // it writes can leave the file damaged; Create and Commit cannot.
 func WithWrite() Option { return func(o *options) { o.write = true } }
+
+// WithDurable is WithWrite for b2nd and Caterva arrays in place, and makes every write of
+// elements, and ndarray.Append along the first axis, happen whole or not at all whenever the
+// program or the machine stops; see b2nd.Durable. For other formats, and for what it does not
+// do, there is Edit.
+func WithDurable() Option { return func(o *options) { o.write, o.durable = true, true } }
 
 // WithLibrary makes Open and Create leave the elements of b2nd and HDF5 arrays to the
 // format's own library, which works with one call at a time, instead of workers; for
@@ -197,14 +204,17 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 		return nil, err
 	}
 	if format == B2ND {
-		return openFrame(l.File, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library})
+		return openFrame(l.File, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}, o.durable)
 	}
 	if format == Directory {
 		file, err := arrayFile(l)
 		if err != nil {
 			return nil, err
 		}
-		return array(b2nd.Open(file, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}))
+		return openB2ND(file, &b2nd.OpenOptions{DType: o.dtype, Write: o.write, Library: o.library}, o.durable)
+	}
+	if o.durable {
+		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
 	}
 	if o.dtype != nil {
 		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, format)
@@ -215,11 +225,18 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.write, Library: o.library}))
 }
 
+func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
+	if durable {
+		return array(b2nd.OpenDurable(file, o))
+	}
+	return array(b2nd.Open(file, o))
+}
+
 // openFrame opens a b2nd or Caterva array, or a plain frame as one axis of elements.
-func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
-	b, err := b2nd.Open(file, o)
+func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
+	a, err := openB2ND(file, o, durable)
 	if !isPlain(file, err) {
-		return array(b, err)
+		return a, err
 	}
 	if o.Write {
 		return nil, fmt.Errorf("%w: writing to a frame that is no array", errors.ErrUnsupported)

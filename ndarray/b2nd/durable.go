@@ -1,0 +1,162 @@
+// Changes in place that happen whole or not at all.
+
+package b2nd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Durable is a Backend for writing, each call of which leaves the file as it was or with
+// all of the change, whenever the program or the machine stops; when it returns nil the
+// change is on the disk. Any reader opens the file at every moment.
+//
+// What is replaced stays in the file as dead bytes, with the old index, until the array is
+// copied. Elements and rows can be changed so; attributes and other changes of the shape are
+// errors.ErrUnsupported.
+type Durable struct {
+	*Backend
+	mu sync.Mutex // held by changes: of chunks that are changed in part the rest is read before
+}
+
+// OpenDurable is Open for writing, with o.Write set. It returns ndarray.ErrParam for o.Library,
+// since the library writes over what is there.
+func OpenDurable(path string, o *OpenOptions) (*Durable, error) {
+	var write OpenOptions
+	if o != nil {
+		write = *o
+	}
+	if write.Library {
+		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: durable changes by the library", ndarray.ErrParam))
+	}
+	write.Write = true
+	b, err := Open(path, &write)
+	if err != nil {
+		return nil, err
+	}
+	b.engine.durable = true
+	return &Durable{Backend: b}, nil
+}
+
+// WriteRegion writes elements, in chunks that are stored anew. The memory that it takes is
+// that of the chunks that r touches, unless r is whole chunks.
+//
+// It returns errors.ErrUnsupported for arrays that package frameio does not write.
+func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
+	for i, c := range d.meta.ChunkShape {
+		end := r.Start[i] + r.Shape[i]
+		whole.Start[i] -= r.Start[i] % c
+		whole.Shape[i] = min((end+c-1)/c*c, d.meta.Shape[i]) - whole.Start[i]
+	}
+	if r.NumElems() == 0 {
+		return ctx.Err()
+	}
+	if !d.wholeChunks(r) {
+		around := make([]byte, whole.NumElems()*int64(d.meta.DType.Size))
+		if err := d.ReadRegion(ctx, around, whole); err != nil {
+			return err
+		}
+		strides := boxes.Strides(whole.Shape, d.meta.DType.Size)
+		at := int64(0)
+		for i, s := range r.Start {
+			at += (s - whole.Start[i]) * strides[i]
+		}
+		box := boxes.New(r.Shape, strides, boxes.Strides(r.Shape, d.meta.DType.Size), d.meta.DType.Size)
+		box.Copy(around[at:], src)
+		src = around
+	}
+	return d.replace(ctx, 0, src, whole)
+}
+
+// Append adds rows behind the last one, in one step. Beside src it takes the memory of the
+// last row of chunks, if that is not full, and of src once more.
+//
+// It returns errors.ErrUnsupported for arrays that package frameio does not write.
+func (d *Durable) Append(ctx context.Context, src []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	row := int64(d.meta.DType.Size)
+	for _, n := range d.meta.Shape[1:] {
+		row *= n
+	}
+	have := d.meta.Shape[0]
+	rows := have + int64(len(src))/row
+	r := ndarray.Whole(d.meta.Shape)
+	r.Start[0] = have - have%d.meta.ChunkShape[0]
+	if r.Shape[0] = have - r.Start[0]; r.Shape[0] > 0 {
+		last := make([]byte, r.Shape[0]*row, r.Shape[0]*row+int64(len(src)))
+		if err := d.ReadRegion(ctx, last, r); err != nil {
+			return err
+		}
+		src = append(last, src...)
+	}
+	r.Shape[0] = rows - r.Start[0]
+	return d.replace(ctx, rows, src, r)
+}
+
+// replace writes whole chunks, in an array that becomes that many rows long; 0: that it has.
+func (d *Durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region) error {
+	if !d.meta.DType.IsNative() {
+		src = slices.Clone(src)
+		d.meta.DType.ToNative(src) // to the order of storage: swapping is its own inverse
+	}
+	shape, err := d.engine.durably(rows, func(w *frameio.ArrayWriter) error {
+		return w.WriteRegion(ctx, src, r.Start, r.Shape, ndarray.Workers(ctx))
+	})
+	if rows != 0 && shape != nil {
+		d.meta.Shape = shape
+	}
+	return err
+}
+
+// durably calls f with a writer, and commits if it returns nil. It returns the shape that
+// the array has then, nil if that is not known.
+func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]int64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.settle(); err != nil {
+		return nil, err
+	}
+	if err := e.begin(rows); err != nil {
+		return nil, err
+	}
+	w := e.writer
+	e.writer = nil
+	err := f(w)
+	if err == nil {
+		err = w.Commit()
+	}
+	err = errors.Join(err, w.Close())
+	a, oerr := cblosc.OpenArray(e.path)
+	if oerr != nil {
+		return nil, translate(errors.Join(err, oerr))
+	}
+	e.array = a
+	return a.Shape(), translate(err)
+}
+
+// Resize returns errors.ErrUnsupported: Append adds rows.
+func (d *Durable) Resize(context.Context, []int64) error {
+	return fmt.Errorf("%w: a durable change of the shape other than more rows", errors.ErrUnsupported)
+}
+
+// SetAttr returns errors.ErrUnsupported: the library writes attributes over what is there.
+func (d *Durable) SetAttr(context.Context, ndarray.Attr) error {
+	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
+}
+
+// DeleteAttr returns errors.ErrUnsupported, as SetAttr.
+func (d *Durable) DeleteAttr(context.Context, string) error {
+	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
+}

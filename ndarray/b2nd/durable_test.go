@@ -1,0 +1,124 @@
+package b2nd_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
+)
+
+// Writes and appends at random to a durable array and to one in memory; the library reads
+// the same from the file after each.
+func TestDurableIsLikeMemory(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dt, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">i4", "<f8", "|u1"}).Draw(r, "type"))
+		require.NoError(r, err)
+		rank := rapid.IntRange(1, 3).Draw(r, "rank")
+		spec := ndarray.Spec{DType: dt}
+		for range rank {
+			spec.Shape = append(spec.Shape, rapid.Int64Range(1, 9).Draw(r, "shape"))
+			spec.ChunkShape = append(spec.ChunkShape, rapid.Int64Range(1, 5).Draw(r, "chunk"))
+		}
+		if rapid.Bool().Draw(r, "fill") {
+			spec.Fill = draw(r, int64(dt.Size))
+		}
+		path := filepath.Join(t.TempDir(), "a.b2nd")
+		sparse := rapid.Bool().Draw(r, "sparse")
+		b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: sparse})
+		require.NoError(r, err)
+		require.NoError(r, b.Close())
+		d, err := b2nd.OpenDurable(path, nil)
+		require.NoError(r, err)
+		a, err := ndarray.New(d)
+		require.NoError(r, err)
+		m, err := mem.New(spec)
+		require.NoError(r, err)
+		twin, err := ndarray.New(m)
+		require.NoError(r, err)
+		for range rapid.IntRange(1, 5).Draw(r, "changes") {
+			shape := a.Shape()
+			if rapid.Bool().Draw(r, "append") {
+				row := int64(dt.Size)
+				for _, n := range shape[1:] {
+					row *= n
+				}
+				src := draw(r, row*rapid.Int64Range(1, 7).Draw(r, "rows"))
+				require.NoError(r, a.Append(t.Context(), 0, src))
+				require.NoError(r, twin.Append(t.Context(), 0, src))
+			} else {
+				region := ndarray.Region{}
+				for _, n := range shape {
+					start := rapid.Int64Range(0, n-1).Draw(r, "start")
+					region.Start = append(region.Start, start)
+					region.Shape = append(region.Shape, rapid.Int64Range(1, n-start).Draw(r, "n"))
+				}
+				src := draw(r, region.NumElems()*int64(dt.Size))
+				require.NoError(r, a.Write(t.Context(), src, region))
+				require.NoError(r, twin.Write(t.Context(), src, region))
+			}
+			want := make([]byte, twin.NBytes())
+			require.NoError(r, twin.Read(t.Context(), want, ndarray.Whole(twin.Shape())))
+			require.Equal(r, twin.Shape(), a.Shape())
+			got := make([]byte, a.NBytes())
+			require.NoError(r, a.Read(t.Context(), got, ndarray.Whole(a.Shape())))
+			require.Equal(r, want, got)
+
+			other, err := b2nd.Open(path, &b2nd.OpenOptions{Library: true}) // while a is open
+			require.NoError(r, err)
+			require.Equal(r, twin.Shape(), other.Meta().Shape)
+			require.NoError(r, other.ReadRegion(t.Context(), got, ndarray.Whole(a.Shape())))
+			require.Equal(r, want, got)
+			require.NoError(r, other.Close())
+		}
+		require.NoError(r, errors.Join(a.Close(), twin.Close()))
+	})
+}
+
+func draw(r *rapid.T, n int64) []byte {
+	return rapid.SliceOfN(rapid.Byte(), int(n), int(n)).Draw(r, "bytes")
+}
+
+// What cannot be done so is refused, and leaves the array as it was.
+func TestDurableRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	spec := ndarray.Spec{Shape: []int64{4, 4}, ChunkShape: []int64{2, 2}, DType: ndarray.DTypeOf[int32]()}
+	b, err := b2nd.Create(path, spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	_, err = b2nd.OpenDurable(path, &b2nd.OpenOptions{Library: true})
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = b2nd.OpenDurable(path+"x", nil)
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	d, err := b2nd.OpenDurable(path, nil)
+	require.NoError(t, err)
+	a, err := ndarray.New(d)
+	require.NoError(t, err)
+	require.ErrorIs(t, a.Resize(t.Context(), []int64{8, 4}), errors.ErrUnsupported)
+	require.ErrorIs(t, a.Append(t.Context(), 1, make([]byte, 16)), errors.ErrUnsupported)
+	require.ErrorIs(t, a.SetAttr(t.Context(), ndarray.Attr{Name: "x", Value: ndarray.Scalar(int32(1))}), errors.ErrUnsupported)
+	require.ErrorIs(t, a.DeleteAttr(t.Context(), "x"), errors.ErrUnsupported)
+	require.Equal(t, []int64{4, 4}, a.Shape())
+	require.NoError(t, a.Close())
+
+	// A filter that package frameio does not compress with.
+	planes := filepath.Join(t.TempDir(), "planes.b2nd")
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 1
+	cp.Filters = [cblosc.MaxFilters]cblosc.Filter{4: {ID: cblosc.Shuffle}, 5: cblosc.NewByteDelta(1)}
+	x, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{40, 40}, Chunks: []int32{20, 20}, Blocks: []int32{10, 10}, DType: "|u1",
+		Storage: cblosc.Storage{Path: planes, Contiguous: true, CParams: cp}})
+	require.NoError(t, err)
+	require.NoError(t, x.Close())
+	d, err = b2nd.OpenDurable(planes, nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, d.WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40})), errors.ErrUnsupported)
+	require.ErrorIs(t, d.Append(t.Context(), make([]byte, 40)), errors.ErrUnsupported)
+	require.NoError(t, d.Close())
+}
