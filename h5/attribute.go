@@ -170,12 +170,12 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
-	rc := C.goh5_aread(&cerr, id, cname, &blob)
+	*lib.cerr = C.goh5_err_t{}
+	rc := C.goh5_aread(lib.cerr, id, cname, &blob)
 	runtime.KeepAlive(o)
 	if rc < 0 {
-		return nil, newError(op, path, rc, &cerr)
+		return nil, newError(op, path, rc, lib.cerr)
 	}
 	return takeBlob(&blob), nil
 }
@@ -369,6 +369,11 @@ func attributeValues[T any](a Attribute) ([]T, error) {
 		}
 	case a.Data != nil:
 		t := a.Datatype.Native()
+		if mem, ok := elementType[T](); ok && mem.Class != Enum && mem.Equal(t) {
+			out := make([]T, len(a.Data)/t.Size)
+			copy(bytesOf(out), a.Data)
+			return out, nil // what the library reads is a T already
+		}
 		v = Values{Datatype: t, n: len(a.Data) / t.Size, block: a.Data}
 	}
 	out := make([]T, v.n)

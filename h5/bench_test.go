@@ -118,3 +118,23 @@ func BenchmarkCallback(b *testing.B) {
 		})
 	}
 }
+
+// What reading a small attribute costs, by what it holds.
+func BenchmarkReadAttr(b *testing.B) {
+	r := newFile(b).Root()
+	require.NoError(b, h5.WriteAttr(r, "number", []float64{1.5}, h5.ScalarSpace()))
+	require.NoError(b, h5.WriteAttr(r, "text", []string{"metres per second"}, h5.ScalarSpace()))
+	require.NoError(b, h5.WriteAttr(r, "struct", someStations()[:1], h5.ScalarSpace()))
+	b.Run("number", func(b *testing.B) { readAttr[float64](b, r, "number") })
+	b.Run("text", func(b *testing.B) { readAttr[string](b, r, "text") })
+	b.Run("struct", func(b *testing.B) { readAttr[station](b, r, "struct") })
+}
+
+func readAttr[T any](b *testing.B, o h5.Object, name string) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h5.ReadAttr[T](o, name); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -185,6 +185,55 @@ static int has_fields(hid_t type)
     return H5Tdetect_class(type, H5T_COMPOUND);
 }
 
+/* The library's own type that a stored one is, if it is: such numbers are read without making a type. */
+static hid_t own_number(hid_t type)
+{
+    hid_t own = H5I_INVALID_HID;
+    H5T_class_t class = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+    if (class == H5T_INTEGER) {
+        int is_signed = H5Tget_sign(type) == H5T_SGN_2;
+        own = size == 1   ? (is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8)
+              : size == 2 ? (is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16)
+              : size == 4 ? (is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32)
+              : size == 8 ? (is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64)
+                          : H5I_INVALID_HID;
+    } else if (class == H5T_FLOAT) {
+        own = size == 4 ? H5T_NATIVE_FLOAT : size == 8 ? H5T_NATIVE_DOUBLE : H5I_INVALID_HID;
+    }
+    return own >= 0 && H5Tequal(type, own) > 0 ? own : H5I_INVALID_HID;
+}
+
+/* A file can claim any number of elements; what it stores bounds what we allocate. */
+static int check_held(goh5_err_t *err, size_t n, size_t size, hsize_t held)
+{
+    if (n == 0 || (n <= SIZE_MAX / size && n <= held / size)) {
+        return 0;
+    }
+    err->have = (int64_t)held;
+    err->want = (int64_t)(n <= INT64_MAX / size ? n * size : INT64_MAX);
+    return GOH5_ESHORT;
+}
+
+static int put_numbers(goh5_err_t *err, goh5_buf_t *b, hid_t attr, hid_t own, size_t n)
+{
+    int rc = 0;
+    size_t size = H5Tget_size(own);
+    uint8_t *mem = NULL;
+    PASS(check_held(err, n, size, H5Aget_storage_size(attr)));
+    if (n > 0) {
+        if ((mem = hyperslab_alloc(n * size)) == NULL) {
+            RAISE(GOH5_ENOMEM);
+        }
+        TRY(H5Aread(attr, own, mem) >= 0);
+    }
+    goh5_put(b, VALUE_BYTES);
+    goh5_put_bytes(b, mem, n * size);
+done:
+    hyperslab_free(mem);
+    return rc;
+}
+
 static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_t type, hid_t space)
 {
     int rc = 0;
@@ -195,6 +244,10 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
     hssize_t points = H5Sget_simple_extent_npoints(space);
     TRY(points >= 0);
     size_t n = H5Sget_simple_extent_type(space) == H5S_NULL ? 0 : (size_t)points;
+    hid_t own = own_number(type);
+    if (own >= 0) {
+        return put_numbers(err, b, attr, own, n);
+    }
     int plain = goh5_type_plain(type);
     TRY(plain >= 0);
     int narrow = goh5_type_narrow(type);
@@ -210,15 +263,10 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
     } else {
         PASS(goh5_type_form(err, type, form == VALUE_BYTES ? GOH5_NATIVE : GOH5_STORED, &mem_type));
     }
-    /* A file can claim any number of elements; what it stores bounds what we allocate. A reference of the kind since
-     * 1.12 takes 18 bytes or more in the file and 64 in memory; nothing else is smaller there. */
+    /* A reference of the kind since 1.12 takes 18 bytes or more in the file and 64 in memory; nothing else is smaller
+     * there. */
     size_t size = H5Tget_size(mem_type);
-    hsize_t held = H5Aget_storage_size(attr) * (form == VALUE_VALUES ? 4 : 1);
-    if (n > 0 && (n > SIZE_MAX / size || n > held / size)) {
-        err->have = (int64_t)held;
-        err->want = (int64_t)(n <= INT64_MAX / size ? n * size : INT64_MAX);
-        RAISE(GOH5_ESHORT);
-    }
+    PASS(check_held(err, n, size, H5Aget_storage_size(attr) * (form == VALUE_VALUES ? 4 : 1)));
     if (n > 0) {
         if ((mem = hyperslab_alloc(n * size)) == NULL) {
             RAISE(GOH5_ENOMEM);
