@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -20,7 +21,10 @@ func advice(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &failed) {
 		failed = &ndarray.Error{}
 	}
+	var absent *absentAttr
 	switch {
+	case errors.As(err, &absent):
+		return "hyperslab attr list " + shellWord(absent.address) + " shows those there are"
 	case errors.As(err, &usage):
 		return "see " + cmd.CommandPath() + " --help"
 	case errors.Is(err, fs.ErrExist):
@@ -34,7 +38,7 @@ func advice(cmd *cobra.Command, err error) string {
 		return lookAround(failed.Path)
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
-	case errors.Is(err, ndarray.ErrCorrupt):
+	case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, format.ErrVersion):
 		return "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
 	}
 	return ""

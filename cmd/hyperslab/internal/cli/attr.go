@@ -99,7 +99,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 						return fmt.Errorf("%s: attribute %s: %w: %s", args[0], u.Name, errors.ErrUnsupported, u.Reason)
 					}
 				}
-				return fmt.Errorf("%s: attribute %s: %w", args[0], args[1], ndarray.ErrNotFound)
+				return &absentAttr{args[0], args[1], ""}
 			}
 			if asJSON {
 				one := ndarray.Attrs{List: []ndarray.Attr{{Name: args[1], Value: v}}}
@@ -179,7 +179,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 				_, ok := attrs.Get(name)
 				ok = ok || slices.ContainsFunc(attrs.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
 				if !ok {
-					return fmt.Errorf("%s: attribute %s: %w; nothing was removed", args[0], name, ndarray.ErrNotFound)
+					return &absentAttr{args[0], name, "; nothing was removed"}
 				}
 			}
 			if e.dryRun {
@@ -268,3 +268,12 @@ func newAttrListDoc(address string, attrs ndarray.Attrs) attrListDoc {
 	}
 	return d
 }
+
+// absentAttr says that there is no attribute of a name, and what became of the job.
+type absentAttr struct{ address, name, then string }
+
+func (e *absentAttr) Error() string {
+	return fmt.Sprintf("%s: attribute %s: %v%s", e.address, e.name, ndarray.ErrNotFound, e.then)
+}
+
+func (e *absentAttr) Unwrap() error { return ndarray.ErrNotFound }

@@ -65,6 +65,15 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 // the script for it.
 func completions(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
+	if shells, _, err := root.Find([]string{"completion"}); err == nil {
+		shells.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("there is no completion for %s; bash, fish, powershell and zsh have one", args[0])
+			}
+			return nil
+		}
+		shells.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {
 		panic("cli: " + err.Error()) // cobra makes it

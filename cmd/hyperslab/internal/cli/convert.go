@@ -231,7 +231,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		a.note("%s leaving out attribute %s (%s): %s", a.talk.notice("hyperslab convert:"), safe(u.Name), safe(u.Type), safe(u.Reason))
 	}
 	spec.Attrs = left.keep
-	if err := errors.Join(o.job.fit(memory, source, src.whole()), o.job.fit(memory, target, specMeta(spec))); err != nil {
+	if err := cmp.Or(o.job.fit(memory, source, src.whole()), o.job.fit(memory, target, specMeta(spec))); err != nil {
 		return nil, err
 	}
 

@@ -125,7 +125,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			}
 		}
 		address := formats.Location{File: from.File, Object: at}.String()
-		return errors.Join(o.job.fit(memory, address, m), o.job.fit(memory, target+":"+at, specMeta(*spec)))
+		return cmp.Or(o.job.fit(memory, address, m), o.job.fit(memory, target+":"+at, specMeta(*spec)))
 	}
 	var m *meter
 	opts.Progress = func(p ndarray.Progress) {

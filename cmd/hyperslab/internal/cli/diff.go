@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if opts.ExcludeAttrs, err = o.excluded(ctx, x, y); err != nil {
 		return err
 	}
-	if err := errors.Join(o.job.fit(opts.Memory, pathA, x.Meta()), o.job.fit(opts.Memory, pathB, y.Meta())); err != nil {
+	if err := cmp.Or(o.job.fit(opts.Memory, pathA, x.Meta()), o.job.fit(opts.Memory, pathB, y.Meta())); err != nil {
 		return err
 	}
 	opts.Workers = o.job.jobs

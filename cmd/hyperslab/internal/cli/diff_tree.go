@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +229,7 @@ func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) 
 	defer func() { err = errors.Join(err, y.Close()) }()
 	opts := *d.opts
 	job := d.o.job // its workers are for this pair
-	if err := errors.Join(job.fit(opts.Memory, a, x.Meta()), job.fit(opts.Memory, b, y.Meta())); err != nil {
+	if err := cmp.Or(job.fit(opts.Memory, a, x.Meta()), job.fit(opts.Memory, b, y.Meta())); err != nil {
 		return err
 	}
 	opts.Workers = job.jobs

@@ -204,6 +204,9 @@ func (d *lsDoc) table(long bool) *table {
 			t.add(e.name(), shape, dtype, chunks, e.compression, stored)
 		}
 	}
+	if long && len(t.rows) > 0 {
+		return t.withoutEmpty()
+	}
 	return t
 }
 

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,7 +246,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	spec.Attrs = left.keep
-	if err := errors.Join(o.job.fit(memory, row.Source, src.Meta()), o.job.fit(memory, to, specMeta(spec))); err != nil {
+	if err := cmp.Or(o.job.fit(memory, row.Source, src.Meta()), o.job.fit(memory, to, specMeta(spec))); err != nil {
 		return err
 	}
 	c := &convertFlags{job: o.job, storeFlags: o.store, force: force, format: row.Format}

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,7 +201,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, name string) erro
 		r.kept++
 		return r.copyObject(name)
 	}
-	if err := errors.Join(r.job.fit(r.memory, r.file+":"+name, description.Meta), r.job.fit(r.memory, r.file+":"+name, specMeta(spec))); err != nil {
+	if err := cmp.Or(r.job.fit(r.memory, r.file+":"+name, description.Meta), r.job.fit(r.memory, r.file+":"+name, specMeta(spec))); err != nil {
 		return err
 	}
 	r.rewritten++

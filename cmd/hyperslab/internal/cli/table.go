@@ -4,6 +4,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +18,25 @@ type table struct {
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// withoutEmpty drops the columns behind the first in which no row has anything, so that
+// wide listings fit a screen.
+func (t *table) withoutEmpty() *table {
+	var kept table
+	kept.keys = t.keys
+	kept.rows = make([][]string, len(t.rows))
+	for i, head := range t.head {
+		if i > 0 && !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		kept.head = append(kept.head, head)
+		kept.right = append(kept.right, i < len(t.right) && t.right[i])
+		for k, row := range t.rows {
+			kept.rows[k] = append(kept.rows[k], row[i])
+		}
+	}
+	return &kept
+}
 
 func (t *table) write(w io.Writer, p paint) error {
 	var width []int
