@@ -62,6 +62,20 @@ func (a *Array) Meta() Meta { return a.m().Clone() }
 // Shape is the number of elements along each axis, empty for a scalar.
 func (a *Array) Shape() []int64 { return append([]int64{}, a.m().Shape...) }
 
+// String says what the array is: "b2nd sst.b2nd: <f4 [73 144] in chunks of [73 72],
+// shuffle + zstd 5".
+func (a *Array) String() string {
+	m := a.m()
+	s := strings.TrimSpace(m.Format+" "+m.Path) + ": " + m.DType.String() + " " + shapeText(*m)
+	if m.ChunkShape != nil {
+		s += fmt.Sprintf(" in chunks of %v", m.ChunkShape)
+	}
+	if m.Compression != nil {
+		s += ", " + m.Compression.String()
+	}
+	return s
+}
+
 // Rank is the number of axes.
 func (a *Array) Rank() int { return len(a.m().Shape) }
 
@@ -196,6 +210,28 @@ func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
 		return err
 	})
 	return attrs, err
+}
+
+// Attr reads the attribute called name; ValuesOf takes numbers out of it, and
+// Value.Strings has its texts.
+//
+// It returns ErrNotFound if there is none, ErrType for one that ndarray has no such
+// element type for, and the errors of Attrs.
+func (a *Array) Attr(ctx context.Context, name string) (Value, error) {
+	attrs, err := a.Attrs(ctx)
+	if err != nil {
+		return Value{}, err
+	}
+	if v, ok := attrs.Get(name); ok {
+		return v, nil
+	}
+	err = fmt.Errorf("%w: attribute %q", ErrNotFound, name)
+	for _, u := range attrs.Unsupported {
+		if u.Name == name {
+			err = fmt.Errorf("%w: attribute %q is %s: %s", ErrType, name, u.Type, u.Reason)
+		}
+	}
+	return Value{}, a.wrap("read attribute of", err)
 }
 
 // SetAttr adds an attribute, or replaces the one of that name.

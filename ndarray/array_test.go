@@ -91,6 +91,30 @@ func TestErrorsNameBothSizes(t *testing.T) {
 	require.ErrorContains(t, err, "needs 16")
 }
 
+func TestAttrAndString(t *testing.T) {
+	a := newMem(t, ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 3}, DType: ndarray.DTypeOf[uint8](),
+		Attrs: []ndarray.Attr{{Name: "n", Value: ndarray.Vector(1.5, 2)}}})
+	require.Equal(t, "mem: |u1 [6 4] in chunks of [4 3]", a.String())
+	v, err := a.Attr(t.Context(), "n")
+	require.NoError(t, err)
+	n, err := ndarray.ValuesOf[float64](v)
+	require.NoError(t, err)
+	require.Equal(t, []float64{1.5, 2}, n)
+	_, err = a.Attr(t.Context(), "none")
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	require.ErrorContains(t, err, `"none"`)
+	require.Equal(t, "mem: |u1 null", newMem(t, ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8]()}).String())
+	require.NoError(t, a.Close())
+	_, err = a.Attr(t.Context(), "n")
+	require.ErrorIs(t, err, ndarray.ErrClosed)
+
+	bare, err := ndarray.New(&readOnlyStore{meta: bareMeta()})
+	require.NoError(t, err)
+	require.Equal(t, "bare x.bare: <i2 [2]", bare.String())
+	_, err = bare.Attr(t.Context(), "n")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
 func TestNewRefusesImpossibleBackends(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*ndarray.Meta)

@@ -1,6 +1,7 @@
 package hdf5_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -77,4 +79,25 @@ func TestStructuresInAttributesInterop(t *testing.T) {
 	out, err := exec.Command(python, "-c", "import h5py, sys; a = h5py.File(sys.argv[1])['x'].attrs['a']; print(a['x'], a['y'], a['z'], sorted(a.dtype.names))", file).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, "1 2 3 ['x', 'y', 'z']\n", string(out))
+}
+
+// An attribute of a type that ndarray does not have is there, and says so by name.
+func TestAttrOfAnUnknownType(t *testing.T) {
+	file := create(t, nil)
+	f, err := h5.Open(file, h5.ReadWrite)
+	require.NoError(t, err)
+	d, err := f.Root().OpenDataset("x")
+	require.NoError(t, err)
+	odd := h5.Int(2, h5.LittleEndian)
+	odd.Precision = 9
+	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "odd", Datatype: odd, Space: h5.ScalarSpace(), Data: []byte{1, 0}}))
+	require.NoError(t, errors.Join(d.Close(), f.Close()))
+	b, err := hdf5.Open(file, "x", nil)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	_, err = a.Attr(bg, "odd")
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, `attribute "odd" is`)
+	require.NoError(t, a.Close())
 }
