@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,7 +44,12 @@ func emitFrames(ctx context.Context, e *emitter) error {
 		}
 	}
 	e.coverage("frame", frameParameters, rows, pairs, impossible)
-	return e.brokenFrames()
+	for _, more := range []func() error{e.filledFrames, e.changedFrames, e.brokenFrames} {
+		if err := more(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // metalayers makes n of them; their contents are msgpack, as those of the
@@ -167,47 +171,6 @@ func decodeFrame(path string) ([]byte, error) {
 		out = append(out, buf[:n]...)
 	}
 	return out, nil
-}
-
-// explainFrame finds the chunk and explains that.
-func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
-	want, err := decodeFrame(path)
-	if err != nil {
-		return nil, err
-	}
-	s, err := cblosc.OpenSChunk(path)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	x := difference(got, want, c.Decoded.Item)
-	if x.Offset < 0 || s.ChunkSize() == 0 {
-		return x, nil
-	}
-	size := int64(s.ChunkSize())
-	i := min(x.Offset/size, s.NumChunks()-1)
-	theirs := got[min(i*size, int64(len(got))):min((i+1)*size, int64(len(got)))]
-	return explainPart(x, s, i, theirs, i*size)
-}
-
-// explainPart explains the differences of chunk i, whose bytes a reader made
-// theirs; at is where they stand in its output.
-func explainPart(x *Explanation, s *cblosc.SChunk, i int64, theirs []byte, at int64) (*Explanation, error) {
-	b, err := s.Chunk(i)
-	if err != nil {
-		return nil, err
-	}
-	part, err := ExplainChunk(b, theirs)
-	if errors.Is(err, errors.ErrUnsupported) {
-		x.Chunk, x.Stage = i, "codec or filter of arrays: "+err.Error()
-		return x, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	x.Chunk, x.Block, x.Stream, x.Stage, x.Rule, x.Sentence = i, part.Block, part.Stream, part.Stage, part.Rule, part.Sentence
-	x.Header = append([]string{fmt.Sprintf("chunk %d of %d, decoded bytes %d to %d", i, s.NumChunks(), at, at+int64(s.ChunkSize()))}, part.Header...)
-	return x, nil
 }
 
 // Positions in a frame's header (README_CFRAME_FORMAT.rst, Header).

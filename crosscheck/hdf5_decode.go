@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
 )
@@ -38,18 +39,45 @@ func decodeHDF5(path, object string) (x *hdf5Object, err error) {
 	}
 	switch o := o.(type) {
 	case *h5.Dataset:
-		return decodeDataset(f, o)
+		x, err = decodeDataset(f, o)
 	case *h5.Group:
-		return decodeGroup(o)
+		x, err = decodeGroup(o)
 	case *h5.CommittedType:
-		dt, err := o.Datatype()
-		if err != nil {
-			return nil, err
-		}
-		text := []byte(dt.String())
-		return &hdf5Object{data: text, shape: []int64{int64(len(text))}, item: 1, metadata: map[string]any{"kind": "datatype"}}, nil
+		x, err = decodeType(o)
+	default:
+		err = fmt.Errorf("%w: %T", errors.ErrUnsupported, o)
 	}
-	return nil, fmt.Errorf("%w: %T", errors.ErrUnsupported, o)
+	if err != nil {
+		return nil, err
+	}
+	return x, x.describe(o)
+}
+
+func decodeType(o *h5.CommittedType) (*hdf5Object, error) {
+	dt, err := o.Datatype()
+	if err != nil {
+		return nil, err
+	}
+	text := []byte(dt.String())
+	return &hdf5Object{data: text, shape: []int64{int64(len(text))}, item: 1, metadata: map[string]any{"kind": "datatype"}}, nil
+}
+
+// describe adds what few objects have: a comment, and times in seconds since 1970.
+func (x *hdf5Object) describe(o h5.Object) error {
+	info, err := o.Stat()
+	if err != nil {
+		return err
+	}
+	for name, t := range map[string]time.Time{"accessed": info.Accessed, "modified": info.Modified, "changed": info.Changed, "born": info.Born} {
+		if !t.IsZero() {
+			x.metadata[name] = t.Unix()
+		}
+	}
+	comment, err := o.(interface{ Comment() (string, error) }).Comment()
+	if comment != "" {
+		x.metadata["comment"] = comment
+	}
+	return err
 }
 
 // openHDF5 opens an object; files that hold its elements lie beside its own.

@@ -19,7 +19,7 @@ import (
 var hdf5FormatNames = []string{"earliest", "v18", "v114"}
 
 func (e *emitter) hdf5Single() error {
-	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere} {
+	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere, e.hdf5Old, e.hdf5Golden} {
 		if err := add(); err != nil {
 			return err
 		}
@@ -343,7 +343,7 @@ func (e *emitter) hdf5Attributes() error {
 			}
 			id := "hdf5/attribute/" + format + "/" + storage
 			path := filepath.Join(e.dir, filepath.FromSlash(id+".h5"))
-			err := makeHDF5(path, low, nil, func(f *h5.File) error {
+			err := makeHDF5(path, low, nil, false, func(f *h5.File) error {
 				d, err := f.Root().CreateDataset("d", i4, h5.ScalarSpace(), o)
 				if err != nil {
 					return err
@@ -564,7 +564,7 @@ func (e *emitter) hdf5Elsewhere() error {
 		if err := os.WriteFile(filepath.Join(dir, raw), append(make([]byte, 100), data...), 0o644); err != nil {
 			return err
 		}
-		if err := makeHDF5(filepath.Join(dir, other), low, nil, func(f *h5.File) error { return writeDataset(f, "s", i2, h5.SimpleSpace(40), nil, data) }); err != nil {
+		if err := makeHDF5(filepath.Join(dir, other), low, nil, false, func(f *h5.File) error { return writeDataset(f, "s", i2, h5.SimpleSpace(40), nil, data) }); err != nil {
 			return err
 		}
 		c := Case{ID: folder + "/external", Object: "/d", Beside: []string{raw}, Section: hdf5Document + ": IV.A.2.h External Data Files", Params: map[string]string{"format": format}}

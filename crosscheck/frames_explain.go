@@ -1,0 +1,205 @@
+// Where a wrong reading of a frame parts from the reference's, and the misread rule of
+// its index that gives exactly it.
+
+package crosscheck
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+)
+
+// frameMisread is a rule of frames that a reader got wrong. The zero value reads right.
+type frameMisread struct {
+	zeros     bool // special offsets come out as zeros
+	nanBits   bool // the NaN of a special offset has all bits set
+	skipped   bool // a special offset is taken for no chunk at all
+	fileOrder bool // chunks are taken in the order in which they are stored
+	lastFull  bool // the last chunk is taken to be as long as the others
+}
+
+type frameRule struct {
+	name, stage, sentence string
+	m                     frameMisread
+}
+
+var frameRules = []frameRule{
+	{"special offsets come out as zeros", "special offset", "Chunks: an offset with its highest bit set names no chunk; its bits 56 to 58 are 1 for zeros, 2 for NaN, 4 for what is not initialized", frameMisread{zeros: true}},
+	{"the NaN of a special offset has all bits set", "special offset", "Chunks: special offset 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", frameMisread{nanBits: true}},
+	{"a special offset is taken for no chunk", "special offset", "Chunks: an offset with its highest bit set stands for a whole chunk of which nothing is stored", frameMisread{skipped: true}},
+	{"chunks are taken in the order in which they are stored", "order of chunks", "Chunks: chunk i is where entry i of the index says; chunks that were changed or moved stand elsewhere", frameMisread{fileOrder: true}},
+	{"the last chunk is taken to be as long as the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last one has what is left", frameMisread{lastFull: true}},
+}
+
+// frameStored is a frame as package format/cframe reads it, with its index.
+type frameStored struct {
+	*cframe.Frame
+	offsets []cframe.Offset
+	d       *cblosc.Decompressor
+}
+
+// withFrame opens a frame for f. Its chunks must have one size.
+func withFrame(path string, f func(*frameStored) error) (err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	s := &frameStored{}
+	if info.IsDir() {
+		s.Frame, err = cframe.ReadDir(os.DirFS(path))
+	} else {
+		var file *os.File
+		if file, err = os.Open(path); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		s.Frame, err = cframe.Read(file, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	if s.offsets, err = s.Offsets(nil); err != nil {
+		return err
+	}
+	if s.d, err = cblosc.NewDecompressor(nil); err != nil {
+		return err
+	}
+	defer s.d.Close()
+	return f(s)
+}
+
+// read puts the chunks together.
+func (s *frameStored) read(m frameMisread) ([]byte, error) {
+	offsets := slices.Clone(s.offsets)
+	if m.fileOrder {
+		var stored []cframe.Offset
+		for _, o := range offsets {
+			if !o.IsSpecial() {
+				stored = append(stored, o)
+			}
+		}
+		slices.Sort(stored)
+		for i, o := range offsets {
+			if !o.IsSpecial() {
+				offsets[i], stored = stored[0], stored[1:]
+			}
+		}
+	}
+	out := make([]byte, 0, s.NBytes)
+	for i, o := range offsets {
+		n := int(min(int64(s.ChunkSize), s.NBytes-int64(i)*int64(s.ChunkSize)))
+		if m.lastFull {
+			n = int(s.ChunkSize)
+		}
+		b := make([]byte, n)
+		switch {
+		case !o.IsSpecial():
+			if err := s.chunk(b, o); err != nil {
+				return nil, fmt.Errorf("chunk %d: %w", i, err)
+			}
+		case m.skipped:
+			continue
+		case o.Special() == chunk.NaNs && !m.zeros:
+			s.nan(b, m)
+		}
+		out = append(out, b...)
+	}
+	return out, nil
+}
+
+// chunk decodes a stored chunk to the beginning of b.
+func (s *frameStored) chunk(b []byte, o cframe.Offset) error {
+	c, err := s.ReadChunk(o)
+	if err != nil {
+		return err
+	}
+	h, err := chunk.ParseHeader(c)
+	if err != nil {
+		return err
+	}
+	values := make([]byte, h.NBytes)
+	if _, err := s.d.Decompress(values, c); err != nil {
+		return err
+	}
+	copy(b, values)
+	return nil
+}
+
+// nan fills b with NaN.
+func (s *frameStored) nan(b []byte, m frameMisread) {
+	size := int(s.TypeSize)
+	for i := 0; i+size <= len(b); i += size {
+		switch {
+		case m.nanBits:
+			put(b[i:i+size], bytes.Repeat([]byte{0xFF}, size))
+		case size == 4:
+			binary.LittleEndian.PutUint32(b[i:], 0x7FC00000)
+		default:
+			binary.LittleEndian.PutUint64(b[i:], 0x7FF8000000000000)
+		}
+	}
+}
+
+// explainFrame tries the rules of the index, then finds the chunk and explains that.
+func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
+	want, err := decodeFrame(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := cblosc.OpenSChunk(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	x := difference(got, want, c.Decoded.Item)
+	if x.Offset < 0 || s.ChunkSize() == 0 {
+		return x, nil
+	}
+	size := int64(s.ChunkSize())
+	i := min(x.Offset/size, s.NumChunks()-1)
+	err = withFrame(path, func(f *frameStored) error {
+		for _, r := range frameRules {
+			if other, err := f.read(r.m); err == nil && bytes.Equal(other, got) {
+				x.Chunk, x.Rule, x.Stage, x.Sentence = i, r.name, r.stage, r.sentence
+				x.Header = []string{
+					fmt.Sprintf("%s frame of %d chunks of %d bytes, %d bytes in all, type size %d", f.Type(), len(f.offsets), f.ChunkSize, f.NBytes, f.TypeSize),
+					fmt.Sprintf("index entry %d = %v", i, f.offsets[i]),
+				}
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil || x.Rule != "" {
+		return x, err
+	}
+	theirs := got[min(i*size, int64(len(got))):min((i+1)*size, int64(len(got)))]
+	return explainPart(x, s, i, theirs, i*size)
+}
+
+// explainPart explains the differences of chunk i, whose bytes a reader made
+// theirs; at is where they stand in its output.
+func explainPart(x *Explanation, s *cblosc.SChunk, i int64, theirs []byte, at int64) (*Explanation, error) {
+	b, err := s.Chunk(i)
+	if err != nil {
+		return nil, err
+	}
+	part, err := ExplainChunk(b, theirs)
+	if errors.Is(err, errors.ErrUnsupported) {
+		x.Chunk, x.Stage = i, "codec or filter of arrays: "+err.Error()
+		return x, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	x.Chunk, x.Block, x.Stream, x.Stage, x.Rule, x.Sentence = i, part.Block, part.Stream, part.Stage, part.Rule, part.Sentence
+	x.Header = append([]string{fmt.Sprintf("chunk %d of %d, decoded bytes %d to %d", i, s.NumChunks(), at, at+int64(s.ChunkSize()))}, part.Header...)
+	return x, nil
+}

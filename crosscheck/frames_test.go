@@ -1,0 +1,54 @@
+package crosscheck
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A reader that misreads one rule of a frame's index is caught, and the rule named; a
+// byte that no rule explains is placed in its chunk.
+func TestMisreadFramesAreCaughtAndNamed(t *testing.T) {
+	dir, m := Corpus(t)
+	named, stored := make(map[string]int), 0
+	for _, c := range inAreas(m, "frame") {
+		if c.Must == Refuse || c.Decoded.SHA256 == "" || c.Decoded.Bytes == 0 {
+			continue
+		}
+		err := withFrame(filepath.Join(dir, filepath.FromSlash(c.Path)), func(s *frameStored) error {
+			right, err := s.read(frameMisread{})
+			require.NoError(t, err, c.ID)
+			require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
+			for _, r := range frameRules {
+				got, err := s.read(r.m)
+				if err != nil || hexSum(got) == c.Decoded.SHA256 {
+					continue
+				}
+				x, err := Explain(dir, c, got)
+				require.NoError(t, err)
+				require.NotEmpty(t, x.Rule, c.ID)
+				require.NotEmpty(t, x.Stage, c.ID)
+				if x.Rule == r.name {
+					require.Equal(t, r.stage, x.Stage)
+					require.Contains(t, x.String(), r.sentence)
+					named[r.name]++
+				}
+			}
+			right[len(right)-1] ^= 1
+			x, err := Explain(dir, c, right)
+			require.NoError(t, err)
+			require.EqualValues(t, len(right)-1, x.Offset)
+			require.EqualValues(t, len(s.offsets)-1, x.Chunk, c.ID)
+			require.Empty(t, x.Rule, c.ID)
+			require.NotEmpty(t, x.Stage, c.ID)
+			stored++
+			return nil
+		})
+		require.NoError(t, err, c.ID)
+	}
+	for _, r := range frameRules {
+		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+	}
+	require.Greater(t, stored, 30)
+}

@@ -1,0 +1,48 @@
+package crosscheck
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var writeGolden = flag.Bool("golden", false, "write golden/*.h5 anew, which cannot be the same bytes")
+
+// The files are those of the table that says who wrote them, and what is written today
+// decodes to the same.
+func TestGoldenVectors(t *testing.T) {
+	if *writeGolden {
+		for _, v := range goldenVectors {
+			require.NoError(t, makeHDF5(filepath.Join("golden", v.name+".h5"), v.low, nil, true, v.fill))
+		}
+	}
+	text, err := os.ReadFile("golden/MANIFEST.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| (\S+\.h5) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(text), -1)
+	require.Len(t, rows, len(goldenVectors))
+	anew := t.TempDir()
+	for i, v := range goldenVectors {
+		require.Equal(t, v.name+".h5", rows[i][1])
+		name := filepath.Join("golden", v.name+".h5")
+		_, sum, err := Digest(name)
+		require.NoError(t, err)
+		require.Equal(t, sum, rows[i][2], name)
+		like := filepath.Join(anew, v.name+".h5")
+		require.NoError(t, makeHDF5(like, v.low, nil, true, v.fill))
+		for _, object := range v.objects {
+			kept, err := decodeHDF5(name, object)
+			require.NoError(t, err)
+			today, err := decodeHDF5(like, object)
+			require.NoError(t, err)
+			require.Equal(t, kept.data, today.data)
+			require.Equal(t, kept.shape, today.shape)
+			if v.name != "references-v114" {
+				require.NotZero(t, kept.metadata["changed"], "%s %s", name, object)
+			}
+		}
+	}
+}

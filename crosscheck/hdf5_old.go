@@ -1,0 +1,444 @@
+// HDF5 messages in versions that libhdf5 reads and no longer writes: put together here,
+// byte by byte from the specification, in files as the first releases wrote them. The
+// library is the judge: what it does not read is an error of Emit.
+
+package crosscheck
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"os"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// bin is bytes in the order of a file: little-endian.
+type bin []byte
+
+func (b bin) u8(v ...int) bin {
+	for _, x := range v {
+		b = append(b, byte(x))
+	}
+	return b
+}
+func (b bin) u16(v int) bin         { return binary.LittleEndian.AppendUint16(b, uint16(v)) }
+func (b bin) u32(v int) bin         { return binary.LittleEndian.AppendUint32(b, uint32(v)) }
+func (b bin) u64(v int) bin         { return binary.LittleEndian.AppendUint64(b, uint64(v)) }
+func (b bin) undefined() bin        { return b.u64(-1) }
+func (b bin) text(s string) bin     { return append(b, s...) }
+func (b bin) bytes(x []byte) bin    { return append(b, x...) }
+func (b bin) zeros(n int) bin       { return append(b, make([]byte, n)...) }
+func (b bin) pad8() bin             { return b.zeros((8 - len(b)%8) % 8) }
+func (b bin) name8(s string) bin    { return b.bytes(bin(nil).text(s).u8(0).pad8()) }
+func (b bin) addr(v int) bin        { return b.u64(v) }
+func (b bin) put64(at, v int)       { binary.LittleEndian.PutUint64(b[at:], uint64(v)) }
+func little(v uint64, n int) []byte { return binary.LittleEndian.AppendUint64(nil, v)[:n] }
+
+// rawMessage is a message of an object header.
+type rawMessage struct {
+	kind hdf5.MessageType
+	body bin
+}
+
+// header1 is an object header of version 1 (IV.A.1.a).
+func header1(messages []rawMessage) bin {
+	var all bin
+	for _, m := range messages {
+		body := m.body.pad8()
+		all = all.u16(int(m.kind)).u16(len(body)).u8(0, 0, 0, 0).bytes(body)
+	}
+	return bin(nil).u8(1, 0).u16(len(messages)).u32(1).u32(len(all)).u32(0).bytes(all)
+}
+
+// Ranks of the trees of a file without other ones (II.A).
+const (
+	leafK     = 4
+	internalK = 16
+	chunkK    = 32
+)
+
+// oldFile is a file with a superblock of version 0 and one object, /d, in a group with a
+// symbol table. Its builder appends to it what the object refers to.
+type oldFile struct {
+	b     bin
+	entry int // where the address of the object's header stands
+}
+
+const rootHeader = 96 // where the object header of the root group stands
+
+func newOldFile() *oldFile {
+	const tree, heap, names, node = 136, 680, 712, 728
+	b := bin(nil).text(hdf5.Signature).u8(0, 0, 0, 0, 0, 8, 8, 0).u16(leafK).u16(internalK).u32(0)
+	b = b.addr(0).undefined().undefined().undefined()                 // base, free space, end of file, driver information
+	b = b.u64(0).addr(rootHeader).u32(1).u32(0).addr(tree).addr(heap) // entry of the root group
+	b = b.bytes(header1([]rawMessage{{hdf5.SymbolTableType, bin(nil).addr(tree).addr(heap)}}))
+	b = b.text("TREE").u8(0, 0).u16(1).undefined().undefined().u64(0).addr(node).u64(8)
+	b = b.zeros(heap - len(b))
+	b = b.text("HEAP").u8(0, 0, 0, 0).u64(16).u64(1).addr(names)
+	b = b.zeros(8).name8("d")
+	f := &oldFile{entry: node + 8 + 8}
+	f.b = b.text("SNOD").u8(1, 0).u16(1).u64(8).undefined().u32(0).u32(0).zeros(16)
+	f.b = f.b.zeros((2*leafK - 1) * 40)
+	return f
+}
+
+// add appends a structure and returns where it stands.
+func (f *oldFile) add(b []byte) (at int) {
+	f.b = f.b.pad8()
+	at = len(f.b)
+	f.b = f.b.bytes(b)
+	return at
+}
+
+// object appends the header of /d. Nothing may be added behind it.
+func (f *oldFile) object(messages ...rawMessage) {
+	f.b.put64(f.entry, f.add(header1(messages)))
+}
+
+// finish sets the end of the file.
+func (f *oldFile) finish() []byte {
+	f.b.put64(40, len(f.b))
+	return f.b
+}
+
+// space1 is a dataspace of version 1 (IV.A.2.b).
+func space1(dims ...int) rawMessage {
+	b := bin(nil).u8(1, len(dims), 0, 0, 0, 0, 0, 0)
+	for _, d := range dims {
+		b = b.u64(d)
+	}
+	return rawMessage{hdf5.DataspaceType, b}
+}
+
+// typeHead begins a datatype (IV.A.2.d).
+func typeHead(version int, class hdf5.Class, bits, size int) bin {
+	return bin(nil).u8(version<<4|int(class), bits&0xFF, bits>>8&0xFF, bits>>16&0xFF).u32(size)
+}
+
+func rawInt(version, size int, signed bool) bin {
+	b := 0
+	if signed {
+		b = 8
+	}
+	return typeHead(version, hdf5.IntegerClass, b, size).u16(0).u16(8 * size)
+}
+
+func rawFloat(version int) bin {
+	return typeHead(version, hdf5.FloatClass, 31<<8|0x20, 4).u16(0).u16(32).u8(23, 8, 0, 23).u32(127)
+}
+
+// rawArray is an array type: version 2 has indices of a permutation, which were never used.
+func rawArray(version int, base bin, size int, dims ...int) bin {
+	for _, d := range dims {
+		size *= d
+	}
+	b := typeHead(version, hdf5.ArrayClass, 0, size).u8(len(dims))
+	if version < 3 {
+		b = b.zeros(3)
+	}
+	for _, d := range dims {
+		b = b.u32(d)
+	}
+	for i := range dims {
+		if version < 3 {
+			b = b.u32(i)
+		}
+	}
+	return b.bytes(base)
+}
+
+// rawMember is a member of a compound: in version 1 it may be an array itself.
+func rawMember(version int, name string, offset, size int, t bin, dims ...int) bin {
+	var b bin
+	switch {
+	case version >= 3:
+		return b.text(name).u8(0).bytes(little(uint64(offset), (max(bits.Len(uint(size)), 1)-1)/8+1)).bytes(t)
+	case version == 2:
+		return b.name8(name).u32(offset).bytes(t)
+	}
+	b = b.name8(name).u32(offset).u8(len(dims), 0, 0, 0).u32(0).u32(0)
+	for i := range 4 {
+		n := 0
+		if i < len(dims) {
+			n = dims[i]
+		}
+		b = b.u32(n)
+	}
+	return b.bytes(t)
+}
+
+// rawType is a datatype of every class in one version; its elements take size bytes.
+type rawType struct {
+	name string
+	t    bin
+	size int
+	heap bool // elements are in the global heap: strings
+	refs bool // elements are references to the root group
+}
+
+func rawTypes(version int) []rawType {
+	i2 := rawInt(version, 2, true)
+	all := []rawType{
+		{name: "integer", t: rawInt(version, 4, true), size: 4},
+		{name: "float", t: rawFloat(version), size: 4},
+		{name: "time", t: typeHead(version, hdf5.TimeClass, 0, 4).u16(32), size: 4},
+		{name: "string", t: typeHead(version, hdf5.StringClass, 1, 5), size: 5},
+		{name: "bitfield", t: typeHead(version, hdf5.BitfieldClass, 0, 2).u16(2).u16(12), size: 2},
+		{name: "opaque", t: typeHead(version, hdf5.OpaqueClass, 8, 7).text("a tag\x00\x00\x00"), size: 7},
+		{name: "reference", t: typeHead(version, hdf5.ReferenceClass, 0, 8), size: 8, refs: true},
+		{name: "vlen", t: typeHead(version, hdf5.VLenClass, 1, 16).bytes(rawInt(version, 1, false)), size: 16, heap: true},
+		{name: "compound", size: 10, t: typeHead(version, hdf5.CompoundClass, 2, 10).
+			bytes(rawMember(version, "first", 0, 10, i2)).bytes(rawMember(version, "b", 4, 10, rawFloat(version)))},
+	}
+	enum := typeHead(version, hdf5.EnumClass, 2, 2).bytes(i2)
+	for _, name := range []string{"red", "ultraviolet"} {
+		if version < 3 {
+			enum = enum.name8(name)
+		} else {
+			enum = enum.text(name).u8(0)
+		}
+	}
+	all = append(all, rawType{name: "enum", t: enum.u16(0).u16(3), size: 2})
+	if version == 1 {
+		return append(all, rawType{name: "compound-of-arrays", size: 14, t: typeHead(1, hdf5.CompoundClass, 2, 14).
+			bytes(rawMember(1, "grid", 0, 14, i2, 2, 3)).bytes(rawMember(1, "n", 12, 14, i2))})
+	}
+	return append(all, rawType{name: "array", t: rawArray(version, i2, 2, 2, 3), size: 12})
+}
+
+// heapOf is a global heap collection with these objects, numbered from 1 (III.E).
+func heapOf(objects ...string) bin {
+	const size = 4096
+	b := bin(nil).text("GCOL").u8(1, 0, 0, 0).u64(size)
+	for i, s := range objects {
+		b = b.u16(i + 1).u16(1).u32(0).u64(len(s)).bytes(bin(s).pad8())
+	}
+	left := size - len(b)
+	return b.u16(0).u16(0).u32(0).u64(left).zeros(left - 16)
+}
+
+// contiguous is a layout of version 3 (IV.A.2.i).
+func contiguous(at, size int) rawMessage {
+	return rawMessage{hdf5.LayoutType, bin(nil).u8(3, int(hdf5.Contiguous)).addr(at).u64(size)}
+}
+
+// oldCase writes a file that build has filled and adds it.
+func (e *emitter) oldCase(name, section string, want []byte, build func(f *oldFile)) error {
+	f := newOldFile()
+	build(f)
+	c := Case{ID: "hdf5/old/" + name, Object: "/d", Section: hdf5Document + ": " + section, Params: map[string]string{"old": name}}
+	return e.oldBytes(c, f.finish(), want)
+}
+
+func (e *emitter) oldBytes(c Case, b, want []byte) error {
+	c.Path = c.ID + ".h5"
+	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		return err
+	}
+	if err := checkHDF5(b); err != nil {
+		return fmt.Errorf("%s: the reader in plain Go: %w", c.ID, err)
+	}
+	return e.hdf5Case(c, want)
+}
+
+func (e *emitter) hdf5Old() error {
+	for _, add := range []func() error{e.oldTypes, e.oldLayouts, e.oldFills, e.oldMessages, e.oldAttributes, e.oldDrivers} {
+		if err := add(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldTypes adds every class of datatype in every version that the library reads.
+func (e *emitter) oldTypes() error {
+	for version := 1; version <= 4; version++ {
+		for _, t := range rawTypes(version) {
+			const n = 3
+			want := series("random", uint64(version), n*t.size, 1)
+			if t.heap || t.refs {
+				want = nil
+			}
+			err := e.oldCase(fmt.Sprintf("datatype%d-%s", version, t.name), "IV.A.2.d Datatype", want, func(f *oldFile) {
+				data := bin(want)
+				switch {
+				case t.heap:
+					at := f.add(heapOf("one", "größe"))
+					data = data.u32(3).addr(at).u32(1).zeros(16).u32(7).addr(at).u32(2) // the second is null
+				case t.refs:
+					data = data.addr(rootHeader).addr(rootHeader).zeros(8) // the last is null
+				}
+				at := f.add(data)
+				f.object(space1(n), rawMessage{hdf5.DatatypeType, t.t}, contiguous(at, n*t.size))
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// chunkTree is the index of two rows of chunks in a B-tree of version 1 (III.A.1).
+func chunkTree(rows, cols, size int, at []int) bin {
+	b := bin(nil).text("TREE").u8(1, 0).u16(len(at)).undefined().undefined()
+	for i, child := range at {
+		b = b.u32(rows * cols * size).u32(0).u64(i * rows).u64(0).u64(0).addr(child)
+	}
+	b = b.u32(0).u32(0).u64(len(at) * rows).u64(0).u64(0)
+	const key = 8 + 3*8
+	return b.zeros(24 + (2*chunkK+1)*key + 2*chunkK*8 - len(b))
+}
+
+// oldLayouts adds the layouts of versions 1 and 2: the dimensions stand in each of them.
+func (e *emitter) oldLayouts() error {
+	const rows, cols, size = 4, 3, 2
+	want := series("ramp", 1, rows*cols*size, size)
+	for version := 1; version <= 2; version++ {
+		for _, class := range []hdf5.LayoutClass{hdf5.Compact, hdf5.Contiguous, hdf5.Chunked} {
+			err := e.oldCase(fmt.Sprintf("layout%d-%s", version, class), "IV.A.2.i Data Layout, versions 1 and 2", want, func(f *oldFile) {
+				b := bin(nil).u8(version, 3, int(class), 0, 0, 0, 0, 0)
+				switch class {
+				case hdf5.Compact:
+					b = b.u32(rows).u32(cols).u32(size).u32(len(want)).bytes(want)
+				case hdf5.Contiguous:
+					b = b.addr(f.add(want)).u32(rows).u32(cols).u32(size)
+				case hdf5.Chunked: // two chunks of two rows
+					half := len(want) / 2
+					first, second := f.add(want[:half]), f.add(want[half:])
+					b = b.addr(f.add(chunkTree(rows/2, cols, size, []int{first, second}))).u32(rows / 2).u32(cols).u32(size)
+				}
+				f.object(space1(rows, cols), rawMessage{hdf5.DatatypeType, rawInt(1, size, true)}, rawMessage{hdf5.LayoutType, b})
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// oldFills adds datasets of which nothing is stored, with fill values of old.
+func (e *emitter) oldFills() error {
+	const n, size = 5, 4
+	value := []byte{0x11, 0x22, 0x33, 0x44}
+	for _, x := range []struct {
+		name string
+		fill []rawMessage
+		want []byte
+	}{
+		{"old", []rawMessage{{hdf5.OldFillValueType, bin(nil).u32(size).bytes(value)}}, value},
+		{"1", []rawMessage{{hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
+		{"1-default", []rawMessage{{hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(0)}}, make([]byte, size)},
+		{"both", []rawMessage{{hdf5.OldFillValueType, bin(nil).u32(size).bytes(value)}, {hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
+	} {
+		err := e.oldCase("fill-"+x.name, "IV.A.2.e and IV.A.2.f Fill Value", bytes.Repeat(x.want, n), func(f *oldFile) {
+			layout := bin(nil).u8(3, int(hdf5.Chunked), 2).undefined().u32(n).u32(size)
+			f.object(append([]rawMessage{space1(n), {hdf5.DatatypeType, rawInt(1, size, true)}, {hdf5.LayoutType, layout}}, x.fill...)...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The time of the messages that hold one.
+const (
+	oldTime    = "19991231235958"
+	oldSeconds = 946684798
+)
+
+// oldMessages adds messages that say something of an object and nothing of its elements.
+func (e *emitter) oldMessages() error {
+	want := series("ramp", 1, 12, 4)
+	for _, x := range []struct {
+		name, section string
+		m             []rawMessage
+	}{
+		{"modified-old", "IV.A.2.o Object Modification Time (Old)", []rawMessage{{hdf5.OldModTimeType, bin(nil).text(oldTime).u16(0)}}},
+		{"modified", "IV.A.2.s Object Modification Time", []rawMessage{{hdf5.ModTimeType, bin(nil).u8(1, 0, 0, 0).u32(oldSeconds)}}},
+		{"comment", "IV.A.2.n Object Comment", []rawMessage{{hdf5.CommentType, bin(nil).text("größe of a thing").u8(0)}}},
+		{"nil", "IV.A.2.a NIL", []rawMessage{{hdf5.NilType, bin(nil).zeros(24)}, {hdf5.NilType, nil}}},
+	} {
+		err := e.oldCase(x.name, x.section, want, func(f *oldFile) {
+			at := f.add(want)
+			f.object(append([]rawMessage{space1(3), {hdf5.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}, x.m...)...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldAttributes adds attributes of versions 1 and 2, which pad their parts and do not.
+func (e *emitter) oldAttributes() error {
+	value := []byte{1, 0, 2, 0, 3, 0}
+	for version := 1; version <= 2; version++ {
+		const name = "odd name"
+		dt, space := rawInt(1, 2, true), space1(3).body
+		b := bin(nil).u8(version, 0).u16(len(name) + 1).u16(len(dt)).u16(len(space))
+		if version == 1 {
+			b = b.name8(name).bytes(dt.pad8()).bytes(space.pad8())
+		} else {
+			b = b.text(name).u8(0).bytes(dt).bytes(space)
+		}
+		f := newOldFile()
+		at := f.add([]byte{7, 0})
+		f.object(space1(1), rawMessage{hdf5.DatatypeType, rawInt(1, 2, true)}, contiguous(at, 2), rawMessage{hdf5.AttributeType, b.bytes(value)})
+		id := fmt.Sprintf("attribute%d", version)
+		c := Case{ID: "hdf5/old/" + id, Object: "/d@" + name, Section: hdf5Document + ": IV.A.2.m Attribute", Params: map[string]string{"old": id}}
+		if err := e.oldBytes(c, f.finish(), value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldDrivers adds the information of a file driver that no reader knows, in the block
+// of superblock 0 and in the message of the extension: a file in one piece is read
+// without it.
+func (e *emitter) oldDrivers() error {
+	const driver = "crosschk"
+	about := bin(nil).text("sixteen bytes ok")
+	want := series("ramp", 2, 12, 4)
+	dataset := func(at int) []rawMessage {
+		return []rawMessage{space1(3), {hdf5.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}
+	}
+	err := e.oldCase("driver-block", "II.B Driver Info", want, func(f *oldFile) {
+		f.b.put64(48, f.add(bin(nil).u8(0, 0, 0, 0).u32(len(about)).text(driver).bytes(about)))
+		at := f.add(want)
+		f.object(dataset(at)...)
+	})
+	if err != nil {
+		return err
+	}
+	// Superblock 2 of 48 bytes, its extension, and a root group with one link.
+	b := bin(nil).text(hdf5.Signature).u8(2, 8, 8, 0).addr(0).zeros(3 * 8).u32(0)
+	place := func(at int, structure []byte) {
+		b.put64(at, len(b))
+		b = b.bytes(structure).pad8()
+	}
+	place(20, header1([]rawMessage{{hdf5.DriverInfoType, bin(nil).u8(0).text(driver).u16(len(about)).bytes(about)}}))
+	data := len(b)
+	b = b.bytes(want).pad8()
+	object := len(b)
+	b = b.bytes(header1(dataset(data))).pad8()
+	place(36, header1([]rawMessage{
+		{hdf5.LinkInfoType, bin(nil).u8(0, 0).undefined().undefined()},
+		{hdf5.GroupInfoType, bin(nil).u8(0, 0)},
+		{hdf5.LinkType, bin(nil).u8(1, 0, 1).text("d").addr(object)},
+	}))
+	b.put64(28, len(b))
+	binary.LittleEndian.PutUint32(b[44:], hdf5.Lookup3(b[:44]))
+	c := Case{ID: "hdf5/old/driver-message", Object: "/d", Section: hdf5Document + ": IV.A.2.u Driver Info", Params: map[string]string{"old": "driver-message"}}
+	return e.oldBytes(c, b, want)
+}
