@@ -17,7 +17,7 @@ import (
 const arrayDocument = "README_B2ND_METALAYER.rst"
 
 var arrayParameters = []parameter{
-	{"rank", []string{"0", "1", "2", "3", "5", "8"}},
+	{"rank", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}},
 	{"storage", []string{"contiguous", "sparse"}},
 	{"shape", []string{"whole", "ragged", "prime", "zero", "one chunk"}},
 	{"block", []string{"whole", "ragged", "chunk"}},
@@ -100,7 +100,7 @@ func emitArrays(ctx context.Context, e *emitter) error {
 // emitCaterva adds arrays as Caterva had them: at most 8 dimensions, elements
 // without a type.
 func emitCaterva(_ context.Context, e *emitter) error {
-	for i, rank := range []string{"0", "1", "2", "3", "5", "8"} {
+	for i, rank := range arrayParameters[0].values {
 		for k, shape := range []string{"whole", "ragged", "prime", "zero"} {
 			v := map[string]string{
 				"rank": rank, "shape": shape, "storage": []string{"contiguous", "sparse"}[(i+k)%2], "block": []string{"whole", "ragged", "chunk"}[(i+k)%3],

@@ -177,10 +177,8 @@ func emitChunks(ctx context.Context, e *emitter) error {
 		}
 	}
 	e.coverage("chunk", chunkParameters, rows, pairs, impossible)
-	if e.full {
-		if err := e.sweepChunks(ctx, d); err != nil {
-			return err
-		}
+	if err := e.sweepChunks(ctx, d); err != nil {
+		return err
 	}
 	for _, more := range []func(*cblosc.Decompressor) error{e.dictionaryChunks, e.olderChunks, e.specialChunks, e.brokenChunks} {
 		if err := more(d); err != nil {

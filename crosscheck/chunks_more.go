@@ -1,5 +1,5 @@
 // Chunks that are no combination of parameters: dictionaries, older versions of
-// the header, and with all of them every type size and every short length.
+// the header, every type size, and with all of them every short length.
 
 package crosscheck
 
@@ -59,11 +59,10 @@ func (e *emitter) olderChunks(d *cblosc.Decompressor) error {
 	return nil
 }
 
-// sweepChunks adds every type size behind every filter, and every short length.
+// sweepChunks adds every type size behind the shuffle; with all combinations behind
+// every filter, in three lengths, and every short length.
 func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error {
-	seed := uint64(0)
 	add := func(typesize, n int, p pipeline) error {
-		seed++
 		if p.sizes != nil || p.whole && n%typesize != 0 || ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -78,11 +77,19 @@ func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error
 			ID: fmt.Sprintf("chunk/sweep/t%d-n%d-%s", typesize, n, dashed(p.name)), Section: chunkDocument + ": Blocks, Streams, Filter pipeline",
 			Params: map[string]string{"typesize": strconv.Itoa(typesize), "nbytes": strconv.Itoa(n), "filters": p.name},
 		}
-		b, data, err := compress(q, series("ramp", seed, n, typesize))
+		b, data, err := compress(q, series("ramp", 0, n, typesize))
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		return e.goodChunk(d, c, b, data, p.lossy)
+	}
+	if !e.full {
+		for size := 1; size <= 255; size++ {
+			if err := add(size, 203*size, pipelineOf("shuffle")); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	for _, p := range pipelines {
 		for size := 1; size <= 255; size++ {

@@ -34,6 +34,26 @@ func Corpus(t testing.TB) (string, *Manifest) {
 // RemoveCorpus is for TestMain, when all tests have passed.
 func RemoveCorpus() error { return os.RemoveAll(corpus.dir) }
 
+// sampled are the cases of some areas that are misread in every way: all of them, and
+// with the race detector every fifth.
+func sampled(m *Manifest, names ...string) []Case {
+	var out []Case
+	for i, c := range inAreas(m, names...) {
+		if !raceBuild || i%5 == 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// rulesToName are the rules that some sampled case must name.
+func rulesToName[R any](all []R) []R {
+	if raceBuild {
+		return nil
+	}
+	return all
+}
+
 // inAreas are the cases of some areas.
 func inAreas(m *Manifest, names ...string) []Case {
 	var out []Case
@@ -45,4 +65,34 @@ func inAreas(m *Manifest, names ...string) []Case {
 		}
 	}
 	return out
+}
+
+// WriteEach is Writer over vectors that were emitted before.
+func WriteEach(t *testing.T, dir string, cases []Case, write func(s Spec, data []byte, out string) error) {
+	writeEach(t, dir, cases, write, nil)
+}
+
+// InAreas is inAreas.
+func InAreas(m *Manifest, names ...string) []Case { return inAreas(m, names...) }
+
+// Part makes a folder of its own at dir with some cases of the corpus.
+func Part(t *testing.T, dir string, keep func(Case) bool) *Manifest {
+	t.Helper()
+	from, m := Corpus(t)
+	part := *m
+	part.Cases = nil
+	for _, c := range m.Cases {
+		if !keep(c) {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(c.Path)))
+		require.NoError(t, err)
+		name := filepath.Join(dir, filepath.FromSlash(c.Path))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, b, 0o644))
+		part.Cases = append(part.Cases, c)
+	}
+	require.NotEmpty(t, part.Cases)
+	require.NoError(t, part.save(dir))
+	return &part
 }

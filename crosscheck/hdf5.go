@@ -258,12 +258,26 @@ func (e *emitter) hdf5File(c Case, low h5.LibVer, creation *h5.FileCreation, wan
 	return e.hdf5Case(c, want)
 }
 
+// unlocked takes no lock on a file: nobody else writes a vector, and a process that is
+// just being started by another goroutine keeps its lock alive behind the closing.
+func unlocked() *h5.FileAccess {
+	a := h5.DefaultFileAccess()
+	a.Locking = h5.LockNever
+	return &a
+}
+
+func openHDF5File(path string) (*h5.File, error) {
+	o := h5.DefaultOpenOptions()
+	o.Mode, o.Access = h5.ReadOnly, unlocked()
+	return h5.OpenWith(path, &o)
+}
+
 // makeHDF5 makes a file without times, unless it shall keep them.
 func makeHDF5(path string, low h5.LibVer, creation *h5.FileCreation, times bool, fill func(f *h5.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.V114, Creation: creation})
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.V114, Access: unlocked(), Creation: creation})
 	if err != nil {
 		return err
 	}

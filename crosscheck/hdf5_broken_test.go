@@ -35,6 +35,7 @@ func ReadBroken(list string) int {
 // The table of what libhdf5 makes of each broken file is true: it refuses what stands
 // as a vector, or dies of it, and what it accepts is no vector.
 func TestWhatLibhdf5MakesOfBrokenFiles(t *testing.T) {
+	t.Parallel()
 	dir, m := Corpus(t)
 	scratch := t.TempDir()
 	var names, lines []string

@@ -23,7 +23,7 @@ type hdf5Object struct {
 
 // decodeHDF5 reads a dataset, an attribute ("/path@name") or a group.
 func decodeHDF5(path, object string) (x *hdf5Object, err error) {
-	f, err := h5.Open(path, h5.ReadOnly)
+	f, err := openHDF5File(path)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type hdf5Chunk struct {
 // loadStored reads the stored chunks of a dataset, or nil if it is none that the
 // rules know.
 func loadStored(path, object string) (s *hdf5Stored, err error) {
-	f, err := h5.Open(path, h5.ReadOnly)
+	f, err := openHDF5File(path)
 	if err != nil {
 		return nil, err
 	}

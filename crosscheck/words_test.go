@@ -1,0 +1,97 @@
+package crosscheck
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the corpus promises to hold, word by word: at least one vector each. A word is a
+// value of a parameter or of the metadata, or an id.
+var promises = []struct {
+	area  string
+	must  Must
+	key   string // a parameter, "id", "rule" or "metadata KEY"
+	words []string
+}{
+	{"chunk", Accept, "codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{"chunk", Accept, "filters", pipelineNames()},
+	{"chunk", Accept, "metadata typesize", numbersTo(1, 255)},
+	{"chunk", Accept, "block", []string{"auto", "small", "4096"}},
+	{"chunk", Accept, "split", []string{"auto", "always", "never", "forward"}},
+	{"chunk", Accept, "level", []string{"0", "1", "5", "9"}},
+	{"chunk", Accept, "length", []string{"one", "ragged", "block", "tail", "large"}},
+	{"chunk", Accept, "metadata nbytes", []string{"0", "1"}},
+	{"chunk", Accept, "metadata special", []string{"zeros", "NaN", "repeated value", "not initialized"}},
+	{"chunk", Accept, "dictionary", []string{"yes"}},
+	{"chunk", Accept, "metadata version", []string{"3", "4", "5"}},
+	{"blosc1", Accept, "codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{"blosc1", Accept, "filters", []string{"none", "shuffle", "bitshuffle"}},
+	{"blosc1", Accept, "metadata version", []string{"2"}},
+	{"frame", Accept, "storage", []string{"contiguous", "sparse"}},
+	{"frame", Accept, "chunks", []string{"0", "1", "2", "5", "300"}},
+	{"frame", Accept, "meta", []string{"0", "1", "16"}},
+	{"frame", Accept, "vlmeta", []string{"0", "1", "5"}},
+	{"frame", Accept, "frame", []string{"special-zeros", "special-nan-f4", "special-nan-f8", "special-uninit", "special-mixed", "reordered", "updated", "inserted", "deleted"}},
+	{"b2nd", Accept, "rank", numbersTo(0, 8)},
+	{"b2nd", Accept, "shape", []string{"whole", "ragged", "prime", "zero", "one chunk"}},
+	{"b2nd", Accept, "metadata dtype", dtypeWords()},
+	{"caterva", Accept, "rank", numbersTo(0, 8)},
+	{"caterva", Accept, "shape", []string{"whole", "ragged", "prime", "zero"}},
+	{"metalayer", Accept, "id", []string{"metalayer/b2nd-rank00", "metalayer/b2nd-rank16", "metalayer/caterva-rank00", "metalayer/caterva-rank08"}},
+	{"bcolz", Accept, "kind", []string{"carray", "ctable"}},
+	{"hdf5", Accept, "layout", []string{"compact", "contiguous", "chunked", "one chunk", "one unlimited", "two unlimited", "early"}},
+	{"hdf5", Accept, "filter", hdf5FilterNames()},
+	{"hdf5", Accept, "fill", []string{"default", "value"}},
+	{"hdf5", Accept, "space", []string{"scalar", "null", "zero", "unlimited-last", "limited", "rank-32"}},
+	{"hdf5", Accept, "metadata index", []string{"single chunk", "implicit", "fixed array", "extensible array", "version 1 B-tree", "version 2 B-tree"}},
+	{"hdf5", Accept, "storage", []string{"compact", "dense", "ordered", "dense-ordered"}},
+	{"hdf5", Accept, "file", []string{"shared", "shared-tree", "user-block", "paged", "sizes-4-4"}},
+	{"hdf5", Accept, "reference", []string{"object", "region"}},
+	{"hdf5", Accept, "golden", []string{"times-earliest", "times-v18", "times-v114", "references-v114"}},
+	{"hdf5", Accept, "id", []string{"hdf5/elsewhere/v114/virtual", "hdf5/elsewhere/v114/external", "hdf5/type/v114/committed"}},
+	{"chunk", Refuse, "rule", []string{""}}, {"blosc1", Refuse, "rule", []string{""}}, {"frame", Refuse, "rule", []string{""}}, {"b2nd", Refuse, "rule", []string{""}},
+	{"caterva", Refuse, "rule", []string{""}}, {"metalayer", Refuse, "rule", []string{""}}, {"bcolz", Refuse, "rule", []string{""}}, {"hdf5", Refuse, "rule", []string{""}},
+}
+
+func numbersTo(first, last int) []string {
+	var words []string
+	for i := first; i <= last; i++ {
+		words = append(words, fmt.Sprint(i))
+	}
+	return words
+}
+
+func dtypeWords() []string {
+	for _, p := range arrayParameters {
+		if p.name == "dtype" {
+			return p.values
+		}
+	}
+	return nil
+}
+
+// Every word of what the corpus promises has a vector; every refusal says which rule it
+// breaks, and every vector which section of the specification it is about.
+func TestTheCorpusHoldsWhatItPromises(t *testing.T) {
+	_, m := Corpus(t)
+	held := make(map[string]bool)
+	for _, c := range m.Cases {
+		require.NotEmpty(t, c.Section, c.ID)
+		require.Equal(t, c.Must == Refuse, c.Rule != "", c.ID)
+		in := c.Area + " " + string(c.Must) + " "
+		held[in+"id "+c.ID], held[in+"rule "] = true, true
+		for k, v := range c.Params {
+			held[in+k+" "+v] = true
+		}
+		for k, v := range c.Metadata {
+			held[in+"metadata "+k+" "+fmt.Sprint(v)] = true
+		}
+	}
+	for _, p := range promises {
+		for _, w := range p.words {
+			require.True(t, held[p.area+" "+string(p.must)+" "+p.key+" "+w], "no vector of %s to %s with %s %q", p.area, p.must, p.key, w)
+		}
+	}
+}
