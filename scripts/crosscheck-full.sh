@@ -18,7 +18,7 @@ say() { echo "$*" | tee -a "${CROSSCHECK_FULL_LOG:-/dev/null}"; }
 # emit NAME AREA writes an area and keeps only the digest of its manifest.
 emit() {
     local TIMEFORMAT='%1R s, %1U s of a processor and %1S s in the system' facts
-    facts=$({ time "$cli" crosscheck emit "$tmp/v" --full --area "$2" >"$tmp/table"; } 2>&1)
+    facts=$({ time "$cli" crosscheck emit "$tmp/v" --full --area "$2" >"$tmp/table"; } 2>&1) || { say "crosscheck-full: $2: $facts" >&2; exit 1; }
     sha256sum <"$tmp/v/manifest.json" >"$tmp/$1-$2"
     say "$1 $(awk 'NR > 1 { printf "%s: %d accept, %d refuse, %s %s", $1, $2, $3, $4, $5 }' "$tmp/table") in $facts"
     rm -rf "$tmp/v"
