@@ -9,6 +9,7 @@ FUZZTIME  ?= 20000x
 BENCH     ?=
 CHECKS    ?= 1000
 MUTANTS   ?= 20000
+SOAK      ?= 1h
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
 
@@ -117,6 +118,10 @@ fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time 
 .PHONY: hostile
 hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each
 	$(GO) run ./scripts/hostile -mutants $(MUTANTS)
+
+.PHONY: soak
+soak: deps modules ## many goroutines on every kind of handle, for SOAK: nothing is left of a round, and memory stays
+	HYPERSLAB_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./ndarray/formats
 
 .PHONY: crash
 crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test

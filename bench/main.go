@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 // options are the flags.
@@ -38,6 +40,7 @@ type options struct {
 }
 
 func main() {
+	worker.Init()
 	if len(os.Args) > 2 && (os.Args[1] == "task" || os.Args[1] == "once") {
 		os.Exit(child(os.Args[2], os.Args[3:], os.Args[1] == "once"))
 	}

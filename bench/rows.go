@@ -137,6 +137,10 @@ func (b *bench) specs() []spec {
 			add(promised, fmt.Sprintf("batch/%s/%s/4KiB", way, codec), func(b *bench) (*row, error) { return b.batch(way, codec) })
 		}
 	}
+	for _, f := range []string{"deflate", "lz4"} {
+		add(promised, "isolated/read-"+f, func(b *bench) (*row, error) { return b.isolatedRead(f) })
+	}
+	add(promised, "isolated/start", (*bench).isolatedStart)
 	add(promised, "repack/hdf5", half(true, (*bench).repack))
 	add(promised, "convert/hdf5-b2nd", half(true, (*bench).convert))
 	return append(s, b.growth()...)
@@ -180,6 +184,33 @@ func (b *bench) write(k kind, bar float64) (*row, error) {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, shape, chunks))
 	}
 	return r, nil
+}
+
+// isolatedRead is all of an untrusted dataset, checked and read here or in a worker.
+func (b *bench) isolatedRead(filters string) (*row, error) {
+	n := b.bytes(real)
+	file, err := b.hdf5File(real, n, filters, b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	const here, there = "in the same process", "in a worker"
+	return &row{Work: "check and read an untrusted dataset of real values behind " + filters, Bytes: n,
+		Tasks:   []task{b.ours(here, "guarded", file+":/d", "off"), b.ours(there, "guarded", file+":/d", "on")},
+		Compare: []compare{{here, there, 0.8}}}, nil
+}
+
+// isolatedStart is how long it takes until a worker has opened a small file, against the 5 ms that it may.
+func (b *bench) isolatedStart() (*row, error) {
+	const count = 40
+	file, err := b.hdf5File(real, 1<<20, "deflate", b.chunks())
+	if err != nil {
+		return nil, err
+	}
+	const may, starts = "5 ms each", "a worker's start and end"
+	return &row{Work: fmt.Sprintf("start %d workers, one after the other, that open a small file", count), Ops: count,
+		Tasks: []task{b.ours(may, "wait", 5000*count), b.ours(starts, "workers", file+":/d", count, "on"),
+			b.ours("the same without a worker", "workers", file+":/d", count, "off")},
+		Compare: []compare{{may, starts, 1}}}, nil
 }
 
 // slices are boxes smaller than a chunk of 4 MiB, which no cache of the library holds.

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // tasks prepare work, by the names that children are started with.
@@ -30,6 +33,9 @@ var tasks = map[string]func(*args) (*work, error){
 	"b2nd":       arrayTask,
 	"b2ndslices": arraySlicesTask,
 	"copy":       copyTask,
+	"guarded":    guardedTask,
+	"workers":    workersTask,
+	"wait":       waitTask,
 }
 
 // how says who works: that many workers, or, for 0, the library.
@@ -438,4 +444,63 @@ func copyTask(a *args) (*work, error) {
 		stats, err := convert(context.Background(), from, to, codec, int(workers), chunks)
 		return fmt.Sprintf("buffers=%d stages=%d units=%d chunks=%s", stats.PeakBuffer, stats.Stages, stats.Units, strings.Join(words(chunks), "x")), err
 	}}, nil
+}
+
+// guarded opens an untrusted array: "on" requires a worker, "off" none.
+func guarded(location, isolation string) (*formats.Guarded, error) {
+	u := formats.Untrusted{Isolation: formats.Required}
+	if isolation == "off" {
+		u.Isolation = formats.Off
+	}
+	return formats.OpenUntrusted(context.Background(), location, u)
+}
+
+// guardedTask: LOCATION on|off opens an untrusted array and reads all of it.
+func guardedTask(a *args) (*work, error) {
+	location, isolation := a.text(), a.text()
+	if a.err != nil {
+		return nil, a.err
+	}
+	var dst []byte
+	read := func() (_ string, err error) {
+		g, err := guarded(location, isolation)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+		if dst == nil {
+			dst = make([]byte, g.NBytes())
+		}
+		return "", g.Read(context.Background(), dst, ndarray.Whole(g.Shape()))
+	}
+	if _, err := read(); err != nil {
+		return nil, err
+	}
+	return &work{run: read, facts: checksum(dst)}, nil
+}
+
+// workersTask: LOCATION COUNT on|off opens and closes an untrusted array COUNT times.
+func workersTask(a *args) (*work, error) {
+	location, count, isolation := a.text(), a.number(), a.text()
+	return &work{run: func() (string, error) {
+		for range count {
+			g, err := guarded(location, isolation)
+			if err == nil {
+				err = g.Close()
+			}
+			if err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	}}, a.err
+}
+
+// waitTask: MICROSECONDS passes them.
+func waitTask(a *args) (*work, error) {
+	n := a.number()
+	return &work{run: func() (string, error) {
+		time.Sleep(time.Duration(n) * time.Microsecond)
+		return "", nil
+	}}, a.err
 }

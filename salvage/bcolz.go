@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"math/bits"
 	"os"
 	"path"
 	"path/filepath"
@@ -96,7 +97,7 @@ func (t *tree) write(ctx context.Context) error {
 
 // columns are the names of a ctable's, and whether the tree is one.
 func (t *tree) columns() (names []string, table bool, err error) {
-	b, err := fs.ReadFile(t.src, bcolz.RootDirsFile)
+	b, err := t.text(bcolz.RootDirsFile)
 	if err == nil {
 		var d bcolz.RootDirs
 		if d, err = bcolz.ParseRootDirs(b); err == nil {
@@ -130,6 +131,8 @@ type blosc struct {
 	raw []byte
 	n   int64 // bytes of its values
 	h   chunk.Header
+
+	fixed bool // the header told of more chunks than there are
 }
 
 // load reads a chunk file and decodes it.
@@ -149,7 +152,8 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	if err != nil {
 		return b, err
 	}
-	for k, rest := int64(0), b.raw[bcolz.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
+	k := int64(0)
+	for rest := b.raw[bcolz.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
 		h, err := chunk.ParseHeader(rest)
 		if err == nil && (h.CBytes < int32(h.Size()) || int(h.CBytes) > len(rest)) {
 			err = fmt.Errorf("a chunk of %d bytes, %d are left", h.CBytes, len(rest))
@@ -178,6 +182,10 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 		}
 		b.n += int64(h.NBytes)
 		rest = rest[h.CBytes:]
+	}
+	if head.NumChunks > k { // how many values there are shows whether any is missing
+		head.NumChunks = k
+		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolz.HeaderSize:]...), true
 	}
 	if b.n == 0 {
 		return b, errors.New("no chunk")
@@ -261,6 +269,17 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(lost("%v", err), os.RemoveAll(filepath.Join(t.dst, filepath.FromSlash(dir))), mkdirIf(dir, t.dst))
 	}
+	if row := a.RowBytes(); row >= 0 {
+		hi, n := bits.Mul64(uint64(row), uint64(a.Rows()))
+		if was := sizes.NBytes; hi == 0 && n <= math.MaxInt64 && int64(n) != was {
+			certainty = Guessed
+			sizes.NBytes = int64(n)
+			t.r.note(Guessed, object, bcolz.SizesFile, -1, "%d bytes, want %d, those of %d rows", was, n, a.Rows())
+			if err := t.put(path.Join(dir, bcolz.SizesFile), sizes.Append(nil)); err != nil {
+				return err
+			}
+		}
+	}
 	if err := t.chunks(ctx, dir, object, a, certainty); err != nil {
 		return err
 	}
@@ -277,7 +296,7 @@ func mkdirIf(dir, root string) error {
 }
 
 func (t *tree) storage(dir string) (s bcolz.Storage, err error) {
-	b, err := fs.ReadFile(t.src, path.Join(dir, bcolz.StorageFile))
+	b, err := t.text(path.Join(dir, bcolz.StorageFile))
 	if err == nil {
 		s, err = bcolz.ParseStorage(b)
 	}
@@ -285,16 +304,38 @@ func (t *tree) storage(dir string) (s bcolz.Storage, err error) {
 }
 
 func (t *tree) sizes(dir string) (s bcolz.Sizes, err error) {
-	b, err := fs.ReadFile(t.src, path.Join(dir, bcolz.SizesFile))
+	b, err := t.text(path.Join(dir, bcolz.SizesFile))
 	if err == nil {
 		s, err = bcolz.ParseSizes(b)
 	}
 	return s, err
 }
 
-// guessStorage says what the elements may be, from a chunk of them.
+// text reads a file of metadata. It must be a regular file, and no longer than any such
+// file is: to open a pipe would wait for somebody to write to it.
+func (t *tree) text(name string) ([]byte, error) {
+	info, err := fs.Stat(t.src, name)
+	if err != nil {
+		return nil, err
+	}
+	if most := bcolz.DefaultLimits().Metadata; !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%w: %v of %d bytes, want a regular file of at most %d", ndarray.ErrCorrupt, info.Mode().Type(), info.Size(), most)
+	}
+	return fs.ReadFile(t.src, name)
+}
+
+// guessStorage says what the elements may be, from a chunk of them, and from the bytes
+// of all, if the sizes tell them.
 func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 	size := max(int64(b.h.TypeSize), 1)
+	elements := int64(1)
+	for _, n := range sizes.Shape {
+		elements *= max(n, 1)
+	}
+	// Blosc is told a size of its own of texts.
+	if whole := sizes.NBytes / max(elements, 1); elements > 0 && sizes.NBytes > 0 && whole*elements == sizes.NBytes && whole%size == 0 && whole < math.MaxInt32 {
+		size = whole
+	}
 	text := fmt.Sprintf("|S%d", size)
 	fill := bcolz.Text("")
 	if size == 1 || size == 2 || size == 4 || size == 8 {
@@ -362,7 +403,11 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		want := a.FileBytes(i)
 		b, err := t.load(dir, i)
 		last := i == a.NumFiles()-1
-		if err == nil && want >= 0 && (b.n < want || b.n > want && !last) {
+		most := want
+		if last { // may be as long as the others
+			most = max(want, a.RowBytes()*a.Storage.ChunkLen)
+		}
+		if err == nil && want >= 0 && (b.n < want || b.n > most) {
 			err = fmt.Errorf("%d bytes of values, want %d", b.n, want)
 		}
 		if err == nil {
@@ -370,7 +415,10 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 				return err
 			}
 			t.r.Chunks++
-			if c == Certain {
+			if b.fixed {
+				t.r.add(Finding{Guessed, object, "chunk", i, -1, name + ": has all its values and fewer chunks than its header tells"})
+			}
+			if c == Certain && !b.fixed {
 				t.r.Certain++
 			} else {
 				t.r.Guessed++
@@ -409,7 +457,7 @@ func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
 // attrs copies the attributes, if they can be read.
 func (t *tree) attrs(dir string) error {
 	name := path.Join(dir, bcolz.AttrsFile)
-	b, err := fs.ReadFile(t.src, name)
+	b, err := t.text(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -462,8 +462,9 @@ func (f *frame) readTrailer() {
 		if err == nil && int64(h.NBytes) > f.most {
 			err = fmt.Errorf("%d bytes", h.NBytes)
 		}
-		content := make([]byte, max(h.NBytes, 0))
+		var content []byte
 		if err == nil {
+			content = make([]byte, h.NBytes)
 			_, err = f.pool.Decompress(content, l.Content)
 		}
 		if err != nil {

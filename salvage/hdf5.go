@@ -4,6 +4,7 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -91,7 +92,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err != nil || file.Driver() != nil {
 		return false, nil
 	}
-	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true}
+	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
 	for e := range file.Walk() {
 		if e.Object != nil && e.Object.Pipeline() != nil {
 			for _, f := range e.Object.Pipeline().Filters {
@@ -110,11 +111,70 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err := file.Check(p); err != nil {
 		return false, nil // what it is the salvage will meet
 	}
+	if err := distinct(file); err != nil {
+		s.r.note(Guessed, "", "file", -1, "written anew: %v", err)
+		return false, nil
+	}
+	if err := accepted(path); err != nil {
+		s.r.note(Guessed, "", "file", -1, "written anew, since the library refuses what no rule forbids: %v", err)
+		return false, nil
+	}
 	if cleared {
 		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
 	}
 	s.file = file
 	return true, s.replaceChunks(ctx, path)
+}
+
+// distinct reports chunks that have bytes in common: the index that says so may well
+// decode, and so may they.
+func distinct(file *hdf5.File) error {
+	var all []hdf5.Chunk
+	for e := range file.Walk() {
+		if e.Object == nil || e.Object.Kind() != hdf5.DatasetKind || e.Object.Layout().Class != hdf5.Chunked {
+			continue
+		}
+		for c, err := range e.Object.Chunks() {
+			if err != nil {
+				return err
+			}
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b hdf5.Chunk) int { return cmp.Compare(a.Addr, b.Addr) })
+	for k := 1; k < len(all); k++ {
+		if a, b := all[k-1], all[k]; uint64(b.Addr-a.Addr) < a.Size {
+			return fmt.Errorf("the chunks at %v and %v overlap in the file", a.Offset, b.Offset)
+		}
+	}
+	return nil
+}
+
+// accepted looks with the library at every object of a file whose structure is sound: it
+// has rules that no document tells.
+func accepted(path string) (err error) {
+	f, err := h5.Open(path, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for o, err := range f.Root().Visit() {
+		if err != nil {
+			return err
+		}
+		if o.Kind != h5.DatasetObject {
+			continue
+		}
+		d, err := f.Root().OpenDataset(o.Path)
+		if err == nil {
+			_, err = d.Info()
+			err = errors.Join(err, d.Close())
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	return nil
 }
 
 // clearFlags clears the file consistency flags of superblock 3, and says whether any

@@ -4,6 +4,7 @@ package salvage_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -256,4 +258,53 @@ func TestAnyByteOfHDF5(t *testing.T) {
 		}
 		requireSound(t, dst)
 	}
+}
+
+// An index that leads to one chunk twice decodes; a copy would keep the fault.
+func TestChunksThatOverlap(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	bySize := map[uint64]hdf5.Addr{}
+	var from, to hdf5.Addr
+	for c, err := range object(t, src, "/hard").Chunks() {
+		require.NoError(t, err)
+		if at, ok := bySize[c.Size]; ok {
+			from, to = c.Addr, at
+		}
+		bySize[c.Size] = c.Addr
+	}
+	require.NotZero(t, from, "two chunks of one size")
+	change(t, src, func(b []byte) []byte {
+		old := binary.LittleEndian.AppendUint64(nil, uint64(from))
+		require.Equal(t, 1, bytes.Count(b, old))
+		return bytes.Replace(b, old, binary.LittleEndian.AppendUint64(nil, uint64(to)), 1)
+	})
+	v, err := verify.File(bg, src, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitPartly, r.ExitCode(), "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// A file of which the library does not accept what no rule of the format forbids is
+// written anew, and accepted then.
+func TestFileThatTheLibraryRefuses(t *testing.T) {
+	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitPartly, r.ExitCode(), "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// A committed type that cannot be read any more is lost, and nothing else.
+func TestCommittedTypeIsGone(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "cut.h5")
+	b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(src, b[:1456], 0o600))
+	dst := filepath.Join(t.TempDir(), "new.h5")
+	if _, err := salvage.Recover(bg, dst, src, nil); err != nil {
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		return
+	}
+	requireSound(t, dst)
 }

@@ -43,6 +43,9 @@ func datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 }
 
 func convert(t *hdf5.Datatype) (h5.Datatype, error) {
+	if t == nil {
+		return h5.Datatype{}, errors.New("no type that can be read")
+	}
 	d := h5.Datatype{Size: int(t.Size)}
 	pads := func() {
 		d.Order = h5.Order(t.Order())

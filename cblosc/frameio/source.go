@@ -220,8 +220,21 @@ func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err erro
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%w: not a regular file", cblosc.ErrFormat)
 	}
-	if f, err = cframe.ReadLimits(file, info.Size(), l); err != nil {
-		return nil, nil, err
+	for {
+		size := info.Size()
+		if f, err = cframe.ReadLimits(file, size, l); err == nil {
+			break
+		}
+		// A durable append may have ended after the length was asked for and before the
+		// header was read, which then tells of more than there was.
+		if !errors.Is(err, format.ErrTruncated) {
+			return nil, nil, err
+		}
+		grown, serr := file.Stat()
+		if serr != nil || grown.Size() <= size {
+			return nil, nil, errors.Join(err, serr)
+		}
+		info = grown
 	}
 	return f, &fileSource{file, int64(f.HeaderSize), file}, nil
 }

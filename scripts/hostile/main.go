@@ -1,10 +1,10 @@
 // Command hostile opens thousands of damaged and crafted files the way a program opens
 // what strangers send it, and counts what became of them. `make hostile` runs it.
 //
-// Every file is tried in three ways: with formats.OpenUntrusted in the process itself
-// (a child of this one, so that a crash is counted and not suffered), with
-// OpenUntrusted in a worker, and, for HDF5, in a worker without any check, which shows
-// that there is something to be contained. A crash of a child, a hang, or memory above
+// Every file is tried in four ways: with formats.OpenUntrusted in the process itself
+// (a child of this one, so that a crash is counted and not suffered), with verify and
+// salvage, with OpenUntrusted in a worker, and, for HDF5, in a worker without any check,
+// which shows that there is something to be contained. A crash of a child, a hang, or memory above
 // the limit is a failure; so is a good file that does not read as it does without all
 // this. Everything follows from -seed.
 package main
@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,10 +51,10 @@ func main() {
 	var child, only string
 	var jobs int
 	flag.IntVar(&c.mutants, "mutants", 20000, "mutated files over all formats")
-	flag.IntVar(&c.cuts, "cuts", 24, "truncations of a file at most; each at a border of its structures")
+	flag.IntVar(&c.cuts, "cuts", 8, "truncations of a file that are tried in each way, spread over those at all borders of its structures, which are tried in one")
 	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
 	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
-	flag.StringVar(&only, "only", "", "one mode: direct, worker or unchecked")
+	flag.StringVar(&only, "only", "", "one mode: direct, examined, worker or unchecked")
 	flag.StringVar(&child, "child", "", "run the cases that standard input names, in this mode")
 	flag.StringVar(&c.root, "root", ".", "the repository")
 	verbose := flag.Bool("v", false, "say what became of each case that was contained or failed")
@@ -72,7 +73,7 @@ func main() {
 		return
 	}
 	ok := true
-	for _, m := range []mode{direct, isolated, unchecked} {
+	for _, m := range modes {
 		if only == "" || only == string(m) {
 			t := drive(list, m, jobs, *verbose)
 			t.write(m)
@@ -267,6 +268,10 @@ func serve(list []item, m mode) error {
 			return err
 		} else if n > residents {
 			o, detail = bloat, fmt.Sprintf("%d MiB", n>>20)
+			debug.FreeOSMemory() // or the next one would be blamed
+			if _, err := highWater(); err != nil {
+				return err
+			}
 		}
 		if err := os.RemoveAll(place); err != nil {
 			return err

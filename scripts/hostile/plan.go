@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/format/hdf5"
@@ -31,9 +33,14 @@ type seed struct {
 	names []string // of files, in order
 	crude bool     // hostile already
 
-	described bool
-	fields    []format.Field // all, of the one file
-	sums      []checksum
+	layouts map[string]*layout
+	crafts  []craft
+}
+
+// layout is what a file of a seed consists of.
+type layout struct {
+	fields []format.Field // all of the tree, groups before their parts
+	sums   []checksum
 }
 
 // checksum is where a file has one, and what of.
@@ -42,9 +49,11 @@ type checksum struct{ from, at int64 }
 // item is one case.
 type item struct {
 	seed *seed
-	how  string // "as it is", "cut", "mutated"
-	n    uint64 // the length of a cut file, or the number of a mutant
+	how  string // "as it is", "cut", "crafted", "mutated"
+	file string // that is cut
+	n    uint64 // the length of a cut file, or the number of a craft or a mutant
 	base uint64 // of what is random
+	rare bool   // tried in the program's own process only, where a case costs little
 }
 
 func (x *item) kind() string {
@@ -54,7 +63,13 @@ func (x *item) kind() string {
 	return x.seed.sort + ", " + x.how
 }
 
-func (x *item) name() string { return fmt.Sprintf("%s %s %d", x.seed.path, x.how, x.n) }
+func (x *item) name() string {
+	s := fmt.Sprintf("%s %s %s %d", x.seed.path, x.file, x.how, x.n)
+	if x.how == "crafted" {
+		s += ": " + x.seed.crafts[x.n].what
+	}
+	return s
+}
 
 // plan lists the cases, the same ones in every process.
 func plan(c config) ([]item, error) {
@@ -83,18 +98,28 @@ func plan(c config) ([]item, error) {
 		}
 		seeds = append(seeds, s...)
 	}
-	if len(seeds) < 50 {
+	made, err := craftedSeeds(c)
+	if err != nil {
+		return nil, err
+	}
+	if seeds = append(seeds, made...); len(seeds) < 50 {
 		return nil, fmt.Errorf("%d files: HYPERSLAB_CORPUS, HYPERSLAB_BLOSC2_SRC and HYPERSLAB_HDF5_SRC name folders of them (make vendor)", len(seeds))
 	}
 	var list []item
 	for _, s := range seeds {
 		list = append(list, item{seed: s, how: "as it is"})
-		if s.crude || s.sort == "tree" {
+		for i := range s.crafts {
+			list = append(list, item{seed: s, how: "crafted", n: uint64(i), rare: i%8 > 0})
+		}
+		if s.crude {
 			continue
 		}
-		at := s.borders()
-		for i := range min(len(at), c.cuts) {
-			list = append(list, item{seed: s, how: "cut", n: uint64(at[i*len(at)/min(len(at), c.cuts)])})
+		for _, name := range s.names {
+			at := s.borders(name)
+			often := (len(at) + c.cuts - 1) / max(c.cuts, 1)
+			for i, n := range at {
+				list = append(list, item{seed: s, how: "cut", file: name, n: uint64(n), rare: c.cuts == 0 || i%often > 0})
+			}
 		}
 	}
 	for _, part := range shares {
@@ -181,59 +206,77 @@ func directory(path string) (*seed, error) {
 	})
 }
 
-// describe lists the fields of a seed that is one file.
-func (s *seed) describe() {
-	if s.described {
-		return
+// layout lists the fields of a file of the seed; none of a text.
+func (s *seed) layout(name string) *layout {
+	if l := s.layouts[name]; l != nil {
+		return l
 	}
-	s.described = true
-	b := s.files[""]
+	l := &layout{}
+	if s.layouts == nil {
+		s.layouts = map[string]*layout{}
+	}
+	s.layouts[name] = l
+	b := s.files[name]
 	var tree format.Field
-	switch s.sort {
-	case "hdf5":
+	switch {
+	case s.sort == "hdf5":
 		tree = hdf5.Describe(bytes.NewReader(b), int64(len(b)))
-	case "frame":
+	case s.sort == "frame" || strings.HasSuffix(name, cframe.IndexFile):
 		tree = cframe.Describe(bytes.NewReader(b), int64(len(b)))
-	case "chunk":
+	case s.sort == "chunk" || strings.HasSuffix(name, ".chunk"):
 		tree = chunk.Describe(b)
+	case strings.HasSuffix(name, ".blp"):
+		tree = bcolz.DescribeFile(b)
 	default:
-		return
+		return l
 	}
 	var walk func(f, parent format.Field)
 	walk = func(f, parent format.Field) {
 		if f.Offset < 0 || f.Length <= 0 || f.Offset+f.Length > int64(len(b)) {
 			return
 		}
-		s.fields = append(s.fields, f)
+		l.fields = append(l.fields, f)
 		if strings.EqualFold(f.Name, "checksum") && f.Length == 4 && parent.Offset < f.Offset {
-			s.sums = append(s.sums, checksum{parent.Offset, f.Offset})
+			l.sums = append(l.sums, checksum{parent.Offset, f.Offset})
 		}
 		for _, part := range f.Fields {
 			walk(part, f)
 		}
 	}
 	walk(tree, tree)
+	return l
 }
 
-// borders are the lengths at which a structure begins or ends.
-func (s *seed) borders() []int64 {
-	s.describe()
+// borders are the lengths at which a structure of a file begins or ends; of a text
+// those behind each mark of JSON.
+func (s *seed) borders(name string) []int64 {
+	b := s.files[name]
 	var at []int64
-	for _, f := range s.fields {
+	fields := s.layout(name).fields
+	for _, f := range fields {
 		if len(f.Fields) > 0 {
 			at = append(at, f.Offset, f.Offset+f.Length)
 		}
 	}
+	for i, c := range b {
+		if fields == nil && strings.IndexByte(`{}[]":,`, c) >= 0 {
+			at = append(at, int64(i+1))
+		}
+	}
 	slices.Sort(at)
 	at = slices.Compact(at)
-	return slices.DeleteFunc(at, func(n int64) bool { return n >= int64(len(s.files[""])) })
+	return slices.DeleteFunc(at, func(n int64) bool { return n >= int64(len(b)) })
 }
 
 // make returns the files of the case.
 func (x *item) make() map[string][]byte {
 	switch x.how {
 	case "cut":
-		return map[string][]byte{"": x.seed.files[""][:x.n]}
+		files := maps.Clone(x.seed.files)
+		files[x.file] = files[x.file][:x.n]
+		return files
+	case "crafted":
+		return x.seed.crafts[x.n].make(x.seed)
 	case "mutated":
 		return x.mutate()
 	}
@@ -245,23 +288,25 @@ func (x *item) make() map[string][]byte {
 // give it away.
 func (x *item) mutate() map[string][]byte {
 	s := x.seed
-	s.describe()
 	h := fnv.New64a()
 	fmt.Fprint(h, filepath.Base(s.path), len(s.files))
 	r := rand.New(rand.NewPCG(x.base, h.Sum64()+x.n))
-	files := map[string][]byte{}
-	for name, b := range s.files {
-		files[name] = b
-	}
+	files := maps.Clone(s.files)
 	name := s.names[r.IntN(len(s.names))]
-	b := bytes.Clone(files[name])
+	b, l := bytes.Clone(files[name]), s.layout(name)
 	for range 1 + r.IntN(1+r.IntN(6)) {
 		if len(b) == 0 {
 			break
 		}
 		at, n := r.IntN(len(b)), 1<<r.IntN(4)
-		if len(s.fields) > 0 && r.IntN(4) > 0 {
-			f := s.fields[r.IntN(len(s.fields))]
+		if l.fields == nil && s.sort == "tree" && r.IntN(2) == 0 {
+			if words := tokens(b); len(words) > 0 {
+				b = replaceToken(b, words[r.IntN(len(words))], badTokens[r.IntN(len(badTokens))])
+				continue
+			}
+		}
+		if len(l.fields) > 0 && r.IntN(4) > 0 {
+			f := l.fields[r.IntN(len(l.fields))]
 			if len(f.Fields) == 0 && f.Length <= 8 {
 				at, n = int(f.Offset), int(f.Length)
 			}
@@ -279,7 +324,7 @@ func (x *item) mutate() map[string][]byte {
 			v := interesting[r.IntN(len(interesting))]
 			var le [8]byte
 			binary.LittleEndian.PutUint64(le[:], v)
-			if s.sort == "frame" && r.IntN(2) == 0 {
+			if bigEndian(s, name) && r.IntN(2) == 0 {
 				slices.Reverse(le[:n])
 			}
 			copy(b[at:at+n], le[:])
@@ -300,7 +345,7 @@ func (x *item) mutate() map[string][]byte {
 		}
 	}
 	if r.IntN(5) > 0 {
-		for _, c := range s.sums {
+		for _, c := range l.sums {
 			if c.at+4 <= int64(len(b)) {
 				binary.LittleEndian.PutUint32(b[c.at:], hdf5.Lookup3(b[c.from:c.at]))
 			}

@@ -25,6 +25,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/salvage"
+	"github.com/hyperslab/hyperslab/verify"
 )
 
 // mode is a way of opening.
@@ -34,12 +36,16 @@ const (
 	direct    mode = "direct"
 	isolated  mode = "worker"
 	unchecked mode = "unchecked"
+	examined  mode = "examined"
 )
+
+var modes = []mode{direct, examined, isolated, unchecked}
 
 var titles = map[mode]string{
 	direct:    "checked in Go, then read in the same process",
 	isolated:  "checked and read in a worker",
 	unchecked: "HDF5 read in a worker without a check",
+	examined:  "verified and salvaged in the same process (refused: damage)",
 }
 
 // outcome is what became of a case.
@@ -66,13 +72,13 @@ const (
 
 // fits reports whether a case makes sense in a mode.
 func (x *item) fits(m mode) bool {
-	switch x.seed.sort {
-	case "chunk":
-		return m == direct
-	case "hdf5":
+	switch {
+	case m == direct:
 		return true
+	case x.rare || x.seed.sort == "chunk":
+		return false
 	}
-	return m != unchecked
+	return m != unchecked || x.seed.sort == "hdf5"
 }
 
 // run lays the case down at place and tries it.
@@ -90,8 +96,22 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 			return wrong, err.Error()
 		}
 	}
-	if m == unchecked {
+	if x.how == "crafted" {
+		if c := x.seed.crafts[x.n]; c.place != nil {
+			path := filepath.Join(place, c.file)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				return wrong, err.Error()
+			}
+			if err := c.place(path); err != nil {
+				return wrong, err.Error()
+			}
+		}
+	}
+	switch m {
+	case unchecked:
 		return inWorker(ctx, place)
+	case examined:
+		return examine(ctx, place)
 	}
 	u := formats.Untrusted{Isolation: formats.Off, Limits: formats.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
 	if m == isolated {
@@ -101,7 +121,7 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	if x.seed.sort == "frame" && m == direct {
 		best, detail = superChunk(place) // what is no array is one still
 	}
-	for _, object := range objects(files, place) {
+	for _, object := range objects(files) {
 		location := place
 		if object != "" {
 			location += ":" + object
@@ -121,7 +141,7 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 var rank = map[outcome]int{refused: 0, failed: 1, read: 2, contained: 3, wrong: 4}
 
 // objects are the arrays that a file has; one that is not there stands for none.
-func objects(files map[string][]byte, place string) []string {
+func objects(files map[string][]byte) []string {
 	if b, ok := files[""]; ok {
 		if len(b) > 10 && string(b[2:10]) == "b2frame\x00" {
 			return []string{""}
@@ -143,12 +163,12 @@ func objects(files map[string][]byte, place string) []string {
 		}
 		return list
 	}
-	t, err := bcolztree.ReadTable(os.DirFS(place), ".", nil)
+	dirs, err := bcolztree.ParseRootDirs(files[bcolztree.RootDirsFile])
 	if err != nil {
 		return []string{""}
 	}
 	var list []string
-	for _, name := range t.Names[:min(len(t.Names), maxArrays)] {
+	for _, name := range dirs.Names[:min(len(dirs.Names), maxArrays)] {
 		list = append(list, "/"+name)
 	}
 	if list == nil {
@@ -250,6 +270,39 @@ func compare(ctx context.Context, location, want string) (outcome, string) {
 		return wrong, "other elements than without a check"
 	}
 	return read, got
+}
+
+// examine verifies a file, and makes a new one of what can be salvaged, which must be
+// sound.
+func examine(ctx context.Context, place string) (outcome, string) {
+	best, detail := read, "sound"
+	o := verify.Options{Untrusted: true, Workers: 1, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
+	r, err := verify.File(ctx, place, &o)
+	switch {
+	case err != nil:
+		best, detail = refused, err.Error()
+	case r.NumDamages > 0:
+		best, detail = refused, r.Damages[0].String()
+	case r.NumUnchecked > 0:
+		best, detail = failed, r.Unchecked[0].String()
+	}
+	if ctx.Err() != nil {
+		return best, detail
+	}
+	to := place + ".new"
+	defer os.RemoveAll(to)
+	if _, err := salvage.Recover(ctx, to, place, &salvage.Options{MaxChunk: 64 << 20}); err != nil {
+		return best, detail
+	}
+	r, err = verify.File(ctx, to, &o)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		return wrong, "salvaged: " + err.Error()
+	case r.NumDamages > 0:
+		return wrong, "salvaged: " + r.Damages[0].String()
+	}
+	return best, detail
 }
 
 // decompress gives a chunk to the library as a program would that has one.
