@@ -17,8 +17,14 @@
 // Of an HDF5 file the flags of a writer that was killed may stand, and any structure be
 // damaged: what still can be reached from the root group keeps its name; datasets that
 // nothing leads to any more are found by looking at every place in the file, and go to
-// /lost+found. Without a superblock all are found so. Elements are decoded in Go;
-// values of variable length but texts, and references, are lost.
+// /lost+found. Without a superblock all are found so. Elements are decoded in Go.
+// Texts and sequences of variable length are built anew from the heaps that hold them,
+// and references are made to what was recovered; those that lead nowhere are null, and
+// lost. Virtual datasets and those with external files keep their lists of sources and
+// files: the other files are not looked at.
+//
+// Chunks whose codec or filters need to know the array (ZFP, NDLZ, NDCell, NDMean) are
+// checked by their headers and passed on as they are: they are guessed.
 //
 // # Errors
 //

@@ -176,7 +176,7 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 		return nil, 0, false
 	}
 	values, ok := f.decode(c, raw)
-	if !ok {
+	if !ok || values == nil {
 		return nil, 0, false
 	}
 	o := make([]cframe.Offset, c.n/8)
@@ -225,7 +225,7 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 }
 
 // decode decodes a chunk, and says whether that can be done. What only a frame can
-// decode is taken as it is.
+// decode is taken as it is: there are no values then.
 func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
 	if (chunk.Policy{}).CheckHeader(c.h) != nil {
 		return nil, true

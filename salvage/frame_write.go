@@ -118,14 +118,14 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	if c.n != size {
 		return lost(offset, "a chunk of %d bytes, want %d", c.n, size)
 	}
-	if !f.good(c, raw) {
+	values, ok := f.decode(c, raw)
+	if !ok {
 		return lost(offset, "it does not decode")
 	}
 	switch err := w.WriteChunk(raw); {
 	case noRoom(err):
 		return err // of the new file, and not of the chunk
 	case errors.Is(err, errors.ErrUnsupported):
-		values, _ := f.decode(c, raw)
 		if values == nil {
 			return err // only the library can, and not without the frame
 		}
@@ -136,9 +136,13 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 		return lost(offset, "%v", err)
 	}
 	f.r.Chunks++
-	if f.offsets != nil {
+	switch {
+	case values == nil: // with the codec or the filters of an array
+		f.r.Guessed++
+		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are sound; the values were not decoded"})
+	case f.offsets != nil:
 		f.r.Certain++
-	} else {
+	default:
 		f.r.Guessed++
 	}
 	return nil
@@ -146,7 +150,10 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 
 func (f *frame) special(w *frameio.Writer, kind chunk.Special, size, typeSize int64) error {
 	p := cblosc.DefaultCParams()
-	p.TypeSize = int(typeSize)
+	p.TypeSize, p.BlockSize = int(typeSize), int(f.head.BlockSize)
+	if f.meta != nil { // the library compares the number of blocks with that of the array
+		p.BlockSize = int(f.meta.BlockItems() * typeSize)
+	}
 	b, err := cblosc.SpecialChunk(p, cblosc.Special(kind), int(size), nil)
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ type source struct {
 	data []byte // of a chunk that was decoded
 
 	out     *h5.File
+	values  *hdf5.Values
+	waiting []func() error       // what needs all objects of the new file
 	done    map[hdf5.Addr]string // what was made of an object
 	guessed bool                 // nothing but luck leads to what is written now
 	damaged bool                 // something was wrong on the way
@@ -204,6 +206,7 @@ func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
 	type bad struct {
 		path string
 		c    hdf5.Chunk
+		full uint64 // bytes of its elements
 		i    int64
 		err  error
 	}
@@ -226,7 +229,8 @@ func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
 				return err
 			}
 			if _, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
-				list = append(list, bad{e.Path, c, i, err})
+				full, _ := o.Layout().ChunkBytes()
+				list = append(list, bad{e.Path, c, full, i, err})
 			} else {
 				s.r.Chunks++
 				s.r.Certain++
@@ -245,15 +249,15 @@ func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
 	for _, b := range list {
 		s.r.Lost++
 		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + s.file.UserBlock(), b.err.Error()})
-		if err := fillChunk(f, b.path, b.c); err != nil {
+		if err := fillChunk(f, b.path, b.c, b.full); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fillChunk replaces a chunk with fill values.
-func fillChunk(f *h5.File, path string, c hdf5.Chunk) (err error) {
+// fillChunk replaces a chunk of so many bytes with fill values. References are null.
+func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 	d, err := f.Root().OpenDataset(path)
 	if err != nil {
 		return err
@@ -267,15 +271,9 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk) (err error) {
 	if err != nil {
 		return err
 	}
-	n := info.Datatype.Size
-	if !info.Datatype.Plain() {
-		return fmt.Errorf("%w: a damaged chunk of %s", errors.ErrUnsupported, info.Datatype)
-	}
-	for _, k := range info.Chunks {
-		n *= int(k)
-	}
+	n := int(full)
 	values := make([]byte, n)
-	for at := 0; len(info.Fill) > 0 && at < n; at += len(info.Fill) {
+	for at := 0; info.Datatype.Plain() && len(info.Fill) > 0 && at < n; at += len(info.Fill) {
 		copy(values[at:], info.Fill)
 	}
 	raw, mask, err := p.Encode(make([]byte, p.Bound(n)), values)
@@ -376,6 +374,11 @@ func (s *source) salvage(ctx context.Context, path string) (err error) {
 	}
 	if s.damaged || root == nil {
 		if err := s.orphans(ctx, root == nil); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.waiting {
+		if err := errors.Join(ctx.Err(), f()); err != nil {
 			return err
 		}
 	}

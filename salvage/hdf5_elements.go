@@ -5,7 +5,6 @@ package salvage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
@@ -15,39 +14,50 @@ import (
 // slab is how many bytes of contiguous elements are copied at a time.
 const slab = 8 << 20
 
+// put writes n elements as stored, those of part, to the new dataset.
+type put func(b []byte, n int64, part h5.Region) error
+
 // elements copies the elements of a dataset.
 func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object) error {
 	l, space := o.Layout(), dataspace(o.Dataspace())
-	if space.NumElems() == 0 {
+	if space.NumElems() == 0 || l.Class == hdf5.Virtual || o.ExternalFiles() != nil {
 		return nil
 	}
-	if o.Datatype().VariableString() {
-		return s.strings(at, d, o, space)
+	t, err := datatype(o.Datatype())
+	if err != nil {
+		return err
+	}
+	to := put(func(b []byte, _ int64, part h5.Region) error {
+		if err := d.WriteRegion(b, t, part); err != nil {
+			return err
+		}
+		s.count()
+		return nil
+	})
+	if !t.Plain() {
+		to = s.pointing(at, d, t, o.Datatype())
 	}
 	if l.Class == hdf5.Chunked {
-		return s.chunks(ctx, at, d, o)
+		return s.chunks(ctx, at, d, o, to, t.Plain())
 	}
 	if l.Class == hdf5.Contiguous && !l.Addr.Defined() {
 		return nil // never written
 	}
-	return s.contiguous(ctx, at, d, o, space)
+	return s.contiguous(ctx, at, o, space, to)
 }
 
 // contiguous copies elements in one piece, as far as the file has them.
-func (s *source) contiguous(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object, space h5.Dataspace) error {
+func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, space h5.Dataspace, to put) error {
 	l := o.Layout()
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
 	whole := space.All()
-	rows, row := int64(1), int64(info.Datatype.Size)
+	rows, inRow := int64(1), int64(1)
 	if len(space.Dims) > 0 {
 		rows = space.Dims[0]
 		for _, n := range space.Dims[1:] {
-			row *= n
+			inRow *= n
 		}
 	}
+	row := inRow * int64(o.Datatype().Size)
 	step := max(slab/max(row, 1), 1)
 	for i := int64(0); i < rows; i += step {
 		if err := ctx.Err(); err != nil {
@@ -55,6 +65,7 @@ func (s *source) contiguous(ctx context.Context, at string, d *h5.Dataset, o *hd
 		}
 		n := min(step, rows-i)
 		var b []byte
+		var err error
 		if l.Class == hdf5.Compact {
 			b = l.Data[min(i*row, int64(len(l.Data))):min((i+n)*row, int64(len(l.Data)))]
 		} else {
@@ -74,10 +85,9 @@ func (s *source) contiguous(ctx context.Context, at string, d *h5.Dataset, o *hd
 		if len(space.Dims) > 0 {
 			part.Start[0], part.Count[0] = i, n
 		}
-		if err := d.WriteRegion(b[:n*row], info.Datatype, part); err != nil {
+		if err := to(b[:n*row], n*inRow, part); err != nil {
 			return err
 		}
-		s.count()
 	}
 	return nil
 }
@@ -92,14 +102,15 @@ func (s *source) count() {
 	}
 }
 
-// chunks copies the chunks that decode.
-func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object) error {
+// chunks copies the chunks that decode: as they are, where the new dataset takes them
+// so.
+func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object, to put, plain bool) error {
 	info, err := d.Info()
 	if err != nil {
 		return err
 	}
 	dims := o.Dataspace().Dims
-	same := slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
+	same := plain && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
 		return a.ID == b.ID && slices.Equal(a.Values, b.Values)
 	})
 	i := int64(-1)
@@ -147,28 +158,30 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 			lost(err)
 			continue
 		case same:
-			err = d.WriteChunk(raw, c.Mask, offset...)
+			if err = d.WriteChunk(raw, c.Mask, offset...); err == nil {
+				s.count()
+			}
 		default:
-			err = s.writeValues(d, info, offset, values)
+			err = putChunk(info, offset, values, int64(o.Datatype().Size), to)
 		}
 		if err != nil {
 			return err
 		}
-		s.count()
 	}
 	return nil
 }
 
-// writeValues writes a decoded chunk, of which only what is inside the dataset counts.
-func (s *source) writeValues(d *h5.Dataset, info h5.DatasetInfo, offset []int64, values []byte) error {
-	part := h5.Region{Start: offset}
-	for k, n := range info.Chunks {
-		part.Count = append(part.Count, min(n, info.Space.Dims[k]-offset[k]))
+// putChunk writes a decoded chunk, of which only what is inside the dataset counts.
+func putChunk(info h5.DatasetInfo, offset []int64, values []byte, item int64, to put) error {
+	part, n := h5.Region{Start: offset}, int64(1)
+	for k, c := range info.Chunks {
+		part.Count = append(part.Count, min(c, info.Space.Dims[k]-offset[k]))
+		n *= part.Count[k]
 	}
-	if slices.Equal(part.Count, info.Chunks) {
-		return d.WriteRegion(values, info.Datatype, part)
+	if !slices.Equal(part.Count, info.Chunks) {
+		values = inside(values, info.Chunks, part.Count, item)
 	}
-	return d.WriteRegion(inside(values, info.Chunks, part.Count, int64(info.Datatype.Size)), info.Datatype, part)
+	return to(values, n, part)
 }
 
 // inside is the first count elements along each axis of a chunk.
@@ -185,74 +198,4 @@ func inside(values []byte, chunk, count []int64, item int64) []byte {
 		out = append(out, inside(values[i*row:][:row], chunk[1:], count[1:], item)...)
 	}
 	return out
-}
-
-// strings copies texts of variable length, which stand in heaps.
-func (s *source) strings(at string, d *h5.Dataset, o *hdf5.Object, space h5.Dataspace) error {
-	l, t := o.Layout(), o.Datatype()
-	write := func(b []byte, part h5.Region, chunk []int64) {
-		n := int64(1)
-		for _, c := range part.Count {
-			n *= c
-		}
-		if chunk != nil && !slices.Equal(part.Count, chunk) {
-			b = inside(b, chunk, part.Count, int64(t.Size))
-		}
-		list, err := s.texts(t, b, n)
-		if err == nil {
-			err = d.WriteStrings(list, part)
-		}
-		if noRoom(err) && s.full == nil {
-			s.full = err
-		}
-		if err != nil {
-			s.damaged = true
-			s.r.Lost++
-			s.r.note(Lost, at, fmt.Sprintf("texts from %v", part.Start), -1, "%v", err)
-			return
-		}
-		s.count()
-	}
-	switch {
-	case l.Class == hdf5.Compact:
-		write(l.Data, space.All(), nil)
-	case l.Class == hdf5.Contiguous && l.Addr.Defined():
-		n := space.NumElems() * int64(t.Size)
-		if n > s.most {
-			return fmt.Errorf("%w: %d bytes of references to texts", errors.ErrUnsupported, n)
-		}
-		b, err := s.file.Read(l.Addr, n)
-		if err != nil {
-			s.lost(at, "texts", err)
-			return nil
-		}
-		write(b, space.All(), nil)
-	case l.Class == hdf5.Chunked:
-		var shape []int64
-		for _, n := range l.Dims[:len(l.Dims)-1] {
-			shape = append(shape, int64(n))
-		}
-		for c, err := range o.Chunks() {
-			var values []byte
-			if err == nil {
-				_, values, err = s.chunk(o, c)
-			}
-			if err != nil {
-				s.damaged = true
-				s.r.Lost++
-				s.r.note(Lost, at, "chunk of texts", -1, "%v", err)
-				continue
-			}
-			part := h5.Region{}
-			for k, x := range c.Offset {
-				part.Start = append(part.Start, int64(x))
-				part.Count = append(part.Count, min(shape[k], space.Dims[k]-int64(x)))
-			}
-			if slices.ContainsFunc(part.Count, func(n int64) bool { return n < 1 }) {
-				continue // left over from a larger dataset
-			}
-			write(values, part, shape)
-		}
-	}
-	return nil
 }

@@ -86,10 +86,15 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) 
 	return nil
 }
 
-// object makes the object at a path that is free. Errors of the damaged file are
+// object makes the object at a path that is free, once. Errors of the damaged file are
 // findings, those of the new one come back.
 func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 	root := s.out.Root()
+	defer func() {
+		if _, ok := s.done[o.Addr]; !ok {
+			s.done[o.Addr] = "" // what is lost is told once
+		}
+	}()
 	switch o.Kind() {
 	case hdf5.GroupKind:
 		g, err := root.CreateGroup(at)
@@ -122,7 +127,16 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 		s.done[o.Addr] = at
 		s.r.Arrays++
 		s.attributes(at, d, o)
-		return s.elements(ctx, at, d, o)
+		if !refers(o.Datatype()) {
+			return s.elements(ctx, at, d, o)
+		}
+		s.later(func() error {
+			d, err := root.OpenDataset(at)
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.elements(ctx, at, d, o), d.Close())
+		})
 	default:
 		s.lost(at, "object", errors.New("neither group nor dataset nor datatype any more"))
 	}
@@ -154,8 +168,17 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 		}
 		opts.PlainEdges = l.Flags&hdf5.PartialChunksUnfiltered != 0
 	case hdf5.Contiguous:
-		if o.ExternalFiles() != nil {
-			return nil, fmt.Errorf("%w: elements in other files", errors.ErrUnsupported)
+		if e := o.ExternalFiles(); e != nil {
+			if m := o.Message(hdf5.ExternalFilesType); m.Err != nil {
+				return nil, m.Err
+			}
+			for _, f := range e.Files {
+				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited is -1 there
+			}
+		}
+	case hdf5.Virtual:
+		if opts.Mappings, err = s.mappings(at, o); err != nil {
+			return nil, err
 		}
 	default:
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
@@ -176,13 +199,28 @@ func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
 			s.lost(at, "attributes", err)
 			continue
 		}
-		if err := s.attribute(to, a); err != nil {
-			s.lost(at, "attribute "+a.Name, err)
+		write := func() error {
+			if err := s.attribute(at, to, a); err != nil {
+				s.lost(at, "attribute "+a.Name, err)
+			}
+			return nil
 		}
+		if !refers(a.Type) {
+			_ = write() // it has noted what is wrong
+			continue
+		}
+		s.later(func() error {
+			o, err := s.out.Root().OpenObject(at)
+			if err != nil {
+				return err
+			}
+			to = o
+			return errors.Join(write(), o.Close())
+		})
 	}
 }
 
-func (s *source) attribute(to attributer, a *hdf5.Attribute) error {
+func (s *source) attribute(at string, to attributer, a *hdf5.Attribute) error {
 	if a.Type == nil || a.Space == nil {
 		return errors.New("no type or no space")
 	}
@@ -195,33 +233,19 @@ func (s *source) attribute(to attributer, a *hdf5.Attribute) error {
 	if n < 0 || n > int64(len(a.Value)) {
 		return fmt.Errorf("%d elements in %d bytes", n, len(a.Value))
 	}
-	switch {
-	case n == 0:
-	case a.Type.VariableString():
-		if b.Strings, err = s.texts(a.Type, a.Value, n); err != nil {
-			return err
-		}
-	default:
-		if b.Data, err = native(t, a.Value, n); err != nil {
-			return err
-		}
+	e, err := s.build(t, a.Type, a.Value, n)
+	if err != nil {
+		return err
+	}
+	if e.lost > 0 {
+		s.r.LostObjects++
+		s.damaged = true
+		s.r.note(Lost, at, "attribute "+a.Name, -1, "%d values: %v", e.lost, e.err)
+	} else if e.guessed {
+		s.r.note(Guessed, at, "attribute "+a.Name, -1, "%v", e.err)
+	}
+	if n > 0 {
+		b.Values = e.b.Values()
 	}
 	return to.WriteAttribute(b)
-}
-
-// texts are the n variable strings that b refers to.
-func (s *source) texts(t *hdf5.Datatype, b []byte, n int64) ([]string, error) {
-	size := int64(t.Size)
-	if int64(len(b)) < n*size {
-		return nil, fmt.Errorf("%d bytes for %d texts", len(b), n)
-	}
-	list := make([]string, n)
-	for i := range list {
-		data, length, err := s.file.Sequence(b[int64(i)*size:][:size])
-		if err != nil {
-			return nil, err
-		}
-		list[i], _, _ = strings.Cut(string(data[:min(int(length), len(data))]), "\x00")
-	}
-	return list, nil
 }

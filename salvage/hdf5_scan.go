@@ -75,9 +75,6 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 			if err := s.object(ctx, at, o); err != nil {
 				return err
 			}
-			if _, ok := s.done[o.Addr]; !ok {
-				s.done[o.Addr] = "" // told once
-			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package salvage
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,13 +30,10 @@ func dataspace(s *hdf5.Dataspace) h5.Dataspace {
 	return d
 }
 
-// datatype is a type of elements that mean the same in another file: no references,
-// and of variable length only texts.
+// datatype is a type of elements, as a Builder has them: where strings of variable
+// length and references take other room in memory than in the file, compounds do too.
 func datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 	d, err := convert(t)
-	if err == nil && !t.VariableString() && !d.Plain() {
-		err = fmt.Errorf("%w: elements of %v, which refer to other places of the file", errors.ErrUnsupported, t)
-	}
 	if err == nil {
 		err = d.Validate()
 	}
@@ -93,6 +91,15 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 			}
 			d.Members = append(d.Members, h5.Member{Name: m.Name, Offset: int(m.Offset), Type: &u})
 		}
+		resize(&d, t)
+	case hdf5.ReferenceClass:
+		switch t.RefKind() {
+		case hdf5.ObjectRef:
+			return h5.ReferenceType(h5.ObjectReference), nil
+		case hdf5.RegionRef:
+			return h5.ReferenceType(h5.RegionReference), nil
+		}
+		return h5.ReferenceType(h5.StandardReference), nil
 	case hdf5.EnumClass:
 		d.Class = h5.Enum
 		if err = base(); err != nil {
@@ -105,13 +112,18 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 		if t.VariableString() {
 			return h5.Datatype{Class: h5.String, Variable: true, Pad: h5.StringPad(t.StringPad()), CharSet: h5.CharSet(t.CharSet())}, nil
 		}
-		d.Class = h5.Sequence
 		err = base()
+		if d.Base != nil {
+			d = h5.SequenceOf(*d.Base)
+		}
 	case hdf5.ArrayClass:
 		d.Class = h5.Array
 		err = base()
 		for _, n := range t.Dims {
 			d.Dims = append(d.Dims, int64(n))
+		}
+		if d.Base != nil {
+			d = h5.ArrayOf(*d.Base, d.Dims...)
 		}
 	default:
 		err = fmt.Errorf("%w: elements of %v", errors.ErrUnsupported, t)
@@ -134,25 +146,18 @@ func enumValue(t *hdf5.Datatype, b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// native turns n elements as stored into those of t.Native(), if that is no more than
-// another order of bytes.
-func native(t h5.Datatype, b []byte, n int64) ([]byte, error) {
-	if int64(len(b)) < n*int64(t.Size) {
-		return nil, fmt.Errorf("%d bytes for %d elements of %d", len(b), n, t.Size)
+// resize moves the members of a compound behind those whose size in memory is another
+// one than that in the file (H5T_set_loc).
+func resize(d *h5.Datatype, t *hdf5.Datatype) {
+	order := make([]int, len(t.Members))
+	for i := range order {
+		order[i] = i
 	}
-	b = slices.Clone(b[:n*int64(t.Size)])
-	if t.Native().Equal(t) {
-		return b, nil
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Members[a].Offset, t.Members[b].Offset) })
+	more := 0
+	for _, i := range order {
+		d.Members[i].Offset += more
+		more += d.Members[i].Type.InMemory() - int(t.Members[i].Type.Size)
 	}
-	number := t
-	for (number.Class == h5.Array || number.Class == h5.Enum) && number.Base != nil {
-		number = *number.Base
-	}
-	if u := number; (u.Class == h5.Integer || u.Class == h5.Float || u.Class == h5.Bitfield) && u.Order == h5.BigEndian && u.Precision == 8*u.Size {
-		for at := 0; at < len(b); at += u.Size {
-			slices.Reverse(b[at : at+u.Size])
-		}
-		return b, nil
-	}
-	return nil, fmt.Errorf("%w: values of %v in an attribute", errors.ErrUnsupported, t)
+	d.Size += more
 }

@@ -108,6 +108,15 @@ func (m Meta) ChunkItems() int64 {
 	return n
 }
 
+// BlockItems returns the elements of a block. It is meaningful after Check.
+func (m Meta) BlockItems() int64 {
+	n := int64(1)
+	for _, k := range m.Blocks {
+		n *= int64(k)
+	}
+	return n
+}
+
 // chunkItems is ChunkItems; false means that the number does not fit.
 //
 // Along an axis of extent 0 the library does not round up to blocks.

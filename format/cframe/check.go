@@ -110,8 +110,8 @@ func checkNames(layers []Metalayer, start int64) error {
 // first thing that keeps the library from reading the chunks safely, under p: a
 // special offset that is reserved, a chunk outside the frame, a header that
 // chunk.Policy.CheckHeader refuses, block starts that chunk.Header.CheckStarts
-// refuses, a chunk whose values are not as many as the frame says, chunks that
-// overlap. decode is as in Offsets. It costs two small reads for each stored chunk.
+// refuses, a chunk whose values are not as many as the frame says, or whose blocks are
+// not those of the array, chunks that overlap. decode is as in Offsets. It costs two small reads for each stored chunk.
 func (f *Frame) CheckChunks(p chunk.Policy, decode Decoder) error {
 	offsets, err := f.Offsets(decode)
 	if err != nil {
@@ -135,10 +135,15 @@ type chunkChecker struct {
 	values int64           // bytes of values in the chunks so far
 	stored int64           // bytes of the chunks so far
 	files  map[Offset]bool // of a sparse frame, those seen so far
+	block  int64           // bytes of a block of the array that the frame is; 0 if it is none
 }
 
 func (f *Frame) chunkChecker(p chunk.Policy) *chunkChecker {
-	return &chunkChecker{f: f, policy: p, files: make(map[Offset]bool)}
+	c := &chunkChecker{f: f, policy: p, files: make(map[Offset]bool)}
+	if m, ok, err := f.Array(); ok && err == nil {
+		c.block = m.BlockItems() * int64(f.TypeSize)
+	}
+	return c
 }
 
 // errOverlap marks the error after which going on would only cost time: a small
@@ -188,6 +193,11 @@ func (c *chunkChecker) next(o Offset) error {
 	}
 	if want >= 0 && int64(h.NBytes) != want {
 		return bad("chunk: nbytes", at+4, strconv.Itoa(int(h.NBytes)), fmt.Sprintf("%d, from the frame's sizes", want), format.ErrCorrupt)
+	}
+	// The library counts the blocks of the array, and tells the chunk by their number
+	// which ones it wants (b2nd.c, blosc2_set_maskout).
+	if want := min(c.block, int64(h.NBytes)); c.block > 0 && int64(h.BlockLen()) != want {
+		return bad("chunk: blocksize", at+8, strconv.Itoa(int(h.BlockSize)), fmt.Sprintf("%d, a block of the array", want), format.ErrCorrupt)
 	}
 	c.values += int64(h.NBytes)
 	return nil

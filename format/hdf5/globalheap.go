@@ -15,6 +15,8 @@ type GlobalHeap struct {
 	Size    uint64 // bytes, header included
 	Objects map[uint16]GlobalObject
 	Free    uint64 // bytes of object 0, the free space at the end
+
+	err error // what is wrong with it
 }
 
 // GlobalObject is an object of a collection.
@@ -27,15 +29,16 @@ type GlobalObject struct {
 // minGlobalHeap is the bytes of the smallest collection.
 const minGlobalHeap = 4096
 
-// globalHeap reads the collection at a, once an operation. It is never nil.
+// globalHeap reads the collection at a, once an operation. It is never nil: with an
+// error it has the objects before what is wrong.
 func (r *reader) globalHeap(a Addr) (*GlobalHeap, error) {
 	if h := r.globals[a]; h != nil {
-		return h, nil
+		return h, h.err
 	}
 	h := &GlobalHeap{Addr: a, Objects: map[uint16]GlobalObject{}}
 	p := r.part("global heap collection", a, int64(align8(8+r.f.super.LengthSize)))
 	if !p.signature("GCOL") {
-		return h, p.done()
+		return h, p.done() // nothing to keep
 	}
 	v := p.u8("version")
 	p.version(v, 1, 1)
@@ -48,11 +51,9 @@ func (r *reader) globalHeap(a Addr) (*GlobalHeap, error) {
 	if p.grow(int64(min(h.Size, uint64(r.f.limits.Structure)+1))) {
 		h.objects(p)
 	}
-	err := p.done()
-	if err == nil {
-		r.globals[a] = h
-	}
-	return h, err
+	h.err = p.done()
+	r.globals[a] = h
+	return h, h.err
 }
 
 func (h *GlobalHeap) objects(p *part) {
@@ -105,11 +106,12 @@ func (p *part) padTo8() {
 	}
 }
 
-// globalObject finds an object of a collection.
+// globalObject finds an object of a collection. It may be there also with an error,
+// if the collection is damaged.
 func (r *reader) globalObject(a Addr, index uint32) (GlobalObject, error) {
 	h, err := r.globalHeap(a)
 	if o, ok := h.Objects[uint16(index)]; ok && index <= 0xFFFF {
-		return o, nil
+		return o, err
 	}
 	if err == nil {
 		err = &format.Error{Format: formatName, What: "global heap collection", Offset: r.f.place(a), Got: fmt.Sprintf("no object %d", index), Want: "one", Err: format.ErrCorrupt}

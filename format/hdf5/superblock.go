@@ -145,7 +145,11 @@ func (r *reader) superblock0(p *part, s *Superblock) {
 		p.reserved(2)
 	}
 	r.baseAddress(p, s)
-	p.addr("address of file free space info")
+	// The library takes it for the address of an extension, which these versions cannot
+	// have, and refuses the file (H5F__super_read).
+	if a := p.addr("address of file free space info"); a.Defined() {
+		p.bad(a.String(), "undefined")
+	}
 	s.EndOfFile = p.addr("end of file address")
 	s.DriverInfo = p.addr("driver information block address")
 	end := p.group("root group symbol table entry", -1)

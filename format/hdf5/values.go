@@ -5,6 +5,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/format"
@@ -92,39 +93,153 @@ func (r *reader) reference(t *Datatype, b []byte, at int64) error {
 	if t.RefKind() == ObjectRef {
 		return nil
 	}
-	skip := 0
-	if t.RefKind() != RegionRef {
-		skip = 6 // kind, flags, and the size of what is in the heap
+	_, err := r.readReference(t, b, at)
+	return err
+}
+
+// Reference is what an element of a reference type refers to.
+type Reference struct {
+	Kind      RefKind
+	File      string     // the other file that it is to, "" for its own
+	Object    Addr       // object header; undefined if it refers to nothing
+	Region    *Selection // the elements, of a reference to a region
+	Attribute string     // its name, of a reference to an attribute
+}
+
+// externalRef is the flag of a reference into another file (H5R_IS_EXTERNAL).
+const externalRef = 1
+
+// readReference reads an element of a reference type; at is where it stands.
+//
+// Those of 1.12 begin with their kind and their flags. One to an object of the same
+// file goes on with the object's token; of others the rest is in a global heap
+// (H5T__ref_disk_getsize, H5R__encode).
+func (r *reader) readReference(t *Datatype, b []byte, at int64) (Reference, error) {
+	ref := Reference{Kind: t.RefKind(), Object: Undefined}
+	offset := r.f.super.OffsetSize
+	short := func(want int) error {
+		return r.valueError(at, fmt.Sprintf("a reference of %d bytes", len(b)), fmt.Sprintf("at least %d", want))
 	}
-	if len(b) < skip+r.f.super.OffsetSize+4 {
-		return r.valueError(at, fmt.Sprintf("a reference of %d bytes", len(b)), fmt.Sprintf("at least %d", skip+r.f.super.OffsetSize+4))
+	switch ref.Kind {
+	case ObjectRef:
+		if len(b) < offset {
+			return ref, short(offset)
+		}
+		p := &part{r: r, what: "object reference", b: b, at: max(at, 0)}
+		if a := p.addr("address"); a != 0 {
+			ref.Object = a
+		}
+		return ref, p.err
+	case RegionRef:
+		if len(b) < offset+4 {
+			return ref, short(offset + 4)
+		}
+		o, err := r.referred(b)
+		if err != nil || o.At == 0 {
+			return ref, err
+		}
+		p := &part{r: r, what: "region reference", b: o.Data, at: o.At}
+		ref.Object = p.addr("object header address")
+		region := p.selection("selection")
+		ref.Region = &region
+		return ref, p.err
 	}
-	a, index := r.heapRef(b[skip:])
+	if len(b) < 6+offset+4 {
+		return ref, short(6 + offset + 4)
+	}
+	if allZero(b) {
+		return ref, nil
+	}
+	ref.Kind = RefKind(b[0])
+	flags := b[1]
+	if ref.Kind < ObjectRef2 || ref.Kind > AttributeRef {
+		return ref, r.valueError(at, fmt.Sprintf("a reference of kind %d", ref.Kind), "2 to 4")
+	}
+	p := &part{r: r, what: "reference", b: b[2:], at: max(at, 0) + 2}
+	if ref.Kind != ObjectRef2 || flags&externalRef != 0 {
+		o, err := r.referred(b[6:]) // behind the size of what is in the heap
+		if err != nil || o.At == 0 {
+			return ref, err
+		}
+		p.b, p.at = o.Data, o.At
+	}
+	n := int(p.u8("token size"))
+	if p.check(n >= 1 && n <= 16, n, "1 to 16") {
+		token := p.bytes("token", n)
+		ref.Object = Addr(leUint(token))
+	}
+	if flags&externalRef != 0 {
+		ref.File = p.text("file name", int(p.u16("length of file name")))
+	}
+	switch ref.Kind {
+	case RegionRef2:
+		p.u32("size of selection")
+		p.u32("rank")
+		region := p.selection("selection")
+		ref.Region = &region
+	case AttributeRef:
+		ref.Attribute = p.text("attribute name", int(p.u16("length of attribute name")))
+	}
+	return ref, p.err
+}
+
+// referred is the object in a global heap that b refers to; one without a place if it
+// refers to nothing.
+func (r *reader) referred(b []byte) (GlobalObject, error) {
+	a, index := r.heapRef(b)
 	if a == 0 || !a.Defined() {
-		return nil
+		return GlobalObject{}, nil
 	}
-	o, err := r.globalObject(a, index)
-	if err != nil || skip > 0 {
-		return err
+	return r.globalObject(a, index)
+}
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// Values reads what elements refer to. It keeps the heaps read last, and is used by one
+// goroutine.
+type Values struct{ r *reader }
+
+// Values returns a reader of what elements of the file refer to.
+func (f *File) Values() *Values { return &Values{f.reader()} }
+
+// maxHeaps is the number of collections that Values keeps.
+const maxHeaps = 64
+
+// fresh forgets what was read so far, as far as that costs memory or the right to read
+// more.
+func (v *Values) fresh() *reader {
+	kept := v.r.globals
+	if len(kept) > maxHeaps {
+		kept = map[Addr]*GlobalHeap{}
 	}
-	p := &part{r: r, what: "region reference", b: o.Data, at: o.At}
-	p.addr("object header address")
-	p.selection("selection")
-	return p.err
+	v.r = v.r.f.reader()
+	v.r.globals = kept
+	return v.r
 }
 
 // Sequence returns the bytes of a value of variable length, of which b is the element as
-// stored, and the number of its elements. An empty one has none. The error is
-// format.ErrCorrupt or format.ErrTruncated for an element that leads nowhere.
-func (f *File) Sequence(b []byte) (data []byte, n uint32, err error) {
-	r := f.reader()
-	if len(b) < 8+f.super.OffsetSize {
-		return nil, 0, r.valueError(0, fmt.Sprintf("%d bytes", len(b)), fmt.Sprint(8+f.super.OffsetSize))
+// stored, and the number of its elements. One that is null has no
+// data, not even none. The error is
+// format.ErrCorrupt, format.ErrVersion or format.ErrTruncated for an element that leads
+// nowhere, or into a heap that is damaged: data is then what was found in it, or nil.
+func (v *Values) Sequence(b []byte) (data []byte, n uint32, err error) {
+	r := v.fresh()
+	if len(b) < 8+r.f.super.OffsetSize {
+		return nil, 0, r.valueError(0, fmt.Sprintf("%d bytes", len(b)), fmt.Sprint(8+r.f.super.OffsetSize))
 	}
 	a, index := r.heapRef(b[4:])
-	if n = le32(b); a == 0 || !a.Defined() || n == 0 {
+	switch n = le32(b); {
+	case a == 0 || !a.Defined():
 		return nil, 0, nil
+	case n == 0:
+		return []byte{}, 0, nil
 	}
 	o, err := r.globalObject(a, index)
 	return o.Data, n, err
+}
+
+// Reference returns what an element b, as stored, of the reference type t refers to. The
+// errors are those of Sequence.
+func (v *Values) Reference(t *Datatype, b []byte) (Reference, error) {
+	return v.fresh().readReference(t, b, 0)
 }
