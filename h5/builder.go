@@ -74,10 +74,13 @@ func (b *Builder) Text(at int, s string) error {
 }
 
 // Sequence puts a sequence of n elements of type base and returns where the first is,
-// and the bytes from one to the next.
+// and the bytes from one to the next. It is ErrSize for a number below 0.
 func (b *Builder) Sequence(at, n int, base Datatype) (first, stride int, err error) {
 	if err := b.inside(at, sequenceSize); err != nil {
 		return 0, 0, err
+	}
+	if n < 0 {
+		return 0, 0, &Error{Op: "build", Err: fmt.Errorf("%w: %d elements", ErrSize, n)}
 	}
 	x := transfer{v: b.v}
 	stride = base.memSize()

@@ -261,24 +261,3 @@ func TestNothingIsLeft(t *testing.T) {
 	_, err = salvage.Recover(bg, filepath.Join(dir, "x"), filepath.Join(dir, "none"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
-
-// saveCodec writes a b2nd array of float64 with a codec and filters that only the library
-// decodes.
-func saveCodec(t *testing.T, codec cblosc.Codec, meta uint8, filter cblosc.Filter) (path string, whole []byte) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "a.b2nd")
-	cp := cblosc.DefaultCParams()
-	cp.TypeSize, cp.Codec, cp.CodecMeta = 8, codec, meta
-	cp.Filters = [cblosc.MaxFilters]cblosc.Filter{5: filter}
-	a, err := cblosc.CreateArray(path, &cblosc.ArrayParams{CParams: cp, Shape: []int64{20, 30}, ChunkShape: []int32{6, 8}, BlockShape: []int32{6, 8}})
-	require.NoError(t, err)
-	v := make([]byte, 0, 8*600)
-	for i := range 600 {
-		v = binary.LittleEndian.AppendUint64(v, math.Float64bits(float64(i/30)+float64(i%30)/2))
-	}
-	require.NoError(t, a.WriteRegion(v, []int64{0, 0}, []int64{20, 30}))
-	require.NoError(t, a.Close())
-	whole, err = os.ReadFile(path)
-	require.NoError(t, err)
-	return path, whole
-}

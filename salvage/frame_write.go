@@ -18,7 +18,7 @@ func (f *frame) params(typeSize, chunkSize int64, overwrite bool) *frameio.Param
 	cp := cblosc.DefaultCParams()
 	h := f.head
 	if f.header {
-		cp.Codec, cp.Level, cp.BlockSize, cp.Split = cblosc.Codec(h.Codec()), h.Level(), int(h.BlockSize), cblosc.SplitMode(h.SplitMode())
+		cp.Codec, cp.CodecMeta, cp.Level, cp.BlockSize, cp.Split = cblosc.Codec(h.Codec()), h.CodecMeta, h.Level(), int(h.BlockSize), cblosc.SplitMode(h.SplitMode())
 		for i, id := range h.Filters {
 			cp.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
 		}
@@ -29,7 +29,7 @@ func (f *frame) params(typeSize, chunkSize int64, overwrite bool) *frameio.Param
 		cp = cblosc.DefaultCParams()
 		cp.TypeSize, cp.Threads = int(typeSize), 1
 	}
-	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Overwrite: overwrite}
+	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Overwrite: overwrite, Allow: trusted}
 	for _, l := range h.Metalayers {
 		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
 	}

@@ -30,6 +30,9 @@ const (
 	map16    = 0xDE
 )
 
+// otherCodec stands for a codec whose number is in the pipeline (BLOSC_UDCODEC_FORMAT).
+const otherCodec = 6
+
 // totals is what the header says of the chunks.
 type totals struct {
 	frameSize      int64
@@ -51,7 +54,11 @@ func appendHeader(dst []byte, p *cblosc.CParams, sparse, vlmeta bool, t totals, 
 	if sparse {
 		kind = byte(cframe.Sparse)
 	}
-	dst = append(dst, fixStr+4, version|offsets64, kind, byte(p.Codec)|byte(p.Level)<<4, byte(p.Split-1))
+	codec := byte(p.Codec)
+	if p.Codec > cblosc.Zstd {
+		codec = otherCodec
+	}
+	dst = append(dst, fixStr+4, version|offsets64, kind, codec|byte(p.Level)<<4, byte(p.Split-1))
 	dst = be.AppendUint64(append(dst, int64s), uint64(t.nbytes))
 	dst = be.AppendUint64(append(dst, int64s), uint64(t.cbytes))
 	dst = be.AppendUint32(append(dst, int32s), uint32(p.TypeSize))
@@ -69,7 +76,7 @@ func appendHeader(dst []byte, p *cblosc.CParams, sparse, vlmeta bool, t totals, 
 	for i, f := range p.Filters {
 		pipeline[i], pipeline[8+i] = byte(f.ID), f.Meta
 	}
-	pipeline[6] = byte(p.Codec)
+	pipeline[6], pipeline[7] = byte(p.Codec), p.CodecMeta
 	dst = append(dst, pipeline[:]...)
 	dst = appendMetalayers(dst, start, len(dst), meta)
 	be.PutUint32(dst[headerSize:], uint32(len(dst)-start))

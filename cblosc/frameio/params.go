@@ -22,6 +22,7 @@ type Params struct {
 	Sparse    bool               // a directory with one file for each chunk, instead of one file
 	Overwrite bool               // Create may replace what is at the path
 	Workers   int                // goroutines that compress at a time; 0: GOMAXPROCS
+	Allow     chunk.Policy       // codecs and filters that chunks given to WriteChunk may have beside those that are safe on any bytes
 }
 
 // Validate reports every bad field at once, each wrapping cblosc.ErrParam,

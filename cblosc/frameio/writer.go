@@ -189,8 +189,8 @@ func (w *Writer) Write(p []byte) (int, error) {
 // written before must be whole chunks.
 //
 // It returns cblosc.ErrSize, cblosc.ErrFormat for a chunk that is not valid,
-// errors.ErrUnsupported for one of Blosc1, with a dictionary, or of a codec that
-// is not linked, cblosc.ErrLimit, cblosc.ErrBroken, or cblosc.ErrClosed.
+// errors.ErrUnsupported for one of Blosc1, with a dictionary, or of a codec or
+// filter that is neither safe on any bytes nor in Params.Allow, cblosc.ErrLimit, cblosc.ErrBroken, or cblosc.ErrClosed.
 func (w *Writer) WriteChunk(b []byte) error {
 	const op = "write chunk"
 	w.mu.Lock()
@@ -241,7 +241,7 @@ func (w *Writer) judge(b []byte) (chunk.Header, error) {
 func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
-		err = chunk.Check(b)
+		err = w.params.Allow.Check(b)
 	}
 	switch {
 	case err != nil:

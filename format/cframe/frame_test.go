@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -710,6 +711,46 @@ func TestArray(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.EqualValues(t, at+4, e.Offset, "from the start of the frame")
 	require.Len(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), 1)
+}
+
+// A block shape of other blocks than the chunks have: the library asks a chunk for blocks
+// by their number.
+func TestBlocksOfAnotherShape(t *testing.T) {
+	files, _ := golden(t)
+	tried := 0
+	for name, b := range files {
+		f, err := read(b)
+		if err != nil {
+			continue
+		}
+		m, ok, err := f.Array()
+		if !ok || err != nil || len(m.Shape) == 0 || m.Blocks[0] < 2 || f.Check() != nil {
+			continue
+		}
+		offsets, err := f.Offsets(nil)
+		require.NoError(t, err, name)
+		if !slices.ContainsFunc(offsets, func(o cframe.Offset) bool { return !o.IsSpecial() }) {
+			continue
+		}
+		n := byte(len(m.Shape))
+		at := bytes.Index(b, []byte{0x97, 0, n, 0x90 + n}) + 6 + 14*int(n) + 4 // the low byte of the first extent of a block
+		require.EqualValues(t, m.Blocks[0], b[at], name)
+		b[at] = 1
+		if m.Chunks[0]%m.Blocks[0] != 0 {
+			b[at] = byte(m.Chunks[0]) // else the chunk would be another one
+		}
+		f, err = read(b)
+		require.NoError(t, err, name)
+		if _, _, err = f.Array(); err != nil {
+			continue
+		}
+		tried++
+		err = f.CheckChunks(chunk.Policy{}, nil)
+		require.ErrorIs(t, err, format.ErrCorrupt, name)
+		require.ErrorContains(t, err, "chunk: blocksize", name)
+		require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), name)
+	}
+	require.Positive(t, tried)
 }
 
 // What the library never writes and does not mind is a complaint, not an error.
