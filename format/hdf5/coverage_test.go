@@ -35,11 +35,11 @@ var structures = []string{
 	"shared dataspace message", "shared datatype message", "shared fill value message", "shared filter pipeline message", "shared attribute message",
 	"fixed array header", "fixed array data block", "fixed array data block page",
 	"extensible array header", "extensible array index block", "extensible array secondary block", "extensible array data block", "extensible array data block page",
-	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image",
+	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image", "forms of heap IDs",
 }
 
 // telling are the fields whose values are listed: the kinds of things.
-var telling = regexp.MustCompile(`version|type|class|client|flags|size of (offsets|lengths)|cset|encod|node level|strategy|driver identification|message location|ID$|filter identification|persist|allocation|write time|dimensionality`)
+var telling = regexp.MustCompile(`version|type|class|client|flags|size of (offsets|lengths)|cset|encod|node level|strategy|driver identification|message location|address of free-space manager|ID$|filter identification|persist|allocation|write time|dimensionality`)
 
 var index = regexp.MustCompile(` \d+$`)
 
@@ -89,7 +89,7 @@ func (c coverage) add(file, structure string, f format.Field) {
 func (c coverage) write(b *bytes.Buffer) {
 	b.WriteString("# What the HDF5 reader reads, and in which files\n\n" +
 		"Written by `go test ./format/hdf5 -run TestCoverage -update`; do not edit. For each field of each structure it names a file that shows it: " +
-		"a fixture of format/hdf5/fixtures_test.go, in italics, or one of HDF5's own test files. Of fields that say what kind of thing follows, the values met are listed.\n")
+		"a fixture of format/hdf5/fixtures_test.go or of the tests beside it, in italics, or one of HDF5's own test files. Of fields that say what kind of thing follows, the values met are listed.\n")
 	keys := make([]string, 0, len(c))
 	for k := range c {
 		keys = append(keys, k)
@@ -131,6 +131,8 @@ func TestCoverage(t *testing.T) {
 	}
 	info := append([]byte("\x00NCSAfami\x08\x00"), 0, 16, 0, 0, 0, 0, 0, 0)
 	c.add("*extension*", "", describe(withMessage(t, hdf5.DriverInfoType, info)))
+	c.add("*crafted*", "", hdf5.Crafted(t))
+	c.add("*addresses of 32 bytes*", "", describe(widest()))
 	// Damaged only in that some messages must be understood.
 	c.add("tbogus.h5", "", describe(load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5"))))
 	for _, file := range findFiles(t, dir) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -136,6 +137,16 @@ var rows = map[string]func(t *testing.T){
 		f := mustOpen(t, fixtures(t)["wide addresses"])
 		require.Equal(t, 16, f.Superblock().OffsetSize)
 		require.Contains(t, names(t, f), "/attributes")
+
+		f = mustOpen(t, widest())
+		require.NoError(t, f.Damage())
+		require.Equal(t, 32, f.Superblock().OffsetSize)
+		root, err := f.Root()
+		require.NoError(t, err)
+		require.Equal(t, hdf5.GroupKind, root.Kind())
+		b := widest()
+		b[12+32+32+9] = 1 // above the low 8 bytes of the end of the file
+		require.ErrorIs(t, mustOpen(t, repaired(b)).Damage(), format.ErrCorrupt)
 	},
 	"BaseAddress": func(t *testing.T) {
 		// A user block put before a file that knows of none.
@@ -195,6 +206,100 @@ var rows = map[string]func(t *testing.T){
 		require.NoError(t, f.Damage())
 		require.EqualValues(t, 4096, f.Driver().MemberSize)
 	},
+	"FreeSpaceIndex": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["earliest"])
+		require.EqualValues(t, 0, b[8])
+		binary.LittleEndian.PutUint64(b[32:], 800)
+		require.ErrorIs(t, mustOpen(t, b).Damage(), format.ErrCorrupt)
+		require.Contains(t, complaint(describe(b)), "free space info")
+		_, err := h5.Open(writeTemp(t, b), h5.ReadOnly)
+		require.Error(t, err, "the library opens it")
+	},
+	"ReferencePlaces": func(t *testing.T) {
+		f := mustOpen(t, references(t, 100))
+		o := object(t, f, "/object 2")
+		raw, err := f.Read(o.Layout().Addr, int64(o.Datatype().Size))
+		require.NoError(t, err)
+		require.EqualValues(t, []byte{2, 0, 8}, raw[:3], "kind, flags, bytes of the token")
+		require.EqualValues(t, object(t, f, "/target").Addr, binary.LittleEndian.Uint64(raw[3:]))
+	},
+	"Cycles": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["deep trees"])
+		for path, f := range describe(b).Walk() {
+			if f.Name == "child address" && strings.Contains(path, "v1 B-tree node") && f.Value != "undefined" {
+				first := f
+				for _, other := range fields(describe(b), "v1 B-tree node", "child address") {
+					if other.Offset > first.Offset && other.Offset < first.Offset+64 {
+						copy(b[other.Offset:], b[first.Offset:first.Offset+8])
+						requireStricter(t, b)
+						return
+					}
+				}
+			}
+		}
+		t.Fatal("no node with two children")
+	},
+	"Siblings": func(t *testing.T) {
+		damaged(t, "deep trees", "v1 B-tree node", "address of right sibling", func(b []byte) { binary.LittleEndian.PutUint64(b, 96) })
+	},
+	"KeyOrder": func(t *testing.T) {
+		for node, field := range map[string]string{"symbol table node": "link name offset", "v1 B-tree node": "chunk offset"} {
+			whole := fixtures(t)["deep trees"]
+			seen := false
+			for _, f := range fields(describe(whole), node, field) {
+				b := bytes.Clone(whole)
+				b[f.Offset] ^= 0x38
+				err := mustOpen(t, b).Check(everything())
+				if seen = err != nil && strings.Contains(err.Error(), "in order"); seen {
+					require.ErrorIs(t, err, format.ErrCorrupt)
+					break
+				}
+			}
+			require.True(t, seen, node)
+		}
+	},
+	"HeapNames": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["earliest"])
+		for _, f := range fields(describe(b), "", "local heap data segment") {
+			if f.Length > 8 {
+				for i := f.Offset + 8; i < f.Offset+f.Length; i++ {
+					b[i] = 'x'
+				}
+				requireStricter(t, b)
+				return
+			}
+		}
+		t.Fatal("no heap")
+	},
+	"SequenceSize":  func(t *testing.T) { badType(t, "\x19\x00\x00\x00\x14\x00\x00\x00"+int4) },
+	"ReferenceSize": func(t *testing.T) { badType(t, "\x17\x00\x00\x00\x04\x00\x00\x00") },
+	"ArraySize":     func(t *testing.T) { badType(t, "\x3A\x00\x00\x00\x09\x00\x00\x00\x01\x02\x00\x00\x00"+int4) },
+	"LargeChunks": func(t *testing.T) {
+		layout := "\x03\x02\x02" + strings.Repeat("\xFF", 8) + "\x00\x00\x00\x80\x04\x00\x00\x00"
+		require.ErrorIs(t, mustOpen(t, withMessage(t, hdf5.LayoutType, []byte(layout))).Damage(), format.ErrCorrupt)
+	},
+	"PlainChunkSize": func(t *testing.T) {
+		whole := fixtures(t)["earliest"]
+		for _, f := range fields(describe(whole), "v1 B-tree node", "size of chunk") {
+			b := bytes.Clone(whole)
+			b[f.Offset]--
+			if err := mustOpen(t, b).Check(everything()); err != nil && strings.Contains(err.Error(), "without filters") {
+				require.ErrorIs(t, err, format.ErrCorrupt)
+				return
+			}
+		}
+		t.Fatal("no chunk without filters")
+	},
+	"Dangling": func(t *testing.T) {
+		b := bytes.Clone(fixtures(t)["earliest"])
+		at := bytes.Index(b, []byte("GCOL\x01"))
+		b[at+16] = 0xEE // the number of the first object
+		err := requireStricter(t, b)
+		require.ErrorContains(t, err, "no object")
+	},
+	"RecordCounts": func(t *testing.T) {
+		damaged(t, "latest", "v2 B-tree header", "total number of records in B-tree", func(b []byte) { b[0]++ })
+	},
 	"ExtensibleOrder": func(t *testing.T) {
 		f := mustOpen(t, fixtures(t)["latest"])
 		seen := map[[2]uint64]bool{}
@@ -207,6 +312,53 @@ var rows = map[string]func(t *testing.T){
 		}
 		require.Len(t, seen, 3*60)
 	},
+}
+
+// int4 is the type of integers of 4 bytes.
+const int4 = "\x10\x08\x00\x00\x04\x00\x00\x00\x00\x00\x20\x00"
+
+// badType requires that a datatype is refused.
+func badType(t *testing.T, message string) {
+	t.Helper()
+	require.ErrorIs(t, mustOpen(t, withMessage(t, hdf5.DatatypeType, []byte(message))).Damage(), format.ErrCorrupt)
+}
+
+// damaged changes the first field of a name in a fixture, and requires that this is
+// refused.
+func damaged(t *testing.T, fixture, structure, field string, change func(b []byte)) {
+	t.Helper()
+	b := bytes.Clone(fixtures(t)[fixture])
+	all := fields(describe(b), structure, field)
+	require.NotEmpty(t, all)
+	change(b[all[0].Offset:])
+	requireStricter(t, repaired(b))
+}
+
+// requireStricter requires that the file is refused, and explained.
+func requireStricter(t *testing.T, b []byte) error {
+	t.Helper()
+	err := mustOpen(t, b).Check(everything())
+	require.ErrorIs(t, err, format.ErrCorrupt)
+	require.NotEmpty(t, complaint(describe(b)))
+	return err
+}
+
+// widest is a file with addresses of 32 bytes, which package h5 does not write: an empty
+// group.
+func widest() []byte {
+	address := func(b []byte, a uint64) []byte {
+		return append(binary.LittleEndian.AppendUint64(b, a), make([]byte, 24)...)
+	}
+	undefined := bytes.Repeat([]byte{0xFF}, 32)
+	b := append([]byte(hdf5.Signature), 2, 32, 8, 0)
+	b = append(address(b, 0), undefined...)
+	const superblock, header = 12 + 4*32 + 4, 7 + 4 + 66 + 4
+	b = address(address(b, superblock+header), superblock)
+	b = append(b, 0, 0, 0, 0)
+	b = append(b, "OHDR\x02\x00"...)
+	b = append(b, 4+66, byte(hdf5.LinkInfoType), 66, 0, 0, 0, 0)
+	b = append(append(b, undefined...), undefined...)
+	return repaired(append(b, 0, 0, 0, 0))
 }
 
 // withMessage returns a file whose extension has one message.

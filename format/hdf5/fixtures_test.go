@@ -71,6 +71,13 @@ func fixtures(t testing.TB) map[string][]byte {
 		"wide addresses": make1(h5.V114, func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 16, 8 }, func(b *builder) {
 			b.attributes()
 		}),
+		"direct ids": make1(h5.V114, func(c *h5.FileCreation) {
+			// Addresses of 2 and lengths of 4 bytes fit into the ids of links, which then say
+			// where a huge one is.
+			c.OffsetSize, c.LengthSize, c.LinkPhase = 2, 4, h5.PhaseChange{}
+		}, func(b *builder) {
+			b.ok(b.f.Root().LinkSoft("huge", strings.Repeat("far/", 3000)))
+		}),
 		"tiny objects": make1(h5.V114, func(c *h5.FileCreation) {
 			// With addresses of 2 bytes a hard link of one letter has 6 bytes, which fit
 			// into its heap id.
