@@ -7,6 +7,10 @@ package cblosc
 // #cgo nocallback goblosc2_compress_batch
 // #cgo noescape goblosc2_decompress_batch
 // #cgo nocallback goblosc2_decompress_batch
+// #cgo noescape goblosc2_compress_parts
+// #cgo nocallback goblosc2_compress_parts
+// #cgo noescape goblosc2_decompress_parts
+// #cgo nocallback goblosc2_decompress_parts
 import "C"
 
 import (
@@ -290,31 +294,57 @@ func (p *Pool) CompressBatch(dst, src *Batch) error {
 	}
 	parts := src.parts()
 	dst.grow(src.Len(), len(src.data)+overhead*src.Len())
-	lengths := make([]int, len(parts)-1)
-	at := func(part int) int { return int(src.start(parts[part])) + overhead*parts[part] }
-	err := inParallel(len(lengths), func(next func() (int, bool)) error {
+	lengths := make([]int64, len(parts.firsts)-1)
+	err := parts.share(func() error {
 		c, err := p.compressors.take()
 		if err != nil {
 			return refused("compress", "", err)
 		}
-		for i, ok := next(); ok && err == nil; i, ok = next() {
-			lengths[i], err = c.compressItems(dst.data[at(i):at(i+1)], dst.ends[parts[i]:parts[i+1]], src, parts[i])
-		}
-		return errors.Join(err, p.compressors.put(c))
+		return errors.Join(c.compressParts(dst, src, parts, lengths), p.compressors.put(c))
 	})
 	if err != nil {
 		dst.Reset()
 		return err
 	}
-	total := 0
+	total := int64(0)
 	for i, n := range lengths { // close the gaps between the parts
-		copy(dst.data[total:], dst.data[at(i):at(i)+n])
-		for j := parts[i]; j < parts[i+1]; j++ {
-			dst.ends[j] += int64(total)
+		at := partStart(src, parts.firsts[i])
+		copy(dst.data[total:], dst.data[at:at+n])
+		for j := parts.firsts[i]; j < parts.firsts[i+1]; j++ {
+			dst.ends[j] += total
 		}
 		total += n
 	}
 	dst.data = dst.data[:total]
+	return nil
+}
+
+// partStart returns where the chunks of a part go that starts with item first of src:
+// behind room for those before, of any data.
+func partStart(src *Batch, first int64) int64 { return src.start(int(first)) + overhead*first }
+
+// compressParts compresses the parts of src that nobody else takes. Their ends count
+// from partStart.
+func (c *Compressor) compressParts(dst, src *Batch, parts *parts, lengths []int64) error {
+	if c.hooks != nil {
+		return parts.each(func(i int, first, end int64) (err error) {
+			var n int
+			n, err = c.compressItems(dst.data[partStart(src, first):partStart(src, end)], dst.ends[first:end], src, int(first))
+			lengths[i] = int64(n)
+			return err
+		})
+	}
+	if err := c.h.lock("compress"); err != nil {
+		return err
+	}
+	defer c.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	var bad C.int64_t
+	if C.goblosc2_compress_parts(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src.data)), (*C.int64_t)(unsafe.SliceData(src.ends)),
+		(*C.int64_t)(unsafe.SliceData(parts.firsts)), C.int64_t(len(lengths)), (*C.int64_t)(&parts.taken),
+		(*C.uint8_t)(unsafe.SliceData(dst.data)), (*C.int64_t)(unsafe.SliceData(dst.ends)), (*C.int64_t)(unsafe.SliceData(lengths)), &bad) < 0 {
+		return failed(nameItem("compress", int(bad), src.Len()), "", &cerr)
+	}
 	return nil
 }
 
@@ -325,15 +355,12 @@ func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
 		return err
 	}
 	parts := dst.parts()
-	err := inParallel(len(parts)-1, func(next func() (int, bool)) error {
+	err := parts.share(func() error {
 		d, err := p.decompressors.take()
 		if err != nil {
 			return refused("decompress", "", err)
 		}
-		for i, ok := next(); ok && err == nil; i, ok = next() {
-			err = d.decompressItems(dst, chunks, parts[i], parts[i+1])
-		}
-		return errors.Join(err, p.decompressors.put(d))
+		return errors.Join(d.decompressParts(dst, chunks, parts), p.decompressors.put(d))
 	})
 	if err != nil {
 		dst.Reset()
@@ -341,47 +368,75 @@ func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
 	return err
 }
 
+// decompressParts decompresses the parts that nobody else takes to where layOut has put
+// them.
+func (d *Decompressor) decompressParts(dst, chunks *Batch, parts *parts) error {
+	if d.hooks != nil {
+		return parts.each(func(_ int, first, end int64) error { return d.decompressItems(dst, chunks, int(first), int(end)) })
+	}
+	if err := d.h.lock("decompress"); err != nil {
+		return err
+	}
+	defer d.h.mu.Unlock()
+	var cerr C.goblosc2_err_t
+	var bad C.int64_t
+	if C.goblosc2_decompress_parts(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(chunks.data)), (*C.int64_t)(unsafe.SliceData(chunks.ends)),
+		(*C.int64_t)(unsafe.SliceData(parts.firsts)), C.int64_t(len(parts.firsts)-1), (*C.int64_t)(&parts.taken),
+		(*C.uint8_t)(unsafe.SliceData(dst.data)), (*C.int64_t)(unsafe.SliceData(dst.ends)), &bad) < 0 {
+		return failed(nameItem("decompress", int(bad), chunks.Len()), "", &cerr)
+	}
+	return nil
+}
+
 // Work is handed out in parts of at least that many bytes: enough for the other
 // cores to be worth waking.
 const partBytes = 64 << 10
 
-// parts cuts the items into runs for the workers, a few for each so that a slow one
-// does not keep the others waiting: part i is items parts[i] to parts[i+1].
-func (b *Batch) parts() []int {
-	size := max(partBytes, len(b.data)/(4*runtime.GOMAXPROCS(0)))
-	parts := []int{0}
-	for i := range b.ends {
-		if int(b.ends[i]-b.start(parts[len(parts)-1])) >= size && i+1 < len(b.ends) {
-			parts = append(parts, i+1)
-		}
-	}
-	if len(b.ends) == 0 {
-		return parts
-	}
-	return append(parts, len(b.ends))
+// parts are runs of items for workers, who take one after the other until none is left.
+// They do so inside one call of C each: Go's scheduler takes a call of more than 20 µs
+// for one that waits, and wakes another thread.
+type parts struct {
+	firsts []int64 // part i is items firsts[i] to firsts[i+1]
+	taken  int64   // parts; changed by atomic operations, here and in C
 }
 
-// inParallel runs work on as many goroutines as have something to do of n parts,
-// the caller's included, and returns the error of the first part that has one.
-func inParallel(n int, work func(next func() (int, bool)) error) error {
-	var taken atomic.Int64
-	next := func() (int, bool) {
-		i := int(taken.Add(1)) - 1
-		return i, i < n
+// parts cuts the items into many parts for each worker, so that one that started late, or
+// has the last part, does not keep the others waiting.
+func (b *Batch) parts() *parts {
+	size := int64(max(partBytes, len(b.data)/(16*runtime.GOMAXPROCS(0))))
+	p := &parts{firsts: []int64{0}}
+	from := int64(0)
+	for i, end := range b.ends {
+		if end-from >= size || i+1 == len(b.ends) {
+			p.firsts = append(p.firsts, int64(i)+1)
+			from = end
+		}
 	}
-	errs := make([]error, min(n, runtime.GOMAXPROCS(0)))
+	return p
+}
+
+// each calls work for the parts that nobody else takes, until it fails.
+func (p *parts) each(work func(i int, first, end int64) error) error {
+	n := int64(len(p.firsts) - 1)
+	for i := atomic.AddInt64(&p.taken, 1) - 1; i < n; i = atomic.AddInt64(&p.taken, 1) - 1 {
+		if err := work(int(i), p.firsts[i], p.firsts[i+1]); err != nil {
+			atomic.StoreInt64(&p.taken, n)
+			return err
+		}
+	}
+	return nil
+}
+
+// share runs work, which takes parts, on as many goroutines as have something to do, the
+// caller's included, and returns their errors.
+func (p *parts) share(work func() error) error {
+	errs := make([]error, min(len(p.firsts)-1, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup
 	for i := 1; i < len(errs); i++ {
-		wg.Go(func() {
-			if errs[i] = work(next); errs[i] != nil {
-				taken.Store(int64(n))
-			}
-		})
+		wg.Go(func() { errs[i] = work() })
 	}
 	if len(errs) > 0 {
-		if errs[0] = work(next); errs[0] != nil {
-			taken.Store(int64(n))
-		}
+		errs[0] = work()
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -103,6 +103,16 @@ int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const u
                               const int64_t *ends, int64_t n, uint8_t *dst, int64_t dst_start, const int64_t *dst_ends,
                               int64_t *bad);
 
+/* The same for as many of n parts as no other thread takes first: part i is the items from parts[i] to parts[i + 1],
+ * next counts the parts that were taken. The chunks of a part lie from where its data starts in src, and
+ * BLOSC2_MAX_OVERHEAD for each item before it; their ends count from there, and lengths[i] is what they take. */
+int goblosc2_compress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends,
+                            const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, int64_t *dst_ends,
+                            int64_t *lengths, int64_t *bad);
+int goblosc2_decompress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends,
+                              const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, const int64_t *dst_ends,
+                              int64_t *bad);
+
 /* hooks.go: what may call Go, so that the others need not say they do not. */
 int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name);
 int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name);

@@ -138,3 +138,24 @@ int64_t goblosc2_compress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const
     }
     return at;
 }
+
+int goblosc2_compress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends,
+                            const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, int64_t *dst_ends,
+                            int64_t *lengths, int64_t *bad)
+{
+    int64_t i;
+    while ((i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)) < n) {
+        int64_t first = parts[i], items = parts[i + 1] - first;
+        int64_t start = first == 0 ? 0 : ends[first - 1];
+        int64_t cap = ends[first + items - 1] - start + items * BLOSC2_MAX_OVERHEAD;
+        int64_t rc = goblosc2_compress_batch(err, h, src, start, ends + first, items,
+                                             dst + start + first * BLOSC2_MAX_OVERHEAD, cap, dst_ends + first, bad);
+        if (rc < 0) {
+            *bad += first;
+            __atomic_store_n(next, n, __ATOMIC_RELAXED);
+            return -1;
+        }
+        lengths[i] = rc;
+    }
+    return 0;
+}

@@ -210,3 +210,21 @@ int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const u
     }
     return 0;
 }
+
+int goblosc2_decompress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends,
+                              const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, const int64_t *dst_ends,
+                              int64_t *bad)
+{
+    int64_t i;
+    while ((i = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED)) < n) {
+        int64_t first = parts[i];
+        int64_t start = first == 0 ? 0 : ends[first - 1], dst_start = first == 0 ? 0 : dst_ends[first - 1];
+        if (goblosc2_decompress_batch(err, h, src, start, ends + first, parts[i + 1] - first, dst, dst_start,
+                                      dst_ends + first, bad) < 0) {
+            *bad += first;
+            __atomic_store_n(next, n, __ATOMIC_RELAXED);
+            return -1;
+        }
+    }
+    return 0;
+}
