@@ -54,8 +54,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+	if err := besideTheFile(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	os.Exit(run(os.Stdout, tool, flag.Args(), *verbose))
 }
+
+// besideTheFile lets this process and h5dump look for external files beside the file
+// that names them, and not in the working folder. The library asks once, when it starts.
+func besideTheFile() error { return os.Setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}") }
 
 func run(w io.Writer, tool string, folders []string, verbose bool) int {
 	counts := map[verdict]int{}

@@ -15,7 +15,19 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if err := besideTheFile(); err != nil {
+		panic(err)
+	}
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+// External files are found, so that nothing stays unread.
+func TestExternalFiles(t *testing.T) {
+	tool := need.Tool(t, "h5dump")
+	for _, file := range need.Files(t, need.HDF5Source, "tools/test/h5repack/testfiles/*_ex*.h5") {
+		v, detail := judge(tool, file)
+		require.Equal(t, same, v, "%s: %s", file, detail)
+	}
 }
 
 // h5dump's own test files, word for word.
