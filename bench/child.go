@@ -5,12 +5,14 @@ package main
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
-	"runtime/pprof"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
 // work is what a task prepared: one run, what must happen before each that does not count, and what it knows already.
@@ -63,7 +65,7 @@ func child(name string, words []string, once bool) int {
 	return 0
 }
 
-func serve(name string, words []string, once bool) error {
+func serve(name string, words []string, once bool) (err error) {
 	prepare, ok := tasks[name]
 	if !ok {
 		return fmt.Errorf("no such task")
@@ -72,16 +74,11 @@ func serve(name string, words []string, once bool) error {
 	if err != nil {
 		return err
 	}
-	if file := os.Getenv("HYPERSLAB_BENCH_PROFILE"); file != "" {
-		f, err := os.Create(file)
-		if err != nil {
-			return err
-		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := profile.Start()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if w.facts != "" {
 		fmt.Println(w.facts)
 	}

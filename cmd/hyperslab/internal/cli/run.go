@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
 // app is what one call of Run shares between its parts.
@@ -38,7 +39,14 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	end, err := profile.Start()
+	if err != nil {
+		return a.finish(ctx, root, err)
+	}
 	cmd, err := root.ExecuteContextC(ctx)
+	if failed := end(); failed != nil {
+		err = errors.Join(err, failed)
+	}
 	return a.finish(ctx, cmd, err)
 }
 

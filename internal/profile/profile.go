@@ -1,0 +1,35 @@
+// Start: the profile, if one is asked for.
+
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/pprof"
+)
+
+// Env is the environment variable that names the file.
+const Env = "HYPERSLAB_CPUPROFILE"
+
+// Start begins a profile; stop ends and closes it. Without the variable both do nothing.
+func Start() (stop func() error, err error) {
+	path := os.Getenv(Env)
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Env, err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, fmt.Errorf("%s: %w", Env, errors.Join(err, f.Close()))
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("%s: %w", Env, err)
+		}
+		return nil
+	}, nil
+}
