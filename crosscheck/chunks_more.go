@@ -6,6 +6,7 @@ package crosscheck
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -83,33 +84,44 @@ func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error
 		}
 		return e.goodChunk(d, c, b, data, p.lossy)
 	}
-	if !e.full {
-		for size := 1; size <= 255; size++ {
-			if err := add(size, 203*size, pipelineOf("shuffle")); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for _, p := range pipelines {
-		for size := 1; size <= 255; size++ {
-			for _, n := range []int{size, 200*size + 1, 203 * size} {
-				if err := add(size, n, p); err != nil {
-					return err
-				}
-			}
-		}
-		for _, size := range []int{1, 3, 4, 8} {
-			for n := 1; n <= 300; n++ {
-				if n%size == 0 && n > size && n != 203*size || n%size != 0 && n != 200*size+1 {
-					if err := add(size, n, p); err != nil {
-						return err
-					}
-				}
-			}
+	for _, w := range chunkSweep(e.full) {
+		if err := add(w.typesize, w.n, w.p); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// swept is one chunk of the sweep: n bytes of elements of typesize bytes.
+type swept struct {
+	typesize, n int
+	p           pipeline
+}
+
+func chunkSweep(full bool) []swept {
+	var all []swept
+	if !full {
+		for size := 1; size <= 255; size++ {
+			all = append(all, swept{size, 203 * size, pipelineOf("shuffle")})
+		}
+		return all
+	}
+	for _, p := range pipelines {
+		for size := 1; size <= 255; size++ {
+			lengths := []int{size, 200*size + 1, 203 * size}
+			if slices.Contains([]int{1, 3, 4, 8}, size) {
+				for n := 1; n <= 300; n++ {
+					if !slices.Contains(lengths, n) {
+						lengths = append(lengths, n)
+					}
+				}
+			}
+			for _, n := range lengths {
+				all = append(all, swept{size, n, p})
+			}
+		}
+	}
+	return all
 }
 
 // compress makes a chunk and hands the data back beside it.

@@ -95,3 +95,17 @@ func TestTheCorpusHoldsWhatItPromises(t *testing.T) {
 		}
 	}
 }
+
+// The sweep of all combinations, which no test emits, holds no chunk twice and all of
+// the small one.
+func TestTheSweepHoldsEachChunkOnce(t *testing.T) {
+	seen := make(map[string]bool)
+	name := func(w swept) string { return fmt.Sprint(w.typesize, w.n, w.p.name) }
+	for _, w := range chunkSweep(true) {
+		require.False(t, seen[name(w)], name(w))
+		seen[name(w)] = true
+	}
+	for _, w := range chunkSweep(false) {
+		require.True(t, seen[name(w)], name(w))
+	}
+}
