@@ -6,7 +6,6 @@ package crosscheck
 // the object, and "only libhdf5" for what package format/hdf5 does not see or mind. What
 // is not listed is a vector.
 var hdf5Verdicts = map[string]string{
-	"elsewhere-v114-virtual/global_heap_collection_version-newer":                                                   "only libhdf5",
 	"elsewhere-v114-virtual/object_header_message_data_layout_address-beyond":                                       "accepts",
 	"elsewhere-v114-virtual/object_header_message_data_layout_layout_class-unknown":                                 "accepts",
 	"elsewhere-v114-virtual/object_header_message_data_layout_version-newer":                                        "accepts",
@@ -93,7 +92,6 @@ var hdf5Verdicts = map[string]string{
 	"index-v114-two-unlimited-sparse/object_header_message_group_info_version-newer":                                "accepts",
 	"index-v114-two-unlimited-sparse/object_header_message_link_info_address_of_v2_B_tree_for_name_index-beyond":    "accepts",
 	"mask-earliest-all-of-three/object_header_total_number_of_header_messages-most":                                 "accepts",
-	"mask-earliest-all-of-three/superblock_address_of_file_free_space_info-beyond":                                  "only libhdf5",
 	"mask-earliest-all-of-three/superblock_driver_information_block_address-beyond":                                 "accepts",
 	"mask-earliest-all-of-three/superblock_root_group_symbol_table_entry_address_of_B_tree-beyond":                  "accepts",
 	"mask-earliest-all-of-three/superblock_root_group_symbol_table_entry_address_of_name_heap-beyond":               "accepts",
@@ -102,9 +100,7 @@ var hdf5Verdicts = map[string]string{
 	"mask-earliest-all-of-three/v1_B_tree_node_address_of_right_sibling-beyond":                                     "accepts",
 	"mask-v114-all-of-three/object_header_message_group_info_version-newer":                                         "accepts",
 	"mask-v114-all-of-three/object_header_message_link_info_address_of_v2_B_tree_for_name_index-beyond":             "accepts",
-	"type-earliest-vstring-utf8/global_heap_collection_version-newer":                                               "only libhdf5",
 	"type-earliest-vstring-utf8/object_header_total_number_of_header_messages-most":                                 "accepts",
-	"type-earliest-vstring-utf8/superblock_address_of_file_free_space_info-beyond":                                  "only libhdf5",
 	"type-earliest-vstring-utf8/superblock_driver_information_block_address-beyond":                                 "accepts",
 	"type-earliest-vstring-utf8/superblock_root_group_symbol_table_entry_address_of_B_tree-beyond":                  "accepts",
 	"type-earliest-vstring-utf8/superblock_root_group_symbol_table_entry_address_of_name_heap-beyond":               "accepts",
