@@ -59,7 +59,7 @@ test: deps vendor modules ## go vet and every test
 
 .PHONY: race
 race: deps vendor modules ## every test with the race detector, cgo's pointer checks and leak reports
-	GOEXPERIMENT=cgocheck2 $(GO) test -race -tags invariants ./...
+	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 20m -race -tags invariants ./...
 
 .PHONY: gonum
 gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5

@@ -1,3 +1,8 @@
+//go:build !race
+
+// Commands that are killed and that find the disk full. They run as programs of their own,
+// hundreds of times: the race detector would see nothing of it and take minutes.
+
 package cli_test
 
 import (
