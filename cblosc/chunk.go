@@ -19,10 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// ChunkInfo is what the header of a chunk says that any Decompressor reads: one of codecs
-// and filters that are safe on any bytes. Of those that DParams.Allow has to name (NDLZ,
-// the ZFPs, NDCell, NDMean, and what a program registers) [chunk.ParseHeader] tells the
-// same and needs no library. Sizes are in bytes.
+// ChunkInfo is what the header of a chunk says. Sizes are in bytes.
 type ChunkInfo struct {
 	Version    int                // of the format: 2 is Blosc1, 5 is Blosc2
 	Codec      Codec              // LZ4HC writes what LZ4 reads and is reported as LZ4
@@ -51,9 +48,16 @@ func (i ChunkInfo) CParams() *CParams {
 // Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
 // It needs only the header, which is checked as for Decompress without DParams.Allow:
 // ErrFormat for one that is not valid, errors.ErrUnsupported with it for one of codecs
-// or filters that would have to be allowed.
-func Info(b []byte) (ChunkInfo, error) {
-	h, err := checkHeader(b, chunk.Policy{})
+// or filters that would have to be allowed: see Decompressor.Info.
+func Info(b []byte) (ChunkInfo, error) { return infoOf(b, chunk.Policy{}) }
+
+// Info is the function Info for what d reads: chunks of codecs and filters that
+// DParams.Allow names (NDLZ, the ZFPs, NDCell, NDMean, and what a program registers) as
+// well, also those that are read only in an array.
+func (d *Decompressor) Info(b []byte) (ChunkInfo, error) { return infoOf(b, d.params.Allow) }
+
+func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
+	h, err := checkHeader(b, allow)
 	if err != nil {
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}

@@ -129,6 +129,15 @@ func TestUserCodecsAndFilters(t *testing.T) {
 		_, err = d.Blocks(make([]byte, len(src)), b, make([]bool, 10))
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 
+		// The parameters are read back from the chunk, and make it again, on one thread.
+		info, err := d.Info(b)
+		require.NoError(t, err)
+		made := info.CParams()
+		require.Equal(t, []any{p.Codec, p.CodecMeta, p.Filters}, []any{made.Codec, made.CodecMeta, made.Filters})
+		if threads == 1 {
+			require.Equal(t, b, compress(t, made, src))
+		}
+
 		// Who does not allow it does not read it.
 		_, err = newDecompressor(t).Decompress(make([]byte, len(src)), b)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
