@@ -439,6 +439,27 @@ func TestTooManyDimensionsNamesTheVersion(t *testing.T) {
 	require.ErrorContains(t, err, cblosc.Version())
 }
 
+// Caterva knew eight dimensions, however many the library has.
+func TestTooManyDimensionsOfCaterva(t *testing.T) {
+	for n := range 10 {
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: slices.Repeat([]int64{1}, n), Chunks: slices.Repeat([]int32{1}, n),
+			Blocks: slices.Repeat([]int32{1}, n), Caterva: true, Storage: cblosc.Storage{CParams: cparams(4)}})
+		if n <= 8 {
+			require.NoError(t, err)
+			require.Len(t, a.Shape(), n)
+			require.NoError(t, a.Close())
+			continue
+		}
+		want := cblosc.ErrLimit
+		if n > cblosc.MaxDim {
+			want = errors.ErrUnsupported
+		}
+		require.ErrorIs(t, err, want)
+		require.ErrorContains(t, err, "9 dimensions")
+		require.ErrorContains(t, err, "at most 8")
+	}
+}
+
 func TestHugeArrayOfZeros(t *testing.T) {
 	st := cblosc.Storage{Contiguous: true, Path: filepath.Join(t.TempDir(), "huge"), CParams: cparams(1)}
 	shape := []int64{1 << 36}
