@@ -176,7 +176,11 @@ static int64_t mapped_read(void **p, int64_t size, int64_t n, int64_t at, void *
 static int mapped_truncate(void *stream, int64_t size)
 {
     mapped_t *m = stream;
-    int rc = m == NULL ? -1 : blosc2_stdio_mmap_truncate(&m->map, size);
+    if (m == NULL || (size > mapped_size(m) && size > (int64_t)m->map.mapping_size)) {
+        note(m == NULL ? EBADF : EFBIG); /* longer than before, and than the mapping */
+        return -1;
+    }
+    int rc = blosc2_stdio_mmap_truncate(&m->map, size);
     if (rc != 0) {
         note(errno);
     }
