@@ -260,6 +260,7 @@ func TestUserErrorsAndPanics(t *testing.T) {
 				var e *cblosc.Error
 				require.ErrorAs(t, err, &e, name)
 				require.NotZero(t, e.Code)
+				require.NotEmpty(t, e.Code.Error())
 				var p *cblosc.PanicError
 				switch name {
 				case "error":

@@ -156,3 +156,20 @@ func TestRegionsOfOneChunk(t *testing.T) {
 		})
 	}
 }
+
+// Where the library gets it right it appends and slices: one chunk as it is stored, and
+// arrays whose blocks follow one another.
+func TestLibraryAppendsAndSlices(t *testing.T) {
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
+	closing(t, a)
+	more := noise(40, 1)
+	require.NoError(t, a.Append(more, 0))
+	data = append(data, more...)
+	require.Equal(t, []int64{30}, a.Shape())
+	requireData(t, data, a)
+	s, err := a.Slice([]int64{5}, []int64{23}, cblosc.Layout{})
+	require.NoError(t, err)
+	closing(t, s)
+	require.Equal(t, []int64{23}, s.Shape())
+	requireData(t, data[20:112], s)
+}

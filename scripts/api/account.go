@@ -94,27 +94,43 @@ func account(build string, lib library) ([]function, *rows, error) {
 			}
 			out = append(out, function{name: row.name, header: "", how: "newer", by: []string{row.function}, text: row.version})
 		}
-		if !row.used {
-			errs = append(errs, fmt.Errorf("%s:%d: %s stands for no function that is not bound: take the row out", rows.file, row.line, row.name))
-		}
 	}
 	for i := range out {
 		f := &out[i]
 		for _, fn := range f.by {
 			if f.test = g.test(fn); f.test != "" {
-				// The row begins with the function that its test calls.
-				f.by = append([]string{fn}, slices.DeleteFunc(slices.Clone(f.by), func(s string) bool { return s == fn })...)
+				f.by = first(fn, f.by)
 				break
 			}
 			if fn == "init" {
 				f.test = "every test"
 			}
 		}
+		if row := rows.tested(f.name); row != nil && (f.how == "bound" || f.how == "newer") {
+			row.used = true
+			fn := g.reachedBy(row.test, f.by)
+			if fn == "" {
+				errs = append(errs, fmt.Errorf("%s:%d: %s reaches none of %s", rows.file, row.line, row.test, some(f.by)))
+				continue
+			}
+			f.test, f.by = row.test, first(fn, f.by)
+		}
+	}
+	for _, row := range rows.list {
+		if !row.used {
+			errs = append(errs, fmt.Errorf("%s:%d: %s stands for no function%s: take the row out", rows.file, row.line, row.name,
+				map[bool]string{true: " that is bound", false: " that is not bound"}[row.kind == "test"]))
+		}
 	}
 	slices.SortFunc(out, func(a, b function) int {
 		return strings.Compare(a.header+" "+a.name, b.header+" "+b.name)
 	})
 	return out, rows, errors.Join(errs...)
+}
+
+// first puts fn, which the test of a row calls, before the others that bind the same.
+func first(fn string, by []string) []string {
+	return append([]string{fn}, slices.DeleteFunc(slices.Clone(by), func(s string) bool { return s == fn })...)
 }
 
 var version = regexp.MustCompile(`[0-9]$`)

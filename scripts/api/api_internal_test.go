@@ -57,6 +57,8 @@ func TestTestsAreFound(t *testing.T) {
 	require.Equal(t, "TestCopySChunk", g.test("SChunk.Copy"))
 	require.NotEmpty(t, g.test("SChunk.Close"), "called by a deferred function and a helper")
 	require.Empty(t, g.test("SChunk.Missing"))
+	require.Equal(t, "SChunk.Copy", g.reachedBy("TestCopySChunk", []string{"Batch.Append", "SChunk.Copy", "SChunk.Close"}))
+	require.Empty(t, g.reachedBy("TestNonesuch", []string{"init", "SChunk.Copy"}))
 	require.NotContains(t, g.tests, "TestMain")
 }
 
@@ -86,13 +88,16 @@ func TestCheckFindsAnOldFile(t *testing.T) {
 	// A row for a function that is bound, and one for none.
 	rows, err := os.ReadFile(lib.rows)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(lib.rows, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"...), 0o600))
+	require.NoError(t, os.WriteFile(lib.rows, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"+
+		"b2nd_free test TestVersions\nb2nd_nonesuch3 test TestVersions\n"...), 0o600))
 	err = run(build, lib, true)
 	require.ErrorContains(t, run(build, lib, false), "b2nd_zeros is bound by")
 	require.Error(t, err)
 	err = run(build, lib, true)
 	require.ErrorContains(t, err, "b2nd_nonesuch stands for no function that is not bound")
 	require.ErrorContains(t, err, "b2nd_nonesuch2 is not newer than the linked library, or no shim mentions it")
+	require.ErrorContains(t, err, "TestVersions reaches none of ")
+	require.ErrorContains(t, err, "b2nd_nonesuch3 stands for no function that is bound")
 }
 
 func TestReadRows(t *testing.T) {
@@ -101,7 +106,7 @@ func TestReadRows(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		return readRows(file)
 	}
-	r, err := read("# comment\n\nx_a out it is not needed\nx_* subsumed Type.Method by  a loop\nx_y* out family\nx_n newer 3.2 Func\nmissing 7\n")
+	r, err := read("# comment\n\nx_a out it is not needed\nx_* subsumed Type.Method by  a loop\nx_y* out family\nx_n newer 3.2 Func\nx_m newer 3.2 Func TestM\nz_* test TestZ\nmissing 7\n")
 	require.NoError(t, err)
 	require.Equal(t, 7, r.missing)
 	require.Equal(t, "it is not needed", r.find("x_a").text)
@@ -110,7 +115,11 @@ func TestReadRows(t *testing.T) {
 	require.Equal(t, "family", r.find("x_yes").text, "the longer family")
 	require.Equal(t, "x_*", r.find("x_n").name, "a newer function is no other's row")
 	require.Nil(t, r.find("z"))
-	for _, text := range []string{"x", "x out", "x subsumed", "x maybe why", "x newer 3.2", "x* newer 3.2 F", "missing", "missing 0", "missing many", "x out why\nx out why"} {
+	require.Nil(t, r.find("z_a"), "the row of a function that is bound")
+	require.Equal(t, "TestZ", r.tested("z_a").test)
+	require.Equal(t, "TestM", r.tested("x_m").test)
+	require.Nil(t, r.tested("x_n"))
+	for _, text := range []string{"x", "x out", "x subsumed", "x maybe why", "x newer 3.2", "x* newer 3.2 F", "x newer 3.2 F T T", "x test", "x test T T", "missing", "missing 0", "missing many", "x out why\nx out why"} {
 		_, err := read(text)
 		require.Error(t, err, text)
 	}

@@ -212,14 +212,49 @@ func (g *calls) exported(fn string) []string {
 	return g.public[fn]
 }
 
-// test names the test that is nearest to an exported function, or "".
-func (g *calls) test(short string) string {
-	level := make(map[string]bool)
-	for fn := range g.usedBy {
-		if slices.Contains(g.exported(fn), short) {
-			level[fn] = true
+// reachedBy returns the first of the exported functions that a test leads to, or "".
+// What the package does by itself every test does.
+func (g *calls) reachedBy(test string, shorts []string) string {
+	known := slices.Contains(slices.Collect(maps.Values(g.tests)), test)
+	for _, short := range shorts {
+		if short == "init" && known || g.leads(test, g.named(short), make(map[string]bool)) {
+			return short
 		}
 	}
+	return ""
+}
+
+// leads reports whether a test is among the functions that call the given ones, at any
+// distance.
+func (g *calls) leads(test string, to, seen map[string]bool) bool {
+	for fn := range to {
+		if g.tests[fn] == test {
+			return true
+		}
+		if !seen[fn] {
+			seen[fn] = true
+			if g.leads(test, g.usedBy[fn], seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// named are the functions that a user calls by a short name.
+func (g *calls) named(short string) map[string]bool {
+	out := make(map[string]bool)
+	for fn := range g.usedBy {
+		if slices.Contains(g.exported(fn), short) {
+			out[fn] = true
+		}
+	}
+	return out
+}
+
+// test names the test that is nearest to an exported function, or "".
+func (g *calls) test(short string) string {
+	level := g.named(short)
 	seen := maps.Clone(level)
 	for len(level) > 0 {
 		var found []string

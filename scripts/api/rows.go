@@ -4,11 +4,14 @@
 //	# a comment
 //	NAME subsumed Function why or how      another Go function does what it does
 //	NAME out why                           it is left out
-//	NAME newer VERSION Function            the linked library lacks it; a shim calls it behind a guard
+//	NAME newer VERSION Function [Test]     the linked library lacks it; a shim calls it behind a guard
+//	NAME test Test                         of the tests that reach what binds it, one that is known to call it
 //	missing N                              at most N functions may have no row yet
 //
 // NAME may end in * and stands for a family then. Function is an exported Go
-// function of the package, as API.md writes it: Array.Resize.
+// function of the package, as API.md writes it: Array.Resize. A Test is named where
+// the sources alone lead to another one: to a test of a Go function that has several
+// ways through the library.
 
 package main
 
@@ -23,6 +26,7 @@ import (
 type row struct {
 	name, kind string
 	function   string // subsumed, newer
+	test       string // test, maybe newer
 	version    string // newer
 	text       string
 	line       int
@@ -65,10 +69,13 @@ func readRows(file string) (*rows, error) {
 			w.text = strings.Join(f[2:], " ")
 		case w.kind == "subsumed" && len(f) > 2:
 			w.function, w.text = f[2], strings.Join(f[3:], " ")
-		case w.kind == "newer" && len(f) == 4 && !strings.Contains(f[0], "*"):
+		case w.kind == "newer" && (len(f) == 4 || len(f) == 5) && !strings.Contains(f[0], "*"):
 			w.version, w.function = f[2], f[3]
+			w.test = strings.Join(f[4:], "")
+		case w.kind == "test" && len(f) == 3:
+			w.test = f[2]
 		default:
-			return nil, bad("want NAME subsumed FUNCTION TEXT, NAME out REASON, NAME newer VERSION FUNCTION, or missing N: %q", line)
+			return nil, bad("want NAME subsumed FUNCTION TEXT, NAME out REASON, NAME newer VERSION FUNCTION [TEST], NAME test TEST, or missing N: %q", line)
 		}
 		if seen[w.name] {
 			return nil, bad("%s stands here twice", w.name)
@@ -79,14 +86,23 @@ func readRows(file string) (*rows, error) {
 	return r, nil
 }
 
-// find returns the row of a function: the one with its name, else that of the
-// longest family it belongs to.
+// find returns the row of a function that no shim calls: the one with its name, else
+// that of the longest family it belongs to.
 func (r *rows) find(name string) *row {
+	return r.match(name, func(w *row) bool { return w.kind == "subsumed" || w.kind == "out" })
+}
+
+// tested is find for the row that names a test.
+func (r *rows) tested(name string) *row {
+	return r.match(name, func(w *row) bool { return w.test != "" })
+}
+
+func (r *rows) match(name string, wanted func(w *row) bool) *row {
 	var best *row
 	for _, w := range r.list {
 		family, isFamily := strings.CutSuffix(w.name, "*")
 		switch {
-		case w.kind == "newer":
+		case !wanted(w):
 		case w.name == name:
 			return w
 		case isFamily && strings.HasPrefix(name, family) && (best == nil || len(w.name) > len(best.name)):
