@@ -30,7 +30,7 @@ type ChunkInfo struct {
 	TypeSize   int                // of an element; 1 if there are more than 255 bytes in one
 	NBytes     int                // the data
 	CBytes     int                // the chunk, header included
-	BlockSize  int                // the data of a block
+	BlockSize  int                // the data of a block; 0 if blocks have lengths of their own
 	HeaderSize int                // 16 (Blosc1) or 32
 	Special    Special            // data that follows from the header alone
 	Stored     bool               // the data follows the header as it is
@@ -58,7 +58,7 @@ func (d *Decompressor) Info(b []byte) (ChunkInfo, error) { return infoOf(b, d.pa
 
 func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 	h, err := checkHeader(b, allow)
-	if err != nil {
+	if err != nil && !(hasVL && h.VLBlocks() && !errors.Is(err, ErrFormat)) { // those are read by VLBlock alone
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}
 	info := ChunkInfo{
@@ -66,6 +66,9 @@ func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 		Split: SplitNever, Dict: h.Blosc2Flags&chunk.Flag2Dict != 0,
 		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), HeaderSize: h.Size(),
 		Special: Special(h.Special), Stored: h.Stored(),
+	}
+	if h.VLBlocks() {
+		info.BlockSize = 0
 	}
 	if h.Split() {
 		info.Split = SplitAlways
