@@ -1,6 +1,8 @@
 package h5_test
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -145,6 +147,41 @@ func TestFillValuesThatCannotBe(t *testing.T) {
 	_, err = f.Root().CreateDataset("d", text, h5.SimpleSpace(2), &h5.DatasetOptions{FillValues: values(text, "a")})
 	require.ErrorIs(t, err, h5.ErrType)
 	require.ErrorContains(t, err, "8 bytes, here 4")
+}
+
+// What another program stored, and of which H5Dget_create_plist would make 64 bytes in
+// the place of 18, the library does not open.
+func TestFillValuesThatTheLibraryRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		addresses, size int
+		message         string // of the datatype
+	}{
+		"standard reference":      {8, 18, "\x47\x12\x00\x00\x12\x00\x00\x00"},
+		"object, short addresses": {4, 4, "\x17\x00\x00\x00\x04\x00\x00\x00"},
+	} {
+		creation := h5.DefaultFileCreation()
+		creation.OffsetSize = tt.addresses
+		path := filepath.Join(t.TempDir(), "x.h5")
+		f, err := h5.Create(path, &h5.CreateOptions{Creation: &creation, High: h5.LatestFormat})
+		require.NoError(t, err)
+		opaque := h5.OpaqueOf(tt.size, "of eight")
+		_, err = f.Root().CreateDataset("d", opaque, h5.SimpleSpace(2), &h5.DatasetOptions{Fill: make([]byte, tt.size)})
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		at := bytes.Index(b, []byte("of eight")) - 8
+		require.Positive(t, at)
+		clear(b[at : at+16])
+		copy(b[at:], tt.message)
+		require.NoError(t, os.WriteFile(path, b, 0o644))
+
+		f, err = h5.Open(path, h5.ReadOnly)
+		require.NoError(t, err)
+		_, err = f.Root().OpenDataset("d")
+		require.ErrorContains(t, err, "fill value size doesn't match dataset's datatype size", name)
+		require.NoError(t, f.Close())
+	}
 }
 
 type inner struct {

@@ -52,9 +52,11 @@ func (p Policy) allows(id FilterID) bool {
 // Check reports the first thing in the file that the library must not see: any
 // structure that breaks a rule of the format, sizes and addresses that do not fit
 // the file, trees with cycles, types whose size is not that of their parts,
-// references into global heaps that lead nowhere, and all that p does not allow,
-// which is format.ErrUnsupported. It reads all metadata, and the elements of
-// datasets that refer to global heaps, in time linear in the size of the file.
+// references into global heaps that lead nowhere, fill values that take more bytes in
+// the library's memory than in the file, for which it makes no room, and all that p
+// does not allow; the last two are format.ErrUnsupported. It reads all metadata, and
+// the elements of datasets that refer to global heaps, in time linear in the size of
+// the file.
 //
 // Chunks are not decoded beyond that: filters must be safe on any bytes.
 func (f *File) Check(p Policy) error {
@@ -299,6 +301,9 @@ func (c *checker) dataset(o *Object) {
 	if v := o.FillValue(); v != nil && v.Value != nil && uint64(len(v.Value)) != uint64(t.Size) {
 		c.note(c.corrupt("fill value message", o.Addr, fmt.Sprintf("a fill value of %d bytes", len(v.Value)), fmt.Sprintf("%d, those of an element", t.Size)))
 	} else if v != nil {
+		if n := t.inMemory(); v.Value != nil && n > uint64(t.Size) && !c.policy.describing {
+			c.note(c.unsupported("fill value message", c.f.place(o.Addr), fmt.Sprintf("a fill value of %d bytes that takes %d in the library's memory", t.Size, n), "one that takes no more, for which alone the library makes room"))
+		}
 		c.note(c.heapValues(t, v.Value, 0))
 	}
 	switch l.Class {

@@ -150,6 +150,40 @@ func (t *Datatype) InHeap() bool {
 	return false
 }
 
+// inMemory is the bytes of an element in the memory of libhdf5, where pointers stand
+// for what is in heaps, and addresses have 8 bytes (H5T_set_loc).
+func (t *Datatype) inMemory() uint64 {
+	switch t.Class {
+	case VLenClass:
+		if t.VariableString() {
+			return 8 // char *
+		}
+		return 16 // hvl_t
+	case ReferenceClass:
+		switch t.RefKind() {
+		case ObjectRef:
+			return 8 // hobj_ref_t
+		case RegionRef:
+			return 12 // hdset_reg_ref_t
+		default:
+			return 64 // H5R_ref_t
+		}
+	case ArrayClass:
+		if t.Base != nil && t.Base.Size > 0 {
+			return uint64(t.Size/t.Base.Size) * t.Base.inMemory()
+		}
+	case CompoundClass:
+		n := uint64(t.Size)
+		for _, m := range t.Members {
+			if m.Type != nil {
+				n += m.Type.inMemory() - uint64(m.Type.Size) // which may be less
+			}
+		}
+		return n
+	}
+	return uint64(t.Size)
+}
+
 // String shows the type in short.
 func (t *Datatype) String() string {
 	order := [...]string{"LE", "BE", "VAX"}[t.Order()]

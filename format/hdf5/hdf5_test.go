@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -182,6 +183,71 @@ func TestPolicy(t *testing.T) {
 	require.Positive(t, decoded, "strings behind filters are looked at")
 	all.Decode = func(*hdf5.Pipeline, uint32, []byte, uint64) ([]byte, error) { return nil, errDisk }
 	require.ErrorIs(t, f.Check(all), errDisk)
+}
+
+// filledAs makes a dataset of a type of size bytes that package h5 makes no fill value
+// for: with one of opaque bytes, whose datatype message is replaced.
+func filledAs(t *testing.T, addresses, size int, message string) *hdf5.File {
+	t.Helper()
+	const tag = "replaced by this"
+	file := filepath.Join(t.TempDir(), "fill.h5")
+	creation := h5.DefaultFileCreation()
+	creation.OffsetSize = addresses
+	f, err := h5.Create(file, &h5.CreateOptions{Creation: &creation, High: h5.LatestFormat})
+	require.NoError(t, err)
+	_, err = f.Root().CreateDataset("d", h5.OpaqueOf(size, tag), h5.SimpleSpace(2), &h5.DatasetOptions{Fill: make([]byte, size)})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	b := load(t, file)
+	at := bytes.Index(b, []byte(tag)) - 8
+	require.Positive(t, at)
+	clear(b[at : at+8+len(tag)])
+	require.LessOrEqual(t, len(message), 8+len(tag))
+	copy(b[at:], message)
+	return mustOpen(t, b)
+}
+
+// H5Dget_create_plist makes the form in memory of a fill value in a buffer
+// of the stored size.
+func TestFillValuesLargerInMemory(t *testing.T) {
+	const (
+		standard = "\x47\x12\x00\x00\x12\x00\x00\x00"
+		inside   = "\x36\x01\x00\x00\x13\x00\x00\x00r\x00\x01" + standard // a compound with such a member
+		array    = "\x3a\x00\x00\x00\x24\x00\x00\x00\x01\x02\x00\x00\x00" + standard
+		object8  = "\x17\x00\x00\x00\x08\x00\x00\x00"
+		object4  = "\x17\x00\x00\x00\x04\x00\x00\x00"
+		region4  = "\x17\x01\x00\x00\x08\x00\x00\x00"
+		sequence = "\x19\x00\x00\x00\x0c\x00\x00\x00" + int4
+		text4    = "\x19\x01\x00\x00\x0c\x00\x00\x00" + "\x13\x00\x00\x00\x01\x00\x00\x00"
+		text8    = "\x19\x01\x00\x00\x10\x00\x00\x00" + "\x13\x00\x00\x00\x01\x00\x00\x00"
+	)
+	for name, tt := range map[string]struct {
+		addresses, size int
+		message         string
+		want            string // "" if it is allowed
+	}{
+		"standard reference":       {8, 18, standard, "a fill value of 18 bytes that takes 64"},
+		"in a compound":            {8, 19, inside, "a fill value of 19 bytes that takes 65"},
+		"in an array":              {8, 36, array, "a fill value of 36 bytes that takes 128"},
+		"object, short addresses":  {4, 4, object4, "a fill value of 4 bytes that takes 8"},
+		"region, short addresses":  {4, 8, region4, "a fill value of 8 bytes that takes 12"},
+		"numbers, short addresses": {4, 12, sequence, "a fill value of 12 bytes that takes 16"},
+		"object":                   {8, 8, object8, ""},
+		"text, short addresses":    {4, 12, text4, ""},
+		"text":                     {8, 16, text8, ""},
+	} {
+		f := filledAs(t, tt.addresses, tt.size, tt.message)
+		err := f.Check(hdf5.Policy{})
+		if tt.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, format.ErrUnsupported, name)
+		require.ErrorContains(t, err, tt.want, name)
+		// It is no damage: the reader reads it, and describes it without a complaint.
+		o := object(t, f, "/d")
+		require.Len(t, o.FillValue().Value, tt.size, name)
+	}
 }
 
 // Unknown messages are ignored, marked or refused, as their flags say.
