@@ -456,6 +456,12 @@ func TestFiltersByNumber(t *testing.T) {
 	_, err = create("e", h5.Filter{ID: 32099})
 	require.ErrorIs(t, err, h5.ErrNoFilter)
 	require.Contains(t, err.Error(), "filter 32099")
+	_, err = create("zfp", h5.Filter{ID: 32013, Values: []uint32{1, 0, 0, 0x40200000}})
+	require.ErrorIs(t, err, h5.ErrNoFilter)
+	var missing *h5.FilterError
+	require.ErrorAs(t, err, &missing)
+	require.Equal(t, 32013, missing.ID)
+	require.ErrorContains(t, err, "filter 32013: register it (RegisterFilter) or allow a plugin (AllowPlugins)")
 	_, err = create("f", h5.Filter{ID: 70000})
 	require.ErrorIs(t, err, h5.ErrParam)
 	_, err = create("g", h5.Filter{ID: 32099, Optional: true})
