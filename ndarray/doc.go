@@ -49,7 +49,8 @@
 //	              super-chunk                                          shuffle, bitshuffle, fletcher32
 //	attributes    variable-length metalayers, 16   the same            attributes; other than ndarray's
 //	              at most; the rest, and exact                         types are listed as unsupported
-//	              types: record
+//	              types: record; fixed metalayers
+//	              of others are read only
 //
 // In bcolz a carray's meta/sizes shape is the Shape, its chunklen rows the
 // ChunkShape, its dtype the DType, dflt the Fill, cparams the Compression and
@@ -60,8 +61,7 @@
 // size (Format "frame"); it has ChunkShape, Compression and attributes. The tests of
 // these rows and sentences are TestMapping and TestPlainFrames of ndarray/formats.
 //
-// mem holds every fact. The fixed metalayers of b2nd other than its own, and the
-// values of HDF5's dimension scales, are not part of a Meta.
+// mem holds every fact. The values of HDF5's dimension scales are not part of a Meta.
 //
 // # Memory
 //

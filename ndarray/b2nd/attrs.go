@@ -4,6 +4,7 @@
 package b2nd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -19,7 +21,8 @@ import (
 const maxPlain = cblosc.MaxVLMetalayers - 1
 
 // Attrs reads all attributes: those of the record in the order they were set,
-// then the metalayers that someone else added.
+// then the metalayers that someone else added, those of fixed length last. Of two with
+// one name the fixed one is listed as unsupported.
 //
 // Where a metalayer no longer holds a value of the recorded type, it was changed
 // by someone who does not know the record; then what it holds now counts.
@@ -27,20 +30,20 @@ func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	err = b.engine.idle(false, func(a *cblosc.Array) error {
-		attrs, err = b.record.attributes(a.SChunk().VLMeta())
+		attrs, err = b.record.attributes(a.SChunk().VLMeta(), a.SChunk().Meta())
 		return err
 	})
 	return attrs, errors.Join(err, ctx.Err())
 }
 
-// layers are the variable-length metalayers of an array, decompressed.
+// layers are the variable-length metalayers of an array, decompressed, or the fixed ones.
 type layers interface {
 	Names() ([]string, error)
 	Get(name string) ([]byte, error)
 }
 
 // attributes returns what the record and the metalayers say.
-func (r *record) attributes(vl layers) (ndarray.Attrs, error) {
+func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 	names, err := vl.Names()
 	if err != nil {
 		return ndarray.Attrs{}, translate(err)
@@ -67,7 +70,44 @@ func (r *record) attributes(vl layers) (ndarray.Attrs, error) {
 			return ndarray.Attrs{}, err
 		}
 	}
-	return out, nil
+	err = addFixed(&out, fixed)
+	return out, err
+}
+
+// addFixed adds the fixed metalayers but for those that make a frame an array.
+func addFixed(out *ndarray.Attrs, fixed layers) error {
+	names, err := fixed.Names()
+	if err != nil {
+		return translate(err)
+	}
+	for _, name := range names {
+		_, taken := out.Get(name)
+		taken = taken || slices.ContainsFunc(out.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
+		switch {
+		case ownLayer(name):
+		case taken:
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
+				Name: name, Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name",
+			})
+		default:
+			if err := addPlain(out, fixed, name, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ownLayer tells the fixed metalayers that are Meta's.
+func ownLayer(name string) bool { return name == b2nd.Name || name == b2nd.CatervaName }
+
+// checkFixed returns errors.ErrUnsupported if the attribute is a fixed metalayer.
+func checkFixed(a *cblosc.Array, name string) error {
+	has, err := a.SChunk().Meta().Has(name)
+	if err != nil || !has || ownLayer(name) {
+		return translate(err)
+	}
+	return fmt.Errorf("%w: a change of attribute %q, a fixed metalayer", errors.ErrUnsupported, name)
 }
 
 // addPlain adds the attribute that a metalayer holds, with the recorded type if
@@ -100,7 +140,8 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
 }
 
 // SetAttr adds or replaces an attribute. It returns errors.ErrUnsupported if
-// metalayers of other programs take all places, the record's too.
+// metalayers of other programs take all places, the record's too, and for a fixed
+// metalayer, which stays as it was made.
 func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -110,6 +151,13 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	before := slices.Clone(b.record.attrs)
 	err := b.engine.idle(true, func(array *cblosc.Array) error {
 		vl := array.SChunk().VLMeta()
+		there, err := b.has(vl, a.Name)
+		if err == nil && !there {
+			err = checkFixed(array, a.Name)
+		}
+		if err != nil {
+			return err
+		}
 		if err := b.record.put(vl, a); err != nil {
 			return err
 		}
@@ -121,27 +169,42 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	return err
 }
 
-// DeleteAttr removes an attribute; ErrNotFound if there is none.
+// has reports whether the record or a variable-length metalayer holds an attribute.
+func (b *Backend) has(vl layers, name string) (bool, error) {
+	names, err := vl.Names()
+	i := b.record.find(name)
+	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, translate(err)
+}
+
+// DeleteAttr removes an attribute; ErrNotFound if there is none, errors.ErrUnsupported for a
+// fixed metalayer.
 func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.engine.idle(true, func(a *cblosc.Array) error { return b.deleteAttr(a.SChunk().VLMeta(), name) })
+	return b.engine.idle(true, func(a *cblosc.Array) error {
+		vl := a.SChunk().VLMeta()
+		there, err := b.has(vl, name)
+		if err == nil && !there {
+			err = cmp.Or(checkFixed(a, name), fmt.Errorf("attribute %q: %w", name, ndarray.ErrNotFound))
+		}
+		if err != nil {
+			return err
+		}
+		return b.deleteAttr(vl, name)
+	})
 }
 
+// deleteAttr deletes an attribute that is there.
 func (b *Backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	names, err := vl.Names()
 	if err != nil {
 		return translate(err)
 	}
-	plain := name != recordName && slices.Contains(names, name)
 	i := b.record.find(name)
-	if !plain && (i < 0 || b.record.attrs[i].alone) {
-		return fmt.Errorf("attribute %q: %w", name, ndarray.ErrNotFound)
-	}
-	if plain {
+	if name != recordName && slices.Contains(names, name) {
 		if err := vl.Delete(name); err != nil {
 			return translate(err)
 		}

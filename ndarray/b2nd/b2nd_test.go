@@ -144,6 +144,70 @@ func TestForeignChanges(t *testing.T) {
 	}, unsupported)
 }
 
+// Fixed metalayers that someone else made are attributes too, and stay as they are; the
+// same to each way of reading.
+func TestFixedMetalayers(t *testing.T) {
+	dir := t.TempDir()
+	layers := []cblosc.Metalayer{
+		{Name: "kind", Content: []byte("\xa4note")}, {Name: "both", Content: []byte("\x01")}, {Name: "map", Content: []byte("\x80")},
+		{Name: "range", Content: []byte("\x92\x01\x02")},
+	}
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 4
+	for _, caterva := range []bool{false, true} {
+		path := filepath.Join(dir, fmt.Sprint(caterva))
+		p := cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, Meta: layers, Caterva: caterva,
+			Storage: cblosc.Storage{Path: path, CParams: cp}}
+		if !caterva {
+			p.DType = "<i4"
+		}
+		a, err := cblosc.CreateArray(&p)
+		require.NoError(t, err)
+		require.NoError(t, a.SChunk().VLMeta().Add("both", []byte{2}))
+		require.NoError(t, a.Close())
+
+		w, err := b2nd.Open(path, &b2nd.OpenOptions{Write: true})
+		require.NoError(t, err)
+		require.ErrorIs(t, w.SetAttr(bg, ndarray.Attr{Name: "kind", Value: ndarray.Text("else")}), errors.ErrUnsupported)
+		require.ErrorIs(t, w.DeleteAttr(bg, "kind"), errors.ErrUnsupported)
+		require.ErrorIs(t, w.DeleteAttr(bg, "none"), ndarray.ErrNotFound)
+		require.NoError(t, w.SetAttr(bg, ndarray.Attr{Name: "both", Value: ndarray.Scalar(int16(3))}))
+		r, err := b2nd.OpenFS(os.DirFS(path), nil)
+		require.NoError(t, err)
+		for _, b := range []ndarray.AttrReader{w, r} {
+			got, err := b.Attrs(bg)
+			require.NoError(t, err)
+			require.Equal(t, []ndarray.Attr{
+				{Name: "both", Value: ndarray.Scalar(int16(3))}, {Name: "kind", Value: ndarray.Text("note")}, {Name: "range", Value: ndarray.Vector(int64(1), 2)},
+			}, got.List)
+			require.Equal(t, []ndarray.UnsupportedAttr{
+				{Name: "both", Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name"},
+				{Name: "map", Type: "MessagePack", Reason: "map of 0 pairs"},
+			}, got.Unsupported)
+		}
+		require.NoError(t, r.Close())
+		require.NoError(t, w.DeleteAttr(bg, "both"))
+		got, err := w.Attrs(bg)
+		require.NoError(t, err)
+		both, _ := got.Get("both")
+		require.Equal(t, ndarray.Scalar(int64(1)), both, "the fixed one")
+		require.NoError(t, w.Close())
+	}
+
+	path := filepath.Join(dir, "frame")
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: cp})
+	require.NoError(t, err)
+	require.NoError(t, s.Meta().Add("kind", []byte("\xa4note")))
+	require.NoError(t, s.AppendBuffer(make([]byte, 64)))
+	require.NoError(t, s.Close())
+	f, err := b2nd.OpenFrame(path, nil)
+	require.NoError(t, err)
+	attrs, err := f.Attrs(bg)
+	require.NoError(t, err)
+	require.Equal(t, []ndarray.Attr{{Name: "kind", Value: ndarray.Text("note")}}, attrs.List)
+	require.NoError(t, f.Close())
+}
+
 func TestOpenErrors(t *testing.T) {
 	path := create(t, nil)
 	b, err := os.ReadFile(path)

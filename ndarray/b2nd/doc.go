@@ -10,7 +10,8 @@
 //
 // Attributes are variable-length metalayers under their own names, in MessagePack
 // as python-blosc2 writes it, so Python sees plain numbers, texts and lists. One
-// further metalayer, "hyperslab", records what that cannot say (record.go).
+// further metalayer, "hyperslab", records what that cannot say (record.go). Fixed
+// metalayers of other programs are read as attributes too, and cannot be changed.
 //
 // Compression is zstd level 5 behind shuffle unless the Spec says otherwise;
 // chunk and block shapes are ndarray.AutoChunks' and AutoBlocks' choice.

@@ -157,7 +157,7 @@ func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	if err := ctx.Err(); err != nil {
 		return ndarray.Attrs{}, err
 	}
-	return r.record.attributes(frameLayers{r.frame})
+	return r.record.attributes(frameLayers{r.frame}, fixedLayers{r.frame.Header()})
 }
 
 // Storage reports the compressed bytes of all chunks with their headers, as the frame
@@ -181,3 +181,19 @@ type frameLayers struct{ f *frameio.Frame }
 func (l frameLayers) Names() ([]string, error) { return l.f.VLMetalayers(), nil }
 
 func (l frameLayers) Get(name string) ([]byte, error) { return l.f.VLMetalayer(name) }
+
+// fixedLayers are the fixed metalayers of a frame.
+type fixedLayers struct{ h cframe.Header }
+
+func (l fixedLayers) Names() ([]string, error) {
+	names := make([]string, len(l.h.Metalayers))
+	for i, m := range l.h.Metalayers {
+		names[i] = m.Name
+	}
+	return names, nil
+}
+
+func (l fixedLayers) Get(name string) ([]byte, error) {
+	content, _ := l.h.Metalayer(name) // a name that Names has
+	return content, nil
+}

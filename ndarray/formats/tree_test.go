@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -194,6 +195,36 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.ErrorAs(t, err, &loss)
 	require.ErrorContains(t, err, "/x: array")
 	require.ErrorContains(t, err, "<U1")
+}
+
+// A fixed metalayer of another program goes along as an attribute, or is named.
+func TestCopyTreeOfFixedMetalayers(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 4
+	x, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "<i4",
+		Meta:    []cblosc.Metalayer{{Name: "unit", Content: []byte("\xa1K")}, {Name: "map", Content: []byte("\x80")}},
+		Storage: cblosc.Storage{Path: in(dir, "src/x.b2nd"), Contiguous: true, CParams: cp},
+	})
+	require.NoError(t, err)
+	require.NoError(t, x.Close())
+	for _, to := range []string{"x.h5", "x"} {
+		_, err = formats.CopyTree(bg, in(dir, to), in(dir, "src"), nil)
+		var loss *formats.LossError
+		require.ErrorAs(t, err, &loss)
+		require.Len(t, loss.Problems, 1)
+		require.Equal(t, "/x attribute map", loss.Problems[0].Path+" "+loss.Problems[0].What)
+		_, err = formats.CopyTree(bg, in(dir, to), in(dir, "src"), &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
+		require.NoError(t, err)
+		a, err := formats.Open(bg, in(dir, to)+":/x")
+		require.NoError(t, err)
+		unit, err := a.Attr(bg, "unit")
+		require.NoError(t, err)
+		require.True(t, unit.Equal(ndarray.Text("K")))
+		require.NoError(t, a.Close())
+	}
 }
 
 func TestCopyTreeErrors(t *testing.T) {
