@@ -15,8 +15,8 @@ import "context"
 // most Workers(ctx) goroutines of a call encode or decode; two more may hand their
 // work on. Package ndarraytest asserts every sentence of this file.
 type Backend interface {
-	// Meta describes the array. It changes with Resize alone, and the caller must
-	// not modify its slices.
+	// Meta describes the array. It changes with Resize and Append alone, and the caller
+	// must not modify its slices.
 	Meta() Meta
 	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in
 	// row-major order and native byte order. r is already bounds-checked and not
@@ -114,4 +114,13 @@ type Storage struct {
 	// Library says why the C library of the format moves the elements, one call at a
 	// time. It is "" where workers of ours do, and where there is no such library.
 	Library string
+}
+
+// Ratio is how many of the bytes that the elements take in memory (Array.NBytes) come on
+// each byte as stored; 0 if nothing is stored.
+func (s Storage) Ratio(bytes int64) float64 {
+	if s.StoredBytes == 0 {
+		return 0
+	}
+	return float64(bytes) / float64(s.StoredBytes)
 }
