@@ -208,6 +208,15 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
+// Where a Spec is silent, chunks and blocks are those of the rule.
+func TestAutomaticShapes(t *testing.T) {
+	for _, shape := range [][]int64{{4, 3}, {1000, 1000, 7}, {1 << 30}, {0, 5}} {
+		m := open(t, create(t, func(s *ndarray.Spec) { s.Shape = shape }), nil).Meta()
+		require.Equal(t, ndarray.AutoChunks(shape, 4), m.ChunkShape)
+		require.Equal(t, ndarray.AutoBlocks(m.ChunkShape, 4), m.BlockShape)
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	path := create(t, nil)
 	b, err := os.ReadFile(path)

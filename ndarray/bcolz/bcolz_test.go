@@ -72,8 +72,33 @@ func TestGoldenValues(t *testing.T) {
 	}
 	require.Equal(t, "\x00\x00\x00a\x00\x00é世\x00😀bcd\x00\x00ef\x00ghi", string(points))
 	require.Equal(t, []byte{0, 0, 255, 1, 0, 254, 2, 0, 253}, readAll(t, openGolden(t, "void"))[:9])
+	dates := openGolden(t, "date")
+	require.Equal(t, "<M8[ns]", dates.DType().String())
+	for i, b := 0, readAll(t, dates); i < 7; i++ {
+		require.EqualValues(t, i, binary.NativeEndian.Uint64(b[8*i:]))
+	}
 	half := readAll(t, openGolden(t, "type_f2"))
 	require.EqualValues(t, 0x4600, binary.NativeEndian.Uint16(half[12:]), "6")
+}
+
+// Structures are read as far as bcolz can write them, which it cannot read itself.
+func TestStructures(t *testing.T) {
+	a := openGolden(t, "structured")
+	require.Equal(t, "[('f0', '<i4'), ('f1', '<f8')]", a.DType().String())
+	require.Equal(t, make([]byte, 36), readAll(t, a))
+	for _, text := range []string{"[('a', '>i4'), ('b', '|S3')]", "[('a', '<i2'), ('in', [('b', '>f8'), ('c', '|b1')])]"} {
+		dir := filepath.Join(t.TempDir(), "a")
+		d := parse(t, text)
+		dflt := map[bool]string{false: `[7, "x"]`, true: "[7, [0.5, true]]"}[d.Fields[1].Type.Kind == ndarray.Struct]
+		w := tree{dtype: d, shape: []int64{5, 2}, chunkLen: 2, data: pattern(d, 10), perFile: 2, dflt: dflt}
+		w.write(t, dir)
+		b := open(t, dir)
+		require.True(t, d.Equal(b.DType()), "%v", b.DType())
+		require.Equal(t, w.data, readAll(t, b))
+		require.Contains(t, ndarray.FormatElement(d, b.Meta().Fill), "7", text)
+		requireSame(t, w, b, ndarray.Region{Start: []int64{1, 1}, Shape: []int64{3, 1}}, text)
+		require.NoError(t, b.Close())
+	}
 }
 
 func TestMeta(t *testing.T) {

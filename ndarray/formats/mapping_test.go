@@ -70,6 +70,7 @@ func TestMapping(t *testing.T) {
 			stored(t, ndarray.Spec{Shape: shape, DType: f4}, func(m ndarray.Meta) {
 				require.Equal(t, len(shape), len(m.Shape), m.Format)
 				require.True(t, slices.Equal(shape, m.Shape), m.Format)
+				require.False(t, m.Null, "neither a scalar nor an empty axis is null")
 			})
 		}
 		high := ndarray.Spec{Shape: slices.Repeat([]int64{1}, 32), DType: f4}
@@ -89,6 +90,21 @@ func TestMapping(t *testing.T) {
 		spec.MaxShape = []int64{ndarray.Unlimited, 9}
 		stored(t, spec, func(m ndarray.Meta) { require.Equal(t, spec.MaxShape, m.MaxShape, m.Format) })
 		stored(t, chunked, func(m ndarray.Meta) { require.Nil(t, m.MaxShape, m.Format) })
+		// Where nothing is said, any axis of b2nd grows, and HDF5 fixes the shape.
+		dir := t.TempDir()
+		for _, location := range []string{in(dir, "x.b2nd"), in(dir, "x.h5:/x")} {
+			save(t, location, int32s(6, 4))
+			a, err := formats.Open(bg, location, formats.WithWrite())
+			require.NoError(t, err)
+			if err := a.Resize(bg, []int64{7, 9}); a.Meta().Format == "b2nd" {
+				require.NoError(t, err)
+				require.Equal(t, []int64{7, 9}, a.Shape())
+			} else {
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+				require.Equal(t, []int64{6, 4}, a.Shape())
+			}
+			require.NoError(t, a.Close())
+		}
 	})
 	t.Run("AxisNames", func(t *testing.T) {
 		spec := chunked

@@ -115,7 +115,11 @@ func testResize(t *testing.T, f Factory) {
 					require.ErrorIs(t, a.Append(bg, axis, src), ndarray.ErrSize)
 					continue
 				}
+				kept := bytes.Clone(src)
 				require.NoError(t, a.Append(bg, axis, src), "%v axis %d", m.shape, axis)
+				require.Equal(t, kept, src, "the source of an append was changed")
+				clear(src) // the backend has not kept it
+				src = kept
 				at[axis] = keep(n+count, n)
 				m = m.resized(at, fill)
 				put.Start[axis], put.Shape[axis] = n, count
