@@ -48,6 +48,7 @@ func TestMisreadTilingIsCaughtAndNamed(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, x.Rule, c.ID)
 			if x.Rule == r.name {
+				require.Equal(t, r.stage, x.Stage)
 				named[r.name]++
 			}
 		}

@@ -110,7 +110,7 @@ var chunkRules = []ruleOf{
 	{"the shuffle is not undone", "filter shuffle", "Filter pipeline: filter 1 is undone after the codec", misread{skip: chunk.Shuffle}},
 	{"the bit shuffle is not undone", "filter bitshuffle", "Filter pipeline: filter 2 is undone after the codec", misread{skip: chunk.BitShuffle}},
 	{"the delta is not undone", "filter delta", "Filter pipeline: filter 3 is undone last, against the first block", misread{skip: chunk.Delta}},
-	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 34 keeps the difference of each byte to the one before in each of as many streams as its parameter says", misread{skip: chunk.ByteDelta}},
+	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says", misread{skip: chunk.ByteDelta}},
 	{"bytes behind the last whole element are zeros", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailDropped: true}},
 	{"the shuffle moves bytes behind the last whole element", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailShuffled: true}},
 	{"the bit shuffle covers elements behind the last multiple of 8", "filter bitshuffle", "Bit shuffle: it covers the greatest multiple of 8 elements; the rest is copied as it is", misread{bitTail: true}},
@@ -124,6 +124,37 @@ var chunkRules = []ruleOf{
 	{"a NaN has all bits set", "special value", "blosc2_flags: special value 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", misread{nanPayload: true}},
 	{"the last, shorter block is left out", "blocks", "Blocks: their number is nbytes divided by blocksize, rounded up", misread{lastBlockMissing: true}},
 	{"the bytes of each element are in the other order", "byte order", "Data are stored in the order of the machine that wrote them; blosc2_flags bit 1 marks big-endian", misread{swapped: true}},
+}
+
+// stageSentences are what the specification says of a stage, where no misread rule says
+// more: of the first whose key stands in the stage's name.
+var stageSentences = []struct{ key, sentence string }{
+	{"(shuffle)", "Shuffle: the first bytes of all elements stand first, then the second ones; bytes behind the last whole element are copied as they are"},
+	{"(bitshuffle)", "Bit shuffle: the lowest bits of the first bytes of 8 elements a byte stand first; elements behind the last multiple of 8 are copied as they are"},
+	{"(delta)", "Delta: each block but the first is combined with the chunk's first by exclusive or"},
+	{"(bytedelta)", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says"},
+	{"filter ", "Filter pipeline: the last filter applied is the first undone"},
+	{"codec", "Streams: a stream is its size, 4 bytes, and as many bytes of the codec; a size as long as the data says that they stand there as they are"},
+	{"special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised"},
+	{"stored", "Header: if the flag for it is set the data stand behind the header as they are"},
+}
+
+// complete fills in what every difference has: a stage, and a sentence of the
+// specification, of the stage or else the section that the vector is about.
+func (x *Explanation) complete(section string) {
+	if x.Offset < 0 || x.Sentence != "" {
+		return
+	}
+	if x.Stage == "" {
+		x.Stage = "length"
+	}
+	for _, s := range stageSentences {
+		if strings.Contains(x.Stage, s.key) {
+			x.Sentence = s.sentence
+			return
+		}
+	}
+	x.Sentence = section
 }
 
 func explainChunkFile(path string, _ Case, got []byte) (*Explanation, error) {
@@ -182,6 +213,7 @@ func ExplainChunk(b, got []byte) (*Explanation, error) {
 			x.Stream = streamOf(c, x.Block, int(at))
 		}
 	}
+	x.complete(chunkDocument + ": Header, nbytes")
 	return x, nil
 }
 

@@ -1,12 +1,15 @@
 package crosscheck
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
 // Every sound chunk, stage by stage, gives what the reference gives; and a reader
@@ -54,6 +57,7 @@ func TestMisreadRulesAreCaughtAndNamed(t *testing.T) {
 			require.NotEmpty(t, x.Stage, c.ID)
 			if x.Rule == r.name {
 				named[r.name]++
+				require.Equal(t, r.stage, x.Stage)
 				require.Contains(t, x.String(), r.sentence)
 			}
 			// Another rule may give the same bytes here; then its stage is as right.
@@ -92,6 +96,9 @@ func TestAFlippedByteIsPlaced(t *testing.T) {
 		require.EqualValues(t, 1, x.Differ)
 		require.GreaterOrEqual(t, x.Stream, 0)
 		require.Empty(t, x.Rule)
+		require.Contains(t, x.Stage, "(shuffle)")
+		require.Contains(t, x.Sentence, "Shuffle: ")
+		require.NotEmpty(t, x.Header)
 		placed++
 
 		x, err = ExplainChunk(b, got[:n])
@@ -100,4 +107,74 @@ func TestAFlippedByteIsPlaced(t *testing.T) {
 		require.Contains(t, x.String(), "the reference gives")
 	}
 	require.Positive(t, placed)
+}
+
+// Of every area, an answer that is too long or has another last byte is explained with a
+// stage, fields of the header and a sentence of the specification.
+func TestEveryDifferenceHasStageHeaderAndSentence(t *testing.T) {
+	t.Parallel()
+	dir, m := Corpus(t)
+	for _, c := range sampled(m, Areas()...) {
+		if c.Must == Refuse {
+			continue
+		}
+		want, err := Decode(dir, c)
+		require.NoError(t, err, c.ID)
+		longer, err := Explain(dir, c, append(bytes.Clone(want), 1))
+		require.NoError(t, err, c.ID)
+		require.EqualValues(t, len(want), longer.Offset, c.ID)
+		require.NotEmpty(t, longer.Stage, c.ID)
+		require.NotEmpty(t, longer.Sentence, c.ID)
+		if len(want) == 0 || c.Decoded.SHA256 == "" {
+			continue
+		}
+		want[len(want)-1] ^= 1
+		x, err := Explain(dir, c, want)
+		require.NoError(t, err, c.ID)
+		require.EqualValues(t, len(want)-1, x.Offset, c.ID)
+		require.NotEmpty(t, x.Stage, c.ID)
+		require.NotEmpty(t, x.Sentence, c.ID)
+		require.NotEmpty(t, x.Header, c.ID)
+		elements := int64(1)
+		for _, n := range c.Decoded.Shape {
+			elements *= n
+		}
+		if c.Area != "chunk" && c.Area != "blosc1" && c.Area != "frame" {
+			require.Equal(t, elements-1, x.Element, c.ID)
+		}
+	}
+}
+
+// A writer that left out a step is told which: the reader that leaves it out, too, would
+// read what was meant.
+func TestAWriterIsToldWhatItLeftOut(t *testing.T) {
+	t.Parallel()
+	dir, m := Corpus(t)
+	told := 0
+	for _, c := range inAreas(m, "chunk") {
+		if c.Must == Refuse || c.Params["filters"] != "shuffle" {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(c.Path))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		blocks, err := stages(b, misread{})
+		require.NoError(t, err)
+		meant, err := stages(b, misread{skip: chunk.Shuffle})
+		require.NoError(t, err)
+		read, data := valuesOf(blocks), valuesOf(meant)
+		if bytes.Equal(read, data) {
+			continue
+		}
+		x := explainWritten(&Spec{Area: "chunk", Case: c.ID, Item: c.Decoded.Item}, read, data, path)
+		require.Contains(t, x.Rule, "it would be right if ", c.ID)
+		require.Contains(t, x.Stage, "written, ", c.ID)
+		require.Equal(t, window(read, x.Offset), x.Got, c.ID)
+		require.Equal(t, window(data, x.Offset), x.Want, c.ID)
+		if x.Rule == "it would be right if the shuffle is not undone" {
+			require.Equal(t, "written, filter shuffle", x.Stage, c.ID)
+			told++
+		}
+	}
+	require.Positive(t, told)
 }

@@ -159,7 +159,7 @@ func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 	}
 	defer s.Close()
 	x := difference(got, want, c.Decoded.Item)
-	if x.Offset < 0 || s.ChunkSize() == 0 {
+	if x.Offset < 0 || s.ChunkSize() == 0 || s.NumChunks() == 0 {
 		return x, nil
 	}
 	size := int64(s.ChunkSize())

@@ -17,7 +17,8 @@ type hdf5Object struct {
 	data     []byte
 	dtype    string
 	shape    []int64
-	item     int // 0 where elements differ in length
+	item     int   // 0 where elements differ in length
+	starts   []int // of the elements in data, where they do
 	metadata map[string]any
 }
 
@@ -102,8 +103,7 @@ func decodeDataset(f *h5.File, d *h5.Dataset) (*hdf5Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.data, err = appendValues(nil, f, &v)
-	return x, err
+	return x, x.appendValues(f, &v)
 }
 
 func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) {
@@ -122,8 +122,7 @@ func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) 
 			return nil, err
 		}
 	}
-	x.data, err = appendValues(nil, f, &a.Values)
-	return x, err
+	return x, x.appendValues(f, &a.Values)
 }
 
 // asStored puts elements in the order of this machine into the order of t. Numbers
@@ -213,13 +212,16 @@ func numpyType(t h5.Datatype) (name string, item int) {
 	return name, t.Size
 }
 
-func appendValues(b []byte, f *h5.File, v *h5.Values) (_ []byte, err error) {
+func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
 	for i := range v.Len() {
-		if b, err = appendView(b, f, v.View(i)); err != nil {
-			return nil, fmt.Errorf("element %d: %w", i, err)
+		if x.item == 0 {
+			x.starts = append(x.starts, len(x.data))
+		}
+		if x.data, err = appendView(x.data, f, v.View(i)); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // appendView appends an element: what is nothing but its bytes as they are stored,

@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -111,10 +114,7 @@ func (s *hdf5Stored) partial(c *hdf5Chunk) bool {
 
 // chunk undoes the filters of a chunk.
 func (s *hdf5Stored) chunk(c *hdf5Chunk, m hdf5Misread) ([]byte, error) {
-	n := s.item
-	for _, k := range s.info.Chunks {
-		n *= int(k)
-	}
+	n := s.item * int(s.chunkElems())
 	if s.info.PlainEdges && s.partial(c) && !m.edgesFiltered {
 		return c.data, nil
 	}
@@ -217,6 +217,11 @@ func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
 	}
 }
 
+const (
+	elementsSentence = "IV.A.2.b and IV.A.2.d: elements stand in row-major order, each as its datatype says; one of variable length is what its entry in the global heap holds"
+	chunkSentence    = "III.A.1, VII: a chunk stands where its entry in the index says, all of it row-major; filters are undone from the last to the first but for those in its mask"
+)
+
 func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	want, err := decodeHDF5(path, c.Object)
 	if err != nil {
@@ -226,12 +231,29 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	if x.Offset < 0 {
 		return x, nil
 	}
-	x.Stage = "elements"
+	if want.starts != nil { // elements of many lengths
+		x.Element = int64(max(sort.SearchInts(want.starts, int(x.Offset)+1)-1, 0))
+	}
+	x.Stage, x.Sentence = "elements", elementsSentence
+	dims, elements := want.shape, int64(1)
+	for _, n := range dims {
+		elements *= n
+	}
+	if element := x.Element; len(dims) > 0 && element < elements {
+		x.Index = make([]int64, len(dims))
+		for k := len(dims) - 1; k >= 0; k-- {
+			x.Index[k] = element % dims[k]
+			element /= dims[k]
+		}
+	}
 	s, err := loadStored(path, c.Object)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
+		for _, name := range slices.Sorted(maps.Keys(want.metadata)) {
+			x.Header = append(x.Header, fmt.Sprintf("%s = %v", name, want.metadata[name]))
+		}
 		return x, nil
 	}
 	i := &s.info
@@ -239,17 +261,8 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 		fmt.Sprintf("%v, %v, %v", i.Datatype, i.Space, i.Layout),
 		fmt.Sprintf("fill value %x, %d bytes stored", i.Fill, i.StorageBytes),
 	}
-	dims := i.Space.Dims
-	if element := x.Element; len(dims) > 0 && element < i.Space.NumElems() {
-		x.Index = make([]int64, len(dims))
-		for k := len(dims) - 1; k >= 0; k-- {
-			x.Index[k] = element % dims[k]
-			element /= dims[k]
-		}
-	}
 	if i.Layout == h5.Chunked {
-		x.Stage = "chunks"
-		s.explainChunk(x)
+		s.explainChunk(x, got)
 	}
 	for _, r := range hdf5Rules {
 		other, err := s.read(r.m)
@@ -261,8 +274,90 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	return x, nil
 }
 
-// explainChunk names the chunk that holds the first difference.
-func (s *hdf5Stored) explainChunk(x *Explanation) {
+// stages are the bytes of a chunk as they are stored, and behind each filter undone. Where
+// the length between two filters is not known, or a filter is one of libhdf5 alone, they
+// end early.
+func (s *hdf5Stored) stages(c *hdf5Chunk) []stage {
+	out := []stage{{name: "stored", slot: -1, data: c.data}}
+	if s.info.PlainEdges && s.partial(c) {
+		return out
+	}
+	for i := len(s.info.Filters) - 1; i >= 0; i-- {
+		if c.FilterMask>>i&1 != 0 {
+			continue
+		}
+		f, src := s.info.Filters[i], out[len(out)-1].data
+		n := len(src)
+		switch f.ID {
+		case h5.FilterShuffle:
+		case h5.FilterFletcher32:
+			n -= 4
+		default: // a codec: what the filters before it made of the chunk
+			n = s.item * int(s.chunkElems())
+			for k, before := range s.info.Filters[:i] {
+				if before.ID == h5.FilterFletcher32 && c.FilterMask>>k&1 == 0 {
+					n += 4
+				}
+			}
+		}
+		p, err := filter.New(s.info.Filters[i:i+1], filter.Options{})
+		if err != nil || n < 0 {
+			return out
+		}
+		dst := make([]byte, n)
+		if p.Decode(dst, src, 0) != nil {
+			return out
+		}
+		out = append(out, stage{name: fmt.Sprintf("filter %d (%s)", f.ID, f.Name), slot: i, data: dst})
+	}
+	return out
+}
+
+// inside is where the elements of a chunk stand in the dataset, with b for its bytes and
+// zeros around it.
+func (s *hdf5Stored) inside(c *hdf5Chunk, b []byte) []byte {
+	out := make([]byte, s.info.Space.NumElems()*int64(s.item))
+	whole := make([]byte, int64(s.item)*s.chunkElems())
+	copy(whole, b)
+	s.place(out, whole, c.Offset, hdf5Misread{})
+	return out
+}
+
+// only is what an answer has inside a chunk, and zeros around it.
+func (s *hdf5Stored) only(c *hdf5Chunk, got []byte) []byte {
+	out := bytes.Clone(got)
+	for i, m := range s.inside(c, bytes.Repeat([]byte{0xFF}, s.item*int(s.chunkElems()))) {
+		out[i] &= m
+	}
+	return out
+}
+
+// partsAt names the step of a chunk in which an answer parts from the reference.
+func (s *hdf5Stored) partsAt(c *hdf5Chunk, got []byte) string {
+	steps := s.stages(c)
+	theirs := s.only(c, got)
+	for i := len(steps) - 2; i >= 0; i-- {
+		if bytes.Equal(s.inside(c, steps[i].data), theirs) {
+			return steps[i+1].name + ": not done, the answer is what stands before it"
+		}
+	}
+	if len(steps) == 1 {
+		return "chunks"
+	}
+	return steps[len(steps)-1].name + ", or a step before it"
+}
+
+func (s *hdf5Stored) chunkElems() int64 {
+	n := int64(1)
+	for _, k := range s.info.Chunks {
+		n *= k
+	}
+	return n
+}
+
+// explainChunk names the chunk that holds the first difference, and the step.
+func (s *hdf5Stored) explainChunk(x *Explanation, got []byte) {
+	x.Stage, x.Sentence = "chunks", chunkSentence
 	if x.Index == nil {
 		return
 	}
@@ -282,9 +377,12 @@ func (s *hdf5Stored) explainChunk(x *Explanation) {
 		c := &s.chunks[k]
 		if rowMajor(c.Offset, i.Space.Dims) == rowMajor(offset, i.Space.Dims) {
 			x.Header = append(x.Header, fmt.Sprintf("chunk at %v: %d bytes at address %d, filter mask 0x%x", c.Offset, c.Bytes, c.Address, c.FilterMask))
+			if x.GotSize == x.WantSize {
+				x.Stage = s.partsAt(c, got)
+			}
 			return
 		}
 	}
 	x.Header = append(x.Header, fmt.Sprintf("chunk at %v: not stored", offset))
-	x.Stage = "missing chunk"
+	x.Stage, x.Sentence = "missing chunk", "IV.A.2.f: elements of space that is not allocated have the fill value"
 }

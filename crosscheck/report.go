@@ -38,21 +38,23 @@ type problem struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes the report as JUnit XML: one suite an area, a crash or a hang
+// WriteJUnit writes the report as JUnit XML: one suite an area, with
+// "write " before it where they wrote, a crash or a hang
 // as an error, every other verdict but Pass as a failure.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	all := junitSuites{Name: "crosscheck " + r.Subject}
 	at := make(map[string]int)
 	times := make(map[string]float64)
 	for _, x := range r.Results {
-		i, ok := at[x.Area]
+		suite := x.suite()
+		i, ok := at[suite]
 		if !ok {
 			i = len(all.Suites)
-			at[x.Area] = i
-			all.Suites = append(all.Suites, junitSuite{Name: x.Area})
+			at[suite] = i
+			all.Suites = append(all.Suites, junitSuite{Name: suite})
 		}
 		s := &all.Suites[i]
-		c := junitCase{Class: "crosscheck." + x.Area, Name: x.Case, Time: fmt.Sprintf("%.6f", x.Time.Seconds())}
+		c := junitCase{Class: "crosscheck." + suite, Name: x.Case, Time: fmt.Sprintf("%.6f", x.Time.Seconds())}
 		if x.Verdict != Pass {
 			text := x.Detail
 			if x.Explanation != nil {
@@ -68,8 +70,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 			}
 		}
 		s.Tests++
-		times[x.Area] += x.Time.Seconds()
-		s.Time = fmt.Sprintf("%.6f", times[x.Area])
+		times[suite] += x.Time.Seconds()
+		s.Time = fmt.Sprintf("%.6f", times[suite])
 		s.Cases = append(s.Cases, c)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -101,6 +101,20 @@ func TestJUnitIsWhatReadersOfItExpect(t *testing.T) {
 	}, counted)
 }
 
+// What is read and what is written of one case are two cases of two suites.
+func TestJUnitKeepsTheDirectionsApart(t *testing.T) {
+	t.Parallel()
+	r := &crosscheck.Report{Results: []crosscheck.Result{
+		{Case: "chunk/a", Area: "chunk", Direction: crosscheck.Reading, Verdict: crosscheck.Pass},
+		{Case: "chunk/a", Area: "chunk", Direction: crosscheck.Writing, Verdict: crosscheck.Unreadable},
+	}}
+	var b bytes.Buffer
+	require.NoError(t, r.WriteJUnit(&b))
+	require.Contains(t, b.String(), `<testsuite name="chunk" tests="1" failures="0"`)
+	require.Contains(t, b.String(), `<testsuite name="write chunk" tests="1" failures="1"`)
+	require.Contains(t, b.String(), `<testcase classname="crosscheck.write chunk" name="chunk/a"`)
+}
+
 // The JSON report is read back as it was.
 func TestTheReportIsReadBack(t *testing.T) {
 	t.Parallel()

@@ -77,15 +77,20 @@ func (r *Report) OK() bool {
 	return true
 }
 
+// suite is the area, with "write " before it where they wrote.
+func (x *Result) suite() string {
+	if x.Direction == Writing {
+		return "write " + x.Area
+	}
+	return x.Area
+}
+
 func (r *Report) add(x Result) {
 	r.Results = append(r.Results, x)
 	if r.Counts == nil {
 		r.Counts = make(map[string]map[Verdict]int)
 	}
-	key := x.Area
-	if x.Direction == Writing {
-		key = "write " + key
-	}
+	key := x.suite()
 	if r.Counts[key] == nil {
 		r.Counts[key] = make(map[Verdict]int)
 	}
@@ -337,12 +342,23 @@ func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 		if x.GotSize != x.WantSize {
 			x.Offset, x.Stage, x.Got, x.Want = min(x.GotSize, x.WantSize), "length", "unspecified", "unspecified"
 			x.Element = x.Offset / int64(max(c.Decoded.Item, 1))
+			x.complete(c.Section)
 		}
 		return x, nil
 	}
+	return explainFile(path, c, got)
+}
+
+// explainFile explains by the area of a case.
+func explainFile(path string, c Case, got []byte) (*Explanation, error) {
 	for _, a := range areas {
 		if a.name == c.Area {
-			return a.explain(path, c, got)
+			x, err := a.explain(path, c, got)
+			if err != nil {
+				return nil, err
+			}
+			x.complete(c.Section)
+			return x, nil
 		}
 	}
 	return nil, fmt.Errorf("crosscheck: %s: no area %q", c.ID, c.Area)

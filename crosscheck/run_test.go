@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -129,7 +130,50 @@ func TestRun(t *testing.T) {
 
 func TestCodecInAGoTest(t *testing.T) {
 	t.Parallel()
+	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" {
+		crosscheck.Codec(t, wrongCodec, "chunk/special/empty", "chunk/no such case")
+		return
+	}
 	crosscheck.Codec(t, decode)
+}
+
+// wrongCodec is wrong in every way, in the process of TestAWrongGoFunctionFails.
+func wrongCodec(chunk []byte) ([]byte, error) {
+	switch len(chunk) % 5 {
+	case 0:
+		panic("a bug")
+	case 1:
+		return nil, errors.New("not claimed")
+	}
+	b, err := decode(chunk)
+	if err != nil {
+		return nil, nil // broken, and taken
+	}
+	if len(b) > 0 {
+		b[0] ^= 1
+	}
+	return b, nil
+}
+
+// A wrong function fails its test, and each way of being wrong is called by its name.
+func TestAWrongGoFunctionFails(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, wants := range map[string][]string{
+		"TestCodecInAGoTest":  {"crash: panic: a bug", "refused: not claimed", "wrongly accepted: ", "first difference at byte 0 ", "stage: ", "specification: ", "passes, and stands among the skipped", "no such cases: [chunk/no such case]"},
+		"TestWriterInAGoTest": {"first difference at byte 0 ", "stage: written, "},
+	} {
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+name+"$")
+		cmd.Env = append(os.Environ(), "CROSSCHECK_TEST_WRONG=1")
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, name)
+		require.Equal(t, 1, exit.ExitCode(), "%s", out)
+		for _, want := range wants {
+			require.Contains(t, string(out), want, name)
+		}
+	}
 }
 
 func TestExplainWantsTheVectorOfTheManifest(t *testing.T) {

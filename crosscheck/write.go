@@ -181,8 +181,7 @@ func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 		return
 	}
 	if !bytes.Equal(got.data, data) {
-		x := difference(got.data, data, s.Item)
-		x.Stage = "written"
+		x := explainWritten(s, got.data, data, out)
 		res.Verdict, res.Explanation = Wrong, x
 		res.Detail = firstLine(x.String())
 		return
@@ -194,6 +193,24 @@ func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 		}
 	}
 	res.Verdict = Pass
+}
+
+// explainWritten explains why the reference reads got from what a writer made of data:
+// data is taken for the answer of a reader that misread the file in the writer's way.
+func explainWritten(s *Spec, got, data []byte, out string) *Explanation {
+	c := Case{ID: s.Case, Area: s.Area, Object: s.Object, Params: s.Params, Decoded: &Decoded{Item: s.Item}}
+	x, err := explainFile(out, c, data)
+	if err != nil || x.Offset < 0 { // the reference takes what cannot be looked into
+		x = difference(got, data, s.Item)
+		x.Stage = "written"
+		return x
+	}
+	x.Got, x.Want, x.GotSize, x.WantSize = x.Want, x.Got, x.WantSize, x.GotSize
+	x.Stage = "written, " + x.Stage
+	if x.Rule != "" {
+		x.Rule = "it would be right if " + x.Rule
+	}
+	return x
 }
 
 func exists(path string) bool {

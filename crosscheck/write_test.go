@@ -1,6 +1,7 @@
 package crosscheck_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -100,6 +101,13 @@ func TestRunAWriter(t *testing.T) {
 				require.Equal(t, crosscheck.Writing, x.Direction)
 				if strings.Contains(x.Case, "lz4-9") {
 					require.Equal(t, want, x.Verdict, "%s: %s", x.Case, x.Detail)
+					if mode == "write-wrong" { // a byte of each that is not the one that was given
+						require.NotNil(t, x.Explanation, x.Case)
+						require.EqualValues(t, 1, x.Explanation.Differ, x.Case)
+						require.Contains(t, x.Explanation.Stage, "written, ", x.Case)
+						require.NotEmpty(t, x.Explanation.Header, x.Case)
+						require.NotEmpty(t, x.Explanation.Sentence, x.Case)
+					}
 					lossless++
 				} else if mode != "write-hang" { // a loaded machine may not finish in a second
 					require.Equal(t, crosscheck.Pass, x.Verdict, "%s: %s", x.Case, x.Detail)
@@ -113,7 +121,17 @@ func TestRunAWriter(t *testing.T) {
 
 func TestWriterInAGoTest(t *testing.T) {
 	t.Parallel()
-	crosscheck.Writer(t, "chunk", encode)
+	write := encode
+	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" { // in the process of TestAWrongGoFunctionFails
+		write = func(s crosscheck.Spec, data []byte, out string) error {
+			data = bytes.Clone(data)
+			if len(data) > 0 {
+				data[0] ^= 1
+			}
+			return encode(s, data, out)
+		}
+	}
+	crosscheck.Writer(t, "chunk", write)
 }
 
 // The vector itself is the rightest answer: every area is read back.

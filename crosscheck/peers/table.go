@@ -172,9 +172,13 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 	for _, o := range all {
 		fmt.Fprintf(b, "- `%s`: %s\n", o.peer.name, o.peer.about)
 	}
-	b.WriteString("\n## Findings\n\nThe failures of each peer, alike ones together, with one of them; the command, in crosscheck/peers, shows it again: `./run -peer PEER -case CASE`.\n")
+	b.WriteString("\n## Findings\n\nThe failures of each peer, alike ones together, with one of them; the command, in crosscheck/peers, shows it again: `./run -peer PEER -case CASE`. `./run -peer PEER` lists the rarer ones, too.\n")
+	most := 25
+	if len(all) == 1 {
+		most = math.MaxInt
+	}
 	for _, o := range all {
-		findings(b, o)
+		findings(b, o, most)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -183,7 +187,8 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 // numbers in a text: two failures that differ in them alone are alike.
 var numbers = regexp.MustCompile(`(0x)?[0-9a-f]*[0-9][0-9a-f]*`)
 
-func findings(b *strings.Builder, o outcome) {
+// findings lists at most so many groups of failures.
+func findings(b *strings.Builder, o outcome, most int) {
 	type group struct {
 		first crosscheck.Result
 		n     int
@@ -222,7 +227,6 @@ func findings(b *strings.Builder, o outcome) {
 	}
 	fmt.Fprintf(b, "\n### %s\n\n| cases | what | one of them | detail |\n|---|---|---|---|\n", o.peer.name)
 	slices.SortStableFunc(order, func(x, y string) int { return groups[y].n - groups[x].n })
-	const most = 25
 	for i, key := range order {
 		if i == most {
 			rest := 0

@@ -1,5 +1,6 @@
 """Reads every vector of a folder that the Python libraries can read, and writes a
-line of JSON for each: its id, the digest of what came out, or why not.
+line of JSON for each: its id, the digest of what came out, or why not. What a library
+reports beside the elements must be the metadata of the manifest.
 
     python reread.py FOLDER AREA...
 """
@@ -22,22 +23,41 @@ def chunk(path, case):
     return blosc2.decompress2(b)
 
 
+def same(case, **facts):
+    """Compares what a library reports with the manifest."""
+    for name, is_ in facts.items():
+        want = case["metadata"].get(name)
+        if is_ != want:
+            raise ValueError(f"{name}: {is_!r}, not {want!r}")
+
+
 def frame(path, case):
     import blosc2
 
     s = blosc2.open(path, mode="r")
-    out = b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
-    for name, content in case["metadata"]["vlmeta"].items():
-        kept = bytes(s.vlmeta.get_vlmeta(name)) if hasattr(s.vlmeta, "get_vlmeta") else None
-        if kept is not None and kept.hex() != content:
-            raise ValueError(f"vlmeta {name}: {kept.hex()}, not {content}")
-    return out
+    same(
+        case, chunks=s.nchunks, typesize=s.typesize, nbytes=s.nbytes, chunksize=s.chunksize if s.nchunks else 0,
+        # of a msgpack byte string, which it unpacks, the content behind 2 bytes
+        vlmeta={name: bytes(s.vlmeta.get_vlmeta(name)).hex() for name in s.vlmeta},
+        meta={name: "c4%02x" % len(s.meta[name]) + bytes(s.meta[name]).hex() for name in s.meta},
+    )
+    return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
 
 
 def array(path, case):
+    import ast
+
     import blosc2
+    import numpy
 
     a = blosc2.open(path, mode="r")
+    m = case["metadata"]
+    same(
+        case, shape=list(a.shape) if m["shape"] is not None else None, chunks=list(a.chunks) if m["chunks"] is not None else None,
+        blocks=list(a.blocks) if m["blocks"] is not None else None, itemsize=a.dtype.itemsize,
+    )
+    if a.dtype != numpy.dtype(ast.literal_eval(m["dtype"]) if m["dtype"].startswith("[") else m["dtype"]):
+        raise ValueError(f"dtype: {a.dtype}")
     if list(a.shape) != case["decoded"]["shape"]:
         raise ValueError(f"shape {a.shape}")
     if case["params"]["filter"] == "delta":
@@ -90,18 +110,32 @@ def hdf5(path, case):
             v = numpy.zeros(o.shape, o.dtype)
             o.read(v)
             return v.tobytes()
+        m = case["metadata"]
+        same(case, chunks=list(o.chunks) if o.chunks else None)
         if o.shape is None:
             return b""
-        v = o[()]
-        return numpy.asarray(v).tobytes()
+        if list(o.shape) != case["decoded"]["shape"] or o.dtype != numpy.dtype(case["decoded"]["dtype"]):
+            raise ValueError(f"{o.shape} of {o.dtype}")
+        if "fill" in m and numpy.asarray(o.fillvalue, o.dtype).tobytes().hex() != m["fill"]:
+            raise ValueError(f"fill value {o.fillvalue!r}, not {m['fill']}")
+        plist = o.id.get_create_plist()
+        ids = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
+        same(case, filters=ids or None)
+        return numpy.asarray(o[()]).tobytes()
 
 
 def bcolz_(path, case):
     import bcolz
+    import numpy
 
     a = bcolz.open(path, mode="r")
     if "object" in case:
+        same(case, names=list(a.names))
         a = a[case["object"]]
+    p = a.cparams
+    same(case, shape=list(a.shape), chunklen=a.chunklen, cname=p.cname, clevel=p.clevel, shuffle=int(p.shuffle))
+    if numpy.dtype(a.dtype) != numpy.dtype(case["decoded"]["dtype"]):
+        raise ValueError(f"dtype: {a.dtype}")
     return a[:].tobytes() if len(a) else b""
 
 

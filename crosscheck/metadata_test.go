@@ -1,0 +1,311 @@
+package crosscheck
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// What the manifest says a reader must report of a vector, the reference reports of it as
+// it lies there, and so do the packages of plain Go.
+func TestMetadataIsWhatBothReadersReport(t *testing.T) {
+	t.Parallel()
+	dir, m := Corpus(t)
+	compared := make(map[string]int)
+	for _, c := range m.Cases {
+		if c.Must == Refuse {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(c.Path))
+		for reader, report := range map[string]func(string, Case) (map[string]any, error){"the reference": referenceReports, "format": plainReports} {
+			facts, err := report(path, c)
+			require.NoError(t, err, "%s: %s", c.ID, reader)
+			for name, value := range facts {
+				require.Contains(t, c.Metadata, name, "%s: %s reports it", c.ID, reader)
+				require.Equal(t, fmt.Sprint(c.Metadata[name]), fmt.Sprint(value), "%s: %s, as %s reports it", c.ID, name, reader)
+				compared[reader+" "+c.Area+" "+name]++
+			}
+		}
+	}
+	for area, names := range map[string]string{
+		"chunk": "version typesize nbytes blocksize cbytes codec filters special", "blosc1": "version typesize nbytes blocksize cbytes codec filters special",
+		"frame": "chunks chunksize typesize meta vlmeta", "b2nd": "shape chunks blocks dtype itemsize", "caterva": "shape chunks blocks dtype itemsize",
+		"hdf5": "dataspace layout chunks index filters fill kind links storage comment changed",
+	} {
+		for _, name := range strings.Fields(names) {
+			require.Positive(t, compared["the reference "+area+" "+name], "%s %s", area, name)
+			require.Positive(t, compared["format "+area+" "+name], "%s %s", area, name)
+		}
+	}
+	for _, name := range strings.Fields("shape dtype chunklen expectedlen cname clevel shuffle files names attrs") {
+		require.Positive(t, compared["format bcolz "+name], name) // what the reference says of them Python is asked
+	}
+}
+
+// referenceReports is the metadata by the C libraries.
+func referenceReports(path string, c Case) (map[string]any, error) {
+	switch c.Area {
+	case "chunk", "blosc1":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		i, err := cblosc.Info(b)
+		if err != nil {
+			return nil, err
+		}
+		var filters []any
+		for k, f := range i.Filters {
+			if f.ID != 0 {
+				filters = append(filters, map[string]any{"slot": k, "id": int(f.ID), "meta": int(f.Meta)})
+			}
+		}
+		return map[string]any{
+			"version": i.Version, "typesize": i.TypeSize, "nbytes": i.NBytes, "blocksize": i.BlockSize, "cbytes": i.CBytes,
+			"codec": i.Codec.String(), "filters": filters, "special": i.Special.String(),
+		}, nil
+	case "hdf5":
+		x, err := decodeHDF5(path, c.Object)
+		if err != nil {
+			return nil, err
+		}
+		return x.metadata, nil
+	case "frame", "b2nd", "caterva":
+		w, err := readWritten(c.Area, path, c.Object, "")
+		if err != nil {
+			return nil, err
+		}
+		return w.facts, nil
+	}
+	return nil, nil // of a metalayer the metadata is what it decodes to
+}
+
+// plainReports is the metadata by the packages of plain Go.
+func plainReports(path string, c Case) (map[string]any, error) {
+	switch c.Area {
+	case "chunk", "blosc1":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		h, err := chunk.ParseHeader(b)
+		if err != nil {
+			return nil, err
+		}
+		var filters []any
+		for k, f := range h.Filters {
+			if f != chunk.NoFilter {
+				filters = append(filters, map[string]any{"slot": k, "id": int(f), "meta": int(h.FiltersMeta[k])})
+			}
+		}
+		return map[string]any{
+			"version": h.Version, "flags": h.Flags, "typesize": h.TypeSize, "nbytes": h.NBytes, "blocksize": h.BlockSize, "cbytes": h.CBytes,
+			"codec": h.Codec, "filters": filters, "special": h.Special,
+		}, nil
+	case "frame", "b2nd", "caterva":
+		return frameReports(path, c.Area)
+	case "bcolz":
+		return bcolzReports(path, c.Object)
+	case "hdf5":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+		if err != nil {
+			return nil, err
+		}
+		return hdf5Reports(f, c.Object)
+	}
+	return nil, nil
+}
+
+func frameReports(path, area string) (map[string]any, error) {
+	var f *cframe.Frame
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		f, err = cframe.ReadDir(os.DirFS(path))
+	} else {
+		var b []byte
+		if b, err = os.ReadFile(path); err == nil {
+			f, err = cframe.Read(bytes.NewReader(b), int64(len(b)))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if area != "frame" {
+		a, ok, err := f.Array()
+		if err != nil || !ok || a.Caterva != (area == b2nd.CatervaName) {
+			return nil, fmt.Errorf("no array of %s: %w", area, err)
+		}
+		return map[string]any{"shape": a.Shape, "chunks": a.Chunks, "blocks": a.Blocks, "dtype": a.DType, "itemsize": f.TypeSize}, nil
+	}
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	meta, vlmeta := make(map[string]string), make(map[string]string)
+	for _, l := range f.Metalayers {
+		meta[l.Name] = hex.EncodeToString(l.Content)
+	}
+	for _, l := range f.Trailer.VLMetalayers {
+		h, err := chunk.ParseHeader(l.Content)
+		if err != nil {
+			return nil, err
+		}
+		b := make([]byte, h.NBytes)
+		if _, err := d.Decompress(b, l.Content); err != nil {
+			return nil, err
+		}
+		vlmeta[l.Name] = hex.EncodeToString(b)
+	}
+	facts := map[string]any{"chunks": f.NumChunks(), "typesize": f.TypeSize, "nbytes": f.NBytes, "codec": f.Codec(), "meta": meta, "vlmeta": vlmeta}
+	if f.NumChunks() > 0 { // before, the library writes that there is none
+		facts["chunksize"] = f.ChunkSize
+	}
+	return facts, nil
+}
+
+func bcolzReports(path, column string) (map[string]any, error) {
+	fsys := os.DirFS(path)
+	facts := make(map[string]any)
+	var a *bcolz.Array
+	var err error
+	if column == "" {
+		a, err = bcolz.ReadArray(fsys, ".", nil)
+	} else {
+		var t *bcolz.Table
+		if t, err = bcolz.ReadTable(fsys, ".", nil); err == nil {
+			facts["names"] = t.Names
+			a, err = t.Column(column)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := a.Storage
+	facts["shape"], facts["dtype"], facts["chunklen"], facts["expectedlen"] = a.Sizes.Shape, s.DType.Text, s.ChunkLen, s.ExpectedLen
+	facts["cname"], facts["clevel"], facts["shuffle"], facts["files"] = s.CParams.Codec, s.CParams.Level, int(s.CParams.Shuffle), a.NumFiles()
+	if len(a.Attrs) > 0 {
+		attrs := make(map[string]string)
+		for _, x := range a.Attrs {
+			attrs[x.Name] = string(x.Value.Append(nil))
+		}
+		facts["attrs"] = attrs
+	}
+	return facts, nil
+}
+
+// hdf5Reports is what package format/hdf5 says of an object or an attribute.
+func hdf5Reports(f *hdf5.File, object string) (map[string]any, error) {
+	name, attribute, ok := strings.Cut(object, "@")
+	var o *hdf5.Object
+	for e, err := range f.Walk() {
+		if err != nil {
+			return nil, err
+		}
+		if e.Path == name && e.Object != nil {
+			o = e.Object
+		}
+	}
+	if o == nil {
+		return nil, fmt.Errorf("no object %s", name)
+	}
+	if ok {
+		for a, err := range o.Attributes() {
+			if err != nil {
+				return nil, err
+			}
+			if a.Name == attribute {
+				return map[string]any{"dataspace": spaceText(a.Space)}, nil
+			}
+		}
+		return nil, fmt.Errorf("no attribute %s", attribute)
+	}
+	facts := make(map[string]any)
+	if m := o.Message(hdf5.CommentType); m != nil {
+		facts["comment"] = m.Body.(*hdf5.Comment).Text
+	}
+	if o.Times != nil && o.Times.Change != 0 {
+		facts["accessed"], facts["modified"], facts["changed"], facts["born"] = o.Times.Access, o.Times.Modification, o.Times.Change, o.Times.Birth
+	}
+	switch o.Kind() {
+	case hdf5.GroupKind:
+		links := 0
+		for _, err := range o.Links() {
+			if err != nil {
+				return nil, err
+			}
+			links++
+		}
+		facts["kind"], facts["links"], facts["storage"] = "group", links, "symbol table"
+		if m := o.Message(hdf5.LinkInfoType); m != nil {
+			facts["storage"] = "compact"
+			if m.Body.(*hdf5.LinkInfo).Heap != hdf5.Undefined {
+				facts["storage"] = "dense"
+			}
+		}
+	case hdf5.DatasetKind:
+		l, space := o.Layout(), o.Dataspace()
+		facts["dataspace"], facts["layout"] = spaceText(space), l.Class
+		if l.Class == hdf5.Chunked {
+			facts["chunks"], facts["index"] = l.Dims[:len(space.Dims)], l.Index
+		}
+		if p := o.Pipeline(); p != nil && len(p.Filters) > 0 {
+			var ids []int
+			for _, x := range p.Filters {
+				ids = append(ids, int(x.ID))
+			}
+			facts["filters"] = ids
+		}
+		if v := o.FillValue(); v != nil && len(v.Value) > 0 && !o.Datatype().InHeap() {
+			facts["fill"] = hex.EncodeToString(v.Value)
+		}
+	default:
+		facts["kind"] = "datatype"
+	}
+	return facts, nil
+}
+
+// spaceText is a dataspace as h5dump writes it.
+func spaceText(s *hdf5.Dataspace) string {
+	switch s.Class {
+	case hdf5.ScalarSpace:
+		return "SCALAR"
+	case hdf5.NullSpace:
+		return "NULL"
+	}
+	list := func(dims []uint64) string {
+		words := make([]string, len(dims))
+		for i, d := range dims {
+			words[i] = fmt.Sprint(d)
+			if d == hdf5.Unlimited {
+				words[i] = "H5S_UNLIMITED"
+			}
+		}
+		return "( " + strings.Join(words, ", ") + " )"
+	}
+	most := s.MaxDims
+	if most == nil {
+		most = s.Dims
+	}
+	return "SIMPLE { " + list(s.Dims) + " / " + list(most) + " }"
+}
