@@ -23,18 +23,21 @@ const (
 // wrong in it.
 func guarded[T C.int32_t | C.int64_t](id C.uintptr_t, call func(k *hooks) (T, error)) (n T) {
 	k := cgo.Handle(id).Value().(*hooks)
-	defer func() {
-		if v := recover(); v != nil {
-			k.note(&PanicError{v, debug.Stack()})
-			n = hookFailed
-		}
-	}()
-	m, err := call(k)
-	if err != nil {
+	if err := caught(func() (err error) { n, err = call(k); return err }); err != nil {
 		k.note(err)
 		return hookFailed
 	}
-	return m
+	return n
+}
+
+// caught turns a panic in f into its error.
+func caught(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{v, debug.Stack()}
+		}
+	}()
+	return f()
 }
 
 // lent is memory of the library's, or of the caller's of the library, for one call.

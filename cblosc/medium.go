@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 )
 
@@ -81,12 +80,8 @@ func (m *medium) length() int64 {
 
 // ReadAt is what the checks in Go read through.
 func (m *medium) ReadAt(p []byte, off int64) (n int, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			n, err = 0, &mediumError{&PanicError{v, debug.Stack()}}
-		}
-	}()
-	switch n, err = m.readAt(p, off); {
+	err = caught(func() (err error) { n, err = m.readAt(p, off); return err })
+	switch {
 	case err != nil:
 		err = &mediumError{err}
 	case n < len(p):

@@ -9,7 +9,6 @@ import "C"
 
 import (
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -103,16 +102,6 @@ func (t *tuning) update(p CParams, c TunerChunk) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return caught(func() error { return t.tuner.Update(p, c) })
-}
-
-// caught turns a panic in f into its error.
-func caught(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{v, debug.Stack()}
-		}
-	}()
-	return f()
 }
 
 // tunedLocked is compressLocked with the parameters that the tuner chooses.
