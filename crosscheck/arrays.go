@@ -214,11 +214,8 @@ func decodeArray(path string) ([]byte, error) {
 	return out, a.ReadRegion(out, make([]int64, len(shape)), shape)
 }
 
-// arrayRule is one way to misread how chunks and blocks tile an array.
-type arrayRule struct {
-	name, stage, sentence string
-	at                    func(g geometry, chunk, in []int64) int64 // where in the chunk's bytes an element is looked for
-}
+// tiling says where in the chunk's bytes an element is looked for.
+type tiling func(g geometry, chunk, in []int64) int64
 
 // geometry is what a b2nd metalayer says, in elements.
 type geometry struct{ shape, chunks, blocks []int64 }
@@ -254,7 +251,8 @@ func rowMajor(at, shape []int64) int64 {
 	return n
 }
 
-var arrayRules = []arrayRule{
+// The ways to misread how chunks and blocks tile an array.
+var arrayRules = []rule[tiling]{
 	{"the blocks of a chunk are taken for one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
 		return rowMajor(in, g.padded())
 	}},
@@ -315,7 +313,7 @@ var arrayRules = []arrayRule{
 
 // tile builds an array from its decoded chunks, taking each element from where at
 // looks for it. What is looked for outside the chunk comes out as zeros.
-func (g geometry) tile(chunks [][]byte, item int, at func(g geometry, chunk, in []int64) int64) []byte {
+func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 	n := int64(1)
 	grid := make([]int64, len(g.shape))
 	for i := range g.shape {
@@ -383,11 +381,8 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 	}
 	x.Chunk = rowMajor(chunk, grid)
 	x.Header = []string{fmt.Sprintf("b2nd shape %v, chunks %v, blocks %v, %s", g.shape, g.chunks, g.blocks, a.DType())}
-	for _, r := range arrayRules {
-		if bytes.Equal(g.tile(chunks, item, r.at), got) {
-			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
-			return x, nil
-		}
+	if explainedBy(x, arrayRules, got, func(at tiling) ([]byte, error) { return g.tile(chunks, item, at), nil }) {
+		return x, nil
 	}
 	if len(got) != len(want) {
 		x.Stage = "shape"

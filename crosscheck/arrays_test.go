@@ -39,19 +39,7 @@ func TestMisreadTilingIsCaughtAndNamed(t *testing.T) {
 		require.NoError(t, a.Close())
 		right := g.tile(chunks, item, func(g geometry, _, in []int64) int64 { return g.place(in) })
 		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
-		for _, r := range arrayRules {
-			got := g.tile(chunks, item, r.at)
-			if hexSum(got) == c.Decoded.SHA256 {
-				continue
-			}
-			x, err := Explain(dir, c, got)
-			require.NoError(t, err)
-			require.NotEmpty(t, x.Rule, c.ID)
-			if x.Rule == r.name {
-				require.Equal(t, r.stage, x.Stage)
-				named[r.name]++
-			}
-		}
+		misreadsAreNamed(t, dir, c, arrayRules, func(at tiling) ([]byte, error) { return g.tile(chunks, item, at), nil }, named)
 		right[len(right)-1] ^= 1
 		x, err := Explain(dir, c, right)
 		require.NoError(t, err)

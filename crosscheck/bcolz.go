@@ -329,12 +329,7 @@ type bcolzMisread struct {
 	columns  bool // the first axis of a row changes fastest
 }
 
-type bcolzRule struct {
-	name, stage, sentence string
-	m                     bcolzMisread
-}
-
-var bcolzRules = []bcolzRule{
+var bcolzRules = []rule[bcolzMisread]{
 	{"chunk files are taken in the order of their names", "chunk files", "data: the chunks are __0.blp, __1.blp and so on, by number", bcolzMisread{lexical: true}},
 	{"the rows behind the last full chunk are left out", "leftover", "data: what does not fill a chunk is the last file, with fewer rows", bcolzMisread{leftover: true}},
 	{"files that the shape does not reach are read", "chunk files", "meta/sizes: shape says how many rows there are; files behind them are left over from a longer array", bcolzMisread{stale: true}},
@@ -410,11 +405,8 @@ func explainBcolz(path string, c Case, got []byte) (*Explanation, error) {
 	t := s.array.Storage
 	x.Header = []string{fmt.Sprintf("shape %v, dtype %s, chunklen %d, %s level %d, shuffle %d", s.array.Sizes.Shape, t.DType.Text, t.ChunkLen, t.CParams.Codec, t.CParams.Level, t.CParams.Shuffle)}
 	x.Stage = "shape"
-	for _, r := range bcolzRules {
-		if bytes.Equal(s.read(r.m), got) {
-			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
-			return x, nil
-		}
+	if explainedBy(x, bcolzRules, got, func(m bcolzMisread) ([]byte, error) { return s.read(m), nil }) {
+		return x, nil
 	}
 	at := int64(0)
 	for i, f := range s.files {

@@ -21,19 +21,7 @@ func TestMisreadBcolzIsCaughtAndNamed(t *testing.T) {
 		require.NoError(t, err, c.ID)
 		right := s.read(bcolzMisread{})
 		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
-		for _, r := range bcolzRules {
-			got := s.read(r.m)
-			if hexSum(got) == c.Decoded.SHA256 {
-				continue
-			}
-			x, err := Explain(dir, c, got)
-			require.NoError(t, err)
-			require.NotEmpty(t, x.Rule, c.ID)
-			if x.Rule == r.name {
-				require.Equal(t, r.stage, x.Stage)
-				named[r.name]++
-			}
-		}
+		misreadsAreNamed(t, dir, c, bcolzRules, func(m bcolzMisread) ([]byte, error) { return s.read(m), nil }, named)
 		right[len(right)-1] ^= 1
 		x, err := Explain(dir, c, right)
 		require.NoError(t, err)

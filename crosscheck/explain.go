@@ -98,13 +98,26 @@ func window(b []byte, offset int64) string {
 	return fmt.Sprintf("% x", b[offset:min(offset+16, int64(len(b)))])
 }
 
-// ruleOf is one way to misread a chunk, its stage, and the sentence against it.
-type ruleOf struct {
+// rule is one way to misread a vector, its stage, and the sentence against it. M tells a
+// reader of ours how to misread so.
+type rule[M any] struct {
 	name, stage, sentence string
-	m                     misread
+	m                     M
 }
 
-var chunkRules = []ruleOf{
+// explainedBy notes the first rule whose misreading gives the bytes that somebody got,
+// and reports whether there is one.
+func explainedBy[M any](x *Explanation, rules []rule[M], got []byte, read func(M) ([]byte, error)) bool {
+	for _, r := range rules {
+		if other, err := read(r.m); err == nil && bytes.Equal(other, got) {
+			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
+			return true
+		}
+	}
+	return false
+}
+
+var chunkRules = []rule[misread]{
 	{"only the first stream of a split block is read", "streams", "Streams: a block is as many streams as the type size if flags bit 4 is unset and it is not the last, shorter block", misread{firstStreamOnly: true}},
 	{"a run of a byte is read as zeros", "streams", "Streams: a negative size of -255 to -1 is a run of the byte that is its negation's low byte", misread{runsAsZeros: true}},
 	{"the shuffle is not undone", "filter shuffle", "Filter pipeline: filter 1 is undone after the codec", misread{skip: chunk.Shuffle}},
@@ -195,13 +208,10 @@ func ExplainChunk(b, got []byte) (*Explanation, error) {
 		}
 		at -= n
 	}
-	for _, r := range chunkRules {
-		other, err := stages(b, r.m)
-		if err == nil && bytes.Equal(valuesOf(other), got) {
-			x.Rule, x.Sentence, x.Stage = r.name, r.sentence, r.stage
-			break
-		}
-	}
+	explainedBy(x, chunkRules, got, func(m misread) ([]byte, error) {
+		s, err := stages(b, m)
+		return valuesOf(s), err
+	})
 	if block != nil {
 		start := x.Offset - at
 		theirs := got[min(start, int64(len(got))):]

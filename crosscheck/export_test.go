@@ -46,6 +46,28 @@ func sampled(m *Manifest, names ...string) []Case {
 	return out
 }
 
+// misreadsAreNamed explains what a reader makes of a vector who misreads one rule of
+// them, for each that tells on it, and counts those that are named. Another rule may
+// give the same bytes; then its stage is as right.
+func misreadsAreNamed[M any](t *testing.T, dir string, c Case, rules []rule[M], read func(M) ([]byte, error), named map[string]int) {
+	t.Helper()
+	for _, r := range rules {
+		got, err := read(r.m)
+		if err != nil || hexSum(got) == c.Decoded.SHA256 {
+			continue
+		}
+		x, err := Explain(dir, c, got)
+		require.NoError(t, err)
+		require.NotEmpty(t, x.Rule, c.ID)
+		require.NotEmpty(t, x.Stage, c.ID)
+		if x.Rule == r.name {
+			require.Equal(t, r.stage, x.Stage)
+			require.Contains(t, x.String(), r.sentence)
+			named[r.name]++
+		}
+	}
+}
+
 // rulesToName are the rules that some sampled case must name.
 func rulesToName[R any](all []R) []R {
 	if raceBuild {

@@ -25,12 +25,7 @@ type frameMisread struct {
 	lastFull  bool // the last chunk is taken to be as long as the others
 }
 
-type frameRule struct {
-	name, stage, sentence string
-	m                     frameMisread
-}
-
-var frameRules = []frameRule{
+var frameRules = []rule[frameMisread]{
 	{"special offsets come out as zeros", "special offset", "Chunks: an offset with its highest bit set names no chunk; its bits 56 to 58 are 1 for zeros, 2 for NaN, 4 for what is not initialized", frameMisread{zeros: true}},
 	{"the NaN of a special offset has all bits set", "special offset", "Chunks: special offset 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", frameMisread{nanBits: true}},
 	{"a special offset is taken for no chunk", "special offset", "Chunks: an offset with its highest bit set stands for a whole chunk of which nothing is stored", frameMisread{skipped: true}},
@@ -165,14 +160,11 @@ func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 	size := int64(s.ChunkSize())
 	i := min(x.Offset/size, s.NumChunks()-1)
 	err = withFrame(path, func(f *frameStored) error {
-		for _, r := range frameRules {
-			if other, err := f.read(r.m); err == nil && bytes.Equal(other, got) {
-				x.Chunk, x.Rule, x.Stage, x.Sentence = i, r.name, r.stage, r.sentence
-				x.Header = []string{
-					fmt.Sprintf("%s frame of %d chunks of %d bytes, %d bytes in all, type size %d", f.Type(), len(f.offsets), f.ChunkSize, f.NBytes, f.TypeSize),
-					fmt.Sprintf("index entry %d = %v", i, f.offsets[i]),
-				}
-				return nil
+		if explainedBy(x, frameRules, got, f.read) {
+			x.Chunk = i
+			x.Header = []string{
+				fmt.Sprintf("%s frame of %d chunks of %d bytes, %d bytes in all, type size %d", f.Type(), len(f.offsets), f.ChunkSize, f.NBytes, f.TypeSize),
+				fmt.Sprintf("index entry %d = %v", i, f.offsets[i]),
 			}
 		}
 		return nil

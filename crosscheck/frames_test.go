@@ -21,21 +21,7 @@ func TestMisreadFramesAreCaughtAndNamed(t *testing.T) {
 			right, err := s.read(frameMisread{})
 			require.NoError(t, err, c.ID)
 			require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
-			for _, r := range frameRules {
-				got, err := s.read(r.m)
-				if err != nil || hexSum(got) == c.Decoded.SHA256 {
-					continue
-				}
-				x, err := Explain(dir, c, got)
-				require.NoError(t, err)
-				require.NotEmpty(t, x.Rule, c.ID)
-				require.NotEmpty(t, x.Stage, c.ID)
-				if x.Rule == r.name {
-					require.Equal(t, r.stage, x.Stage)
-					require.Contains(t, x.String(), r.sentence)
-					named[r.name]++
-				}
-			}
+			misreadsAreNamed(t, dir, c, frameRules, s.read, named)
 			right[len(right)-1] ^= 1
 			x, err := Explain(dir, c, right)
 			require.NoError(t, err)

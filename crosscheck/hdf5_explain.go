@@ -28,12 +28,7 @@ type hdf5Misread struct {
 	columnMajor   bool // the first axis of a chunk is taken to change fastest
 }
 
-type hdf5Rule struct {
-	name, stage, sentence string
-	m                     hdf5Misread
-}
-
-var hdf5Rules = []hdf5Rule{
+var hdf5Rules = []rule[hdf5Misread]{
 	{"the bytes of each number are taken in the other order", "byte order", "IV.A.2.d Datatype, class bit field: bit 0 is the byte order, 0 little-endian, 1 big-endian", hdf5Misread{swapped: true}},
 	{"the filter mask of a chunk is ignored", "filter mask", "III.A.1 chunk key: a set bit of the filter mask says that the filter was skipped for this chunk", hdf5Misread{maskIgnored: true}},
 	{"unfiltered edge chunks are taken to be filtered", "edge chunk", "IV.A.2.i layout version 4, flags bit 0: do not apply filters to a partial edge chunk", hdf5Misread{edgesFiltered: true}},
@@ -264,13 +259,7 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	if i.Layout == h5.Chunked {
 		s.explainChunk(x, got)
 	}
-	for _, r := range hdf5Rules {
-		other, err := s.read(r.m)
-		if err == nil && bytes.Equal(other, got) {
-			x.Rule, x.Stage, x.Sentence = r.name, r.stage, r.sentence
-			break
-		}
-	}
+	explainedBy(x, hdf5Rules, got, s.read)
 	return x, nil
 }
 

@@ -35,20 +35,7 @@ func TestMisreadHDF5IsCaughtAndNamed(t *testing.T) {
 		}
 		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
 		rebuilt++
-		for _, r := range hdf5Rules {
-			got, err := s.read(r.m)
-			if err != nil || hexSum(got) == c.Decoded.SHA256 {
-				continue
-			}
-			x, err := Explain(dir, c, got)
-			require.NoError(t, err)
-			require.NotEmpty(t, x.Rule, c.ID)
-			if x.Rule == r.name {
-				require.Equal(t, r.stage, x.Stage)
-				require.Contains(t, x.String(), r.sentence)
-				named[r.name]++
-			}
-		}
+		misreadsAreNamed(t, dir, c, hdf5Rules, s.read, named)
 		right[len(right)-1] ^= 1
 		x, err := Explain(dir, c, right)
 		require.NoError(t, err, c.ID)
