@@ -4,6 +4,7 @@ package chunkio
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -78,10 +79,18 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 	if why == "" && c.set.info.StorageBytes == 0 && c.set.info.FillKind == h5.FillUndefined {
 		why = "nothing is stored and there is no fill value, which the library refuses"
 	}
+	if why == "" && c.conv != nil && c.fill == nil {
+		why = "a conversion of elements that may be neither stored nor have a fill value"
+	}
 	if why != "" {
 		return Stats{Fallback: why}, c.readByLibrary(ctx, dst)
 	}
-	return c.read(ctx, dst)
+	stats, err := c.read(ctx, dst)
+	if errors.Is(err, errChanged) {
+		c.o.Progress = nil // it has heard of these elements
+		return Stats{Fallback: errChanged.Error()}, c.readByLibrary(ctx, dst)
+	}
+	return stats, err
 }
 
 // Write replaces the elements of r with src, which holds them as mem in row-major
@@ -99,6 +108,13 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 	}
 	if why == "" && c.set.pipeline.Len() == 0 {
 		why = "no filters: the library only copies"
+	}
+	if why == "" && c.conv != nil && !c.conv.exact {
+		if err := c.tryConverting(ctx, src); errors.Is(err, errChanged) {
+			why = errChanged.Error() // before anything is stored
+		} else if err != nil {
+			return Stats{}, err
+		}
 	}
 	if why != "" {
 		return Stats{Fallback: why}, c.writeByLibrary(src)
@@ -125,7 +141,10 @@ type call struct {
 	o    Options
 	set  *dataset
 	plan *plan
-	swap *swap
+	swap *swap       // what stored and caller's elements differ in, if it is no more than that
+	conv *conversion // else
+	fill []byte      // as the caller wants it; nil: elements that are not stored stay as they are
+	lost bool        // the fill value is no value of the caller's type
 
 	progress struct {
 		sync.Mutex
@@ -166,11 +185,22 @@ func (c *call) prepare(length int) (why string, err error) {
 	case !c.inside(length):
 		return "a call that is refused, or of no elements", nil
 	}
-	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
-		return fmt.Sprintf("a conversion between %v and %v", set.info.Datatype, c.mem), nil
-	}
-	c.plan = newPlan(set, c.r)
 	need := 3*int64(set.chunkBytes) + int64(set.bound)
+	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
+		from, to := set.info.Datatype, c.mem
+		if c.op == "write" {
+			from, to = to, from
+		}
+		if c.conv = newConversion(from, to, c.o.Lossy); c.conv == nil {
+			return fmt.Sprintf("a conversion between %v and %v", set.info.Datatype, c.mem), nil
+		}
+		c.swap = &swap{1}
+		need += int64(set.chunkBytes) / int64(set.item) * int64(set.item+c.mem.Size)
+	}
+	if c.op == "read" {
+		c.fill, c.lost = c.fillValue()
+	}
+	c.plan = newPlan(set, c.r, c.mem.Size)
 	if need > c.o.Memory {
 		return fmt.Sprintf("a chunk needs %d bytes of memory, %d are allowed", need, c.o.Memory), nil
 	}

@@ -165,7 +165,7 @@ func (c *drawn) opts(r *rapid.T) *chunkio.Options {
 func TestAgainstLibrary(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
-	fast := 0
+	fast, masked := 0, 0
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
@@ -174,9 +174,9 @@ func TestAgainstLibrary(t *testing.T) {
 		f := create(t, path)
 		defer func() { _ = f.Close() }()
 		ours, err := f.Root().CreateDataset("ours", c.dt, h5.SimpleSpace(c.shape...), &c.options)
-		require.NoError(t, err)
+		require.NoError(r, err)
 		theirs, err := f.Root().CreateDataset("theirs", c.dt, h5.SimpleSpace(c.shape...), &c.options)
-		require.NoError(t, err)
+		require.NoError(r, err)
 		whole := all(c.shape...)
 		size := whole.NumElems() * int64(c.dt.Size)
 		compare := func(o *chunkio.Options) {
@@ -189,15 +189,15 @@ func TestAgainstLibrary(t *testing.T) {
 				refused := theirs.ReadRegion(want, mem, reg)
 				s, err := chunkio.Read(ctx, d, got, mem, reg, o)
 				if refused != nil { // nothing stored, no fill value
-					require.Error(t, err)
-					require.NotEmpty(t, s.Fallback)
+					require.Error(r, err)
+					require.NotEmpty(r, s.Fallback)
 					continue
 				}
-				require.NoError(t, err)
+				require.NoError(r, err)
 				if s.Fallback == "" {
 					fast++
 				}
-				require.Equal(t, want, got, "%+v", s)
+				require.Equal(r, want, got, "%s: %+v", d.Path(), s)
 			}
 		}
 		for i := range rapid.IntRange(0, 4).Draw(r, "writes") {
@@ -207,22 +207,81 @@ func TestAgainstLibrary(t *testing.T) {
 				reg, src = whole, bytesLike(int(size), uint64(i)) // what is around a region in its chunk would be anything
 			}
 			_, err := chunkio.Write(ctx, ours, src, mem, reg, c.opts(r))
-			require.NoError(t, err)
-			require.NoError(t, theirs.WriteRegion(src, mem, reg))
+			require.NoError(r, err)
+			require.NoError(r, theirs.WriteRegion(src, mem, reg))
 			if rapid.Bool().Draw(r, "look") {
 				compare(c.opts(r))
 			}
 		}
+		// Behind the last write of the library's, which may keep an old mask for a new chunk.
+		for range rapid.IntRange(0, 2).Draw(r, "raw") {
+			masked += c.raw(r, ours, theirs)
+		}
 		compare(c.opts(r))
-		require.NoError(t, f.Close())
+		if c.options.FillTime != h5.FillNever && !c.options.NoFill && rapid.Bool().Draw(r, "over") {
+			// Ours leaves no mask behind.
+			reg := c.region(r)
+			src := bytesLike(int(reg.NumElems())*c.dt.Size, 11)
+			s, err := chunkio.Write(ctx, ours, src, c.dt, reg, nil)
+			require.NoError(r, err)
+			got := make([]byte, len(src))
+			if s.Fallback == "" {
+				require.NoError(r, ours.ReadRegion(got, c.dt, reg))
+				require.Equal(r, src, got)
+			}
+			_, err = chunkio.Write(ctx, theirs, src, c.dt, reg, nil)
+			require.NoError(r, err)
+		}
+		require.NoError(r, f.Close())
 		f, ours = open(t, path, h5.ReadOnly, "ours")
 		theirs, err = f.Root().OpenDataset("theirs")
-		require.NoError(t, err)
+		require.NoError(r, err)
 		for range 3 {
 			compare(c.opts(r))
 		}
 	})
 	require.Positive(t, fast)
+	require.Positive(t, masked)
+}
+
+// raw stores one chunk in all of the datasets as another program may: with some of its
+// filters left out, as its mask says. It returns how many were.
+func (c *drawn) raw(r *rapid.T, to ...*h5.Dataset) (out int) {
+	info, err := to[0].Info()
+	require.NoError(r, err)
+	whole, err := filter.New(info.Filters, filter.Options{})
+	if err != nil || len(info.Filters) == 0 {
+		return 0 // the library's own
+	}
+	n, offset := c.dt.Size, make([]int64, len(c.shape))
+	for i, chunk := range c.chunks {
+		n *= int(chunk)
+		offset[i] = chunk * rapid.Int64Range(0, (c.shape[i]-1)/chunk).Draw(r, "chunk")
+		if c.options.PlainEdges && offset[i]+chunk > c.shape[i] {
+			return 0 // stored as it is, whatever the mask
+		}
+	}
+	mask := rapid.Uint32Range(0, 1<<whole.Len()-1).Draw(r, "mask")
+	var rest []h5.Filter
+	for i, f := range info.Filters {
+		if mask>>i&1 == 0 {
+			f.Optional = false
+			rest = append(rest, f)
+		} else {
+			out++
+		}
+	}
+	part, err := filter.New(rest, filter.Options{})
+	require.NoError(r, err)
+	b, _, err := part.Encode(nil, bytesLike(n, uint64(mask)+7))
+	if errors.Is(err, filter.ErrGrows) {
+		return 0
+	}
+	require.NoError(r, err)
+	for _, d := range to {
+		require.NoError(r, d.WriteChunk(b, mask, offset...))
+	}
+	return out
 }
 
 // h5dump and h5diff agree on what was written.
@@ -307,7 +366,9 @@ func TestWhyNot(t *testing.T) {
 		{"asked", chunked, i4, all(100), &chunkio.Options{Library: true}, 400, "asked for"},
 		{"contiguous", dataset("contiguous", i4, nil), i4, all(100), nil, 400, "the dataset is contiguous"},
 		{"steps", chunked, i4, h5.Region{Start: []int64{0}, Count: []int64{50}, Stride: []int64{2}}, nil, 200, "a region with steps"},
-		{"conversion", chunked, h5.IEEEFloat(8, h5.LittleEndian), all(100), nil, 800, "a conversion between"},
+		{"conversion", chunked, h5.IEEEFloat(8, h5.LittleEndian), all(100), nil, 800, ""},
+		{"rounding", chunked, h5.IEEEFloat(4, h5.LittleEndian), all(100), &chunkio.Options{Lossy: true}, 400, "a conversion between"},
+		{"other numbers", chunked, h5.IEEEFloat(2, h5.LittleEndian), all(100), nil, 200, "a conversion between"},
 		{"memory", chunked, i4, all(100), &chunkio.Options{Memory: 100}, 400, "of memory, 100 are allowed"},
 		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
 		{"library's other filter", dataset("scaleoffset", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}}), i4, all(100), nil, 400, "filter 6"},
@@ -315,8 +376,8 @@ func TestWhyNot(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			values := src[:min(tt.n, len(src))]
-			if tt.n == 800 {
-				values = make([]byte, 800)
+			if !tt.mem.Equal(i4) {
+				values = make([]byte, tt.n)
 			}
 			s, err := chunkio.Write(ctx, tt.d, values, tt.mem, tt.r, tt.o)
 			require.NoError(t, err)
@@ -383,6 +444,90 @@ func TestReadsWithoutTheLock(t *testing.T) {
 			require.EqualValues(t, 40, stats.Chunks)
 		})
 	}
+}
+
+// A file that somebody put behind other bytes has addresses that count from where it was:
+// the superblock's own, which the library corrects by the place it found it at.
+func TestReadsWhatWasMoved(t *testing.T) {
+	dir := t.TempDir()
+	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
+	for _, block := range []int64{0, 2048} { // its own user block
+		path := filepath.Join(dir, fmt.Sprint(block))
+		c := h5.DefaultCreateOptions()
+		creation := h5.DefaultFileCreation()
+		creation.UserBlock = block
+		c.Creation = &creation
+		f, err := h5.Create(path, &c)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{25}, Filters: []h5.Filter{h5.Deflate(4)}})
+		require.NoError(t, err)
+		_, err = chunkio.Write(ctx, d, src, i4, all(1000), nil)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, moved := range [][]byte{append(bytesLike(512, 9), b[block:]...), append(bytesLike(8192, 9), b[block:]...), b[block:]} {
+			require.NoError(t, os.WriteFile(path, moved, 0o600))
+			f, d := open(t, path, h5.ReadOnly, "d")
+			want, got := make([]byte, len(src)), make([]byte, len(src))
+			require.NoError(t, d.ReadRegion(want, i4, all(1000)))
+			require.Equal(t, src, want)
+			stats, err := chunkio.Read(ctx, d, got, i4, all(1000), nil)
+			require.NoError(t, err)
+			require.Equal(t, src, got)
+			require.EqualValues(t, 40, stats.Direct)
+			require.NoError(t, f.Close())
+		}
+	}
+}
+
+// Memory decides how many workers there are, and below one chunk's need the library does
+// it, in slabs between which it can be stopped.
+func TestMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	defer f.Close()
+	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(64, 1024), &h5.DatasetOptions{Chunks: []int64{1, 1024}, Filters: []h5.Filter{h5.Deflate(4)}})
+	require.NoError(t, err)
+	src, got := bytesLike(4*64*1024, 1), make([]byte, 4*64*1024)
+	last := 0
+	for _, tt := range []struct {
+		memory      int64
+		least, most int
+	}{{4096, 0, 0}, {20 << 10, 1, 1}, {40 << 10, 2, 2}, {100 << 10, 4, 6}, {1 << 20, 8, 8}} {
+		o := &chunkio.Options{Workers: 8, Memory: tt.memory}
+		for _, move := range []func() (chunkio.Stats, error){
+			func() (chunkio.Stats, error) { return chunkio.Write(ctx, d, src, i4, all(64, 1024), o) },
+			func() (chunkio.Stats, error) { return chunkio.Read(ctx, d, got, i4, all(64, 1024), o) },
+		} {
+			s, err := move()
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, s.Workers, tt.least, "%d bytes", tt.memory)
+			require.LessOrEqual(t, s.Workers, tt.most, "%d bytes", tt.memory)
+			require.Equal(t, tt.least == 0, s.Fallback != "")
+			last = s.Workers
+		}
+		require.Equal(t, src, got)
+		clear(got)
+	}
+	require.Equal(t, 8, last)
+
+	stopped, stop := context.WithCancel(ctx)
+	defer stop()
+	calls := 0
+	_, err = chunkio.Read(stopped, d, got, i4, all(64, 1024), &chunkio.Options{Library: true, Memory: 4 * 4096, Progress: func(done, total int64) {
+		calls++
+		require.EqualValues(t, calls*4*4096, done)
+		require.EqualValues(t, len(got), total)
+		if calls == 3 {
+			stop()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 3, calls)
+	require.Equal(t, src[:3*4*4096], got[:3*4*4096])
+	require.Equal(t, make([]byte, 4096), got[3*4*4096:][:4096])
 }
 
 // What an external link or a mount leads to is in another file: its chunks are not
@@ -620,6 +765,44 @@ func TestStops(t *testing.T) {
 			_, err = chunkio.Read(context.Background(), d, make([]byte, 4000), i4, all(1000), nil)
 		}
 		require.Error(t, err)
+	}
+}
+
+// A chunk that decodes to another length is damaged, and is named, where the library
+// takes the beginning of a longer one and reads behind the end of a shorter one.
+func TestChunksOfAnotherLength(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()
+	filters := []h5.Filter{h5.Shuffle(), h5.Deflate(6)}
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{10}, Filters: filters})
+	require.NoError(t, err)
+	src := bytesLike(400, 1)
+	_, err = chunkio.Write(ctx, d, src, i4, all(100), nil)
+	require.NoError(t, err)
+	info, err := d.Info()
+	require.NoError(t, err)
+	p, err := filter.New(info.Filters, filter.Options{})
+	require.NoError(t, err)
+	for at, n := range map[int64]int{20: 44, 70: 36} {
+		b, _, err := p.Encode(nil, bytesLike(n, 2))
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(b, 0, at))
+	}
+	require.NoError(t, f.Close())
+	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} {
+		f, d := open(t, path, mode, "d")
+		for at, n := range map[int64]int{20: 44, 70: 36} {
+			r := h5.Region{Start: []int64{at}, Count: []int64{10}}
+			_, err := chunkio.Read(ctx, d, make([]byte, 40), i4, r, nil)
+			require.ErrorIs(t, err, h5.ErrCorrupt)
+			if n > 40 {
+				require.ErrorContains(t, err, fmt.Sprintf("chunk [%d]", at))
+				continue
+			}
+			require.ErrorContains(t, err, fmt.Sprintf("chunk [%d]: filter: decode: file is damaged: 36 bytes, the chunk has 40", at))
+		}
+		require.NoError(t, f.Close())
 	}
 }
 

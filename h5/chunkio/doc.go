@@ -5,14 +5,16 @@
 // libhdf5 decodes one chunk at a time, under a lock that covers the process. [Read]
 // takes the stored bytes of the chunks that a region touches, from the file itself
 // where nobody can change it and else from the library, and undoes their filters in
-// workers, straight into the caller's memory where a chunk lies in one piece there.
-// [Write] applies the filters in workers and stores the chunks in their order.
+// workers, straight into the caller's memory where a chunk lies in one piece there,
+// and turns and converts numbers there, too. [Write] applies the filters in workers
+// and stores the chunks in their order.
 //
 // The library is the oracle: what is read and what is stored is what package h5
 // reads and would store, element for element. Compressed bytes may differ, since
 // deflate is done by a faster encoder ([Options.Exact] asks for zlib's). What this
 // package cannot do, h5.ReadRegion and WriteRegion do, and [Stats.Fallback] says
-// why; [Options.Library] asks for them.
+// why; [Options.Library] asks for them. Conversions that round or clamp
+// ([Options.Lossy]) are among that, and the words for a value that does not fit.
 //
 // Three things differ. A chunk that decodes to another length than a chunk has is
 // an error: the library takes the beginning of a longer one and reads behind the
@@ -21,9 +23,10 @@
 //
 // # Memory
 //
-// A worker keeps a chunk as it is stored, a chunk decoded, and what the filters
-// need between them; [Options.Memory] bounds all of them together, and with it the
-// number of workers. Of a dataset in a file that is open for reading only, 16 bytes
+// A worker keeps a chunk as it is stored, a chunk decoded, what the filters need
+// between them, and converted numbers; [Options.Memory] bounds all of them together,
+// and with it the number of workers. A Write that the library does is one call of its,
+// with as much memory as a conversion takes. Of a dataset in a file that is open for reading only, 16 bytes
 // for each chunk are remembered as long as the Dataset lives.
 //
 // # Concurrency

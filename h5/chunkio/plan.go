@@ -11,14 +11,14 @@ import (
 type plan struct {
 	set     *dataset
 	r       h5.Region
-	strides []int64 // of the caller's buffer, bytes
+	strides []int64 // of the caller's buffer, whose elements have another size if they are converted, bytes
 	first   []int64 // chunk, in chunks
 	n       []int64 // chunks along each axis
 	chunks  int64
 }
 
-func newPlan(set *dataset, r h5.Region) *plan {
-	p := &plan{set: set, r: r, strides: boxes.Strides(r.Count, set.item), chunks: 1}
+func newPlan(set *dataset, r h5.Region, item int) *plan {
+	p := &plan{set: set, r: r, strides: boxes.Strides(r.Count, item), chunks: 1}
 	for i, c := range set.info.Chunks {
 		first := r.Start[i] / c
 		n := (r.Start[i]+r.Count[i]-1)/c - first + 1

@@ -24,7 +24,6 @@ type reader struct {
 	x *index // nil: the library is asked for each chunk
 	q *piece
 	*scratch
-	fill  []byte // the fill value as the caller wants it; nil: elements that are not stored stay as they are
 	stats Stats
 }
 
@@ -39,14 +38,14 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.chunks}
 	readers := make([]*reader, c.o.Workers)
 	for i := range readers {
-		readers[i] = &reader{c: c, x: x, q: c.plan.newPiece(), scratch: buffers.Get().(*scratch), fill: c.fillValue()}
+		readers[i] = &reader{c: c, x: x, q: c.plan.newPiece(), scratch: buffers.Get().(*scratch)}
 	}
 	err := share(ctx, c.plan.chunks, readers, func(r *reader, k int64) error {
 		c.plan.at(k, r.q)
 		if err := r.read(dst); err != nil {
 			return c.fail(r.q.offset, err)
 		}
-		c.advance(r.q.elements * int64(c.set.item))
+		c.advance(r.q.elements * int64(c.mem.Size))
 		return nil
 	})
 	for _, r := range readers {
@@ -59,8 +58,10 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 // scratch is the buffers of a worker, which outlive its call: new memory costs as
 // much as the reading of a chunk.
 type scratch struct {
-	raw  []byte // a chunk as it is stored
-	data []byte // a chunk, or a piece of one
+	raw     []byte // a chunk as it is stored
+	data    []byte // a chunk, or a piece of one
+	piece   []byte // elements of one type on their way to another
+	numbers []byte // of the other
 }
 
 // buffers keeps idle ones until the garbage collector wants them.
@@ -94,16 +95,21 @@ func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64
 	return g.Wait()
 }
 
-// fillValue is what the library puts where no chunk is stored.
-func (c *call) fillValue() []byte {
+// fillValue is what the library puts where no chunk is stored, nil if it is nothing.
+func (c *call) fillValue() (value []byte, lost bool) {
 	info := &c.set.info
 	if info.FillTime == h5.FillNever || (info.FillTime == h5.FillIfSet && info.FillKind == h5.FillUndefined) {
-		return nil
+		return nil, false
 	}
-	value := make([]byte, c.set.item)
+	value = make([]byte, c.set.item)
 	copy(value, info.Fill)
-	c.swap.bytes(value)
-	return value
+	if c.conv == nil {
+		c.swap.bytes(value)
+		return value, false
+	}
+	converted := make([]byte, c.mem.Size)
+	lost = c.conv.convert(converted, value) != nil
+	return converted, lost
 }
 
 func (r *reader) read(dst []byte) error {
@@ -117,9 +123,12 @@ func (r *reader) read(dst []byte) error {
 	}
 	if raw == nil {
 		r.stats.Missing++
-		if r.fill != nil {
-			b := boxes.New(q.count, c.plan.strides, c.plan.strides, c.set.item)
-			b.Fill(dst[q.inBuffer:], r.fill)
+		if c.lost {
+			return errChanged
+		}
+		if c.fill != nil {
+			b := boxes.New(q.count, c.plan.strides, c.plan.strides, c.mem.Size)
+			b.Fill(dst[q.inBuffer:], c.fill)
 		}
 		return nil
 	}
@@ -129,7 +138,7 @@ func (r *reader) read(dst []byte) error {
 	}
 	dst = dst[q.inBuffer:]
 	box := c.plan.toBuffer(q)
-	if q.chunk && box.Dense() {
+	if q.chunk && box.Dense() && c.conv == nil {
 		dst = dst[:c.set.chunkBytes]
 		if err := c.set.pipeline.Decode(dst, raw, mask); err != nil {
 			return err
@@ -139,7 +148,7 @@ func (r *reader) read(dst []byte) error {
 	}
 	// With the bytes in order already the blocks of a Blosc2 chunk go where they
 	// belong, all of them or some.
-	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !c.swap.needed()) {
+	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !c.swap.needed() && c.conv == nil) {
 		if some {
 			r.stats.Partial++
 		}
@@ -149,8 +158,36 @@ func (r *reader) read(dst []byte) error {
 	if err := c.set.pipeline.Decode(data, raw, mask); err != nil {
 		return err
 	}
+	if c.conv != nil {
+		if q.chunk {
+			return r.converted(dst, data)
+		}
+		strides := boxes.Strides(q.count, c.set.item)
+		box = boxes.New(q.count, strides, c.set.strides, c.set.item)
+		piece := grown(&r.piece, int(q.elements)*c.set.item)
+		box.Copy(piece, data[q.inChunk:])
+		return r.converted(dst, piece)
+	}
 	c.swap.bytes(data)
 	box.Copy(dst, data[q.inChunk:])
+	return nil
+}
+
+// converted puts the elements of the piece, which lie one after the other in piece and
+// are gone from there then, into dst.
+func (r *reader) converted(dst, piece []byte) error {
+	c, q := r.c, r.q
+	strides := boxes.Strides(q.count, c.mem.Size)
+	box := boxes.New(q.count, c.plan.strides, strides, c.mem.Size)
+	n := int(q.elements) * c.mem.Size
+	if box.Dense() {
+		return c.conv.convert(dst[:n], piece)
+	}
+	out := grown(&r.numbers, n)
+	if err := c.conv.convert(out, piece); err != nil {
+		return err
+	}
+	box.Copy(dst, out)
 	return nil
 }
 
@@ -189,13 +226,16 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
 	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.count, Strides: c.plan.strides, Item: c.set.item}
-	if !c.swap.needed() {
+	if !c.swap.needed() && c.conv == nil {
 		return decode(dst, part)
 	}
 	part.Strides = boxes.Strides(q.count, c.set.item)
 	data := grown(&r.data, int(q.elements)*c.set.item)
 	if err := decode(data, part); err != nil {
 		return err
+	}
+	if c.conv != nil {
+		return r.converted(dst, data)
 	}
 	c.swap.bytes(data)
 	box := boxes.New(q.count, c.plan.strides, part.Strides, c.set.item)

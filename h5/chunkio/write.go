@@ -89,7 +89,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 					return c.fail(e.offset, err)
 				}
 				stats.Stored += int64(len(e.b))
-				c.advance(e.elements * int64(c.set.item))
+				c.advance(e.elements * int64(c.mem.Size))
 				places <- e.b[:0]
 			case <-inner.Done():
 				return inner.Err()
@@ -123,10 +123,17 @@ func (w *writer) encode(place, src []byte) (encoded, error) {
 }
 
 // chunk returns the whole chunk in the order of the file.
-func (w *writer) chunk(src []byte) ([]byte, error) {
+func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c, q := w.c, w.q
 	src = src[q.inBuffer:]
 	box := c.plan.toChunk(q)
+	if c.conv != nil {
+		if src, err = w.converted(src); err != nil {
+			return nil, err
+		}
+		strides := boxes.Strides(q.count, c.set.item)
+		box = boxes.New(q.count, c.set.strides, strides, c.set.item)
+	}
 	if q.chunk && box.Dense() && !c.swap.needed() {
 		return src[:c.set.chunkBytes], nil
 	}
@@ -168,4 +175,33 @@ func (w *writer) chunk(src []byte) ([]byte, error) {
 	box.Copy(data[q.inChunk:], src)
 	c.swap.bytes(data)
 	return data, nil
+}
+
+// converted returns the elements of the piece, one after the other, as they are stored.
+func (w *writer) converted(src []byte) ([]byte, error) {
+	c, q := w.c, w.q
+	n := int(q.elements)
+	own := grown(&w.piece, n*c.mem.Size) // a conversion spoils what it reads
+	box := boxes.New(q.count, boxes.Strides(q.count, c.mem.Size), c.plan.strides, c.mem.Size)
+	box.Copy(own, src)
+	out := grown(&w.numbers, n*c.set.item)
+	return out, c.conv.convert(out, own)
+}
+
+// tryConverting converts all of src and keeps nothing, so that a value that does not
+// fit is found before a chunk is stored.
+func (c *call) tryConverting(ctx context.Context, src []byte) error {
+	step := pieceOf * c.mem.Size
+	workers := make([]*scratch, c.o.Workers)
+	for i := range workers {
+		workers[i] = buffers.Get().(*scratch)
+		defer buffers.Put(workers[i])
+	}
+	return share(ctx, int64((len(src)+step-1)/step), workers, func(w *scratch, k int64) error {
+		part := src[int(k)*step:]
+		part = part[:min(step, len(part))]
+		own := grown(&w.piece, len(part))
+		copy(own, part)
+		return c.conv.convert(grown(&w.numbers, len(part)/c.mem.Size*c.set.item), own)
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,6 +21,23 @@ func TestReadmeProgramsRun(t *testing.T) {
 		program, _, found := strings.Cut(rest, "```")
 		require.True(t, found)
 		runProgram(t, program)
+	}
+}
+
+// speeds are numbers that say how fast something is.
+var speeds = regexp.MustCompile(`[0-9][0-9.,]*\s?(×|x\b|%|[KMG]i?B/s|ns\b|µs\b|ms\b|s\b|seconds?\b|minutes?\b|times\b)`)
+
+// A figure of speed in the README is one that `make bench` printed.
+func TestReadmeFiguresAreMeasured(t *testing.T) {
+	require.Equal(t, []string{"5.6×", "12 ms", "1,598 MB/s", "3 times", "40%"},
+		speeds.FindAllString("5.6× of h5repack, 12 ms, 1,598 MB/s, 3 times, 40% of 16 cores and 2.17.1", -1))
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, speeds.FindAllString(string(results), -1))
+	for _, figure := range speeds.FindAllString(string(readme), -1) {
+		require.Contains(t, string(results), figure)
 	}
 }
 

@@ -1,0 +1,57 @@
+// Where chunks are decoded to: only here can the buffers of a worker be seen.
+
+package chunkio
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+// A chunk of which all is wanted, in one piece, is decoded where it is wanted; others
+// pass through a worker's own memory.
+func TestWholeChunksGoStraight(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	be, le := h5.Int(4, h5.BigEndian), h5.Int(4, h5.LittleEndian)
+	src := make([]byte, 4*32*16)
+	for i := range src {
+		src[i] = byte(i * i >> 5)
+	}
+	for name, filters := range map[string][]h5.Filter{
+		"deflate": {h5.Shuffle(), h5.Deflate(1)}, "blosc2": {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}, "lz4": {{ID: filter.LZ4}},
+	} {
+		d, err := f.Root().CreateDataset(name, be, h5.SimpleSpace(32, 16), &h5.DatasetOptions{Chunks: []int64{8, 16}, Filters: filters})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(src, be, h5.Region{Start: []int64{0, 0}, Count: []int64{32, 16}}))
+		for _, tt := range []struct {
+			mem      h5.Datatype
+			columns  int64
+			straight bool
+		}{{be, 16, true}, {le, 16, true}, {be, 15, false}, {h5.Int(8, h5.LittleEndian), 16, false}} {
+			c := newCall("read", d, tt.mem, h5.Region{Start: []int64{0, 0}, Count: []int64{32, tt.columns}}, nil)
+			dst := make([]byte, 32*tt.columns*int64(tt.mem.Size))
+			why, err := c.prepare(len(dst))
+			require.NoError(t, err)
+			require.Empty(t, why)
+			r := &reader{c: c, q: c.plan.newPiece(), scratch: new(scratch)}
+			for k := range c.plan.chunks {
+				c.plan.at(k, r.q)
+				require.NoError(t, r.read(dst))
+			}
+			want := make([]byte, len(dst))
+			require.NoError(t, d.ReadRegion(want, tt.mem, c.r))
+			require.Equal(t, want, dst)
+			if tt.straight || name == "blosc2" && !c.swap.needed() && c.conv == nil {
+				require.Zero(t, cap(r.data), "%s, %d columns", name, tt.columns)
+			} else {
+				require.Positive(t, cap(r.data), "%s, %d columns", name, tt.columns)
+			}
+		}
+	}
+}
