@@ -21,7 +21,7 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	if err := s.find(l); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	r, err := s.remote(ctx, Auto)
+	r, _, err := s.remote(ctx, Auto)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}

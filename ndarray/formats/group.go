@@ -25,8 +25,7 @@ import (
 func GroupAttrs(ctx context.Context, location string) (ndarray.Attrs, error) {
 	var attrs ndarray.Attrs
 	err := withGroup(location, func(l Location, format Format) (err error) {
-		c := &treeCopy{source: l}
-		attrs, err = c.groupAttrs(ctx, groupPath(l))
+		attrs, err = (&walker{ctx: ctx}).groupAttrs(l, format)
 		return err
 	})
 	return attrs, ndarray.Wrap("read attributes of", location, err)

@@ -73,7 +73,7 @@ func TestGroupAttrs(t *testing.T) {
 func TestCopyTreeAdjust(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "g.h5"))
-	none := &formats.TreeOptions{Adjust: func(path string, m ndarray.Meta, spec *ndarray.Spec) error {
+	none := &formats.TreeOptions{Adjust: func(path string, m ndarray.Meta, spec *ndarray.Spec, _ *int) error {
 		if len(m.Shape) == 2 {
 			spec.ChunkShape, spec.Compression = []int64{2, 2}, &ndarray.Compression{Codec: "deflate", Level: 1}
 		}
@@ -89,7 +89,7 @@ func TestCopyTreeAdjust(t *testing.T) {
 	require.NoError(t, a.Close())
 	stop := errors.New("stop")
 	_, err = formats.CopyTree(bg, in(dir, "p.h5"), in(dir, "g.h5"), &formats.TreeOptions{
-		Adjust: func(string, ndarray.Meta, *ndarray.Spec) error { return stop },
+		Adjust: func(string, ndarray.Meta, *ndarray.Spec, *int) error { return stop },
 	})
 	require.ErrorIs(t, err, stop)
 	require.NoFileExists(t, in(dir, "p.h5"))

@@ -54,11 +54,26 @@ type request struct {
 // remote is the backend.
 type remote struct {
 	readOnly
-	client *worker.Client
-	file   *os.File
+	client caller
 	meta   ndarray.Meta
 	limits Limits
 }
+
+// caller is a worker.Client, or a part of one.
+type caller interface {
+	Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error
+	Stream(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error
+	Close() error
+}
+
+// fileCaller is the worker of an array that has a file to itself.
+type fileCaller struct {
+	*worker.Client
+	file *os.File
+}
+
+// Close ends the worker.
+func (c *fileCaller) Close() error { return errors.Join(c.Client.Close(), c.file.Close()) }
 
 var (
 	_ ndarray.StringReader    = (*remote)(nil)
@@ -69,18 +84,19 @@ var (
 
 // isolate opens the array in a worker. After an error the file is still the caller's.
 func (s *suspect) isolate(ctx context.Context, how Isolation) (*Guarded, error) {
-	r, err := s.remote(ctx, how)
+	r, client, err := s.remote(ctx, how)
 	if err != nil {
 		return nil, err
 	}
 	a, err := ndarray.New(r)
 	if err != nil {
-		return nil, errors.Join(err, r.client.Close())
+		return nil, errors.Join(err, client.Close())
 	}
-	return &Guarded{Array: a, isolated: true, level: r.client.Level()}, nil
+	return &Guarded{Array: a, isolated: true, level: client.Level()}, nil
 }
 
-func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, error) {
+// config is that of a worker for the file.
+func (s *suspect) config(service string, how Isolation) worker.Config {
 	cfg := worker.Config{
 		Service: service, Open: encode(*s), Files: []*os.File{s.file},
 		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
@@ -88,19 +104,23 @@ func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, error) {
 	if how == Required {
 		cfg.Require = worker.Level{Landlock: 1, Seccomp: true, Rlimits: true}
 	}
-	client, err := worker.NewClient(cfg)
+	return cfg
+}
+
+func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, *worker.Client, error) {
+	client, err := worker.NewClient(s.config(service, how))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &remote{client: client, file: s.file, limits: s.Limits}
-	if err := r.load(ctx, s); err != nil {
-		return nil, errors.Join(err, client.Close())
+	r := &remote{client: &fileCaller{client, s.file}, limits: s.Limits}
+	if err := r.load(ctx, s.Name); err != nil {
+		return nil, nil, errors.Join(err, client.Close())
 	}
-	return r, nil
+	return r, client, nil
 }
 
 // load asks what the array is, and looks whether there can be such a one.
-func (r *remote) load(ctx context.Context, s *suspect) error {
+func (r *remote) load(ctx context.Context, name string) error {
 	b, err := r.ask(ctx, "meta", ndarray.Region{}, r.limits.Metadata)
 	if err != nil {
 		return err
@@ -108,7 +128,7 @@ func (r *remote) load(ctx context.Context, s *suspect) error {
 	if err := decode(b, &r.meta); err != nil {
 		return err
 	}
-	r.meta.Path, r.meta.ReadOnly = s.Name, true
+	r.meta.Path, r.meta.ReadOnly = name, true
 	spec := r.meta.Spec()
 	if err := spec.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", worker.ErrProtocol, err)
@@ -124,8 +144,7 @@ func (r *remote) load(ctx context.Context, s *suspect) error {
 
 func (r *remote) Meta() ndarray.Meta { return r.meta }
 
-// Close ends the worker.
-func (r *remote) Close() error { return errors.Join(r.client.Close(), r.file.Close()) }
+func (r *remote) Close() error { return r.client.Close() }
 
 // ask returns the whole of what a verb yields, at most so many bytes.
 func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most int64) ([]byte, error) {

@@ -28,7 +28,12 @@ type TreeOptions struct {
 
 	// Adjust changes how the array at a path of the source will be stored: chunks,
 	// blocks, compression. An error ends the copy before anything is written.
-	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec) error
+	// Adjust may also lower the goroutines for that array; *workers begins as Workers.
+	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+
+	// Untrusted says that the source is from outside: it is read as OpenTreeUntrusted
+	// reads it. Its committed datatypes cannot be kept, which is a Problem.
+	Untrusted *Untrusted
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
@@ -97,7 +102,7 @@ func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, 
 type treeCopy struct {
 	options *TreeOptions
 	target  Format
-	source  Location
+	source  *Tree
 	stats   TreeStats
 	lost    []Problem // not accepted
 
@@ -110,19 +115,25 @@ type treeItem struct {
 	from  string // path in the source
 	path  string // and in the target
 	spec  ndarray.Spec
+	most  int            // goroutines that copy an array
 	attrs []ndarray.Attr // of a group
 	entry Entry
 	uses  typeUses // the committed datatypes of an array or a group
 }
 
-func (c *treeCopy) copy(ctx context.Context, dst, src string) (TreeStats, error) {
-	var err error
-	if c.source, err = ParseLocation(src); err != nil {
-		return c.stats, err
-	}
+func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
 	if c.target == B2ND {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
+	if u := c.options.Untrusted; u != nil {
+		c.source, err = OpenTreeUntrusted(ctx, src, *u)
+	} else {
+		c.source, err = OpenTree(ctx, src)
+	}
+	if err != nil {
+		return c.stats, cause(err)
+	}
+	defer func() { err = errors.Join(err, c.source.Close()) }()
 	if err := c.plan(ctx, src); err != nil {
 		return c.stats, errors.Join(err, c.types.close())
 	}
@@ -168,17 +179,14 @@ func (c *treeCopy) lose(path, what string, err error) {
 
 // plan walks the source and works out what is to be made.
 func (c *treeCopy) plan(ctx context.Context, src string) error {
-	root := "/" + strings.Trim(c.source.Object, "/")
-	format, err := sniff(c.source.File)
-	if err != nil {
-		return err
-	}
-	if format == HDF5 && c.target == HDF5 {
-		if c.types, err = openTypes(c.source.File); err != nil {
+	root := "/" + strings.Trim(c.source.location.Object, "/")
+	if c.source.format == HDF5 && c.target == HDF5 && c.options.Untrusted == nil {
+		var err error
+		if c.types, err = openTypes(c.source.location.File); err != nil {
 			return err
 		}
 	}
-	for e, err := range Walk(ctx, src) {
+	for e, err := range c.source.Walk(ctx) {
 		if err != nil {
 			return err
 		}
@@ -205,7 +213,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	}
 	switch e.Kind {
 	case Group:
-		attrs, err := c.groupAttrs(ctx, e.Path)
+		attrs, err := c.source.GroupAttrs(ctx, e.Path)
 		if err != nil {
 			return err
 		}
@@ -227,6 +235,10 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		c.links = append(c.links, item)
 		c.stats.Links++
 	case Type:
+		if c.types == nil && c.target == HDF5 && c.source.format == HDF5 {
+			c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
+			return nil
+		}
 		if c.types == nil {
 			c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 			return nil
@@ -252,7 +264,7 @@ func (c *treeCopy) checkName(path string, group bool) error {
 }
 
 func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
-	a, err := c.open(item.from)
+	a, err := c.source.Open(ctx, item.from)
 	if err != nil {
 		return err
 	}
@@ -270,8 +282,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	} else if c.check(item.path, spec) != nil {
 		spec.Compression = nil // a codec that is read and not written
 	}
+	item.most = c.options.Workers
 	if c.options.Adjust != nil {
-		if err := c.options.Adjust(item.from, m, &spec); err != nil {
+		if err := c.options.Adjust(item.from, m, &spec, &item.most); err != nil {
 			return err
 		}
 	}
@@ -336,20 +349,6 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
 	return out
 }
 
-// open opens an array of the source.
-func (c *treeCopy) open(path string) (*ndarray.Array, error) {
-	return openAt(Location{File: c.source.File, Object: path}, options{})
-}
-
-// groupAttrs reads the attributes of a group of the source.
-func (c *treeCopy) groupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
-	format, err := sniff(c.source.File)
-	if err != nil {
-		return attrs, err
-	}
-	return (&walker{ctx: ctx}).groupAttrs(Location{File: c.source.File, Object: path}, format)
-}
-
 func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	f, err := h5.Create(file, nil)
 	if err != nil {
@@ -385,7 +384,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	root := strings.TrimSuffix("/"+strings.Trim(c.source.Object, "/"), "/")
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
 	for _, item := range c.links {
 		switch e := item.entry; e.LinkKind {
 		case h5.HardLink.String():
@@ -495,7 +494,7 @@ func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarra
 }
 
 func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(treeItem) (ndarray.Backend, error), progress func(ndarray.Progress)) (err error) {
-	src, err := c.open(item.from)
+	src, err := c.source.Open(ctx, item.from)
 	if err != nil {
 		return err
 	}
@@ -512,6 +511,6 @@ func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(tre
 	if !slices.Equal(dst.Shape(), src.Shape()) {
 		return fmt.Errorf("%w: made as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
 	}
-	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: c.options.Workers, Memory: c.options.Memory, Progress: progress})
+	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: item.most, Memory: c.options.Memory, Progress: progress})
 	return err
 }

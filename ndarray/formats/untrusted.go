@@ -273,27 +273,18 @@ func (s *suspect) find(l Location) (err error) {
 	if err != nil {
 		return err
 	}
-	inside, err := filepath.Rel(l.File, array)
+	below, err := filepath.Rel(l.File, array)
 	if err != nil {
 		return err
 	}
-	// No link in the directory leads out of it.
-	root, err := os.OpenRoot(worker.FilePath(s.file))
+	x, err := s.inside(filepath.Join(worker.FilePath(s.file), below))
 	if err != nil {
 		return err
 	}
-	f, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err := errors.Join(err, root.Close(), s.file.Close()); err != nil {
-		s.file = f
-		return err
+	if err := s.close(); err != nil {
+		return errors.Join(err, x.close())
 	}
-	s.file, s.Object = f, ""
-	if err := s.sniff(); err != nil {
-		return err
-	}
-	if s.Format != B2ND {
-		return fmt.Errorf("%w: %s is %s, want b2nd", ndarray.ErrFormat, array, s.Format)
-	}
+	*s = *x
 	return nil
 }
 
@@ -374,6 +365,11 @@ func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, damage(err)
 	}
+	return s.bounded()
+}
+
+// bounded gives the library a file that was checked.
+func (s *suspect) bounded() (ndarray.Backend, error) {
 	b, err := s.unchecked()
 	if err != nil {
 		return nil, bare(err)

@@ -1,5 +1,5 @@
-// What is in an untrusted file: Walk and GroupAttrs in a worker, of which every answer
-// is checked.
+// What is in an untrusted file: a worker lists it and opens one object after the other,
+// and every answer is checked.
 
 package formats
 
@@ -9,27 +9,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
+	"sync"
 
 	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
 // treeService is the name under which a worker starts that lists a file.
 const treeService = "ndarray/formats.tree"
 
-// Bytes of the window through which answers come, and of the entries of one answer, of
-// which the last may go beyond.
-const (
-	treeWindow = 1 << 20
-	treeBatch  = 256 << 10
-)
+// treeBatch are the bytes of the entries of one answer, of which the last may go beyond.
+const treeBatch = 256 << 10
 
 func init() { worker.Register(treeService, serveTree) }
 
@@ -45,11 +37,16 @@ func init() { worker.Register(treeService, serveTree) }
 // one error; a damaged array of a directory is an entry with an error.
 func WalkUntrusted(ctx context.Context, location string, u Untrusted, opts ...Option) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		o := collect(opts)
-		skip := o.prune
-		o.prune = nil
-		err := withTree(ctx, location, u, o, func(t *tree) error { return t.walk(ctx, skip, yield) })
-		if err != nil && !errors.Is(err, errStop) {
+		left := false
+		o, err := newOutside(ctx, location, u, collect(opts))
+		if err == nil {
+			err = o.walk(ctx, collect(opts).prune, func(e Entry, err error) bool {
+				left = !yield(e, err)
+				return !left
+			})
+			err = errors.Join(err, o.close())
+		}
+		if err != nil && !left {
 			yield(Entry{}, ndarray.Wrap("list untrusted", location, err))
 		}
 	}
@@ -58,93 +55,234 @@ func WalkUntrusted(ctx context.Context, location string, u Untrusted, opts ...Op
 // GroupAttrsUntrusted is GroupAttrs for a file from outside; see WalkUntrusted. It
 // returns the errors of GroupAttrs and OpenUntrusted.
 func GroupAttrsUntrusted(ctx context.Context, location string, u Untrusted) (attrs ndarray.Attrs, err error) {
-	err = withTree(ctx, location, u, options{}, func(t *tree) error {
-		b, err := t.ask(ctx, treeRequest{Verb: "attrs"})
-		if err == nil {
-			attrs, err = decodeAttrs(b)
-		}
-		return err
-	})
+	o, err := newOutside(ctx, location, u, options{})
+	if err == nil {
+		attrs, err = o.attrs(ctx, o.s.Object)
+		err = errors.Join(err, o.close())
+	}
 	return attrs, ndarray.Wrap("read attributes of untrusted", location, err)
 }
 
-// tree is an untrusted file that is listed, on the program's side.
-type tree struct {
-	name   string // of the file
-	limits Limits
-	call   func(ctx context.Context, request []byte, use func(answer, window []byte) error) error
+// outside is an untrusted file, on the program's side. One worker serves everything in
+// it, and has checked it once.
+type outside struct {
+	s    *suspect
+	file string // its name
+
+	client *worker.Client // nil: no worker, home answers
+	home   *treeAttendant
+
+	mu    sync.Mutex // held from the first to the last piece of an answer
+	walks int        // that have begun
 }
 
-// withTree calls f with the file at a location, in a worker or without one.
-func withTree(ctx context.Context, location string, u Untrusted, o options, f func(*tree) error) (err error) {
+func newOutside(ctx context.Context, location string, u Untrusted, o options) (_ *outside, err error) {
 	if o.dtype != nil {
-		return fmt.Errorf("%w: WithDType means nothing where files are listed", ndarray.ErrParam)
+		return nil, fmt.Errorf("%w: WithDType means nothing where files are listed", ndarray.ErrParam)
 	}
+	o.prune = nil
 	s, err := newSuspect(ctx, &u, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := ParseLocation(location)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.Name, s.Object = l.String(), l.Object
 	if s.file, err = openToRead(l.File); err != nil {
-		return translate(err)
+		return nil, translate(err)
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.sniff(); err != nil {
-		return err
+	x := &outside{s: s, file: l.File}
+	if err = s.sniff(); err == nil {
+		err = x.begin(ctx, u.Isolation)
 	}
-	t := &tree{name: l.File, limits: s.Limits}
-	if u.Isolation != Off {
-		err := s.withTreeWorker(u.Isolation, t, f)
-		if u.Isolation == Required || !errors.Is(err, worker.ErrUnavailable) {
-			return err
-		}
+	if err != nil {
+		return nil, errors.Join(err, x.close())
 	}
-	s.Direct = true
-	h := &treeAttendant{s: s, window: make([]byte, treeWindow)}
-	defer h.close()
-	if err := h.check(); err != nil {
-		return err
-	}
-	t.call = func(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		answer, err := h.Call(request)
-		if err != nil {
-			return err
-		}
-		return use(answer, h.window)
-	}
-	return f(t)
+	return x, nil
 }
 
-func (s *suspect) withTreeWorker(how Isolation, t *tree, f func(*tree) error) (err error) {
-	cfg := worker.Config{
-		Service: treeService, Open: encode(*s), Files: []*os.File{s.file},
-		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: treeWindow},
+// begin has the file checked, in a worker or without one.
+func (o *outside) begin(ctx context.Context, how Isolation) error {
+	if how != Off {
+		client, err := worker.NewClient(o.s.config(treeService, how))
+		if err == nil {
+			o.client = client
+			_, err = o.ask(ctx, treeRequest{Verb: "check"})
+		}
+		if how == Required || !errors.Is(err, worker.ErrUnavailable) {
+			return err
+		}
+		if client != nil {
+			err = client.Close()
+		} else {
+			err = nil
+		}
+		if o.client = nil; err != nil {
+			return err
+		}
 	}
-	if how == Required {
-		cfg.Require = worker.Level{Landlock: 1, Seccomp: true, Rlimits: true}
+	o.s.Direct = true
+	o.home = &treeAttendant{s: o.s, window: make([]byte, 1<<20)}
+	return o.home.check()
+}
+
+func (o *outside) close() error {
+	var err error
+	if o.client != nil {
+		err = o.client.Close()
 	}
-	client, err := worker.NewClient(cfg)
+	if o.home != nil {
+		o.home.close()
+	}
+	return errors.Join(err, o.s.close())
+}
+
+// call passes one request on.
+func (o *outside) call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
+	if o.client != nil {
+		return o.client.Call(ctx, request, use)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	answer, err := o.home.Call(request)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	t.call = client.Call
-	return f(t)
+	return use(answer, o.home.window)
 }
 
+// walk yields the entries as they come.
+func (o *outside) walk(ctx context.Context, skip func(Entry) bool, yield func(Entry, error) bool) error {
+	o.mu.Lock()
+	o.walks++
+	mine := o.walks
+	o.mu.Unlock()
+	started := 0
+	for q := (treeRequest{Verb: "list", Path: o.s.Object, Prune: skip != nil}); ; q.Verb = "more" {
+		b, err := o.ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := o.going(mine, &started); err != nil {
+			return err
+		}
+		var batch wireEntries
+		if err := decode(b, &batch); err != nil {
+			return err
+		}
+		if len(batch.Entries) == 0 && !batch.Done {
+			return fmt.Errorf("%w: neither entries nor an end", worker.ErrProtocol)
+		}
+		for i, b := range batch.Entries {
+			e, err := decodeEntry(b)
+			if err != nil {
+				return err
+			}
+			if !yield(e, nil) {
+				return nil
+			}
+			q.Skip = skip != nil && i == len(batch.Entries)-1 && e.Kind == Group && skip(e)
+		}
+		if batch.Failed != nil {
+			return worker.DecodeError(batch.Failed)
+		}
+		if batch.Done {
+			return ctx.Err()
+		}
+	}
+}
+
+// going is an error if a walk cannot go on: another has begun, or the worker that knew
+// how far it was died of something else.
+func (o *outside) going(walk int, started *int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.walks != walk {
+		return fmt.Errorf("%w: another walk of the same file has begun", ndarray.ErrParam)
+	}
+	if o.client == nil {
+		return nil
+	}
+	if *started == 0 {
+		*started = o.client.Starts()
+	}
+	if *started != o.client.Starts() {
+		return fmt.Errorf("%w while it listed the file", worker.ErrCrashed)
+	}
+	return nil
+}
+
+// attrs reads the attributes of the group at a path.
+func (o *outside) attrs(ctx context.Context, path string) (ndarray.Attrs, error) {
+	b, err := o.ask(ctx, treeRequest{Verb: "attrs", Path: path})
+	if err != nil {
+		return ndarray.Attrs{}, err
+	}
+	return decodeAttrs(b)
+}
+
+// open opens the array at a path. Its elements come through the same worker.
+func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error) {
+	name := Location{File: o.file, Object: path}.String()
+	if o.client == nil {
+		s, err := o.s.at(path)
+		if err != nil {
+			return nil, translate(err)
+		}
+		b, err := s.bounded()
+		if err != nil {
+			return nil, errors.Join(bare(err), s.close())
+		}
+		return array(&guard{Backend: b, name: name, file: s.file}, nil)
+	}
+	r := &remote{client: &arrayCaller{o, path}, limits: o.s.Limits}
+	if err := r.load(ctx, name); err != nil {
+		return nil, err
+	}
+	return array(r, nil)
+}
+
+// arrayCaller passes the requests for one array on to the worker of its file.
+type arrayCaller struct {
+	o    *outside
+	path string
+}
+
+func (c *arrayCaller) wrap(request []byte) []byte {
+	return encode(treeRequest{Verb: "array", Path: c.path, Array: request})
+}
+
+// Call implements caller.
+func (c *arrayCaller) Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
+	return c.o.client.Call(ctx, c.wrap(request), use)
+}
+
+// Stream implements caller.
+func (c *arrayCaller) Stream(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
+	return c.o.client.Stream(ctx, func(yield func([]byte) bool) {
+		for q := range requests {
+			if !yield(c.wrap(q)) {
+				return
+			}
+		}
+	}, use)
+}
+
+// Close implements caller; the worker goes on for the others.
+func (c *arrayCaller) Close() error { return nil }
+
 // A treeRequest asks for bytes From and what follows, as far as the window reaches, of
-// what Verb yields: "more" entries, the "attrs" of the group.
+// what Verb yields: nothing after the "check" of the file, the first entries of a "list"
+// from Path on and "more" of them, the "attrs" of the group at Path, its "metadata", or
+// what the array there answers to the request Array.
 type treeRequest struct {
-	Verb        string
+	Verb, Path  string
+	Array       []byte
 	From        int64
-	Prune, Skip bool // "more": an answer ends with each group; the members of the last one are passed over
+	Prune, Skip bool // "list", "more": an answer ends with each group; the members of the last one are passed over
 }
 
 // wireEntries is an answer to "more".
@@ -167,18 +305,20 @@ type wireEntry struct {
 }
 
 // ask returns the whole of an answer.
-func (t *tree) ask(ctx context.Context, q treeRequest) (b []byte, err error) {
+func (o *outside) ask(ctx context.Context, q treeRequest) (b []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	total := int64(-1)
 	for total < 0 || int64(len(b)) < total {
 		q.From = int64(len(b))
-		err := t.call(ctx, encode(q), func(answer, window []byte) error {
+		err := o.call(ctx, encode(q), func(answer, window []byte) error {
 			if len(answer) != 8 || binary.LittleEndian.Uint64(answer) > 1<<62 {
 				return fmt.Errorf("%w: an answer of %d bytes", worker.ErrProtocol, len(answer))
 			}
 			n := int64(binary.LittleEndian.Uint64(answer))
 			switch {
-			case n > t.limits.Metadata:
-				return &format.Error{Format: "worker", What: q.Verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", t.limits.Metadata), Err: format.ErrLimit}
+			case n > o.s.Limits.Metadata:
+				return &format.Error{Format: "worker", What: q.Verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", o.s.Limits.Metadata), Err: format.ErrLimit}
 			case total >= 0 && n != total:
 				return fmt.Errorf("%w: %d bytes of %s, first there were %d", worker.ErrProtocol, n, q.Verb, total)
 			}
@@ -193,42 +333,8 @@ func (t *tree) ask(ctx context.Context, q treeRequest) (b []byte, err error) {
 	return b, nil
 }
 
-// walk yields the entries as they come.
-func (t *tree) walk(ctx context.Context, skip func(Entry) bool, yield func(Entry, error) bool) error {
-	q := treeRequest{Verb: "more", Prune: skip != nil}
-	for {
-		b, err := t.ask(ctx, q)
-		if err != nil {
-			return err
-		}
-		var batch wireEntries
-		if err := decode(b, &batch); err != nil {
-			return err
-		}
-		if len(batch.Entries) == 0 && !batch.Done {
-			return fmt.Errorf("%w: neither entries nor an end", worker.ErrProtocol)
-		}
-		for i, b := range batch.Entries {
-			e, err := t.entry(b)
-			if err != nil {
-				return err
-			}
-			if !yield(e, nil) {
-				return errStop
-			}
-			q.Skip = skip != nil && i == len(batch.Entries)-1 && e.Kind == Group && skip(e)
-		}
-		if batch.Failed != nil {
-			return worker.DecodeError(batch.Failed)
-		}
-		if batch.Done {
-			return ctx.Err()
-		}
-	}
-}
-
-// entry decodes an entry and looks whether there can be such a one.
-func (t *tree) entry(b []byte) (Entry, error) {
+// decodeEntry decodes an entry and looks whether there can be such a one.
+func decodeEntry(b []byte) (Entry, error) {
 	var x wireEntry
 	if err := decode(b, &x); err != nil {
 		return Entry{}, err
@@ -255,209 +361,4 @@ func (t *tree) entry(b []byte) (Entry, error) {
 		}
 	}
 	return e, nil
-}
-
-// treeAttendant answers for one file.
-type treeAttendant struct {
-	s      *suspect
-	window []byte
-
-	next func() (Entry, error, bool) // of the walk; nil before it begins
-	stop func()
-	skip bool
-
-	whole []byte // the last answer
-}
-
-// serveTree is the service of the worker package.
-func serveTree(s *worker.Session) (worker.Handler, error) {
-	x := &suspect{}
-	if err := decode(s.Open, x); err != nil {
-		return nil, err
-	}
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
-	}
-	x.file = s.Files[0]
-	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed; there is nowhere to go
-	h := &treeAttendant{s: x, window: s.Window}
-	return h, h.check()
-}
-
-func (h *treeAttendant) close() {
-	if h.stop != nil {
-		h.stop()
-	}
-}
-
-// check looks at the whole file; at the arrays of a directory one by one, later.
-func (h *treeAttendant) check() error {
-	s := *h.s
-	s.Object = "" // all columns of a ctable
-	if s.Format == Directory {
-		return nil
-	}
-	return damage(s.check(context.Background()))
-}
-
-// Call puts a piece of what is asked for into the window and answers with the bytes of
-// the whole.
-func (h *treeAttendant) Call(b []byte) ([]byte, error) {
-	var q treeRequest
-	if err := decode(b, &q); err != nil {
-		return nil, err
-	}
-	if q.From == 0 {
-		var err error
-		switch q.Verb {
-		case "more":
-			h.whole = h.more(q)
-		case "attrs":
-			h.whole, err = h.attrs()
-		default:
-			err = fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if q.From < 0 || q.From > int64(len(h.whole)) {
-		return nil, fmt.Errorf("%w: byte %d of %d", worker.ErrProtocol, q.From, len(h.whole))
-	}
-	copy(h.window, h.whole[q.From:])
-	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
-}
-
-// location is where the file is for whoever has it open.
-func (h *treeAttendant) location() Location {
-	return Location{File: worker.FilePath(h.s.file), Object: h.s.Object}
-}
-
-// named is a text with the file's name in place of its descriptor's.
-func (h *treeAttendant) named(text string) string {
-	name := h.s.Name
-	if h.s.Object != "" {
-		name = strings.TrimSuffix(name, ":"+h.s.Object)
-	}
-	return strings.ReplaceAll(text, worker.FilePath(h.s.file), name)
-}
-
-// failed is an error ready to cross.
-func (h *treeAttendant) failed(err error) []byte {
-	if err == nil {
-		return nil
-	}
-	return worker.EncodeError(&renamed{h.named(err.Error()), err})
-}
-
-// renamed is an error with another text.
-type renamed struct {
-	text string
-	err  error
-}
-
-func (r *renamed) Error() string { return r.text }
-func (r *renamed) Unwrap() error { return r.err }
-
-func (h *treeAttendant) attrs() ([]byte, error) {
-	w := &walker{ctx: context.Background(), suspect: h.s}
-	l := h.location()
-	if err := w.mayBeGroup(l, h.s.Format); err != nil {
-		return nil, err
-	}
-	attrs, err := w.groupAttrs(l, h.s.Format)
-	if err = cause(translate(err)); err != nil {
-		return nil, &renamed{h.named(err.Error()), err}
-	}
-	return encode(attrs), nil
-}
-
-// more is the next entries of the walk.
-func (h *treeAttendant) more(q treeRequest) []byte {
-	if h.next == nil {
-		h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
-			w := walker{
-				ctx: context.Background(), yield: yield, seen: make(map[objectID]string), suspect: h.s,
-				skip: func(Entry) bool { return h.skip },
-			}
-			if err := w.from(h.location(), h.s.Format); err != nil && !errors.Is(err, errStop) {
-				yield(Entry{}, cause(translate(err)))
-			}
-		})
-	}
-	h.skip = q.Skip
-	var batch wireEntries
-	for size := 0; size < treeBatch; {
-		e, err, ok := h.next()
-		if !ok || err != nil {
-			batch.Done, batch.Failed = true, h.failed(err)
-			break
-		}
-		e.Meta.Path = h.named(e.Meta.Path)
-		b := encode(wireEntry{e.Path, e.Kind, e.Meta, e.Storage, e.Attrs, e.Type, e.LinkKind, e.TargetFile, e.Target, h.failed(e.Err)})
-		batch.Entries = append(batch.Entries, b)
-		size += len(b)
-		if h.skip = false; q.Prune && e.Kind == Group {
-			break
-		}
-	}
-	return encode(batch)
-}
-
-// reach makes a frame in a directory of arrays fit for the library: of an untrusted one
-// it is checked, and the path is that of the file that was.
-func (w *walker) reach(name string) (path string, done func() error, err error) {
-	nothing := func() error { return nil }
-	if w.suspect == nil || w.suspect.Format != Directory {
-		return name, nothing, nil
-	}
-	s := *w.suspect
-	dir := worker.FilePath(s.file)
-	inside, err := filepath.Rel(dir, name)
-	if err != nil {
-		return "", nil, err
-	}
-	// No link in the directory leads out of it.
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", nil, err
-	}
-	s.file, err = root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err := errors.Join(err, root.Close()); err != nil {
-		if s.file != nil {
-			err = errors.Join(err, s.close())
-		}
-		return "", nil, err
-	}
-	if err = s.sniff(); err == nil && s.Format != B2ND {
-		err = fmt.Errorf("%w: it is %s, want b2nd", ndarray.ErrFormat, s.Format)
-	}
-	if err == nil {
-		err = damage(s.check(w.ctx))
-	}
-	if err != nil {
-		return "", nil, errors.Join(err, s.close())
-	}
-	return worker.FilePath(s.file), s.close, nil
-}
-
-func (w *walker) bcolzOptions() *bcolz.OpenOptions {
-	if w.suspect == nil {
-		return nil
-	}
-	l := w.suspect.bcolzLimits()
-	return &bcolz.OpenOptions{Limits: &l}
-}
-
-// openHDF5 opens a file to list it: an untrusted one through its descriptor, beside which
-// there is no other file.
-func (w *walker) openHDF5(file string) (*h5.File, error) {
-	if w.suspect == nil {
-		return h5.Open(file, h5.ReadOnly)
-	}
-	info, err := w.suspect.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return h5.OpenReaderAt(w.suspect.file, info.Size(), nil)
 }

@@ -30,6 +30,7 @@ type convertTreeDoc struct {
 	Groups       int        `json:"groups"`
 	Arrays       int        `json:"arrays"`
 	Links        int        `json:"links"`
+	Types        int        `json:"types"`
 	Attributes   int        `json:"attributes"`
 	Bytes        jsonInt    `json:"bytes"`
 	StoredBytes  *jsonInt   `json:"stored_bytes"`
@@ -51,14 +52,19 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, formats.Format(o.format)) {
 		return false, nil
 	}
-	return holdsMany(ctx, source), nil
+	return holdsMany(ctx, source)
 }
 
-// holdsMany reports whether a source is a group. What is wrong with an array is said
-// when it is opened.
-func holdsMany(ctx context.Context, source string) bool {
+// holdsMany reports whether a source is a group. What is nothing of the kind is an array,
+// or is refused when it is opened as one.
+func holdsMany(ctx context.Context, source string) (bool, error) {
 	_, err := groupAttrs(ctx, source)
-	return err == nil
+	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
+		if errors.Is(err, other) {
+			return false, nil
+		}
+	}
+	return err == nil, err
 }
 
 // forRank are the flags that mean something to an array with that many axes.
@@ -89,8 +95,6 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		return nil, err
 	case o.format != "" && o.format != string(format):
 		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a ctable .bcolz, a directory without extension", o.format, source, target)
-	case untrusted(ctx):
-		return nil, usagef("%s is many arrays; --untrusted takes them one by one, as FILE:/path", source)
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
 	}
@@ -108,7 +112,10 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
 	}
-	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec) error {
+	if u, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
+		opts.Untrusted = &u
+	}
+	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
 		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
 			return nil // is not chunked, and takes no room
 		}
@@ -125,7 +132,10 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			}
 		}
 		address := formats.Location{File: from.File, Object: at}.String()
-		return cmp.Or(o.job.fit(memory, address, m), o.job.fit(memory, target+":"+at, specMeta(*spec)))
+		job := o.job // its workers are for this array
+		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
+		*workers = job.jobs
+		return err
 	}
 	var m *meter
 	opts.Progress = func(p ndarray.Progress) {
@@ -151,7 +161,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	r := &treeResult{took: time.Since(start), doc: convertTreeDoc{
 		Schema: schemaConvertTree, Source: source, Target: target, TargetFormat: string(format), DryRun: o.dryRun,
-		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{},
+		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{},
 	}}
 	for _, p := range stats.Lost {
 		r.doc.Lost = append(r.doc.Lost, p.String())
@@ -179,6 +189,7 @@ func (r *treeResult) plan(w io.Writer, p paint) error {
 	t.add("groups", fmt.Sprint(r.doc.Groups))
 	t.add("arrays", fmt.Sprint(r.doc.Arrays))
 	t.add("links", fmt.Sprint(r.doc.Links))
+	t.add("types", fmt.Sprint(r.doc.Types))
 	t.add("bytes", iecBytes(int64(r.doc.Bytes)))
 	t.add("attributes", fmt.Sprint(r.doc.Attributes))
 	return t.write(w, p)
@@ -275,8 +286,10 @@ func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *
 	}
 	ext := extension[o.format]
 	one := *o
-	tree := holdsMany(ctx, source)
+	tree, err := holdsMany(ctx, source)
 	switch {
+	case err != nil:
+		return "", nil, err
 	case tree && o.format == string(formats.B2ND):
 		one.format, ext = "", "" // a directory of b2nd files
 	case !tree && o.format == string(formats.HDF5):

@@ -52,6 +52,7 @@ const (
 type treeDiff struct {
 	a            *app
 	pathA, pathB string
+	x, y         *formats.Tree
 	o            *diffFlags
 	opts         *ndarray.CompareOptions
 	meter        *meter
@@ -60,15 +61,23 @@ type treeDiff struct {
 }
 
 // diffTrees compares everything below two groups.
-func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.CompareOptions, o *diffFlags) error {
+func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.CompareOptions, o *diffFlags) (err error) {
 	start := time.Now()
 	d := &treeDiff{a: a, pathA: pathA, pathB: pathB, o: o, opts: opts}
+	if d.x, err = openTree(ctx, pathA); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.x.Close()) }()
+	if d.y, err = openTree(ctx, pathB); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.y.Close()) }()
 	d.doc = diffTreeDoc{Schema: schemaDiffTree, A: pathA, B: pathB, Different: []objectDiff{}, Unknown: []unsupportedDoc{}}
-	x, total, err := d.entries(ctx, pathA)
+	x, total, err := d.entries(ctx, d.x, pathA)
 	if err != nil {
 		return err
 	}
-	y, _, err := d.entries(ctx, pathB)
+	y, _, err := d.entries(ctx, d.y, pathB)
 	if err != nil {
 		return err
 	}
@@ -93,14 +102,14 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 
 // entries lists a tree by paths from its top, without what is excluded, and adds up
 // the bytes of its arrays.
-func (d *treeDiff) entries(ctx context.Context, address string) (map[string]formats.Entry, int64, error) {
+func (d *treeDiff) entries(ctx context.Context, tree *formats.Tree, address string) (map[string]formats.Entry, int64, error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
 		return nil, 0, err
 	}
 	top := strings.TrimSuffix("/"+strings.Trim(loc.Object, "/"), "/")
 	all, total := make(map[string]formats.Entry), int64(0)
-	for e, err := range walk(ctx, address) {
+	for e, err := range tree.Walk(ctx) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -195,11 +204,11 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 	if d.o.valuesOnly {
 		return nil
 	}
-	x, err := groupAttrs(ctx, d.address(d.pathA, p))
+	x, err := d.x.GroupAttrs(ctx, p.Path)
 	if err != nil {
 		return err
 	}
-	y, err := groupAttrs(ctx, d.address(d.pathB, q))
+	y, err := d.y.GroupAttrs(ctx, q.Path)
 	if err != nil {
 		return err
 	}
@@ -217,12 +226,12 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 
 func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) (err error) {
 	a, b := d.address(d.pathA, p), d.address(d.pathB, q)
-	x, err := openArray(ctx, a)
+	x, err := d.x.Open(ctx, p.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := openArray(ctx, b)
+	y, err := d.y.Open(ctx, q.Path)
 	if err != nil {
 		return err
 	}

@@ -206,6 +206,8 @@ var sessions = map[string][]string{
 		"diff blosc.h5:/w waves.b2nd --values-only -q",
 		"convert waves.b2nd waves.bcolz -q --codec lz4 --level 9",
 		"diff waves.b2nd waves.bcolz -q",
+		"convert tree.h5 all --exclude-unsupported --dry-run",
+		"convert tree.h5 all --exclude-unsupported --dry-run --json",
 	},
 	"diff": {
 		"diff waves.b2nd waves.h5:/waves -q",
@@ -302,7 +304,7 @@ var sessions = map[string][]string{
 		"chunks tree.h5:/run1 --untrusted",
 		"attr get waves.b2nd nothing --untrusted",
 		"ls waves.b2nd --sandbox",
-		"convert waves.h5 dir --untrusted",
+		"convert broken.h5 dir --untrusted",
 		"chunks tree.h5:/run1",
 		"chunks missing.b2nd",
 		"attr list missing.h5:/x",

@@ -123,7 +123,6 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 	cmd.Flags().BoolVar(&storage, "storage", false, "show what takes the bytes of the file, and how many are free")
 	(&untrustedFlags{}).add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
-	cmd.MarkFlagsMutuallyExclusive("meta", "untrusted")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

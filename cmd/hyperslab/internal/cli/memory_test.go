@@ -29,8 +29,15 @@ func TestMemoryIsAPromise(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, draft.Commit(context.Background()))
+	tree := filepath.Join(dir, "tree") // the same array, and a small one
+	require.NoError(t, os.Mkdir(tree, 0o777))
+	require.NoError(t, os.Link(source, filepath.Join(tree, "big.b2nd")))
+	create(t, filepath.Join(tree, "small.b2nd"), ndarray.Spec{Shape: []int64{3}}, []float64{1, 2, 3})
 	const most = (48 + 96) << 20
 	for _, args := range [][]string{
+		{"convert", tree, filepath.Join(dir, "tree.h5")},
+		{"convert", tree, filepath.Join(dir, "copy")},
+		{"diff", tree, filepath.Join(dir, "copy")},
 		{"convert", source, filepath.Join(dir, "out.b2nd"), "--chunks", "1,512,512"},
 		{"convert", source, filepath.Join(dir, "out.h5:/x"), "--codec", "lz4", "--chunks", "2,512,512"},
 		{"convert", source, filepath.Join(dir, "out.raw")},

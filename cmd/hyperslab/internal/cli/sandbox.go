@@ -77,6 +77,14 @@ func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
 	return formats.GroupAttrs(ctx, address)
 }
 
+// openTree opens a file to look at it object by object, as far as it is trusted.
+func openTree(ctx context.Context, address string) (*formats.Tree, error) {
+	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
+		return formats.OpenTreeUntrusted(ctx, address, o)
+	}
+	return formats.OpenTree(ctx, address)
+}
+
 // untrusted reports whether the command was told that its files may be crafted.
 func untrusted(ctx context.Context) bool {
 	_, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)

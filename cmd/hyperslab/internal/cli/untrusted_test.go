@@ -2,7 +2,10 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +36,8 @@ func TestUntrustedSaysTheSame(t *testing.T) {
 		"attr list etopo.h5:/ROSE", "attr list rich.b2nd --json", "attr list tree.h5:/run1", "attr get waves.b2nd units", "attr get waves.b2nd nothing",
 		"diff waves.b2nd waves.h5:/waves -q", "diff waves.b2nd changed.b2nd -n 3", "diff waves.b2nd scalar.b2nd",
 		"diff dir tree.h5:/run1 --encoding", "diff tree.h5:/run1 tree.h5:/run2", "diff tree.h5:/run1 waves.b2nd",
+		"info rich.b2nd --meta", "info etopo.h5:/ROSE --meta", "info w.bcolz --meta", "info dir:/temperature --meta", "info dir --meta", "info tree.h5:/run1 --meta",
+		"info sparse.b2nd --meta", "info tree.h5:/nope --meta",
 		"info rich.b2nd", "stats gaps.b2nd", "dump records.b2nd", "info dir:/temperature",
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -91,9 +96,33 @@ func TestUntrustedRefuses(t *testing.T) {
 		require.Equal(t, 2, code)
 		require.Contains(t, stderr, "--sandbox goes with --untrusted")
 	}
-	_, stderr, code = run("convert", "waves.h5", "dir", "--untrusted")
+}
+
+// A tree converted from an untrusted file is what the trusted one becomes.
+func TestUntrustedTrees(t *testing.T) {
+	t.Chdir(field(t))
+	_, stderr, code := run("convert", "tree.h5", "dir", "--exclude-unsupported", "-q")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("rm", "tree.h5:/elsewhere")
+	require.Zero(t, code, stderr)
+	for i, pair := range [][2]string{
+		{"tree.h5", "trusted.h5"}, {"tree.h5:/run1", "trusted"}, {"dir", "trusted-dir.h5"}, {"waves.h5", "trusted.bcolz"},
+	} {
+		line := []string{"convert", pair[0], pair[1], "--exclude-unsupported", "-q"}
+		_, stderr, code := run(line...)
+		require.Zero(t, code, stderr)
+		for j, more := range [][]string{{"--untrusted"}, {"--untrusted", "--sandbox=false"}} {
+			line[2] = fmt.Sprintf("%d-%d", i, j) + filepath.Ext(pair[1])
+			_, stderr, code := run(append(slices.Clone(line), more...)...)
+			require.Zero(t, code, stderr)
+			stdout, stderr, code := run("diff", pair[1], line[2], "--encoding")
+			require.Zero(t, code, stdout+stderr)
+		}
+	}
+	_, stderr, code = run("convert", "broken.h5", "broken", "--untrusted")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "one by one")
+	require.Contains(t, stderr, "at byte")
+	require.NoFileExists(t, "broken")
 }
 
 // info --storage counts a file of more structures than explain lists.

@@ -1,0 +1,107 @@
+// Tree: a file that is looked at object by object, trusted or not.
+
+package formats
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Tree is a file, or a group in it, whose objects are listed and opened one by one. Of
+// an untrusted file one worker serves them all, after one look through the file.
+//
+// Any number of goroutines may use it, and the arrays that it has opened, which must be
+// closed before it. Of the arrays of an untrusted tree the worker holds one open at a
+// time: reading them in turns is slow.
+type Tree struct {
+	location Location
+	format   Format
+	outside  *outside // nil: the file is trusted, and opened anew by each method
+}
+
+// OpenTree looks what a location is. It returns the errors of Walk for the file.
+func OpenTree(ctx context.Context, location string) (*Tree, error) {
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	format, err := sniff(l.File)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, ndarray.Wrap("open", location, translate(err))
+	}
+	return &Tree{location: l, format: format}, nil
+}
+
+// OpenTreeUntrusted is OpenTree for a file from outside, with the checks and the errors
+// of WalkUntrusted and OpenUntrusted: an HDF5 file is looked through as a whole.
+func OpenTreeUntrusted(ctx context.Context, location string, u Untrusted) (*Tree, error) {
+	o, err := newOutside(ctx, location, u, options{})
+	if err != nil {
+		return nil, ndarray.Wrap("open untrusted", location, err)
+	}
+	return &Tree{location: Location{File: o.file, Object: o.s.Object}, format: o.s.Format, outside: o}, nil
+}
+
+// Format is what the file is.
+func (t *Tree) Format() Format { return t.format }
+
+// at is the location of a path as messages name it.
+func (t *Tree) at(path string) string {
+	if strings.Trim(path, "/") == "" && t.format != HDF5 {
+		path = ""
+	}
+	return Location{File: t.location.File, Object: path}.String()
+}
+
+// Walk yields what is at the location and below it, as Walk of the package does. Of an
+// untrusted tree one walk goes on at a time: one that another has overtaken ends with
+// ErrParam.
+func (t *Tree) Walk(ctx context.Context, opts ...Option) iter.Seq2[Entry, error] {
+	if t.outside == nil {
+		return Walk(ctx, t.location.String(), opts...)
+	}
+	return func(yield func(Entry, error) bool) {
+		left := false
+		err := t.outside.walk(ctx, collect(opts).prune, func(e Entry, err error) bool {
+			left = !yield(e, err)
+			return !left
+		})
+		if err != nil && !left {
+			yield(Entry{}, ndarray.Wrap("list untrusted", t.location.String(), err))
+		}
+	}
+}
+
+// GroupAttrs reads the attributes of the group at a path of the file. It returns the
+// errors of GroupAttrs of the package.
+func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if t.outside == nil {
+		return GroupAttrs(ctx, t.at(path))
+	}
+	attrs, err = t.outside.attrs(ctx, path)
+	return attrs, ndarray.Wrap("read attributes of untrusted", t.at(path), err)
+}
+
+// Open opens the array at a path of the file, for reading. It returns the errors of
+// Open, or of OpenUntrusted.
+func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
+	if t.outside == nil {
+		return Open(ctx, t.at(path))
+	}
+	a, err := t.outside.open(ctx, path)
+	return a, ndarray.Wrap("open untrusted", t.at(path), err)
+}
+
+// Close ends the worker of an untrusted tree. A trusted one holds nothing.
+func (t *Tree) Close() error {
+	if t.outside == nil {
+		return nil
+	}
+	return t.outside.close()
+}

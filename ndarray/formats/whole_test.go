@@ -1,0 +1,256 @@
+package formats_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// read returns the elements, as bytes or as texts.
+func read(t *testing.T, a *ndarray.Array) any {
+	t.Helper()
+	if a.Meta().Null {
+		return nil
+	}
+	whole := ndarray.Whole(a.Shape())
+	if a.DType().Kind == ndarray.String {
+		texts := make([]string, a.NumElems())
+		require.NoError(t, a.ReadStrings(bg, texts, whole))
+		return texts
+	}
+	b := make([]byte, a.NBytes())
+	require.NoError(t, a.Read(bg, b, whole))
+	return b
+}
+
+// requireSameInside compares everything in two trees of the same file.
+func requireSameInside(t *testing.T, want, got *formats.Tree) (arrays, groups int) {
+	t.Helper()
+	require.Equal(t, want.Format(), got.Format())
+	for e, err := range got.Walk(bg) {
+		require.NoError(t, err)
+		if e.Err != nil {
+			continue // requireSameWalk has looked at it
+		}
+		switch e.Kind {
+		case formats.Group:
+			groups++
+			x, err := want.GroupAttrs(bg, e.Path)
+			require.NoError(t, err)
+			y, err := got.GroupAttrs(bg, e.Path)
+			require.NoError(t, err)
+			require.Equal(t, x, y, e.Path)
+		case formats.Array:
+			arrays++
+			x, err := want.Open(bg, e.Path)
+			require.NoError(t, err)
+			y, err := got.Open(bg, e.Path)
+			require.NoError(t, err, e.Path)
+			m := x.Meta()
+			m.Path, m.ReadOnly = y.Meta().Path, true
+			require.Equal(t, m, y.Meta())
+			require.Equal(t, read(t, x), read(t, y), e.Path)
+			p, err := x.Attrs(bg)
+			require.NoError(t, err)
+			q, err := y.Attrs(bg)
+			require.NoError(t, err)
+			require.Equal(t, p, q)
+			require.NoError(t, x.Close())
+			require.NoError(t, y.Close())
+		default:
+			continue
+		}
+		x, err := want.Metadata(bg, e.Path)
+		require.NoError(t, err)
+		y, err := got.Metadata(bg, e.Path)
+		require.NoError(t, err)
+		require.Equal(t, x, y, e.Path)
+	}
+	return arrays, groups
+}
+
+func open(t *testing.T, location string) *formats.Tree {
+	t.Helper()
+	x, err := formats.OpenTree(bg, location)
+	require.NoError(t, err)
+	return x
+}
+
+// An untrusted tree says of all that is in it what the trusted one says.
+func TestOpenTreeUntrusted(t *testing.T) {
+	dir := t.TempDir()
+	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
+	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
+	save(t, in(dir, "a.b2nd"), spec)
+	save(t, in(dir, "a.bcolz"), spec)
+	tree(t, in(dir, "tree.h5"))
+	_, err := formats.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
+	require.NoError(t, err)
+	locations := []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
+	tables, err := os.ReadDir(filepath.Join("..", "..", "format", "bcolz", "testdata"))
+	require.NoError(t, err)
+	for _, e := range tables {
+		if e.IsDir() {
+			locations = append(locations, filepath.Join("..", "..", "format", "bcolz", "testdata", e.Name()))
+		}
+	}
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		u.Policy = formats.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
+		arrays, groups := 0, 0
+		for _, l := range locations {
+			y, err := formats.OpenTreeUntrusted(bg, l, u)
+			require.NoError(t, err)
+			a, g := requireSameInside(t, open(t, l), y)
+			arrays, groups = arrays+a, groups+g
+			require.NoError(t, y.Close())
+		}
+		require.Greater(t, arrays, 20)
+		require.Greater(t, groups, 5)
+	})
+}
+
+// Arrays of one tree are read by turns and at once, while it is listed; a walk that
+// another has overtaken ends.
+func TestOpenTreeUntrustedAtOnce(t *testing.T) {
+	file := in(t.TempDir(), "a.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	for _, name := range []string{"x", "y"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, count(500), h5.SimpleSpace(500).All()))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		tree, err := formats.OpenTreeUntrusted(bg, file, u)
+		require.NoError(t, err)
+		x, err := tree.Open(bg, "/x")
+		require.NoError(t, err)
+		y, err := tree.Open(bg, "/y")
+		require.NoError(t, err)
+		failed := make(chan error)
+		for range 8 {
+			go func() {
+				for _, a := range []*ndarray.Array{x, y, x} {
+					got, err := ndarray.ReadAll[int32](bg, a)
+					if err == nil && (len(got) != 500 || got[499] != 499) {
+						err = ndarray.ErrValue
+					}
+					failed <- err
+				}
+			}()
+		}
+		for range 24 {
+			require.NoError(t, <-failed)
+		}
+		var ends error
+		for _, err := range tree.Walk(bg, formats.WithPrune(func(formats.Entry) bool { return false })) {
+			if ends = err; err != nil {
+				break
+			}
+			for _, err := range tree.Walk(bg) {
+				require.NoError(t, err)
+			}
+		}
+		require.ErrorIs(t, ends, ndarray.ErrParam)
+		require.NoError(t, x.Close())
+		require.NoError(t, y.Close())
+		require.NoError(t, tree.Close())
+	})
+}
+
+func TestOpenTreeRefuses(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.h5:/x"), int32s(500, 7))
+	save(t, in(dir, "a.bcolz"), int32s(500, 7))
+	_, err := formats.OpenTree(bg, in(dir, "none.h5"))
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	_, err = formats.OpenTree(ctx, in(dir, "a.h5"))
+	require.ErrorIs(t, err, context.Canceled)
+	b, err := os.ReadFile(in(dir, "a.h5"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(in(dir, "cut.h5"), b[:len(b)*2/3], 0o666))
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		for name, want := range map[string]error{"none.h5": ndarray.ErrNotFound, "cut.h5": ndarray.ErrCorrupt} {
+			_, err := formats.OpenTreeUntrusted(bg, in(dir, name), u)
+			require.ErrorIs(t, err, want)
+			_, err = formats.CopyTree(bg, in(dir, "copy"), in(dir, name), &formats.TreeOptions{Untrusted: &u})
+			require.ErrorIs(t, err, want)
+			require.NoDirExists(t, in(dir, "copy"))
+		}
+		_, err = formats.OpenTreeUntrusted(ctx, in(dir, "a.h5"), u)
+		require.ErrorIs(t, err, context.Canceled)
+		tree, err := formats.OpenTreeUntrusted(bg, in(dir, "a.h5"), u)
+		require.NoError(t, err)
+		_, err = tree.Open(bg, "/nope")
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		require.NotContains(t, err.Error(), "/proc/self/fd")
+		_, err = tree.Open(bg, "")
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		_, err = tree.GroupAttrs(bg, "/nope")
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		_, err = tree.Metadata(bg, "/nope")
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		_, err = tree.Metadata(ctx, "/x")
+		require.ErrorIs(t, err, context.Canceled)
+		a, err := tree.Open(bg, "/x") // the tree goes on
+		require.NoError(t, err)
+		require.NoError(t, a.Close())
+		require.NoError(t, tree.Close())
+
+		tight := u
+		tight.Limits.Metadata = 64
+		tree, err = formats.OpenTreeUntrusted(bg, in(dir, "a.bcolz"), tight)
+		if err == nil {
+			_, err = tree.Metadata(bg, "/")
+			require.NoError(t, tree.Close())
+		}
+		require.ErrorIs(t, err, format.ErrLimit)
+	})
+}
+
+// A copy of an untrusted tree is that of the trusted one, without the names of datatypes.
+func TestCopyTreeUntrusted(t *testing.T) {
+	dir := t.TempDir()
+	tree(t, in(dir, "tree.h5"))
+	f, err := h5.Open(in(dir, "tree.h5"), h5.ReadWrite)
+	require.NoError(t, err)
+	named, err := f.Root().CommitDatatype("named", h5.Int(4, h5.LittleEndian))
+	require.NoError(t, err)
+	require.NoError(t, named.Close())
+	require.NoError(t, f.Close())
+	all := func(formats.Problem) bool { return true }
+	for _, target := range []string{"copy.h5", "copy"} {
+		_, err := formats.CopyTree(bg, in(dir, target), in(dir, "tree.h5"), &formats.TreeOptions{Accept: all})
+		require.NoError(t, err)
+	}
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		u.Policy = formats.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true}
+		for _, target := range []string{"copy.h5", "copy"} {
+			made := in(t.TempDir(), target)
+			_, err := formats.CopyTree(bg, made, in(dir, "tree.h5"), &formats.TreeOptions{Accept: all, Untrusted: &u})
+			require.NoError(t, err)
+			arrays, _ := requireSameInside(t, open(t, in(dir, target)), open(t, made))
+			require.Positive(t, arrays)
+		}
+		var lost []string
+		_, err = formats.CopyTree(bg, in(t.TempDir(), "x.h5"), in(dir, "tree.h5"), &formats.TreeOptions{
+			Untrusted: &u, DryRun: true,
+			Accept: func(p formats.Problem) bool { lost = append(lost, p.String()); return true },
+		})
+		require.NoError(t, err)
+		require.Contains(t, strings.Join(lost, "\n"), "/named: datatype: unsupported operation: the committed datatype H5T_STD_I32LE of an untrusted file")
+	})
+}
