@@ -309,11 +309,9 @@ func (t *Part) pick(dst, bytes []byte, from int64) {
 	b.Copy(dst, bytes[at:])
 }
 
-// decodeRange decodes what lies between the first element of the box and the last.
+// decodeRange decodes the blocks that hold elements of the box, in a chunk whose
+// elements lie one after the other, unless that is most of them.
 func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
-	if err := p.parts.All(); err != nil {
-		return err
-	}
 	strides := boxes.Strides(part.Shape, part.Item)
 	first, last, n := int64(0), int64(part.Item), int64(part.Item)
 	for d, c := range part.Count {
@@ -321,36 +319,90 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 		last += (part.Start[d] + c - 1) * strides[d]
 		n *= c
 	}
-	unit := int64(p.info.TypeSize)
-	from, to := first/unit, (last+unit-1)/unit
-	all := to*unit > int64(p.info.NBytes) || from == 0 && to*unit == int64(p.info.NBytes) || p.info.Special == cblosc.Uninit
-	if all {
-		from, to = 0, int64(p.info.NBytes)/unit
+	unit, size, block := int64(p.info.TypeSize), int64(p.info.NBytes), int64(p.info.BlockSize)
+	whole := p.info.Special != cblosc.NotSpecial || size%unit != 0 || block == 0 || block%unit != 0
+	var touched []int64
+	if !whole {
+		touched = part.blocks(strides, block)
+		whole = 4*int64(len(touched)) >= 3*((size+block-1)/block)
 	}
 	// Straight to its place if the box is one piece, here and there.
 	box := boxes.New(part.Count, part.Strides, boxes.Strides(part.Count, part.Item), part.Item)
-	straight := box.Dense() && last-first == n && first == from*unit && (last == to*unit || all && last == int64(p.info.NBytes))
-	to = max(to, from)
-	bytes := dst
-	switch {
-	case straight:
-		bytes = dst[:n]
-	case all:
-		bytes = room(&w.block, p.info.NBytes)
-	default:
-		bytes = room(&w.block, int((to-from)*unit))
-	}
-	if all {
-		if _, err := w.decodeChunk(bytes, p.chunk, p.info); err != nil {
+	straight := box.Dense() && last-first == n
+	if whole {
+		if err := p.parts.All(); err != nil {
 			return err
 		}
-	} else if err := w.items(bytes, p, from, to); err != nil {
-		return err
+		if straight && n == size {
+			_, err := w.decodeChunk(dst[:n], p.chunk, p.info)
+			return err
+		}
+		all := room(&w.block, p.info.NBytes)
+		if _, err := w.decodeChunk(all, p.chunk, p.info); err != nil {
+			return err
+		}
+		part.pick(dst, all, 0)
+		return nil
 	}
-	if !straight {
-		part.pick(dst, bytes, from*unit)
+	for _, k := range touched {
+		if err := p.parts.Block(int(k), int(block)); err != nil {
+			return err
+		}
 	}
+	if straight && first%unit == 0 && last%unit == 0 {
+		return w.items(dst[:n], p, first/unit, last/unit)
+	}
+	// Each where it is in the chunk; what is between them is not touched.
+	all := room(&w.block, p.info.NBytes)
+	for _, k := range touched {
+		from, to := k*block, min((k+1)*block, size)
+		if err := w.items(all[from:to], p, from/unit, to/unit); err != nil {
+			return err
+		}
+	}
+	part.pick(dst, all, 0)
 	return nil
+}
+
+// blocks are the numbers of the blocks of so many bytes that hold elements of the box, in
+// order, if the elements lie one after the other.
+func (t *Part) blocks(strides []int64, block int64) (touched []int64) {
+	row := int64(t.Item) // of the box, in one piece
+	axes := len(t.Shape)
+	for axes > 0 && row == strides[axes-1] {
+		axes--
+		row *= t.Count[axes]
+		if t.Count[axes] != t.Shape[axes] {
+			break
+		}
+	}
+	at := make([]int64, axes)
+	for {
+		from := int64(0)
+		for d, s := range t.Start {
+			from += s * strides[d]
+			if d < axes {
+				from += at[d] * strides[d]
+			}
+		}
+		k := from / block
+		if n := len(touched); n > 0 {
+			k = max(k, touched[n-1]+1)
+		}
+		for ; k*block < from+row; k++ {
+			touched = append(touched, k)
+		}
+		d := axes - 1
+		for ; d >= 0; d-- {
+			if at[d]++; at[d] < t.Count[d] {
+				break
+			}
+			at[d] = 0
+		}
+		if d < 0 {
+			return touched
+		}
+	}
 }
 
 func (w *worker) items(dst []byte, p *payload, from, to int64) error {
