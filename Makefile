@@ -123,6 +123,10 @@ hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them 
 soak: deps modules ## many goroutines on every kind of handle, for SOAK: nothing is left of a round, and memory stays
 	HYPERSLAB_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./ndarray/formats
 
+.PHONY: files
+files: deps modules ## sparse frames of 20,000 files, against the library's byte for byte
+	HYPERSLAB_FRAMEIO_FILES=20000 $(GO) test -count=1 -v -run '^TestManyChunks$$/^contiguous=false$$' ./cblosc/frameio
+
 .PHONY: crash
 crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test
 	HYPERSLAB_CRASHTEST_ALL=1 $(GO) test -count=1 ./internal/crashtest
