@@ -105,6 +105,7 @@ type RunOptions struct {
 	Timeout time.Duration // of one case; default 10 s
 	Memory  int64         // bytes of address space of one process; 0: no limit
 	Workers int           // cases at a time; default the number of processors
+	Begin   func(int)     // called with the number of cases, before the first; nil: nobody asks
 	Done    func(Result)  // called after each case, in the order of the cases; nil: nobody asks
 }
 
@@ -149,6 +150,9 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 				cases = append(cases, job{c, write})
 			}
 		}
+	}
+	if o.Begin != nil {
+		o.Begin(len(cases))
 	}
 	results, failed := make([]Result, len(cases)), make([]error, len(cases))
 	ready := make([]chan struct{}, len(cases))

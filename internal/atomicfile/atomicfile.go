@@ -25,12 +25,14 @@ func (existsError) Is(target error) bool { return target == fs.ErrExist }
 // Options say what Commit may do.
 type Options struct {
 	Overwrite bool // replace a target that is there
+	Volatile  bool // Commit does not wait for the disk: for what is easily made again
 }
 
 // Output is a file or directory in the making.
 type Output struct {
 	target, temp string
 	overwrite    bool
+	volatile     bool
 
 	mu    sync.Mutex
 	state state
@@ -75,7 +77,7 @@ func Create(target string, o Options) (*Output, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite}
+	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile}
 	for { // a killed process with our id may have left a name behind
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
 		out.temp = filepath.Join(dir, "."+base[:min(len(base), nameMax-1-len(suffix))]+suffix)
@@ -98,7 +100,7 @@ func Create(target string, o Options) (*Output, error) {
 // and closes it before Commit.
 func (o *Output) Path() string { return o.temp }
 
-// Commit makes what is at Path durable and moves it to the target. A file or
+// Commit makes what is at Path durable, if not Volatile, and moves it to the target. A file or
 // directory that it replaces is gone afterwards; at every moment the target is
 // the old one or the new one, complete. A second Commit does nothing.
 //
@@ -118,15 +120,21 @@ func (o *Output) Commit() error {
 	case aborted:
 		return &fs.PathError{Op: "commit", Path: o.target, Err: fs.ErrClosed}
 	}
-	if err := syncTree(o.temp); err != nil {
-		return err
+	if !o.volatile {
+		if err := syncTree(o.temp); err != nil {
+			return err
+		}
 	}
 	if err := o.move(); err != nil {
 		return err
 	}
 	o.finish(committed)
 	// After an exchange the temporary name holds what was replaced.
-	return errors.Join(syncDir(filepath.Dir(o.target)), os.RemoveAll(o.temp))
+	err := os.RemoveAll(o.temp)
+	if !o.volatile {
+		err = errors.Join(syncDir(filepath.Dir(o.target)), err)
+	}
+	return err
 }
 
 // Abort removes what is at Path. After Commit, or a second time, it does

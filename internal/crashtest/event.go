@@ -56,9 +56,10 @@ func (e Event) String() string {
 
 // Verdict says what becomes of a system call. The zero Verdict lets it pass.
 type Verdict struct {
-	Kill  bool          // the program is killed before the call
-	Errno syscall.Errno // the call fails and does nothing
-	Short int           // a write, or read, is told to move only so many bytes; 0: all
+	Kill   bool           // the program is killed before the call
+	Signal syscall.Signal // the program gets it before the call, and may go on; 0: none
+	Errno  syscall.Errno  // the call fails and does nothing
+	Short  int            // a write, or read, is told to move only so many bytes; 0: all
 }
 
 // Judge is asked before each call that reads or changes a file below the directory,

@@ -150,6 +150,8 @@ func (t *tracer) call(id int, th *thread) {
 		if err := unix.Kill(t.pid, unix.SIGKILL); err != nil {
 			t.err = err
 		}
+	case v.Signal != 0:
+		t.err = errors.Join(t.err, unix.Kill(t.pid, v.Signal))
 	case v.Errno != 0:
 		th.event = nil
 		regs.Orig_rax = ^uint64(0) // no such call

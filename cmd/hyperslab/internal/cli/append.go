@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -140,10 +139,10 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 	for _, src := range from {
 		own := src.Shape()
 		if !src.DType().EqualValues(dst.DType()) {
-			return 0, fmt.Errorf("%w: %s is %v, %s is %v", ndarray.ErrType, src.Meta().Path, src.DType(), target, dst.DType())
+			return 0, usagef("%w: %s is %v, %s is %v", ndarray.ErrType, src.Meta().Path, src.DType(), target, dst.DType())
 		}
 		if len(own) != len(shape) || !slices.Equal(own[:axis], shape[:axis]) || !slices.Equal(own[axis+1:], shape[axis+1:]) {
-			return 0, fmt.Errorf("%w: %s is %s, %s is %s: only axis %d may differ",
+			return 0, usagef("%w: %s is %s, %s is %s: only axis %d may differ",
 				ndarray.ErrShape, src.Meta().Path, metaShape(src.Meta()), target, metaShape(dst.Meta()), axis)
 		}
 		length += own[axis]
@@ -151,10 +150,10 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 	}
 	m := dst.Meta()
 	if m.MaxShape == nil && m.Format == string(formats.HDF5) {
-		return 0, fmt.Errorf("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape, target, axis)
+		return 0, usagef("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape, target, axis)
 	}
 	if m.MaxShape != nil && m.MaxShape[axis] != ndarray.Unlimited && length > m.MaxShape[axis] {
-		return 0, fmt.Errorf("%w: axis %d of %s would become %d long, its maximum is %d", ndarray.ErrShape, axis, target, length, m.MaxShape[axis])
+		return 0, usagef("%w: axis %d of %s would become %d long, its maximum is %d", ndarray.ErrShape, axis, target, length, m.MaxShape[axis])
 	}
 	return bytes, nil
 }

@@ -46,15 +46,16 @@ func (a *app) attrListCommand() *cobra.Command {
 		Short: "List the attributes with their types and values",
 		Example: `  hyperslab attr list waves.b2nd
   hyperslab attr list etopo.h5:/ROSE --json`,
-		Args:              arity(1, 1),
+		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			attrs, err := attrsAt(cmd.Context(), args[0])
+			where := address(args)
+			attrs, err := attrsAt(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.stdout, newAttrListDoc(args[0], attrs))
+				return writeJSON(a.stdout, newAttrListDoc(where, attrs))
 			}
 			t := table{head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
 			for _, attr := range attrs.List {
@@ -73,6 +74,7 @@ func (a *app) attrListCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	(&untrustedFlags{}).add(cmd)
+	a.paged(cmd)
 	return cmd
 }
 
@@ -96,7 +98,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 			if !ok {
 				for _, u := range attrs.Unsupported {
 					if u.Name == args[1] {
-						return fmt.Errorf("%s: attribute %s: %w: %s", args[0], u.Name, errors.ErrUnsupported, u.Reason)
+						return ndarray.Wrap("read attribute "+u.Name+" of", args[0], fmt.Errorf("%w: %s", errors.ErrUnsupported, u.Reason))
 					}
 				}
 				return &absentAttr{args[0], args[1], ""}
@@ -118,6 +120,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	(&untrustedFlags{}).add(cmd)
+	a.paged(cmd)
 	return cmd
 }
 

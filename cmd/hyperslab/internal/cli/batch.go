@@ -74,7 +74,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 		if done == 0 {
 			code = exitCode(failed[0])
 		}
-		return &exitError{code: code, err: fmt.Errorf("%d of %s failed", len(failed), plural(int64(len(sources)), "source"))}
+		return &exitError{code: code, err: summaryError(fmt.Sprintf("%d of %s failed", len(failed), plural(int64(len(sources)), "source")))}
 	case len(sources) > 1 && !quiet:
 		a.note("%s done", plural(int64(done), "source"))
 	}

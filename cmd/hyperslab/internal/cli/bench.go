@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -167,11 +166,8 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	}
 	var picture *atomicfile.Output
 	if o.plot != "" { // refused before any work is done
-		if picture, err = atomicfile.Create(o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
-			if errors.Is(err, fs.ErrExist) {
-				err = ndarray.ErrExists
-			}
-			return ndarray.Wrap("create", o.plot, err)
+		if picture, err = newOutput(o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, picture.Abort()) }()
 	}
@@ -371,7 +367,7 @@ func speedText(mb float64) string {
 // work. ok is false for arrays of which nothing can be measured.
 func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
 	m := src.Meta()
-	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || m.Path == stdio || format != formats.B2ND && format != formats.HDF5 {
+	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != formats.B2ND && format != formats.HDF5 {
 		return 0, 0, false, nil
 	}
 	t, err := newTrial(ctx, src, format, estimateBytes, jobs, memory)

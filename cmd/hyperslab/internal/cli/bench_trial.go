@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +36,10 @@ type trial struct {
 func newTrial(ctx context.Context, src *ndarray.Array, format formats.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
 	m := src.Meta()
 	if m.DType.Kind == ndarray.String {
-		return nil, fmt.Errorf("%w: texts of variable length have no bytes to measure", errors.ErrUnsupported)
+		return nil, usagef("%s: %w: texts of variable length have no bytes to measure", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
 	}
 	if src.NBytes() == 0 || len(m.Shape) == 0 {
-		return nil, fmt.Errorf("%w: %s has no elements to measure", ndarray.ErrShape, metaShape(m))
+		return nil, usagef("%s: %w: %s has no elements to measure", cmp.Or(m.Path, "the array"), ndarray.ErrShape, metaShape(m))
 	}
 	t := &trial{format: format, jobs: jobs, memory: memory}
 	r := middle(m.Shape, m.ChunkShape, max(most/int64(m.DType.Size), 1))

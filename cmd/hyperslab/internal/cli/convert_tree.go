@@ -124,7 +124,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			changed, err := flags.spec(m, stored)
 			switch {
 			case errors.Is(err, errors.ErrUnsupported): // a codec that is not for these elements
-				a.note("%s %s: %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(at), safe(err.Error()))
+				a.note("%s %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(err.Error()))
 			case err != nil:
 				return err
 			default:

@@ -104,10 +104,13 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 		}
 	}
 	if o.edit.dryRun {
-		a.note("would copy %s to %s", safe(from.File), safe(to.File))
-		return nil
+		size, err := pathBytes(from.File)
+		if err == nil {
+			a.note("would copy %s to %s: %s", safe(from.File), safe(to.File), iecBytes(size))
+		}
+		return err
 	}
-	out, err := atomicfile.Create(to.File, atomicfile.Options{Overwrite: o.force})
+	out, err := newOutput(to.File, atomicfile.Options{Overwrite: o.force})
 	if err != nil {
 		return err
 	}
@@ -158,7 +161,7 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	case there:
 		return o.edit.edit(ctx, to.File, func(file string) error { return copyAll(file, false) })
 	}
-	out, err := atomicfile.Create(to.File, atomicfile.Options{})
+	out, err := newOutput(to.File, atomicfile.Options{})
 	if err != nil {
 		return err
 	}

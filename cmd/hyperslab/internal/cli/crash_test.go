@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,11 +55,16 @@ func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event
 	plain := ndarray.Spec{Shape: []int64{8}, ChunkShape: []int64{4}}
 	dir = t.TempDir()
 	create(t, dir+"/a.h5:/x", spec, count(8))
-	create(t, dir+"/a.b2nd", plain, count(8))
+	_, failed, _ := run("cp", dir+"/a.h5:/x", dir+"/a.h5:/y", "--in-place")
+	require.Empty(t, failed)
+	attr := plain
+	attr.Attrs = []ndarray.Attr{{Name: "units", Value: ndarray.Text("m")}}
+	create(t, dir+"/a.b2nd", attr, count(8))
 	create(t, dir+"/a.bcolz", plain, count(8))
 	create(t, dir+"/b.b2nd", plain, count(8))
 	cmd := exec.Command(command, args...)
-	cmd.Dir = dir
+	put(t, dir+"/list", []byte("b.b2nd\n"))
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir)
 	out, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 	require.NoError(t, err)
 	defer out.Close()
@@ -118,6 +124,114 @@ func TestKilledCommand(t *testing.T) {
 	}
 }
 
+// outputs are all commands that make something, with what they make.
+var outputs = []struct {
+	name  string
+	args  string
+	makes string
+}{
+	{"append", "append a.b2nd b.b2nd", ""},
+	{"append to HDF5", "append a.h5:/x b.b2nd", ""},
+	{"attr set", "attr set a.h5:/x units km", ""},
+	{"attr rm", "attr rm a.b2nd units", ""},
+	{"bench", "bench a.b2nd --codec lz4 --level 1 --seconds 0 --plot new.svg", "new.svg"},
+	{"convert to b2nd", "convert a.h5:/x new.b2nd", "new.b2nd"},
+	{"convert to a directory", "convert a.h5:/x new.b2nd --sparse", "new.b2nd"},
+	{"convert to HDF5", "convert a.b2nd new.h5:/x --exclude-unsupported", "new.h5"},
+	{"convert to bcolz", "convert a.h5:/x new.bcolz", "new.bcolz"},
+	{"convert to npy", "convert b.b2nd new.npy", "new.npy"},
+	{"convert a tree", "convert a.h5 new", "new"},
+	{"convert by the list", "convert --into . --format npy --files-from list", "b.npy"},
+	{"cp of a file", "cp a.b2nd new.b2nd", "new.b2nd"},
+	{"cp of an object", "cp a.h5:/x new.h5:/x", "new.h5"},
+	{"crosscheck emit", "crosscheck emit new --area metalayer", "new"},
+	{"plot", "plot b.b2nd -o new.svg", "new.svg"},
+	{"recover", "recover a.h5 new.h5", "new.h5"},
+	{"repack", "repack --replace a.h5 --codec zstd", ""},
+	{"repack of an array", "repack a.b2nd new.b2nd --codec zstd", "new.b2nd"},
+	{"rm", "rm a.h5:/y", ""},
+	{"verify", "verify b.b2nd --digests write --sandbox=false", "b.b2nd.sha256"},
+}
+
+// The command, told to stop at any of its changes of files, stops or is just done: it
+// leaves no temporary file, and of what it makes all or nothing. What was there is as it
+// was, or as it was to become.
+func TestInterruptedCommand(t *testing.T) {
+	stopped := 0
+	for i, c := range outputs {
+		t.Run(c.name, func(t *testing.T) {
+			args := strings.Fields(c.args)
+			changes, said, code, dir := trace(t, args, pass)
+			require.Zero(t, code, said)
+			all := names(t, dir)
+			require.Positive(t, changes)
+			want := sizes(t, dir)
+			for _, at := range slices.Compact([]int{1, (changes + 1) / 2, changes}) {
+				signal, status := syscall.SIGINT, 130
+				if (i+at)%2 == 1 {
+					signal, status = syscall.SIGTERM, 143
+				}
+				_, said, code, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict {
+					if n == at {
+						return crashtest.Verdict{Signal: signal}
+					}
+					return crashtest.Verdict{}
+				})
+				require.Contains(t, []int{0, status}, code, said)
+				left := names(t, dir)
+				require.Subset(t, all, left, "change %d of %d: %s", at, changes, said)
+				if code == status {
+					stopped++
+					require.Contains(t, said, "no temporary file is left")
+				} else {
+					require.Equal(t, all, left)
+				}
+				require.Subset(t, left, []string{"a.b2nd", "a.h5", "b.b2nd"})
+				if c.makes != "" && slices.Contains(left, c.makes) && c.name != "bench" { // a picture of speeds
+					require.Equal(t, want[c.makes], sizes(t, dir)[c.makes], "%s is whole", c.makes)
+				}
+				for _, file := range []string{"a.h5:/x", "a.b2nd", "b.b2nd"} {
+					got, _ := readAll[int32](t, dir+"/"+file)
+					require.Equal(t, count(8), got[:8])
+				}
+			}
+		})
+	}
+	require.Positive(t, stopped, "the signals came too late, all of them")
+}
+
+// names lists a folder.
+func names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// sizes are the bytes of each file of a folder, of a folder in it those of all its files.
+func sizes(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	sizes := make(map[string]int64)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		first, _, _ := strings.Cut(rel, "/")
+		sizes[first] += info.Size()
+		return err
+	})
+	require.NoError(t, err)
+	return sizes
+}
+
 // A disk that is full from some change on, but for names that go, is an error that says
 // so, and what was there before is left alone: no temporary file, no half of one.
 func TestFullDisk(t *testing.T) {
@@ -134,15 +248,7 @@ func TestFullDisk(t *testing.T) {
 				return said, code, dir, hit
 			}
 			changes, _, _, dir := trace(t, c.args, pass)
-			names := func(dir string) (names []string) {
-				entries, err := os.ReadDir(dir)
-				require.NoError(t, err)
-				for _, e := range entries {
-					names = append(names, e.Name())
-				}
-				return names
-			}
-			all := names(dir)
+			all := names(t, dir)
 			hits := 0
 			for _, from := range []int{1, 2, changes / 3, changes / 2, changes * 3 / 4} {
 				said, code, dir, hit := full(from)
@@ -154,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 				require.Contains(t, strings.ToLower(said), "no space left", "from change %d on", from)
 				require.NotContains(t, said, "goroutine")
 				requireOldOrNew(t, dir, c.file, 8)
-				require.Subset(t, all, names(dir), said)
+				require.Subset(t, all, names(t, dir), said)
 			}
 			require.Positive(t, hits)
 		})

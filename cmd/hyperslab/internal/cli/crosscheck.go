@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/crosscheck"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // emitDoc is the document of crosscheck emit --json.
@@ -65,6 +67,7 @@ bytes and the report.`,
 func (a *app) crosscheckEmitCommand() *cobra.Command {
 	var o crosscheck.Options
 	asJSON := false
+	progress := ""
 	cmd := &cobra.Command{
 		Use:   "emit FOLDER",
 		Short: "Write the vectors and their manifest",
@@ -78,7 +81,18 @@ the versions of the linked libraries and on nothing else: two runs write the sam
 			if err := checkAreas(o.Areas); err != nil {
 				return err
 			}
-			m, err := crosscheck.Emit(cmd.Context(), args[0], &o)
+			if err := checkProgress(progress); err != nil {
+				return err
+			}
+			done, all := int64(0), int64(len(crosscheck.Areas()))
+			if len(o.Areas) > 0 {
+				all = int64(len(o.Areas))
+			}
+			bar := newMeter(progress, a.stderr, "crosscheck", all, time.Now)
+			bar.units(0, all, "areas")
+			o.Progress = func(string, int) { done++; bar.units(done, all, "areas") }
+			m, err := emitInto(cmd.Context(), args[0], &o)
+			bar.finish()
 			if err != nil {
 				return err
 			}
@@ -91,8 +105,27 @@ the versions of the linked libraries and on nothing else: two runs write the sam
 	}
 	cmd.Flags().BoolVar(&o.Full, "full", false, "every combination of parameters, not every pair: gigabytes")
 	areaFlag(cmd, &o.Areas)
+	progressFlag(cmd, &progress)
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// emitInto writes the vectors into a folder that appears when all are there. It does not
+// wait for the disk: there are many of them, and they are easily made again.
+func emitInto(ctx context.Context, folder string, o *crosscheck.Options) (*crosscheck.Manifest, error) {
+	entries, err := os.ReadDir(folder)
+	out, err := newOutput(folder, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
+	if err != nil {
+		return nil, err
+	}
+	m, err := crosscheck.Emit(ctx, out.Path(), o)
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return nil, errors.Join(err, out.Abort())
+	}
+	return m, nil
 }
 
 func areaFlag(cmd *cobra.Command, to *[]string) {
@@ -154,8 +187,11 @@ type crosscheckFlags struct {
 	run     crosscheck.RunOptions
 	memory  string
 	junit   string
+	force   bool
 	explain int
-	json    bool
+
+	progress string
+	json     bool
 }
 
 func (a *app) crosscheckRunCommand() *cobra.Command {
@@ -197,6 +233,8 @@ The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be tol
 	f.IntVarP(&o.run.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
 	f.IntVarP(&o.explain, "explain", "n", 3, "how many failures are explained in full")
 	f.StringVar(&o.junit, "junit", "", "write the report to `FILE` as JUnit XML, too")
+	f.BoolVarP(&o.force, "force", "f", false, "replace the report of --junit if it exists")
+	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
 	return cmd
 }
@@ -227,19 +265,33 @@ func (o *crosscheckFlags) check() error {
 		}
 		o.run.Memory = n
 	}
-	return checkAreas(o.run.Areas)
+	if o.junit != "" && !o.force { // before any work is done
+		if _, err := os.Lstat(o.junit); err == nil {
+			return &ndarray.Error{Op: "create", Path: o.junit, Err: ndarray.ErrExists}
+		}
+	}
+	return cmp.Or(checkProgress(o.progress), checkAreas(o.run.Areas))
 }
 
 func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFlags) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	var m *meter
+	cases, done := int64(0), int64(0)
+	o.run.Begin = func(n int) {
+		cases, m = int64(n), newMeter(o.progress, a.stderr, "crosscheck", int64(n), time.Now)
+	}
+	o.run.Done = func(crosscheck.Result) { done++; m.units(done, cases, "cases") }
 	r, err := crosscheck.Run(ctx, folder, o.run)
+	if m != nil {
+		m.finish()
+	}
 	if err != nil {
 		return err
 	}
 	if o.junit != "" {
-		if err := replaceFile(o.junit, r.WriteJUnit); err != nil {
+		if err := replaceFile(o.junit, o.force, r.WriteJUnit); err != nil {
 			return err
 		}
 	}
@@ -255,8 +307,8 @@ func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFla
 }
 
 // replaceFile writes a file whole or not at all.
-func replaceFile(name string, write func(io.Writer) error) (err error) {
-	out, err := atomicfile.Create(name, atomicfile.Options{Overwrite: true})
+func replaceFile(name string, force bool, write func(io.Writer) error) (err error) {
+	out, err := newOutput(name, atomicfile.Options{Overwrite: force})
 	if err != nil {
 		return err
 	}

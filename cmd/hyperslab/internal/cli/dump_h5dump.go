@@ -76,7 +76,7 @@ func (o *h5dumpFlags) address(args []string) (string, error) {
 		stride, count := value("-S", axis, 1), value("-c", axis, 1)
 		switch {
 		case block > stride && count > 1:
-			return "", usagef("axis %d: blocks of %d every %d overlap", axis, block, stride)
+			return "", usagef("-k and -S: axis %d: blocks of %d every %d overlap", axis, block, stride)
 		case block == 1:
 			parts[axis] = fmt.Sprintf("%d:%d:%d", start, start+(count-1)*stride+1, stride)
 		case count == 1 || block == stride:

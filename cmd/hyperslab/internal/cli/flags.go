@@ -33,9 +33,17 @@ func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 	j.flags = f
 	f.IntVarP(&j.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
 	f.StringVarP(&j.memory, "memory", "M", "128MiB", "most `BYTES` that the buffers of all workers take together; where one chunk needs more it is an error, without the flag it gets more")
-	f.StringVar(&j.progress, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	progressFlag(cmd, &j.progress)
 	f.BoolVarP(&j.quiet, "quiet", "q", false, quiet)
+}
+
+func progressFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
 	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
+}
+
+func checkProgress(kind string) error {
+	return oneOf("--progress", kind, progressAuto, progressNone, progressPlain, progressJSON)
 }
 
 // check reads the flags and returns the memory bound in bytes.
@@ -43,7 +51,7 @@ func (j *jobFlags) check() (memory int64, err error) {
 	if j.jobs < 0 {
 		return 0, usagef("-j %d: want 0 or more workers", j.jobs)
 	}
-	if err := oneOf("--progress", j.progress, progressAuto, progressNone, progressPlain, progressJSON); err != nil {
+	if err := checkProgress(j.progress); err != nil {
 		return 0, err
 	}
 	j.given = j.flags != nil && j.flags.Changed("memory")

@@ -119,6 +119,8 @@ var changes = map[string][]string{
 		"verify waves.h5 --digests check --json",
 		"attr set waves.h5:/waves units km --in-place",
 		"verify waves.h5 --digests check",
+		"verify waves.h5 --digests write",
+		"verify waves.h5 --digests write -f",
 		"verify waves.h5",
 		"verify broken.h5",
 		"verify broken.h5 -n 1 --sandbox=false",

@@ -238,6 +238,8 @@ var sessions = map[string][]string{
 		"bench tree.h5:/names",
 		"bench missing.b2nd",
 		"bench",
+		"plot waves.b2nd -o there.png",
+		"bench waves.b2nd --plot there.png",
 	},
 	"crosscheck": {
 		"crosscheck emit layers --area metalayer",
@@ -247,6 +249,8 @@ var sessions = map[string][]string{
 		"crosscheck run layers",
 		"crosscheck run layers --read cat",
 		"crosscheck judge",
+		"crosscheck emit nodir/layers --area metalayer",
+		"crosscheck emit other --progress loud",
 	},
 	"errors": {
 		"infos",
@@ -311,6 +315,10 @@ var sessions = map[string][]string{
 		"plot waves.b2nd -o x.gif",
 		"rm waves.h5:/nope",
 		"completion tcsh",
+		"version libs",
+		"convert scalar.b2nd plan.b2nd --dry-run --json",
+		"cp waves.b2nd nodir/x.b2nd",
+		"cp waves.h5:/waves nodir/x.h5:/w",
 	},
 }
 

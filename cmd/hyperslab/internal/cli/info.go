@@ -124,6 +124,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 	(&untrustedFlags{}).add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
 	jsonFlag(cmd, &asJSON)
+	a.paged(cmd)
 	return cmd
 }
 

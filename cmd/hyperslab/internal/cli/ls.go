@@ -95,7 +95,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		doc.Entries = append(doc.Entries, newLsEntry(e))
 		if e.Err != nil && !described(e) {
 			failed = failed || !unsupported(e)
-			a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(e.Path), safeLines(e.Err.Error()))
+			a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
 		}
 	}
 	if o.json {
@@ -104,9 +104,15 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		err = doc.table(o.long).write(a.stdout, a.data)
 	}
 	if err == nil && failed {
-		return &exitError{code: exitPartly}
+		return a.unlisted(loc.File)
 	}
 	return err
+}
+
+// unlisted ends a listing that lacks objects, each of which was told.
+func (a *app) unlisted(file string) error {
+	a.note("  hyperslab verify %s tells whether the file is damaged", shellWord(file))
+	return &exitError{code: exitPartly}
 }
 
 // listed reports whether an entry of the walk from base on belongs in the

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -42,7 +43,7 @@ func npyHeader(m ndarray.Meta) ([]byte, error) {
 		if m.Null {
 			what = "an array without a shape"
 		}
-		return nil, fmt.Errorf("%w: .npy has no place for %s; --json has", errors.ErrUnsupported, what)
+		return nil, usagef("%s: %w: .npy has no place for %s; --json has", cmp.Or(m.Path, "the array"), errors.ErrUnsupported, what)
 	}
 	descr := m.DType.NumPy().Native().String()
 	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {

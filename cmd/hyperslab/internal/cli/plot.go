@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -107,11 +106,8 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	}
 	var out *atomicfile.Output
 	if o.output != "" { // refused before any work is done
-		if out, err = atomicfile.Create(o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
-			if errors.Is(err, fs.ErrExist) {
-				err = ndarray.ErrExists
-			}
-			return ndarray.Wrap("create", o.output, err)
+		if out, err = newOutput(o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
+			return err
 		}
 		defer func() { err = errors.Join(err, out.Abort()) }()
 	}

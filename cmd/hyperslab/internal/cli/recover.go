@@ -89,6 +89,9 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if o.most < 0 {
 		return usagef("-n %d: want 0 or more findings", o.most)
 	}
+	if sameFile(source, target) {
+		return usagef("%s is the damaged file, which is never changed; give the new one another name", target)
+	}
 	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -254,9 +255,18 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	return err
 }
 
+// newOutput begins a file or directory that appears when it is whole.
+func newOutput(target string, o atomicfile.Options) (*atomicfile.Output, error) {
+	out, err := atomicfile.Create(target, o)
+	if errors.Is(err, fs.ErrExist) {
+		err = ndarray.ErrExists
+	}
+	return out, ndarray.Wrap("create", target, err)
+}
+
 // written makes a file or directory with write: all of it, or nothing.
 func written(target string, force bool, write func(file string) error) error {
-	out, err := atomicfile.Create(target, atomicfile.Options{Overwrite: force})
+	out, err := newOutput(target, atomicfile.Options{Overwrite: force})
 	if err != nil {
 		return err
 	}

@@ -221,7 +221,7 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 	store := r.store.forRank(len(m.Shape))
 	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
 		if r.dst == nil {
-			r.unfit = append(r.unfit, fmt.Sprintf("%s: %v", m.Path, err))
+			r.unfit = append(r.unfit, err.Error())
 		}
 		return spec, false, nil
 	} else if err != nil {

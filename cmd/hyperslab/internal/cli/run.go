@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
@@ -37,8 +38,6 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	end, err := profile.Start()
 	if err != nil {
 		return a.finish(ctx, root, err)
@@ -72,8 +71,11 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
+				return err
+			}
+			if err := together(cmd); err != nil {
 				return err
 			}
 			a.data = colourful(a.color, a.stdout, os.Getenv)
@@ -83,9 +85,11 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	root.AddCommand(a.commands()...)
 	root.SetHelpCommand(helpCommand())
-	completions(root)
+	completions(root) // which keeps where its output goes
 	return root
 }
 
@@ -171,6 +175,21 @@ func oneOf(flag, value string, words ...string) error {
 	}
 	last := len(words) - 1
 	return usagef("%s %s: want %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
+}
+
+// together refuses two flags of which one excludes the other (MarkFlagsMutuallyExclusive),
+// before cobra does, whose words name all flags of the group.
+func together(cmd *cobra.Command) (err error) {
+	given := make(map[string]string) // the flag, by group
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		for _, group := range f.Annotations["cobra_annotation_mutually_exclusive"] {
+			if other, ok := given[group]; ok && err == nil {
+				err = usagef("--%s and --%s do not go together", other, f.Name)
+			}
+			given[group] = f.Name
+		}
+	})
+	return err
 }
 
 // arity checks the number of arguments against what the usage line names; a most

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,7 +173,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 		err = hdf5.Check("x", spec) // whatever its name
 	}
 	if err != nil {
-		return spec, fmt.Errorf("cannot store that: %w", err)
+		return spec, usagef("%s cannot be stored in %s like that: %w", cmp.Or(m.Path, "the array"), format, err)
 	}
 	return spec, nil
 }

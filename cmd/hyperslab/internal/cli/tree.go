@@ -54,8 +54,8 @@ func (a *app) treeCommand() *cobra.Command {
 with element type and shape, links with what they point to, named element types with
 what they are.` + addressHelp + twoArguments,
 		Example: `  hyperslab tree etopo.h5
-  hyperslab tree -L 2 big.h5
-  hyperslab tree big.h5:/runs --attributes`,
+  hyperslab tree -L 2 tree.h5
+  hyperslab tree tree.h5:/run1 --attributes`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,7 +94,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		}
 		if e.Err != nil && !described(e) && !unsupported(e) {
 			failed = true
-			a.note("%s %s: %s", a.talk.failure("hyperslab tree:"), safe(e.Path), safeLines(e.Err.Error()))
+			a.note("%s %s: %s", a.talk.failure("hyperslab tree:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
 		}
 		if e.Path == base {
 			n.Name = address
@@ -117,7 +117,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		err = w.Flush()
 	}
 	if err == nil && failed {
-		return &exitError{code: exitPartly}
+		return a.unlisted(loc.File)
 	}
 	return err
 }

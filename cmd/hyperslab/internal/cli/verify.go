@@ -5,11 +5,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -65,6 +68,7 @@ type verifyFlags struct {
 	sandbox   bool
 	untrusted bool
 	digests   string
+	force     bool
 	format    string
 	most      int
 	json      bool
@@ -98,12 +102,12 @@ looked at.` + batchHelp,
 	f := cmd.Flags()
 	f.IntVarP(&o.job.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
 	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
-	f.StringVar(&o.job.progress, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	progressFlag(cmd, &o.job.progress)
 	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no word of what is sound")
-	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
 	f.BoolVar(&o.sandbox, "sandbox", true, "decode in a process that can do nothing else")
 	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: leave out codecs and libraries that do badly on such bytes")
 	f.StringVar(&o.digests, "digests", "", "`ACT` on the digests beside the file: write or check")
+	f.BoolVarP(&o.force, "force", "f", false, "replace digests that are there")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files too damaged to tell: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` damages of a file, all if 0")
 	f.StringVar(&o.batch.list, "files-from", "", "also the files that `FILE` lists, one a line; - is standard input")
@@ -151,6 +155,11 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 	doc := verifyDoc{Schema: schemaVerify, Files: []verifyFile{}}
 	worst := exitOK
 	err = a.batch(cmd, args, &o.batch, true, func(source string) error {
+		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.Digests == verify.WriteDigests && !o.force {
+			if _, err := os.Lstat(sidecar); err == nil {
+				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
+			}
+		}
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
 		v.Progress = func(done, total int64) { m.units(done, total, "chunks") }
 		r, err := verify.File(cmd.Context(), source, v)

@@ -1,0 +1,262 @@
+// What holds for every command: nothing here names what a command does, only what all of
+// them promise.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+)
+
+// exitCodes are the codes that each command can end with, but for signals. Those of
+// convert, verify and repack with 3 are of many files.
+var exitCodes = map[string][]int{
+	"append": {0, 2}, "attr get": {0, 2}, "attr list": {0, 2}, "attr rm": {0, 2}, "attr set": {0, 2}, "bench": {0, 2, 4},
+	"chunks": {0, 2}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
+	"diff": {0, 1, 2, 3}, "dump": {0, 2}, "explain": {0, 1, 2}, "info": {0, 2}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
+	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "stats": {0, 2}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
+	"version": {0, 2},
+}
+
+// leaves are the commands that do something, as the manual pages name them.
+func leaves(t *testing.T) (names []string) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, cli.WriteMan(dir))
+	pages, err := filepath.Glob(filepath.Join(dir, "hyperslab-*.1"))
+	require.NoError(t, err)
+	for _, page := range pages {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "hyperslab-"), ".1")
+		group := slices.ContainsFunc(pages, func(p string) bool { return strings.HasPrefix(filepath.Base(p), "hyperslab-"+name+"-") })
+		if !group && name != "help" && !strings.HasPrefix(name, "completion") {
+			names = append(names, strings.ReplaceAll(name, "-", " "))
+		}
+	}
+	return names
+}
+
+// told is a session of a golden file.
+type told struct {
+	args   []string // behind "hyperslab"
+	stderr []string
+	code   int
+}
+
+// goldens reads all golden files.
+func goldens(t *testing.T) (all []told) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.golden")
+	require.NoError(t, err)
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, text := range strings.Split("\n"+string(b), "\n$ hyperslab ")[1:] {
+			lines := strings.Split(strings.TrimSpace(text), "\n")
+			s := told{args: strings.Fields(lines[0])}
+			for _, l := range lines {
+				if said, ok := strings.CutPrefix(l, "2> "); ok {
+					s.stderr = append(s.stderr, said)
+				}
+			}
+			code, ok := strings.CutPrefix(lines[len(lines)-1], "exit ")
+			require.True(t, ok, "%s: %s", file, lines[0])
+			s.code, err = strconv.Atoi(code)
+			require.NoError(t, err)
+			all = append(all, s)
+		}
+	}
+	require.Greater(t, len(all), 300)
+	return all
+}
+
+// scripted are the command lines of the scripts, with their codes, and those of
+// docs/sessions.md that measure.
+func scripted(t *testing.T) (all []told) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	require.NoError(t, err)
+	line := regexp.MustCompile(`(?m)^(?:exec|status ([0-9]+)) (?:sh -c '[^']*?)?hyperslab (.*)$`)
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range line.FindAllStringSubmatch(string(b), -1) {
+			code, _ := strconv.Atoi(m[1]) // 0 of exec
+			all = append(all, told{args: strings.Fields(m[2]), code: code})
+		}
+	}
+	for _, w := range walks {
+		for _, l := range w.lines {
+			if strings.HasPrefix(l, "bench ") { // measures, so its golden sessions are refusals
+				all = append(all, told{args: strings.Fields(l), code: 0})
+			}
+		}
+	}
+	return all
+}
+
+// Each command has a session word for word of something it does or refuses, and some
+// test of each code that it can end with.
+func TestEveryCommandAndExitCode(t *testing.T) {
+	names := leaves(t)
+	command := func(args []string) string {
+		for _, n := range []int{2, 1} {
+			if len(args) >= n && slices.Contains(names, strings.Join(args[:n], " ")) {
+				return strings.Join(args[:n], " ")
+			}
+		}
+		return ""
+	}
+	seen := make(map[string]map[int]bool)
+	for _, name := range names {
+		require.NotEmpty(t, exitCodes[name], name)
+		seen[name] = make(map[int]bool)
+	}
+	require.Len(t, exitCodes, len(names))
+	literal := make(map[string]bool)
+	for _, s := range goldens(t) {
+		if name := command(s.args); name != "" {
+			literal[name], seen[name][s.code] = true, true
+		}
+	}
+	for _, s := range scripted(t) {
+		if name := command(s.args); name != "" && s.code < 128 {
+			seen[name][s.code] = true
+		}
+	}
+	for _, name := range names {
+		require.True(t, literal[name], "%s has no golden session", name)
+		for _, code := range exitCodes[name] {
+			require.True(t, seen[name][code], "no test ends %s with %d", name, code)
+		}
+		require.Len(t, seen[name], len(exitCodes[name]), "%s: %v", name, seen[name])
+	}
+}
+
+// Every failure says what and where: it names what the command line named, or what is
+// missing there. And its last line says what to do.
+func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
+	checked := 0
+	for _, s := range goldens(t) {
+		if s.code != 2 && s.code != 4 {
+			continue
+		}
+		line := strings.Join(s.args, " ")
+		require.NotEmpty(t, s.stderr, line)
+		at := slices.IndexFunc(s.stderr, func(l string) bool { return strings.HasPrefix(l, "hyperslab") })
+		require.GreaterOrEqual(t, at, 0, line)
+		require.Regexp(t, `^  \S`, s.stderr[len(s.stderr)-1], "%s: the last line is not what to do", line)
+		_, what, ok := strings.Cut(s.stderr[at], ": ")
+		require.True(t, ok, line)
+		said := what + strings.Join(s.stderr[at+1:len(s.stderr)-1], " ")
+		named := strings.Contains(said, "missing")
+		for _, arg := range s.args {
+			flag, value, _ := strings.Cut(arg, "=")
+			file, _, _ := strings.Cut(arg, ":/")
+			array, _, _ := strings.Cut(arg, "[")
+			for _, word := range []string{arg, flag, value, file, array} {
+				named = named || word != "" && strings.Contains(said, word)
+			}
+		}
+		require.True(t, named, "%s: does not say where: %s", line, said)
+		checked++
+	}
+	require.Greater(t, checked, 150)
+}
+
+// Every command writes one JSON document for --json, with a documented schema and
+// documented keys, to standard output, and no talk beside it.
+func TestJSONOfEveryCommand(t *testing.T) {
+	docs := ""
+	for _, file := range []string{"json.md", "crosscheck-manifest.md"} {
+		b, err := os.ReadFile("../../../../docs/" + file)
+		require.NoError(t, err)
+		docs += string(b)
+	}
+	t.Chdir(field(t))
+	seen := make(map[string]bool)
+	names := leaves(t)
+	key := regexp.MustCompile(`(?m)^  "([a-z0-9_]+)": `)
+	for _, x := range []struct {
+		command string
+		args    []string
+		code    int
+	}{
+		{"ls", []string{"-r", "broken.h5"}, 3},
+		{"tree", []string{"tree.h5"}, 0},
+		{"info", []string{"etopo.h5:/ROSE"}, 0},
+		{"info", []string{"waves.b2nd", "--meta"}, 0},
+		{"info", []string{"tree.h5", "--storage"}, 0},
+		{"chunks", []string{"etopo.h5:/ROSE"}, 0},
+		{"dump", []string{"records.b2nd"}, 0},
+		{"stats", []string{"etopo.h5:/ROSE"}, 0},
+		{"explain", []string{"cut.b2nd", "--wrong"}, 1},
+		{"plot", []string{"etopo.h5:/ROSE", "-o", "p.png"}, 0},
+		{"convert", []string{"waves.b2nd", "j.h5:/w"}, 0},
+		{"convert", []string{"tree.h5", "jt.h5", "-q"}, 0},
+		{"convert", []string{"--into", ".", "--format", "hdf5", "scalar.b2nd"}, 0},
+		{"diff", []string{"waves.b2nd", "changed.b2nd"}, 1},
+		{"diff", []string{"tree.h5", "waves.h5"}, 1},
+		{"verify", []string{"cut.h5", "waves.b2nd"}, 1},
+		{"recover", []string{"cut.h5", "j2.h5"}, 3},
+		{"repack", []string{"waves.b2nd", "j2.b2nd"}, 0},
+		{"cp", []string{"tree.h5:/time", "j3.h5:/time"}, 0},
+		{"append", []string{"waves.b2nd", "changed.b2nd", "-q"}, 0},
+		{"attr list", []string{"waves.b2nd"}, 0},
+		{"attr get", []string{"waves.b2nd", "units"}, 0},
+		{"attr set", []string{"waves.b2nd", "n", "1"}, 0},
+		{"attr rm", []string{"waves.b2nd", "n"}, 0},
+		{"rm", []string{"tree.h5:/time"}, 0},
+		{"bench", []string{"waves.b2nd", "--codec", "lz4", "--level", "1", "--seconds", "0"}, 0},
+		{"crosscheck emit", []string{"v", "--area", "metalayer"}, 0},
+		{"crosscheck run", []string{"v", "--read", "false {in} {out}"}, 1},
+		{"version", []string{"--check"}, 0},
+	} {
+		args := append(append(strings.Fields(x.command), x.args...), "--json")
+		line := strings.Join(args, " ")
+		stdout, stderr, code := run(args...)
+		require.Equal(t, x.code, code, "%s: %s", line, stderr)
+		require.True(t, json.Valid([]byte(stdout)), "%s: %s", line, stdout)
+		var doc struct{ Schema string }
+		require.NoError(t, json.Unmarshal([]byte(stdout), &doc), line)
+		require.True(t, strings.HasPrefix(stdout, "{\n  \"schema\": \""+doc.Schema+"\""), "%s: the schema comes first", line)
+		require.Contains(t, docs, "`"+doc.Schema+"`", line)
+		for _, m := range key.FindAllStringSubmatch(stdout, -1) {
+			require.Contains(t, docs, "`"+m[1]+"`", "%s: key %s", line, m[1])
+		}
+		if code == 0 && x.command != "plot" { // which names the picture
+			require.Empty(t, stderr, line)
+		}
+		seen[x.command] = true
+	}
+	for _, name := range names {
+		require.True(t, seen[name], "no document of %s --json was looked at", name)
+	}
+}
+
+// FILE:/path and FILE /path are the same address to every command that takes one.
+func TestTwoArguments(t *testing.T) {
+	t.Chdir(field(t))
+	for _, line := range []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "plot", "attr list"} {
+		for _, path := range []string{"/run1/temperature", "run1/temperature"} {
+			args := strings.Fields(line)
+			one, stderr, code := run(append(args, "tree.h5:/run1/temperature")...)
+			require.Zero(t, code, "%s: %s", line, stderr)
+			require.NotEmpty(t, one, line)
+			two, stderr, code := run(append(args, "tree.h5", path)...)
+			require.Zero(t, code, "%s: %s", line, stderr)
+			require.Equal(t, one, two, line)
+		}
+	}
+	_, stderr, code := run("bench", "tree.h5", "time", "--codec", "lz4", "--level", "1", "--seconds", "0")
+	require.Zero(t, code, stderr)
+}
