@@ -349,7 +349,9 @@ func (b *bench) batch(way, codec string) (*row, error) {
 		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds)}}
 	for _, w := range b.workers() {
 		t := b.ours(named(w), way, way, raw, bytes, size, codec, 5, rounds, w)
-		t.Env = []string{fmt.Sprintf("GOMAXPROCS=%d", w)}
+		if w > 1 {
+			t.Env = []string{fmt.Sprintf("GOMAXPROCS=%d", w)}
+		}
 		r.Tasks = append(r.Tasks, t)
 	}
 	r.Compare = []compare{{"a C loop", named(1), 0.95}, {"a C loop", named(2), 1.8}}

@@ -292,7 +292,7 @@ func randomTask(a *args) (*work, error) {
 }
 
 // bufferTask: compress or decompress RAW BYTES SIZE CODEC LEVEL ROUNDS WORKERS does it ROUNDS times with all buffers of
-// SIZE bytes: with WORKERS 0 by one call for each, else in one batch on that many.
+// SIZE bytes: with WORKERS 0 by one call for each, else in one batch: with 1 on one context, with more on GOMAXPROCS.
 func bufferTask(a *args) (*work, error) {
 	direction := a.text()
 	raw, bytes, size := a.text(), a.number(), a.number()
@@ -309,19 +309,19 @@ func bufferTask(a *args) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := cblosc.NewPool(p, nil)
+	compress, decompress, err := batches(p, workers)
 	if err != nil {
 		return nil, err
 	}
 	chunks, back := new(cblosc.Batch), new(cblosc.Batch)
-	if err := pool.CompressBatch(chunks, src); err != nil {
+	if err := compress(chunks, src); err != nil {
 		return nil, err
 	}
-	once := func() error { return pool.CompressBatch(chunks, src) }
+	once := func() error { return compress(chunks, src) }
 	stored := func() string { return fmt.Sprintf("stored=%d", len(chunks.Bytes())) }
 	switch {
 	case workers > 0 && direction == "decompress":
-		once, stored = func() error { return pool.DecompressBatch(back, chunks) }, func() string { return "" }
+		once, stored = func() error { return decompress(back, chunks) }, func() string { return "" }
 	case workers > 0:
 	case direction == "decompress":
 		d, err := cblosc.NewDecompressor(nil)
@@ -364,6 +364,26 @@ func bufferTask(a *args) (*work, error) {
 		}
 		return stored(), nil
 	}}, nil
+}
+
+// batches are the calls for many buffers: of one context for at most one worker, else of a pool.
+func batches(p *cblosc.CParams, workers int64) (compress, decompress func(dst, src *cblosc.Batch) error, err error) {
+	if workers > 1 {
+		pool, err := cblosc.NewPool(p, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		return pool.CompressBatch, pool.DecompressBatch, nil
+	}
+	c, err := cblosc.NewCompressor(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return c.CompressBatch, d.DecompressBatch, nil
 }
 
 // arrayTask: FILE WORKERS reads all of a b2nd array.

@@ -6,7 +6,6 @@ package frameio
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -31,8 +30,9 @@ type pipeline struct {
 // part is what one worker has of a batch.
 type part struct {
 	c       *cblosc.Compressor
-	in      []byte  // the values, if they are the Writer's
-	out     []byte  // the stored chunks, one behind the other
+	in      []byte // the values, if they are the Writer's
+	chunks  cblosc.Batch
+	out     []byte  // those of chunks that are stored, one behind the other
 	lengths []int32 // of each chunk in out, 0 for one that is nowhere
 	entries []cframe.Offset
 	at      cframe.Offset // where out goes
@@ -135,15 +135,8 @@ func (w *Writer) part(values []byte) (*part, error) {
 func (w *Writer) addPart(values []byte) (*part, error) {
 	var done []byte
 	if w.block == 0 {
-		first, err := newPart(&w.cp)
-		if err != nil {
-			return nil, err
-		}
-		done, err = first.chunk(nil, values[:min(len(values), w.params.ChunkSize)])
-		if cerr := first.c.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
+		var err error
+		if done, err = compressed(&w.cp, values[:min(len(values), w.params.ChunkSize)]); err != nil {
 			return nil, err
 		}
 		h, err := chunk.ParseHeader(done)
@@ -157,57 +150,42 @@ func (w *Writer) addPart(values []byte) (*part, error) {
 	if cp.TypeSize > math.MaxUint8 {
 		cp.TypeSize = 1
 	}
-	p, err := newPart(&cp)
+	c, err := cblosc.NewCompressor(&cp)
 	if err != nil {
 		return nil, err
 	}
 	w.parts++
-	p.first = done
-	return p, nil
-}
-
-func newPart(cp *cblosc.CParams) (*part, error) {
-	c, err := cblosc.NewCompressor(cp)
-	if err != nil {
-		return nil, err
-	}
-	return &part{c: c}, nil
+	return &part{c: c, first: done}, nil
 }
 
 // compress fills p with the chunks of values, size bytes each, the last maybe fewer.
 func (p *part) compress(values []byte, size int) error {
-	p.out, p.lengths, p.entries = p.out[:0], p.lengths[:0], p.entries[:0]
-	for from := 0; from < len(values); from += size {
-		before := len(p.out)
-		var err error
-		if p.first != nil {
-			p.out, p.first = append(p.out, p.first...), nil
-		} else if p.out, err = p.chunk(p.out, values[from:min(from+size, len(values))]); err != nil {
-			return err
-		}
-		h, err := chunk.ParseHeader(p.out[before:])
+	p.lengths, p.entries = p.lengths[:0], p.entries[:0]
+	if p.first != nil && len(values) <= size {
+		p.chunks.Reset()
+		p.chunks.Append(p.first)
+	} else if in, err := cblosc.NewBatch(values, size); err != nil {
+		return err
+	} else if err := p.c.CompressBatch(&p.chunks, in); err != nil {
+		return err
+	}
+	p.first = nil
+	p.out = p.chunks.Bytes()
+	n := 0
+	for _, b := range p.chunks.All() {
+		h, err := chunk.ParseHeader(b)
 		if err != nil {
 			return invalid(err)
 		}
 		o, nowhere := special(h)
 		if nowhere {
-			p.out = p.out[:before]
+			b = nil
 		}
-		p.lengths, p.entries = append(p.lengths, int32(len(p.out)-before)), append(p.entries, o)
+		n += copy(p.out[n:], b) // which is there already, unless one before is nowhere
+		p.lengths, p.entries = append(p.lengths, int32(len(b))), append(p.entries, o)
 	}
+	p.out = p.out[:n]
 	return nil
-}
-
-// chunk appends the chunk of src to dst.
-func (p *part) chunk(dst, src []byte) ([]byte, error) {
-	// Exactly the room that the library takes: with more, its result may differ.
-	most := cblosc.MaxCompressedSize(len(src))
-	dst = slices.Grow(dst, most)
-	n, err := p.c.Compress(dst[len(dst):len(dst)+most], src)
-	if err != nil {
-		return dst, err
-	}
-	return dst[:len(dst)+n], nil
 }
 
 // enter gives the chunks of p, which hold n bytes of values, their places, and counts them.

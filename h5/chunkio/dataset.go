@@ -199,9 +199,15 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	return x, nil
 }
 
-// worthIndexing reports that so many chunks more make the whole index cheaper than
-// asking the library for each.
+// worthIndexing reports that the whole index is cheaper, or will soon have been, than asking
+// the library for that many chunks more. What an entry of the index costs, about a
+// microsecond, is the unit: the library takes eight for a chunk, and one for each 16 KiB of
+// it, which it reads whole where a region may want little.
 func (s *dataset) worthIndexing(chunks int64) bool {
-	const few = 64
-	return s.file != nil && (s.touched.Add(chunks) > few || chunks >= s.total/8)
+	const few, each, bytes = 64, 8, 16 << 10
+	if s.file == nil {
+		return false
+	}
+	asked := s.touched.Add(chunks)
+	return asked > few || asked >= s.total/(each+int64(s.chunkBytes)/bytes)
 }
