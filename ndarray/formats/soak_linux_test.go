@@ -6,11 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +45,7 @@ type soakPlace struct {
 	name, location string
 	open           func(location string) (*ndarray.Array, error)
 	writer         bool // one goroutine writes while the others read
+	apart          bool // a worker reads
 }
 
 func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
@@ -67,7 +70,7 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 		spec := int32s(soakRows, soakColumns)
 		spec.ChunkShape = []int64{soakChunk, soakColumns}
 		save(t, in(dir, file), spec, opts...)
-		places = append(places, soakPlace{name, in(dir, file), open, writer})
+		places = append(places, soakPlace{name: name, location: in(dir, file), open: open, writer: writer})
 	}
 	add("b2nd", "a.b2nd", trusted, false)
 	add("b2nd by its library", "l.b2nd", library, false)
@@ -81,6 +84,10 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 	add("HDF5 in a worker", "w.h5:/x", guarded(formats.Auto), false)
 	add("HDF5 with a writer", "rw.h5:/x", writable, true)
 	add("b2nd with a writer", "rw.b2nd", writable, true)
+	add("sparse b2nd with a writer", "rws.b2nd", writable, true, formats.WithSparse())
+	for i := range places {
+		places[i].apart = places[i].name == "HDF5 in a worker"
+	}
 	return places
 }
 
@@ -103,7 +110,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	reads := int64(0)
 	for round := 0; round < 2 || time.Since(began) < long; round++ {
-		stop := pester()
+		stop := pester(t)
 		for _, p := range places {
 			reads += soakHandle(t, p, uint64(round), long > 0)
 		}
@@ -115,6 +122,9 @@ func TestSoak(t *testing.T) {
 			first = last
 		}
 		require.Equal(t, first.descriptors, last.descriptors, "round %d", round)
+		if round%100 == 99 {
+			t.Logf("round %d, after %v: %v, %d reads", round+1, time.Since(began).Round(time.Second), last, reads)
+		}
 		memory = append(memory, last.resident)
 	}
 	require.Equal(t, caught, signalsCaught(t), "signals that this process catches")
@@ -129,6 +139,7 @@ func TestSoak(t *testing.T) {
 // soakHandle has many goroutines on one handle. It returns how many reads were whole.
 func soakHandle(t *testing.T, p soakPlace, seed uint64, long bool) int64 {
 	t.Helper()
+	started := children(t)
 	a, err := p.open(p.location)
 	require.NoError(t, err, p.name)
 	rounds := 4
@@ -162,6 +173,9 @@ func soakHandle(t *testing.T, p soakPlace, seed uint64, long bool) int64 {
 	// A cancelled call leaves the handle as good as it was.
 	require.NoError(t, soakRead(a, rand.New(rand.NewPCG(seed, soakUsers)), false), p.name)
 	require.NoError(t, a.Close())
+	if !p.apart {
+		require.Equal(t, started, children(t), "%s: processes were started", p.name)
+	}
 	require.GreaterOrEqual(t, whole.Load(), int64((soakUsers/2-1)*rounds), p.name)
 	return whole.Load()
 }
@@ -304,11 +318,25 @@ func soakStorm(t *testing.T, places []soakPlace, seed uint64) {
 	}
 }
 
-// pester sends signals to this process, and more to those who listen, until it is
-// stopped.
-func pester() (stop func()) {
+// children is how much the children that this process has waited for had to do: it is
+// another number after any process that has come and gone.
+func children(t *testing.T) int64 {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u))
+	return u.Minflt
+}
+
+// pester sends signals to this process until it is stopped: those that the runtime sends
+// itself, one that somebody listens to, those of a profile, and of a pipe that nobody reads.
+func pester(t *testing.T) (stop func()) {
+	t.Helper()
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGUSR1)
+	profiled := pprof.StartCPUProfile(io.Discard) == nil // not if the whole test is profiled
+	read, broken, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, read.Close())
 	end := make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -320,6 +348,9 @@ func pester() (stop func()) {
 				return
 			case <-tick.C:
 				_ = syscall.Kill(os.Getpid(), []syscall.Signal{syscall.SIGURG, syscall.SIGUSR1}[i%2]) // ourselves: it cannot fail
+				if _, err := broken.Write([]byte{0}); !errors.Is(err, syscall.EPIPE) {
+					t.Errorf("writing into a pipe that nobody reads: %v", err)
+				}
 			case <-heard:
 			}
 		}
@@ -328,6 +359,12 @@ func pester() (stop func()) {
 		close(end)
 		all.Wait()
 		signal.Stop(heard)
+		if profiled {
+			pprof.StopCPUProfile()
+		}
+		if err := broken.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
