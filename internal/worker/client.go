@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync"
 )
@@ -44,14 +45,18 @@ func NewClient(cfg Config) (*Client, error) {
 // and the window while no other call can change it. The error is the service's
 // (a *RemoteError), ctx's, or an *Error that tells what became of the worker.
 func (c *Client) Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
-	return c.Stream(ctx, func(yield func([]byte) bool) { yield(request) }, use)
+	return c.Stream(ctx, 1, func(yield func([]byte) bool) { yield(request) }, use)
 }
 
+// MaxAhead is the most requests that Stream sends ahead.
+const MaxAhead = 64
+
 // Stream makes calls one after the other, and wastes no time between them: while use
-// sees one answer, the worker already works on the next request, which therefore
-// must not touch what use looks at in the window. It ends with the first error,
-// that of use included; its errors are those of Call.
-func (c *Client) Stream(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
+// sees one answer, the worker already works on the next requests, as many as ahead says
+// (1 to MaxAhead), which therefore must not touch what use looks at in the window. Answers
+// come in the order of the requests. It ends with the first error, that of use included;
+// its errors are those of Call.
+func (c *Client) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -59,6 +64,9 @@ func (c *Client) Stream(ctx context.Context, requests iter.Seq[[]byte], use func
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if ahead < 1 || ahead > MaxAhead {
+		return &Error{Op: "call", Service: c.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("%d requests ahead, 1 to %d", ahead, MaxAhead)}
 	}
 	if c.p == nil {
 		p, err := start(ctx, &c.cfg)
@@ -68,7 +76,7 @@ func (c *Client) Stream(ctx context.Context, requests iter.Seq[[]byte], use func
 		c.p, c.level = p, p.level
 		c.starts++
 	}
-	err := c.streamLocked(ctx, requests, use)
+	err := c.streamLocked(ctx, ahead, requests, use)
 	if _, dead := errors.AsType[*workerError](err); dead {
 		c.p.kill()
 		c.p = nil
@@ -82,41 +90,54 @@ type workerError struct{ error }
 
 func (e *workerError) Unwrap() error { return e.error }
 
-func (c *Client) streamLocked(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
+func (c *Client) streamLocked(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
-	request, more := next()
-	if !more {
-		return nil
-	}
-	if err := c.p.send(ctx, request); err != nil {
-		return &workerError{err}
-	}
-	for more {
-		answer, err := c.p.receive(ctx)
-		if err != nil {
-			if _, remote := errors.AsType[*RemoteError](err); remote {
-				return err // nothing else is under way
+	under, more := 0, true // requests that are not answered; whether there may be others
+	send := func() error {
+		for more && under < ahead {
+			var request []byte
+			if request, more = next(); !more {
+				break
 			}
-			return &workerError{err}
-		}
-		if request, more = next(); more {
 			if err := c.p.send(ctx, request); err != nil {
 				return &workerError{err}
 			}
+			under++
+		}
+		return nil
+	}
+	// end waits for the answers that are nobody's any more.
+	end := func(why error) error {
+		for ; under > 0; under-- {
+			if _, err := c.p.receive(ctx); err != nil {
+				if _, remote := errors.AsType[*RemoteError](err); !remote {
+					return &workerError{err}
+				}
+			}
+		}
+		return why
+	}
+	if err := send(); err != nil {
+		return err
+	}
+	for under > 0 {
+		answer, err := c.p.receive(ctx)
+		under--
+		if err != nil {
+			if _, remote := errors.AsType[*RemoteError](err); remote {
+				return end(err)
+			}
+			return &workerError{err}
+		}
+		if err := send(); err != nil {
+			return err
 		}
 		if use == nil {
 			continue
 		}
 		if err := use(answer, c.p.window); err != nil {
-			if more { // its answer is nobody's
-				if _, err := c.p.receive(ctx); err != nil {
-					if _, remote := errors.AsType[*RemoteError](err); !remote {
-						return &workerError{err}
-					}
-				}
-			}
-			return err
+			return end(err)
 		}
 	}
 	return nil

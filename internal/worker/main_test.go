@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,12 +37,20 @@ func init() {
 		if string(s.Open) == "refuse" {
 			return nil, fmt.Errorf("%w: asked to refuse", errOdd)
 		}
-		return &handler{s}, nil
+		return &handler{s: s, meeting: make(chan struct{})}, nil
 	})
 }
 
 // handler does what a request says, good and bad.
-type handler struct{ s *worker.Session }
+type handler struct {
+	s       *worker.Session
+	meeting chan struct{}
+	others  atomic.Int64
+}
+
+var _ worker.Beside = (*handler)(nil)
+
+func (h *handler) Beside(request []byte) bool { return bytes.HasPrefix(request, []byte("meet ")) }
 
 func (h *handler) Call(request []byte) ([]byte, error) {
 	verb, arg, _ := strings.Cut(string(request), " ")
@@ -102,6 +111,16 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return io.ReadAll(h.s.Files[0])
 	case "reopen":
 		return os.ReadFile(worker.FilePath(h.s.Files[0]))
+	case "meet": // another call with this verb, beside this one
+		h.others.Add(1)
+		defer h.others.Add(-1)
+		select {
+		case h.meeting <- struct{}{}:
+		case <-h.meeting:
+		}
+		return []byte(arg), nil
+	case "alone":
+		return fmt.Appendf(nil, "%d others", h.others.Load()), nil
 	case "half": // fills one half of the window, as told
 		half := len(h.s.Window) / 2
 		for i := range half {

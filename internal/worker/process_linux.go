@@ -196,8 +196,16 @@ func (p *process) transfer(ctx context.Context, op string, move func() error, si
 	if err := p.control.SetDeadline(limit); err != nil {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrUnavailable, Detail: err.Error()}
 	}
-	stop := context.AfterFunc(ctx, func() { p.control.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	past := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(past)
+		p.control.SetDeadline(time.Unix(1, 0))
+	})
+	defer func() {
+		if !stop() {
+			<-past // or it would end the next call
+		}
+	}()
 	err := move()
 	switch {
 	case err == nil:

@@ -9,7 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -67,7 +69,7 @@ func serve(name string) int {
 	}()
 	// Requests are read beside the call: a host that goes away ends the worker at
 	// once, even inside a C call that does not return.
-	requests := make(chan []byte)
+	requests := make(chan []byte, MaxAhead)
 	go func() {
 		for {
 			kind, request, err := readFrame(control)
@@ -82,23 +84,53 @@ func serve(name string) int {
 			}
 		}
 	}()
+	// Answers go out in the order of the requests, however long each takes.
+	type result struct {
+		kind   byte
+		answer []byte
+	}
+	results := make(chan chan result, MaxAhead)
+	go func() {
+		for r := range results {
+			if x := <-r; writeFrame(control, x.kind, x.answer) != nil {
+				os.Exit(2)
+			}
+		}
+	}()
 	var handler Handler
+	var running sync.WaitGroup
+	places := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for request := range requests {
+		r := make(chan result, 1)
+		results <- r
+		call := func() {
+			answer, err := answerOf(handler, request)
+			if err == nil && len(answer) > maxFrame {
+				err = fmt.Errorf("%w: answer of %d bytes, at most %d", ErrProtocol, len(answer), maxFrame)
+			}
+			if err != nil {
+				r <- result{frameError, encodeError(err, errors.Is)}
+				return
+			}
+			r <- result{frameAnswer, answer}
+		}
 		if err := budget(h.CPU); err != nil {
-			writeFrame(control, frameError, encodeError(err, errors.Is))
+			r <- result{frameError, encodeError(err, errors.Is)}
 			continue
 		}
-		answer, err := answerOf(&handler, session, h.Service, request)
-		kind := frameAnswer
-		if err == nil && len(answer) > maxFrame {
-			err = fmt.Errorf("%w: answer of %d bytes, at most %d", ErrProtocol, len(answer), maxFrame)
+		if handler == nil {
+			if handler, err = serviceOf(session, h.Service); err != nil {
+				r <- result{frameError, encodeError(err, errors.Is)}
+				continue
+			}
 		}
-		if err != nil {
-			kind, answer = frameError, encodeError(err, errors.Is)
+		if beside, ok := handler.(Beside); ok && beside.Beside(request) {
+			places <- struct{}{}
+			running.Go(func() { call(); <-places })
+			continue
 		}
-		if err := writeFrame(control, kind, answer); err != nil {
-			return 2
-		}
+		running.Wait()
+		call()
 	}
 	return 0
 }
@@ -136,22 +168,22 @@ func begin(control *os.File, name string) (*settings, *Session, error) {
 	return &set, s, nil
 }
 
-// answerOf calls the handler, which it makes first if there is none. A panic of Go
-// code is an error of the call; the worker lives on.
-func answerOf(h *Handler, s *Session, name string, request []byte) (answer []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			answer, err = nil, fmt.Errorf("%w: %v", ErrPanic, r)
-		}
-	}()
-	if *h == nil {
-		made, err := service(name)(s)
-		if err != nil {
-			return nil, err
-		}
-		*h = made
+// serviceOf makes the handler, and answerOf calls it. A panic of Go code is an error of the
+// call; the worker lives on.
+func serviceOf(s *Session, name string) (_ Handler, err error) {
+	defer caught(&err)
+	return service(name)(s)
+}
+
+func answerOf(h Handler, request []byte) (_ []byte, err error) {
+	defer caught(&err)
+	return h.Call(request)
+}
+
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: %v", ErrPanic, r)
 	}
-	return (*h).Call(request)
 }
 
 // budget gives the next call its processor time: the kernel counts the whole life

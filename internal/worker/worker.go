@@ -172,11 +172,20 @@ func FilePath(f *os.File) string {
 	return fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 }
 
-// A Handler answers the calls of one worker, one at a time.
+// A Handler answers the calls of one worker, one at a time unless it is also a Beside.
 type Handler interface {
 	// Call answers one request. Data that do not fit into an answer of a few
 	// kilobytes go into Session.Window.
 	Call(request []byte) (answer []byte, err error)
+}
+
+// A Beside is a Handler some of whose calls may run beside each other, which a Stream
+// makes use of.
+type Beside interface {
+	Handler
+	// Beside reports whether the call with this request may run beside others for which
+	// it said so. It is asked before the call, while such may be running.
+	Beside(request []byte) bool
 }
 
 // A Service makes the Handler of one worker. An error ends the worker and is the

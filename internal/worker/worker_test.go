@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -141,6 +142,21 @@ func TestLimits(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "on", got)
 	})
+}
+
+// A context that ends when its call has just been answered is nothing to the next call.
+func TestCancellationOfAnAnsweredCall(t *testing.T) {
+	c := client(t, nil)
+	for range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		go cancel()
+		if err := c.Call(ctx, []byte("echo"), nil); err != nil {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		_, err := ask(c, "echo")
+		require.NoError(t, err)
+		<-ctx.Done()
+	}
 }
 
 func TestAWorkerReachesOnlyWhatItIsGiven(t *testing.T) {
@@ -302,27 +318,71 @@ func TestStream(t *testing.T) {
 		seen = append(seen, string(answer))
 		return nil
 	}
-	require.NoError(t, c.Stream(t.Context(), requests("half 0a", "half 1b", "half 0c", "half 1d"), use))
+	require.NoError(t, c.Stream(t.Context(), 1, requests("half 0a", "half 1b", "half 0c", "half 1d"), use))
 	require.Equal(t, []string{"0a", "1b", "0c", "1d"}, seen)
-	require.NoError(t, c.Stream(t.Context(), requests(), use), "no request, no call")
+	require.NoError(t, c.Stream(t.Context(), 1, requests(), use), "no request, no call")
+
+	require.ErrorIs(t, c.Stream(t.Context(), 0, requests("echo"), nil), worker.ErrProtocol)
+	require.ErrorIs(t, c.Stream(t.Context(), worker.MaxAhead+1, requests("echo"), nil), worker.ErrProtocol)
 
 	// An error ends it wherever it comes from, and the next call gets its own answer.
-	err := c.Stream(t.Context(), requests("half 0a", "error two", "half 0c"), use)
+	err := c.Stream(t.Context(), 1, requests("half 0a", "error two", "half 0c"), use)
 	require.ErrorIs(t, err, errOdd)
 	got, err := ask(c, "echo here")
 	require.NoError(t, err)
 	require.Equal(t, "here", got)
 	stop := fmt.Errorf("enough")
-	require.ErrorIs(t, c.Stream(t.Context(), requests("echo a", "echo b", "echo c"), func([]byte, []byte) error { return stop }), stop)
+	require.ErrorIs(t, c.Stream(t.Context(), 1, requests("echo a", "echo b", "echo c"), func([]byte, []byte) error { return stop }), stop)
 	got, err = ask(c, "echo there")
 	require.NoError(t, err)
 	require.Equal(t, "there", got)
 	require.Equal(t, 1, c.Starts())
 
-	err = c.Stream(t.Context(), requests("echo a", "segv", "echo c"), nil)
+	err = c.Stream(t.Context(), 1, requests("echo a", "segv", "echo c"), nil)
 	require.ErrorIs(t, err, worker.ErrCrashed)
 	got, err = ask(c, "echo fresh")
 	require.NoError(t, err)
 	require.Equal(t, "fresh", got)
 	require.Equal(t, 2, c.Starts())
+}
+
+// Calls that may run beside each other do, with answers in the order of the requests; one
+// that may not runs alone.
+func TestStreamAhead(t *testing.T) {
+	c := client(t, nil)
+	var seen []string
+	use := func(answer, _ []byte) error {
+		seen = append(seen, string(answer))
+		return nil
+	}
+	var list, want []string
+	for i := range 20 {
+		// Neither of the two is answered before both are there.
+		list = append(list, fmt.Sprintf("meet %da", i), fmt.Sprintf("meet %db", i), "alone")
+		want = append(want, fmt.Sprintf("%da", i), fmt.Sprintf("%db", i), "0 others")
+	}
+	stream := func(ahead int, list []string) error {
+		return c.Stream(t.Context(), ahead, func(yield func([]byte) bool) {
+			for _, r := range list {
+				if !yield([]byte(r)) {
+					return
+				}
+			}
+		}, use)
+	}
+	if runtime.GOMAXPROCS(0) == 1 {
+		list, want = []string{"alone"}, []string{"0 others"} // the worker has one place
+	}
+	for _, ahead := range []int{2, 3, worker.MaxAhead} {
+		seen = nil
+		require.NoError(t, stream(ahead, list))
+		require.Equal(t, want, seen)
+	}
+	// The first error in order is the one that comes back, and the rest is nobody's.
+	err := stream(5, []string{"echo a", "error b", "error c", "echo d", "echo e", "echo f", "echo g"})
+	require.EqualError(t, err, "an odd request: b")
+	got, err := ask(c, "echo here")
+	require.NoError(t, err)
+	require.Equal(t, "here", got)
+	require.Equal(t, 1, c.Starts())
 }

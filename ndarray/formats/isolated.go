@@ -25,9 +25,17 @@ import (
 // service is the name under which a worker of this package starts.
 const service = "ndarray/formats"
 
-// windowBytes is the shared memory: two halves, one of which the worker fills while
-// the program empties the other.
+// windowBytes is the shared memory. It is used in slots, some of which the worker fills
+// while the program empties another.
 const windowBytes = 32 << 20
+
+// slotBytes is the size of a slot that elements are read through, unless a chunk is
+// larger: what the worker has just decoded shall still be in the processor's cache when
+// the program copies it. slotsAhead are those that the worker fills meanwhile.
+const (
+	slotBytes  = 4 << 20
+	slotsAhead = 3
+)
 
 func init() {
 	worker.Register(service, serve)
@@ -41,14 +49,14 @@ func init() {
 		cblosc.ErrSize, cblosc.ErrRegion, cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrFormat)
 }
 
-// A request asks for one piece of an answer: bytes Skip to Skip+Size of what Verb
-// yields, in half Half of the window.
+// A request asks for one piece of an answer: at most Size bytes, from Skip on, of what
+// Verb yields, At that place of the window.
 type request struct {
 	Verb         string // "meta", "attrs", "storage", "read", "strings"
 	Start, Shape []int64
 	Part         ndarray.Region // "read": the box of the region that is wanted now
 	Skip, Size   int64
-	Half         int
+	At           int64
 }
 
 // remote is the backend.
@@ -150,7 +158,7 @@ func (r *remote) Close() error { return r.client.Close() }
 func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most int64) ([]byte, error) {
 	const half = windowBytes / 2
 	piece := func(i int64) []byte {
-		return encode(request{Verb: verb, Start: g.Start, Shape: g.Shape, Skip: i * half, Size: half, Half: int(i % 2)})
+		return encode(request{Verb: verb, Start: g.Start, Shape: g.Shape, Skip: i * half, Size: half, At: i % 2 * half})
 	}
 	var b []byte
 	total := int64(-1) // known with the first answer
@@ -179,7 +187,7 @@ func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most in
 			}
 		}
 	}
-	return b, r.client.Stream(ctx, rest, use)
+	return b, r.client.Stream(ctx, 1, rest, use)
 }
 
 // total reads the answer to a request: the bytes of the whole.
@@ -190,28 +198,39 @@ func (r *remote) total(answer []byte) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(answer)), nil
 }
 
+// slot is how many bytes of the window elements are read through at a time: a chunk at
+// least, if at least two of them find room.
+func (r *remote) slot() int64 {
+	n := int64(r.meta.DType.Size)
+	for _, k := range r.meta.ChunkShape {
+		n = min(n*min(k, windowBytes), windowBytes/2)
+	}
+	return max(n, slotBytes)
+}
+
 // ReadRegion reads elements, box by box: while this copies one out of the window the
 // worker decodes the next.
 func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) error {
-	const half = windowBytes / 2
+	slot := r.slot()
+	slots := min(windowBytes/slot, slotsAhead+1)
 	type piece struct{ box, part ndarray.Region }
-	var sent []piece // at most two
+	var sent []piece // at most one for each slot
 	item := r.meta.DType.Size
 	requests := func(yield func([]byte) bool) {
-		i := 0
-		for box := range boxes(g, r.meta.ChunkShape, item, half) {
-			// Of a chunk that is larger than a half the worker keeps the rest.
-			for part := range boxes(box, nil, item, half) {
+		i := int64(0)
+		for box := range boxes(g, r.meta.ChunkShape, item, slot) {
+			// Of a chunk that is larger than a slot the worker keeps the rest.
+			for part := range boxes(box, nil, item, slot) {
 				sent = append(sent, piece{box, part})
-				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, Half: i % 2})) {
+				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, At: i % slots * slot, Size: slot})) {
 					return
 				}
 				i++
 			}
 		}
 	}
-	i := 0
-	return r.client.Stream(ctx, requests, func(answer, window []byte) error {
+	i := int64(0)
+	return r.client.Stream(ctx, int(slots-1), requests, func(answer, window []byte) error {
 		p := sent[0]
 		sent = sent[1:]
 		want := p.part.NumElems() * int64(item)
@@ -222,9 +241,9 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 		if err != nil {
 			return err
 		}
-		at := i % 2 * half
+		at := i % slots * slot
 		i++
-		copyBox(dst, g, window[at:at+int(want)], p.part, p.part, item)
+		copyBox(dst, g, window[at:at+want], p.part, p.part, item)
 		return nil
 	})
 }

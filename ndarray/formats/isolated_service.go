@@ -54,11 +54,11 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 	if err := decode(b, &q); err != nil {
 		return nil, err
 	}
-	half := int64(len(h.window) / 2)
-	if q.Half < 0 || q.Half > 1 || q.Skip < 0 || q.Size < 0 || q.Size > half {
+	room := int64(len(h.window))
+	if q.At < 0 || q.At > room || q.Skip < 0 || q.Size < 0 || q.Size > room-q.At {
 		return nil, fmt.Errorf("%w: request %+v", worker.ErrProtocol, q)
 	}
-	to := h.window[int64(q.Half)*half:][:half]
+	to := h.window[q.At:][:q.Size]
 	if q.Verb == "read" {
 		n, err := h.read(to, q)
 		return binary.LittleEndian.AppendUint64(nil, uint64(n)), cause(err)
@@ -71,9 +71,23 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 		h.about, h.whole = q, b
 	}
 	if q.Skip < int64(len(h.whole)) {
-		copy(to[:q.Size], h.whole[q.Skip:])
+		copy(to, h.whole[q.Skip:])
 	}
 	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
+}
+
+var _ worker.Beside = (*attendant)(nil)
+
+// Beside: elements of whole boxes can be read at the same time, as nothing is kept of
+// them. If something is, one call must throw it away first.
+func (h *attendant) Beside(b []byte) bool {
+	var q request
+	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all()
+}
+
+// all reports whether the part that is wanted is the whole box.
+func (q *request) all() bool {
+	return slices.Equal(q.Start, q.Part.Start) && slices.Equal(q.Shape, q.Part.Shape)
 }
 
 // same reports whether what is kept is what is asked for.
@@ -131,10 +145,12 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 	}
 	n := q.Part.NumElems() * item
 	if n > int64(len(to)) {
-		return 0, fmt.Errorf("%w: %d bytes, half a window has %d", worker.ErrProtocol, n, len(to))
+		return 0, fmt.Errorf("%w: %d bytes, a slot has %d", worker.ErrProtocol, n, len(to))
 	}
-	if slices.Equal(whole.Start, q.Part.Start) && slices.Equal(whole.Shape, q.Part.Shape) {
-		h.about, h.whole = request{}, nil
+	if q.all() {
+		if h.whole != nil { // not beside others
+			h.about, h.whole = request{}, nil
+		}
 		return n, h.array.Read(ctx, to[:n], whole)
 	}
 	if q.Part.Rank() != whole.Rank() || !inside(q.Part, whole) {
