@@ -70,7 +70,7 @@ type remote struct {
 // caller is a worker.Client, or a part of one.
 type caller interface {
 	Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error
-	Stream(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error
+	Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error
 	Close() error
 }
 

@@ -261,8 +261,8 @@ func (c *arrayCaller) Call(ctx context.Context, request []byte, use func(answer,
 }
 
 // Stream implements caller.
-func (c *arrayCaller) Stream(ctx context.Context, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
-	return c.o.client.Stream(ctx, func(yield func([]byte) bool) {
+func (c *arrayCaller) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
+	return c.o.client.Stream(ctx, ahead, func(yield func([]byte) bool) {
 		for q := range requests {
 			if !yield(c.wrap(q)) {
 				return

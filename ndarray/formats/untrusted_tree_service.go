@@ -113,6 +113,14 @@ func (h *treeAttendant) location(path string) Location {
 	return Location{File: worker.FilePath(h.s.file), Object: path}
 }
 
+var _ worker.Beside = (*treeAttendant)(nil)
+
+// Beside: what the array allows that is open.
+func (h *treeAttendant) Beside(b []byte) bool {
+	var q treeRequest
+	return decode(b, &q) == nil && q.Verb == "array" && h.array != nil && h.arrayPath == q.Path && h.array.Beside(q.Array)
+}
+
 // arrayAt opens the array at a path. One is open at a time.
 func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 	if h.array != nil && h.arrayPath == path {

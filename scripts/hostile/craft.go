@@ -51,7 +51,7 @@ func craftedSeeds(c config) ([]*seed, error) {
 	if err := arrays(dir); err != nil {
 		return nil, err
 	}
-	seeds, err := gather(dir)
+	seeds, err := gather(dir, smallFile)
 	if err != nil {
 		return nil, err
 	}

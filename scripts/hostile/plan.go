@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,7 +23,8 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// smallFile is how long a file is at most that is mutated, in bytes.
+// smallFile is how long a file is at most that is cut and mutated, in bytes. Known attacks
+// are tried however long they are.
 const smallFile = 64 << 10
 
 // seed is a file, or a directory of files, as someone made it.
@@ -58,7 +60,7 @@ type item struct {
 
 func (x *item) kind() string {
 	if x.seed.crude {
-		return "known attacks, " + x.seed.sort
+		return "known attacks, " + x.how
 	}
 	return x.seed.sort + ", " + x.how
 }
@@ -75,7 +77,7 @@ func (x *item) name() string {
 func plan(c config) ([]item, error) {
 	var seeds []*seed
 	if c.corpus != "" {
-		s, err := gather(filepath.Join(c.corpus, "hostile-hdf5"))
+		s, err := gather(filepath.Join(c.corpus, "hostile-hdf5"), math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +85,7 @@ func plan(c config) ([]item, error) {
 			x.crude = true
 		}
 		seeds = append(seeds, s...)
-		if s, err = gather(filepath.Join(c.corpus, "blosc2")); err != nil {
+		if s, err = gather(filepath.Join(c.corpus, "blosc2"), smallFile); err != nil {
 			return nil, err
 		}
 		seeds = append(seeds, s...)
@@ -92,7 +94,7 @@ func plan(c config) ([]item, error) {
 		if dir == "" {
 			continue
 		}
-		s, err := gather(dir)
+		s, err := gather(dir, smallFile)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +125,7 @@ func plan(c config) ([]item, error) {
 		}
 	}
 	for _, part := range shares {
-		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort })
+		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile })
 		for i := range c.mutants * part.percent / 100 * min(len(of), 1) {
 			list = append(list, item{seed: of[i%len(of)], how: "mutated", n: uint64(i / len(of)), base: c.seed})
 		}
@@ -137,8 +139,8 @@ var shares = []struct {
 	percent int
 }{{"hdf5", 50}, {"frame", 20}, {"tree", 15}, {"chunk", 15}}
 
-// gather finds the files and trees below a folder.
-func gather(root string) ([]*seed, error) {
+// gather finds the files of at most so many bytes, and the trees, below a folder.
+func gather(root string, most int64) ([]*seed, error) {
 	var seeds []*seed
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -153,7 +155,7 @@ func gather(root string) ([]*seed, error) {
 			return err
 		}
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > smallFile {
+		if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > most {
 			return err
 		}
 		b, err := os.ReadFile(path)
