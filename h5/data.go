@@ -20,7 +20,9 @@ import (
 // It returns ErrSize for a buffer of another length, ErrRegion for a region
 // outside the dataset, ErrType if mem and the stored type have nothing in common
 // or are not Plain, ErrOverflow or ErrPrecision if a value would change (dst then
-// holds nothing of use), a *FilterError if a filter is missing, or ErrClosed.
+// holds nothing of use), a *FilterError if a filter is missing, ErrCorrupt for
+// parameters of filters that the library would be led astray by (see Defects), or
+// ErrClosed.
 func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, 0)
 }

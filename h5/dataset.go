@@ -16,6 +16,7 @@ import (
 type Dataset struct {
 	object
 	skips skips // the library's lock guards it
+	sound bool  // soundLocked has found nothing; the lock guards it
 }
 
 // LayoutKind says how a dataset's elements are stored (H5D_layout_t).
@@ -360,17 +361,23 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 	}
 	info.Address = r.word()
 	info.StorageBytes = r.int()
+	info.Filters = r.filters()
+	r.fill(&info)
+	r.storage(&info)
+	return info, nil
+}
+
+// filters reads what put_filters wrote.
+func (r *reader) filters() (all []Filter) {
 	for range r.word() {
 		f := Filter{ID: int(r.int()), Optional: r.word()&C.H5Z_FLAG_OPTIONAL != 0, Name: r.text()}
 		f.Values = make([]uint32, r.word())
 		for i := range f.Values {
 			f.Values[i] = uint32(r.word())
 		}
-		info.Filters = append(info.Filters, f)
+		all = append(all, f)
 	}
-	r.fill(&info)
-	r.storage(&info)
-	return info, nil
+	return all
 }
 
 // fill reads what put_fill wrote.
@@ -407,7 +414,8 @@ func (d *Dataset) info() (*reader, error) {
 // gone, new ones hold the fill value.
 //
 // It returns ErrSize if the number of dimensions differs, ErrParam if one is
-// negative, ErrReadOnly, or an error of the library for a shape beyond the
+// negative, ErrReadOnly, ErrCorrupt for parameters of filters that the library would
+// be led astray by (see Defects), or an error of the library for a shape beyond the
 // maximum or a dataset without chunks.
 func (d *Dataset) Resize(dims ...int64) error {
 	const op = "resize"
@@ -417,9 +425,22 @@ func (d *Dataset) Resize(dims ...int64) error {
 	if slices.ContainsFunc(dims, func(n int64) bool { return n < 0 }) {
 		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: shape %v", ErrParam, dims)}
 	}
-	return d.run(op, d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
-		return C.goh5_dset_extent(cerr, id, cInts(dims), C.size_t(len(dims)))
-	})
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
+	if err != nil {
+		return err
+	}
+	if err := d.soundLocked(op, id); err != nil {
+		return err // chunks at the edge go through the filters
+	}
+	var cerr C.goh5_err_t
+	rc := C.goh5_dset_extent(&cerr, id, cInts(dims), C.size_t(len(dims)))
+	runtime.KeepAlive(d)
+	if rc < 0 {
+		return newError(op, d.path, rc, &cerr)
+	}
+	return nil
 }
 
 // Flush hands what was written to the dataset to the operating system (H5Dflush).

@@ -28,8 +28,12 @@ const (
 // next outcome. Chunks that it has in its cache are written first, which costs
 // time where a chunk is written in many small pieces.
 //
-// What is wrong with the selection the write itself will say.
+// What is wrong with the selection the write itself will say. It also reports what
+// soundLocked does.
 func (d *Dataset) loosenLocked(op string, id C.int64_t, words []int64, rank int) error {
+	if err := d.soundLocked(op, id); err != nil {
+		return err
+	}
 	if d.skips == skipsNothing {
 		return nil // and nothing is allocated
 	}

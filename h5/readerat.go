@@ -97,9 +97,13 @@ func outsideLocked(op, path string) error {
 	return &Error{Op: op, Path: path, Err: &OutsideError{lib.outside}}
 }
 
-// withinLocked reports elements of a reader's dataset that are in external files. The
-// library would look for those in the working folder.
+// withinLocked comes before a read: it reports elements of a reader's dataset that are
+// in external files, for which the library would look in the working folder, and what
+// soundLocked does.
 func (d *Dataset) withinLocked(op string, id C.int64_t) error {
+	if err := d.soundLocked(op, id); err != nil {
+		return err
+	}
 	if d.h.ids.reader == 0 {
 		return nil
 	}

@@ -163,6 +163,9 @@ int goh5_dopen(goh5_err_t *err, int64_t loc, const char *name, const uint8_t *sp
 int goh5_daccess(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dinfo(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* its external files */
+/* goh5_dsteps tells whether szip, n-bit or scale-offset is among the filters; then also the elements of a chunk, the
+ * bytes of an element as stored (0 if it has pointers, whose form in memory is another), and all the filters. */
+int goh5_dsteps(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_home(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* the file it is in: name, whether it is written, SWMR */
 int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank);
 int goh5_dflush(goh5_err_t *err, int64_t id);

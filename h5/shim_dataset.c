@@ -385,6 +385,58 @@ done:
     return rc;
 }
 
+/* Whether the pipeline has a filter whose decoder trusts its parameters (steps.go). */
+static int has_trusting(goh5_err_t *err, hid_t dcpl, int *has)
+{
+    int rc = 0;
+    *has = 0;
+    if (H5Pget_layout(dcpl) == H5D_CHUNKED) {
+        int n = H5Pget_nfilters(dcpl);
+        TRY(n >= 0);
+        for (unsigned i = 0; i < (unsigned)n && !*has; i++) {
+            unsigned flags = 0, config = 0;
+            size_t count = 0;
+            H5Z_filter_t filter = H5Pget_filter2(dcpl, i, &flags, &count, NULL, 0, NULL, &config);
+            TRY(filter >= 0);
+            *has = filter == H5Z_FILTER_SZIP || filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET;
+        }
+    }
+done:
+    return rc;
+}
+
+int goh5_dsteps(goh5_err_t *err, int64_t id, goh5_blob_t *out)
+{
+    int rc = 0, has = 0;
+    hid_t type = H5I_INVALID_HID, dcpl = H5I_INVALID_HID;
+    goh5_buf_t b = {0};
+    goh5_enter();
+    TRY((dcpl = H5Dget_create_plist(id)) >= 0);
+    PASS(has_trusting(err, dcpl, &has));
+    goh5_put(&b, (uint64_t)has);
+    if (has) {
+        hsize_t chunk[H5S_MAX_RANK] = {0};
+        uint64_t elements = 1;
+        TRY((type = H5Dget_type(id)) >= 0);
+        int plain = goh5_type_plain(type);
+        TRY(plain >= 0);
+        int rank = H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+        TRY(rank >= 0);
+        for (int i = 0; i < rank; i++) {
+            elements *= chunk[i];
+        }
+        goh5_put(&b, elements);
+        goh5_put(&b, plain ? H5Tget_size(type) : 0);
+        PASS(put_filters(err, &b, dcpl));
+    }
+    PASS(goh5_buf_end(&b, out));
+done:
+    goh5_buf_drop(&b);
+    goh5_close_type(type);
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
 int goh5_dexternal(goh5_err_t *err, int64_t id, goh5_blob_t *out)
 {
     int rc = 0;

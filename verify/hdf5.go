@@ -32,7 +32,7 @@ type h5File struct {
 	path string
 	most int64
 	lib  *h5.File // nil until a dataset needs it, and of untrusted files
-	libs bool     // the library may be asked
+	libs bool     // the library may be asked: of trusted files whose metadata are sound
 	job  *job
 }
 
@@ -74,10 +74,11 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	u.libs = u.libs && sound
 	if err := u.datasets(ctx); err != nil {
 		return err
 	}
-	if !sound || !u.libs {
+	if !u.libs {
 		return nil
 	}
 	return u.library(ctx)
@@ -370,6 +371,9 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
 	}
+	if err := d.longEnough(c.Mask, s); err != nil {
+		return 0, err
+	}
 	lib, err := d.openLibrary()
 	if err != nil {
 		return 0, err
@@ -397,6 +401,43 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)
 	}
 	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
+}
+
+// longEnough undoes the filters of a stored chunk down to the one that only the library
+// has, whose decoder reads on behind a chunk that is too short.
+func (d *dataset) longEnough(mask uint32, s *scratch) error {
+	src, turn := s.raw, 0
+	inside := false // src is what such a decoder makes
+	for i := len(d.filters) - 1; i >= 0; i-- {
+		f := d.filters[i]
+		if mask>>i&1 != 0 {
+			continue
+		}
+		if filter.Known(f.ID) {
+			if inside {
+				continue
+			}
+			buf := []*[]byte{&s.data, &s.more}[turn]
+			n, err := filter.Decode(f.ID, f.Values, room(buf, d.full+d.full/8+64), src)
+			if err != nil {
+				return err
+			}
+			src, turn = (*buf)[:n], 1-turn
+			continue
+		}
+		step := hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values}
+		need, err := step.Needs(src, d.layout.Dims[len(d.layout.Dims)-1], uint64(d.full))
+		switch {
+		case err != nil:
+			return err
+		case inside && need > 0:
+			return fmt.Errorf("%w: %s behind another filter that only the library has", errors.ErrUnsupported, step.ID)
+		case uint64(len(src)) < need:
+			return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes for %s", len(src), step.ID), Want: fmt.Sprintf("at least %d", need), Err: format.ErrCorrupt}
+		}
+		inside = inside || need > 0
+	}
+	return nil
 }
 
 // openLibrary opens the file with the library, once.

@@ -4,6 +4,7 @@
 package hdf5
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -366,6 +367,14 @@ func (c *checker) chunked(o *Object, l *Layout, t *Datatype) {
 	}
 	pl := o.Pipeline()
 	filtered := pl != nil && len(pl.Filters) > 0
+	if filtered {
+		for i := range pl.Filters {
+			if err := pl.Filters[i].Sound(uint64(t.Size), full); err != nil {
+				c.note(c.step("filter pipeline message", c.f.place(o.Addr), err))
+				return
+			}
+		}
+	}
 	c.chunks(o, func(k Chunk) bool {
 		at := c.f.position(k.Addr)
 		err := error(nil)
@@ -378,7 +387,10 @@ func (c *checker) chunked(o *Object, l *Layout, t *Datatype) {
 			err = c.corrupt(fmt.Sprintf("chunk %v", k.Offset), k.Addr, "0 bytes", "at least 1")
 		case pl != nil && k.Mask>>len(pl.Filters) != 0:
 			err = c.corrupt(fmt.Sprintf("chunk %v", k.Offset), k.Addr, fmt.Sprintf("filter mask %#x", k.Mask), fmt.Sprintf("%d bits, one for each filter", len(pl.Filters)))
-		case t.InHeap():
+		case filtered && !plainEdge(k, l, o.Dataspace().Dims):
+			err = c.longEnough(pl, k, at, uint64(t.Size), full)
+		}
+		if err == nil && t.InHeap() {
 			err = c.chunkValues(o, l, t, k, full)
 		}
 		c.note(err)
@@ -396,7 +408,7 @@ func (c *checker) chunkValues(o *Object, l *Layout, t *Datatype, k Chunk, full u
 	if err != nil {
 		return err
 	}
-	if pl := o.Pipeline(); pl != nil && len(pl.Filters) > 0 && !(l.Flags&PartialChunksUnfiltered != 0 && partial(k, l, o.Dataspace().Dims)) {
+	if pl := o.Pipeline(); pl != nil && len(pl.Filters) > 0 && !plainEdge(k, l, o.Dataspace().Dims) {
 		if c.left -= int64(full); c.left < 0 {
 			return &format.Error{Format: formatName, What: "chunk", Offset: at, Got: "more bytes after decoding than the file has many times over", Want: "fewer", Err: format.ErrLimit}
 		}
@@ -410,6 +422,38 @@ func (c *checker) chunkValues(o *Object, l *Layout, t *Datatype, k Chunk, full u
 		}
 	}
 	return c.heapValues(t, b, at)
+}
+
+// step is an error of a filter with its place.
+func (c *checker) step(what string, at int64, err error) error {
+	s, ok := errors.AsType[*stepError](err)
+	if !ok {
+		return err
+	}
+	return &format.Error{Format: formatName, What: what, Offset: max(at, 0), Got: fmt.Sprintf("%s with %s", s.id, s.got), Want: s.want, Err: format.ErrCorrupt}
+}
+
+// longEnough refuses a chunk that is shorter than what the decoder of its last filter
+// reads. How long the chunk is before other filters nobody knows without undoing them.
+func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint64) error {
+	f := pl.last(k.Mask)
+	if f == nil || f.ID != NBit && f.ID != ScaleOffset && f.ID != SZip {
+		return nil
+	}
+	b, err := c.bytes("chunk", at, int64(min(k.Size, 4)), 0)
+	if err != nil {
+		return err
+	}
+	n, err := f.Needs(b, element, full)
+	if err == nil && k.Size < n {
+		err = f.bad(fmt.Sprintf("a chunk of %d bytes", k.Size), fmt.Sprintf("at least %d", n))
+	}
+	return c.step(fmt.Sprintf("chunk %v", k.Offset), at, err)
+}
+
+// plainEdge reports a chunk that passes no filters because it reaches over the edge.
+func plainEdge(k Chunk, l *Layout, dims []uint64) bool {
+	return l.Flags&PartialChunksUnfiltered != 0 && partial(k, l, dims)
 }
 
 // partial reports whether a chunk reaches over the edge of the dataset.
