@@ -12,10 +12,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
 func TestMain(m *testing.M) {
+	worker.Init()
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -22,6 +23,13 @@ type Options struct {
 	Overwrite   bool           // replace what is at the destination
 	MaxChunk    int64          // bytes of a decoded chunk; what claims more is damaged; default 512 MiB
 	MaxFindings int            // findings that are listed; default 1000
+
+	// Isolated does the work in a worker process that can reach nothing but the damaged
+	// file and the new one. Without worker.Init in main, or where the system has no
+	// sandbox, it is worker.ErrUnavailable.
+	Isolated bool
+	Memory   int64         // bytes of memory of the worker; default 2 GiB
+	Time     time.Duration // of the worker; default two minutes and a second for each MiB of the damaged file
 }
 
 // Certainty says how sure something is.
@@ -111,7 +119,8 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 // It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
 // ErrCorrupt if nothing can be recovered, ErrExists if dst is there, without
 // Options.Overwrite, ErrParam if dst is src, the context's error,
-// or errors.ErrUnsupported for what this module cannot write.
+// or errors.ErrUnsupported for what this module cannot write; with Options.Isolated also
+// what package worker lists.
 func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
 	r, err := recoverFile(ctx, dst, src, o)
 	if err != nil {
@@ -131,8 +140,8 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 	if o != nil {
 		opts = *o
 	}
-	if opts.MaxChunk < 0 || opts.MaxFindings < 0 {
-		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d findings", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings)
+	if opts.MaxChunk < 0 || opts.MaxFindings < 0 || opts.Memory < 0 || opts.Time < 0 {
+		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d findings, %d bytes of memory, %v", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings, opts.Memory, opts.Time)
 	}
 	if opts.MaxChunk == 0 {
 		opts.MaxChunk = 512 << 20
@@ -155,13 +164,25 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 			return nil, fmt.Errorf("%w: %s", ndarray.ErrExists, dst)
 		}
 	}
+	if opts.Isolated {
+		return isolated(ctx, dst, src, opts)
+	}
+	return recoverAs(ctx, dst, src, src, opts)
+}
+
+// recoverAs recovers the file at the path src, which is called name.
+func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Report, error) {
+	info, err := os.Stat(src)
+	if err != nil {
+		return nil, err
+	}
 	f := opts.Format
 	if f == "" {
 		if f, err = formats.Sniff(src); err != nil {
 			if e, ok := errors.AsType[*ndarray.Error](err); ok {
 				err = e.Err
 			}
-			if f = byName(src, info.IsDir()); f == "" {
+			if f = byName(name, src, info.IsDir()); f == "" {
 				return nil, err
 			}
 		}
@@ -183,10 +204,10 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 	return r, nil
 }
 
-// byName is the format that the name tells, or, of a directory, what is in it.
-func byName(path string, dir bool) formats.Format {
-	f, _ := formats.ForName(path)
-	if filepath.Ext(path) == ".b2frame" || filepath.Ext(path) == ".cat" {
+// byName is the format that the name tells, or, of the directory at path, what is in it.
+func byName(name, path string, dir bool) formats.Format {
+	f, _ := formats.ForName(name)
+	if filepath.Ext(name) == ".b2frame" || filepath.Ext(name) == ".cat" {
 		f = formats.B2ND
 	}
 	if !dir {

@@ -19,6 +19,10 @@
 // reading takes: no exec, no fork, no socket, no ptrace. Level reports which of
 // them hold. No environment of the host goes with it.
 //
+// A worker whose Config names a directory to write in has the system calls for that too,
+// files of bounded length, and by Landlock that one directory. What is in it afterwards
+// is not to be trusted: there may be links and anything else that a directory can hold.
+//
 // # Trust
 //
 // The host treats what comes back as it treats a file: frames are bounded before

@@ -9,8 +9,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 var errOdd = errors.New("an odd request")
 
 func init() {
-	worker.RegisterErrors(errOdd, os.ErrNotExist, os.ErrPermission)
+	worker.RegisterErrors(errOdd, os.ErrNotExist, os.ErrPermission, syscall.EFBIG)
 	worker.Register("test", func(s *worker.Session) (worker.Handler, error) {
 		if string(s.Open) == "refuse" {
 			return nil, fmt.Errorf("%w: asked to refuse", errOdd)
@@ -105,6 +107,21 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return b, err
 	case "create":
 		return nil, os.WriteFile(arg, []byte("x"), 0o644)
+	case "make": // a file as long as told, renamed, in a new directory
+		dir, size, _ := strings.Cut(arg, " ")
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.Mkdir(dir+"/sub", 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(dir+"/sub/a", make([]byte, n), 0o644); err != nil {
+			return nil, err
+		}
+		return nil, os.Rename(dir+"/sub/a", dir+"/sub/b")
+	case "link":
+		return nil, os.Symlink("/etc", arg)
 	case "pid":
 		return fmt.Append(nil, os.Getpid()), nil
 	case "file":

@@ -38,6 +38,8 @@ type settings struct {
 	CPU     time.Duration `json:"cpu"`
 	Window  int64         `json:"window"`
 	NoFile  int           `json:"nofile"`
+	Write   string        `json:"write"`
+	File    int64         `json:"file"`
 }
 
 // hello is what a worker says when it is held.
@@ -102,6 +104,7 @@ func start(ctx context.Context, cfg *Config) (_ *process, err error) {
 	set, err := json.Marshal(settings{
 		Service: cfg.Service, Open: cfg.Open, Files: len(cfg.Files), Read: cfg.Read,
 		Memory: cfg.Limits.Memory, CPU: cfg.Limits.CPU, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
+		Write: cfg.Write, File: cfg.Limits.File,
 	})
 	if err != nil {
 		return fail(ErrProtocol, err)

@@ -5,6 +5,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -25,10 +26,10 @@ func hold(set *settings) (Level, error) {
 	}
 	l.Rlimits = true
 	var err error
-	if l.Landlock, err = fence(set.Read); err != nil {
+	if l.Landlock, err = fence(set.Read, set.Write); err != nil {
 		return l, err
 	}
-	if l.Seccomp, err = filter(); err != nil {
+	if l.Seccomp, err = filter(set.Write != ""); err != nil {
 		return l, err
 	}
 	return l, nil
@@ -39,6 +40,10 @@ func limit(set *settings) error {
 	if err != nil {
 		return err
 	}
+	longest := uint64(0)
+	if set.Write != "" {
+		longest = uint64(set.File) // the Go runtime leaves SIGXFSZ alone: a write fails with EFBIG
+	}
 	for _, r := range []struct {
 		what int
 		name string
@@ -46,7 +51,7 @@ func limit(set *settings) error {
 	}{
 		{unix.RLIMIT_AS, "address space", uint64(size + set.Memory)},
 		{unix.RLIMIT_NOFILE, "descriptors", uint64(fdFiles + set.Files + set.NoFile)},
-		{unix.RLIMIT_FSIZE, "file size", 0},
+		{unix.RLIMIT_FSIZE, "file size", longest},
 		{unix.RLIMIT_CORE, "core file", 0},
 	} {
 		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.max, Max: r.max}); err != nil {
@@ -71,9 +76,10 @@ func addressSpace() (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// fence leaves the process the given paths, for reading, and nothing else of the
-// file system or the network. It returns the kernel's version of Landlock.
-func fence(read []string) (int, error) {
+// fence leaves the process the given paths, for reading, the directory write, if it is
+// not "", and nothing else of the file system or the network. It returns the kernel's
+// version of Landlock.
+func fence(read []string, write string) (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0, nil // not built in, or not enabled: the Level says so
@@ -89,6 +95,9 @@ func fence(read []string) (int, error) {
 		default:
 			rules = append(rules, landlock.ROFiles(path))
 		}
+	}
+	if write != "" {
+		rules = append(rules, landlock.RWDirs(write))
 	}
 	if err := landlock.V7.BestEffort().Restrict(rules...); err != nil {
 		return 0, fmt.Errorf("landlock: %w", err)
@@ -117,9 +126,15 @@ var allowed = []string{
 	"prlimit64", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "setrlimit", "sigaltstack", "sysinfo", "tgkill", "uname",
 }
 
+// writing are those that a worker needs beside them where it may write files.
+var writing = []string{
+	"fallocate", "fdatasync", "fsync", "ftruncate", "mkdir", "mkdirat", "pwrite64", "pwritev", "rename", "renameat", "renameat2",
+	"rmdir", "sync_file_range", "truncate", "umask", "unlink", "unlinkat",
+}
+
 // filter installs the filter of system calls; false without an error where the
 // kernel or the processor is not known to have it.
-func filter() (bool, error) {
+func filter(write bool) (bool, error) {
 	if !seccomp.Supported() {
 		return false, nil
 	}
@@ -127,8 +142,12 @@ func filter() (bool, error) {
 	if err != nil {
 		return false, nil // a processor the filter's author does not know
 	}
+	calls := allowed
+	if write {
+		calls = slices.Concat(allowed, writing)
+	}
 	var names []string
-	for _, n := range allowed {
+	for _, n := range calls {
 		if _, known := info.SyscallNames[n]; known { // open, stat and the like are not everywhere
 			names = append(names, n)
 		}

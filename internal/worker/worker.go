@@ -75,6 +75,7 @@ type Limits struct {
 	Wall   time.Duration // wall time of one call; default 120 s
 	Files  int           // descriptors beyond those the worker is given; default 64
 	Window int64         // bytes of shared memory, a multiple of the page size; default 16 MiB
+	File   int64         // bytes of the longest file in Config.Write; default 1 GiB; without Write it is 0
 }
 
 // The defaults of Limits.
@@ -84,6 +85,7 @@ const (
 	DefaultWall   = 120 * time.Second
 	DefaultFiles  = 64
 	DefaultWindow = 16 << 20
+	DefaultFile   = 1 << 30
 )
 
 func (l Limits) filled() Limits {
@@ -102,6 +104,9 @@ func (l Limits) filled() Limits {
 	if l.Window == 0 {
 		l.Window = DefaultWindow
 	}
+	if l.File == 0 {
+		l.File = DefaultFile
+	}
 	page := int64(os.Getpagesize())
 	l.Window = (l.Window + page - 1) / page * page
 	return l
@@ -109,7 +114,7 @@ func (l Limits) filled() Limits {
 
 func (l Limits) check() error {
 	switch {
-	case l.Memory < 0, l.CPU < 0, l.Wall < 0, l.Files < 0, l.Window < 0:
+	case l.Memory < 0, l.CPU < 0, l.Wall < 0, l.Files < 0, l.Window < 0, l.File < 0:
 		return fmt.Errorf("a limit is negative: %+v", l)
 	case l.Window > 1<<40:
 		return fmt.Errorf("window of %d bytes, at most %d", l.Window, int64(1)<<40)
@@ -150,6 +155,7 @@ type Config struct {
 	Open    []byte     // given to the Service when it starts
 	Files   []*os.File // given to the Service as Session.Files, in this order; the host keeps its own
 	Read    []string   // files and directories the worker may open for reading; absolute paths
+	Write   string     // a directory in which it may make, change and remove files; absolute path; "" for none
 	Limits  Limits
 	Require Level // the worker does not start with less than this
 }

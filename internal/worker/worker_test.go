@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -196,6 +197,35 @@ func TestAWorkerReachesOnlyWhatItIsGiven(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "new"))
 	if level.Seccomp {
 		for _, what := range []string{"exec", "dial"} {
+			_, err = ask(c, what)
+			require.ErrorContains(t, err, "not implemented", what)
+		}
+	}
+	require.Equal(t, 1, c.Starts(), "none of this ends the worker")
+}
+
+// A worker that may write does so in its directory alone, and no file longer than allowed.
+func TestAWorkerWritesWhereItMay(t *testing.T) {
+	room, other := t.TempDir(), t.TempDir()
+	c := client(t, func(cfg *worker.Config) {
+		cfg.Write = room
+		cfg.Limits.File = 1 << 20
+	})
+	_, err := ask(c, fmt.Sprintf("make %s %d", room, 1<<20))
+	require.NoError(t, err)
+	info, err := os.Stat(filepath.Join(room, "sub", "b"))
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<20, info.Size())
+	require.NoError(t, os.RemoveAll(filepath.Join(room, "sub")))
+	_, err = ask(c, fmt.Sprintf("make %s %d", room, 1<<20+1))
+	require.ErrorIs(t, err, syscall.EFBIG)
+	if c.Level().Landlock > 0 {
+		_, err = ask(c, "create "+filepath.Join(other, "new"))
+		require.ErrorIs(t, err, os.ErrPermission)
+		require.NoFileExists(t, filepath.Join(other, "new"))
+	}
+	if c.Level().Seccomp {
+		for _, what := range []string{"exec", "dial", "link " + filepath.Join(room, "link")} {
 			_, err = ask(c, what)
 			require.ErrorContains(t, err, "not implemented", what)
 		}

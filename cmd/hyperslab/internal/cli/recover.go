@@ -63,10 +63,14 @@ guessed, or lost; lost elements are fill values.
 
 HDF5 datasets that nothing leads to any more go to /lost+found.
 
+With --untrusted the work is done in a sandbox that reaches nothing but the damaged file
+and a folder beside the target, from which the new file is then moved.
+
 Exit codes: 0 all there was is in the new file and certain, 2 nothing was written,
 3 something is guessed or lost.`,
-		Example: `  hyperslab recover broken.h5 saved.h5`,
-		Args:    arity(2, 2),
+		Example: `  hyperslab recover broken.h5 saved.h5
+  hyperslab recover waves.b2nd whole.b2nd --untrusted`,
+		Args: arity(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.recover(cmd.Context(), args[0], args[1], &o)
 		},
@@ -77,6 +81,7 @@ Exit codes: 0 all there was is in the new file and certain, 2 nothing was writte
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -92,7 +97,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if sameFile(source, target) {
 		return usagef("%s is the damaged file, which is never changed; give the new one another name", target)
 	}
-	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most}
+	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30
 	}

@@ -90,3 +90,9 @@ func untrusted(ctx context.Context) bool {
 	_, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
 	return ok
 }
+
+// sandboxed reports whether they are to be read in a process of their own.
+func sandboxed(ctx context.Context) bool {
+	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
+	return ok && o.Isolation != formats.Off
+}

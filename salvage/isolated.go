@@ -1,0 +1,216 @@
+// The same in a worker, which writes into a directory of its own; what it has made there
+// is looked at and moved to its place.
+
+package salvage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+// service is the name under which a worker of this package starts.
+const service = "salvage"
+
+// made is the name of the new file in the directory of the worker.
+const made = "made"
+
+func init() {
+	worker.Register(service, serve)
+	worker.RegisterErrors(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG)
+}
+
+// order is what the worker is told when it starts.
+type order struct {
+	Dir     string // where it may write
+	Name    string // of the damaged file
+	Options Options
+}
+
+// answer is what came of it.
+type answer struct {
+	Report  Report
+	Guessed bool
+}
+
+// attendant is the worker's side.
+type attendant struct {
+	order  order
+	file   *os.File
+	window []byte
+}
+
+func serve(s *worker.Session) (worker.Handler, error) {
+	h := &attendant{window: s.Window}
+	if err := json.Unmarshal(s.Open, &h.order); err != nil {
+		return nil, fmt.Errorf("%w: %w", worker.ErrProtocol, err)
+	}
+	if len(s.Files) != 1 {
+		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
+	}
+	h.file = s.Files[0]
+	return h, nil
+}
+
+// Call recovers the file, and answers with the length of the answer in the window.
+func (h *attendant) Call([]byte) ([]byte, error) {
+	src := worker.FilePath(h.file)
+	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
+	if err != nil {
+		return nil, &renamed{strings.ReplaceAll(err.Error(), src, h.order.Name), err}
+	}
+	for i := range r.Findings {
+		r.Findings[i].Text = strings.ReplaceAll(r.Findings[i].Text, src, h.order.Name)
+	}
+	for a := (answer{*r, r.guessed}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // the counts say what is left out
+		b, err := json.Marshal(a)
+		if err != nil {
+			return nil, err
+		}
+		if len(b) <= len(h.window) {
+			return json.Marshal(copy(h.window, b))
+		}
+	}
+}
+
+// renamed is an error with another text.
+type renamed struct {
+	text string
+	err  error
+}
+
+func (r *renamed) Error() string { return r.text }
+func (r *renamed) Unwrap() error { return r.err }
+
+// isolated recovers in a worker. That there is nothing at dst, or that it may go, was
+// looked at.
+func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err error) {
+	f, err := os.OpenFile(src, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, out.Abort()) }()
+	// A directory that goes away like any unfinished output, never to be one.
+	room, err := atomicfile.Create(dst+".room", atomicfile.Options{Overwrite: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, room.Abort()) }()
+	dir, err := filepath.Abs(room.Path())
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	r, err := ask(ctx, f, dir, src, o)
+	if err != nil {
+		return nil, err
+	}
+	at := filepath.Join(dir, made)
+	if err := plain(at); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(at, out.Path()); err != nil {
+		return nil, err
+	}
+	r.Source, r.Destination = src, dst
+	return r, out.Commit()
+}
+
+// ask has a worker recover f into dir.
+func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Report, err error) {
+	size, err := bytesOf(f)
+	if err != nil {
+		return nil, err
+	}
+	limits := worker.Limits{Memory: o.Memory, Wall: o.Time, File: 1<<30 + min(size, math.MaxInt64/8)*4}
+	if limits.Memory == 0 {
+		limits.Memory = 2 << 30
+	}
+	if limits.Wall == 0 {
+		limits.Wall = 2*time.Minute + time.Duration(min(size>>20, int64(math.MaxInt64/time.Second/16)))*time.Second
+	}
+	limits.CPU = limits.Wall
+	open, err := json.Marshal(order{Dir: dir, Name: name, Options: o})
+	if err != nil {
+		return nil, err
+	}
+	client, err := worker.NewClient(worker.Config{
+		Service: service, Open: open, Files: []*os.File{f}, Write: dir, Limits: limits,
+		Require: worker.Level{Landlock: 1, Seccomp: true, Rlimits: true},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	var a answer
+	err = client.Call(ctx, nil, func(said, window []byte) error {
+		var n int
+		if err := json.Unmarshal(said, &n); err != nil || n < 0 || n > len(window) {
+			return fmt.Errorf("%w: an answer of %q", worker.ErrProtocol, said)
+		}
+		// A copy: the worker can still write to the window.
+		if err := json.Unmarshal(append([]byte{}, window[:n]...), &a); err != nil {
+			return fmt.Errorf("%w: %w", worker.ErrProtocol, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &a.Report
+	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Guessed, r.Lost, r.LostObjects) < 0 {
+		return nil, fmt.Errorf("%w: a report of %d findings, %d of them listed", worker.ErrProtocol, r.NumFindings, len(r.Findings))
+	}
+	r.guessed = a.Guessed
+	return r, nil
+}
+
+// bytesOf is the size of a file, or of all the files in a directory.
+func bytesOf(f *os.File) (n int64, err error) {
+	info, err := f.Stat()
+	if err != nil || !info.IsDir() {
+		return info.Size(), err
+	}
+	err = fs.WalkDir(os.DirFS(worker.FilePath(f)), ".", func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return err
+	})
+	return n, err
+}
+
+// plain is an error if a worker has made anything but files and directories of files.
+func plain(at string) error {
+	return filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: it says that it is done, and there is no file", worker.ErrProtocol)
+		}
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			return fmt.Errorf("%w: it has made %s, a %v", worker.ErrProtocol, filepath.Base(name), d.Type())
+		}
+		return err
+	})
+}

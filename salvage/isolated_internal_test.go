@@ -1,0 +1,26 @@
+package salvage
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+// What a worker has made is not moved to its place if it is no file, or leads elsewhere.
+func TestOnlyPlainFilesComeOut(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, made)
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+	require.NoError(t, os.Symlink("/etc/passwd", at))
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+	require.NoError(t, os.Remove(at))
+	require.NoError(t, os.MkdirAll(filepath.Join(at, "data"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(at, "data", "x"), nil, 0o644))
+	require.NoError(t, plain(at))
+	require.NoError(t, os.Symlink("x", filepath.Join(at, "data", "y")))
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+}

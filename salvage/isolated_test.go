@@ -1,0 +1,132 @@
+package salvage_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/salvage"
+)
+
+// cut makes a file shorter by a third.
+func cut(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, info.Size()*2/3))
+	return path
+}
+
+// without removes what matches a pattern in a directory.
+func without(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	require.NoError(t, os.RemoveAll(names[0]))
+	return dir
+}
+
+// What a worker recovers is what this process recovers, byte for byte, with the same
+// report; and nothing is left beside it.
+func TestIsolated(t *testing.T) {
+	for name, src := range map[string]string{
+		"frame":  cut(t, save(t, "a.b2nd")),
+		"whole":  save(t, "a.b2nd"),
+		"sparse": without(t, save(t, "a.b2nd", formats.WithSparse()), "*3.chunk"),
+		"tree":   without(t, save(t, "a.bcolz"), "data/*1.blp"),
+		"old":    cut(t, saveHDF5(t, h5.Earliest)),
+		"new":    cut(t, saveHDF5(t, h5.V114)),
+		"values": saveValues(t, h5.V114),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			here, there := filepath.Join(dir, "here"), filepath.Join(dir, "there")
+			want, err := salvage.Recover(bg, here, src, nil)
+			require.NoError(t, err)
+			got, err := salvage.Recover(bg, there, src, &salvage.Options{Isolated: true})
+			require.NoError(t, err)
+			require.Equal(t, want.ExitCode(), got.ExitCode())
+			same := func() {
+				t.Helper()
+				made := content(t, there)
+				for name, b := range content(t, here) {
+					at := strings.Replace(name, here, there, 1)
+					require.True(t, b == made[at], "%s differs", at)
+					delete(made, at)
+				}
+				require.Empty(t, made)
+			}
+			same()
+			want.Destination = there
+			requireSameReport(t, want, got)
+
+			none := &salvage.Options{Isolated: true}
+			_, err = salvage.Recover(bg, there, src, none)
+			require.ErrorIs(t, err, ndarray.ErrExists)
+			none.Overwrite, none.MaxFindings = true, 1
+			got, err = salvage.Recover(bg, there, src, none)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(got.Findings), 1)
+			require.Equal(t, want.NumFindings, got.NumFindings)
+			same()
+			left, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			require.Len(t, left, 2)
+		})
+	}
+}
+
+// requireSameReport compares all that is told.
+func requireSameReport(t *testing.T, want, got *salvage.Report) {
+	t.Helper()
+	require.Equal(t, want.Findings, got.Findings)
+	require.Equal(t, [...]any{want.Source, want.Destination, want.Format, want.Arrays, want.Chunks, want.Certain, want.Guessed, want.Lost, want.LostObjects, want.NumFindings},
+		[...]any{got.Source, got.Destination, got.Format, got.Arrays, got.Chunks, got.Certain, got.Guessed, got.Lost, got.LostObjects, got.NumFindings})
+}
+
+// What cannot be recovered is the same error, and leaves nothing behind.
+func TestIsolatedRefuses(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "notes")
+	require.NoError(t, os.WriteFile(text, []byte("no array at all"), 0o666))
+	empty := filepath.Join(dir, "empty.h5")
+	require.NoError(t, os.WriteFile(empty, nil, 0o666))
+	sound := save(t, "a.b2nd")
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	dst := filepath.Join(dir, "x")
+	for _, tt := range []struct {
+		ctx  context.Context
+		src  string
+		o    salvage.Options
+		want error
+	}{
+		{bg, filepath.Join(dir, "none"), salvage.Options{}, ndarray.ErrNotFound},
+		{bg, text, salvage.Options{}, ndarray.ErrFormat},
+		{bg, empty, salvage.Options{}, ndarray.ErrCorrupt},
+		{bg, sound, salvage.Options{Memory: -1}, ndarray.ErrParam},
+		{bg, sound, salvage.Options{Time: time.Nanosecond}, worker.ErrTimeout},
+		{ctx, sound, salvage.Options{}, context.Canceled},
+	} {
+		tt.o.Isolated = true
+		_, err := salvage.Recover(tt.ctx, dst, tt.src, &tt.o)
+		require.ErrorIs(t, err, tt.want, tt.src)
+		require.NotContains(t, err.Error(), "/proc/self/fd")
+		left, err := filepath.Glob(filepath.Join(dir, "*x*"))
+		require.NoError(t, err)
+		require.Empty(t, left)
+		hidden, err := filepath.Glob(filepath.Join(dir, ".*"))
+		require.NoError(t, err)
+		require.Empty(t, hidden)
+	}
+}
