@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -94,4 +95,85 @@ func TestTiles(t *testing.T) {
 	}
 	require.Equal(t, 1, missing(a))
 	require.Equal(t, 1, missing(b))
+}
+
+// Two processes at once run at the same time, each on files of its own, and the slower one counts.
+func TestTwice(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	c := task{Name: "w", Command: []string{"sh", "-c", `echo ready; while read x; do echo >>"$1"; case $1 in *.twin) echo 3000 5;; *) echo 1000 5;; esac; done`, "sh", out}}
+	c = c.writes(out)
+	got, err := twice(context.Background(), c)
+	require.NoError(t, err)
+	require.InDelta(t, 2.0/3, got, 1e-9)
+	for _, path := range []string{out, out + ".twin"} {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NotEmpty(t, b)
+	}
+	c.Command = []string{"sh", "-c", "echo ready; exit 1"}
+	_, err = twice(context.Background(), c)
+	require.Error(t, err)
+
+	r := (&row{Bytes: 5, Tasks: []task{c, c, c}}).pair("work")
+	require.Len(t, r.Tasks, 2)
+	require.False(t, r.Tasks[0].Twice)
+	require.True(t, r.Tasks[1].Twice)
+}
+
+func TestAlone(t *testing.T) {
+	r := &row{Tasks: []task{{Name: "a C loop"}, {Name: "ours, 1"}, {Name: "ours, 2"}}}
+	require.Equal(t, "ours, 1", r.alone("ours, 2").Name)
+	require.Nil(t, r.alone("ours, 1"))
+	require.Nil(t, r.alone("a C loop"))
+}
+
+func TestTopOfPerf(t *testing.T) {
+	const report = "# Overhead  Command  Shared Object\n#\n    83.05%  bench    bench              [.] LZ4_decompress_safe\n" +
+		"     4.59%  bench    [kernel.kallsyms]  [k] finish_task_switch.isra.0\n\n     0.11%  bench    bench              [.] a (b)\n"
+	top := topOfPerf(report, 2)
+	require.Equal(t, " 83.05%  bench              [.] LZ4_decompress_safe\n  4.59%  [kernel.kallsyms]  [k] finish_task_switch.isra.0\n", top)
+	require.Contains(t, topOfPerf(report, 9), "[.] a (b)")
+	require.Empty(t, topOfPerf("nothing\n", 9))
+}
+
+func TestGrowth(t *testing.T) {
+	rows := func(times ...float64) []*result {
+		var out []*result
+		n := int64(1)
+		for _, w := range times {
+			out = append(out, &result{row: row{N: n, X: sizeText(n << 10)}, Timings: []*timing{{Name: "ours", Wall: []float64{w}}}})
+			n *= 10
+		}
+		return out
+	}
+	require.Equal(t, "ours: the time grows in proportion, as the power 1.00; from 1 KiB to 100 KiB it is 100 times as long, shortest at 1 KiB",
+		growthOf(rows(5, 50, 500), "ours"))
+	require.Contains(t, growthOf(rows(1, 100, 10000), "ours"), "faster than in proportion, as the power 2.00")
+	require.Contains(t, growthOf(rows(10, 31.6, 100), "ours"), "slower than in proportion, as the power 0.50")
+	require.Contains(t, growthOf(rows(7, 7, 7), "ours"), "about the same")
+	require.Contains(t, growthOf(rows(100, 10, 1), "ours"), "falls, as the power -1.00; from 1 KiB to 100 KiB it is 0.01 times as long, shortest at 100 KiB")
+	require.Empty(t, growthOf(rows(1, 2), "ours"))
+	require.Empty(t, growthOf(rows(1, 2, 3), "gone"))
+
+	var b strings.Builder
+	r := rows(100, 50, 49)
+	for _, x := range r {
+		x.Group, x.Work = byUsers, "read chunks"
+	}
+	curves(func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }, byUsers, r)
+	require.Contains(t, b.String(), "- ours: the time ")
+}
+
+// A row below its bar tells what two processes reach and where the processor was.
+func TestBelow(t *testing.T) {
+	r := &result{row: row{Name: "x", Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 2"}}, Compare: []compare{{"C", "ours, 2", 6}}}, Timings: []*timing{
+		{Name: "C", Wall: []float64{100}, CPU: []float64{100}},
+		{Name: "ours, 1", Wall: []float64{40}, CPU: []float64{40}},
+		{Name: "ours, 2", Wall: []float64{20}, CPU: []float64{40}, Twice: 1.9, Profiled: " 90.00%  bench  [.] inflate\n"},
+	}}
+	var s strings.Builder
+	new(bench).below(func(format string, args ...any) { fmt.Fprintf(&s, format, args...) }, []*result{r})
+	require.Contains(t, s.String(), `Two processes of "ours, 1" at once, which share nothing, did 1.90× the work of one here: two workers that share nothing would make the ratio 4.75×.`)
+	require.Contains(t, s.String(), "inflate")
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 )
@@ -19,31 +20,34 @@ func (b *bench) growth() []spec {
 	if b.quick {
 		sizes, numbers, users = []int64{4 << 10, 4 << 20}, []int64{100, 1000}, []int64{1, 64}
 	}
-	add := func(group, name string, f func(*bench) (*row, error)) {
+	add := func(group, name string, at int64, f func(*bench) (*row, error)) {
 		s = append(s, spec{name, group, func(b *bench) (*row, error) {
 			r, err := f(b)
 			if err == nil && r.Runs == 0 {
 				r.Runs = growthRuns
+			}
+			if err == nil {
+				r.N = at
 			}
 			return r, err
 		}})
 	}
 	for _, size := range sizes {
 		x := sizeText(size)
-		add(byChunk, "chunk/hdf5-read/"+x, func(b *bench) (*row, error) { return b.chunkRead(size, x) })
-		add(byChunk, "chunk/hdf5-write/"+x, func(b *bench) (*row, error) { return b.chunkWrite(size, x) })
-		add(byChunk, "chunk/frame-append/"+x, func(b *bench) (*row, error) { return b.chunkAppend(size, x) })
+		add(byChunk, "chunk/hdf5-read/"+x, size, func(b *bench) (*row, error) { return b.chunkRead(size, x) })
+		add(byChunk, "chunk/hdf5-write/"+x, size, func(b *bench) (*row, error) { return b.chunkWrite(size, x) })
+		add(byChunk, "chunk/frame-append/"+x, size, func(b *bench) (*row, error) { return b.chunkAppend(size, x) })
 	}
 	for _, n := range numbers {
 		x := fmt.Sprint(n)
-		add(byNumber, "number/frame-append/"+x, func(b *bench) (*row, error) { return b.numberAppend(n, x) })
-		add(byNumber, "number/hdf5-write/"+x, func(b *bench) (*row, error) { return b.numberWrite(n, x) })
-		add(byNumber, "number/frame-random/"+x, func(b *bench) (*row, error) { return b.numberRandom(n, x) })
+		add(byNumber, "number/frame-append/"+x, n, func(b *bench) (*row, error) { return b.numberAppend(n, x) })
+		add(byNumber, "number/hdf5-write/"+x, n, func(b *bench) (*row, error) { return b.numberWrite(n, x) })
+		add(byNumber, "number/frame-random/"+x, n, func(b *bench) (*row, error) { return b.numberRandom(n, x) })
 	}
 	for _, g := range users {
 		x := fmt.Sprint(g)
-		add(byUsers, "goroutines/frame-random/"+x, func(b *bench) (*row, error) { return b.usersRandom(g, x) })
-		add(byUsers, "goroutines/hdf5-slices/"+x, func(b *bench) (*row, error) { return b.usersSlices(g, x) })
+		add(byUsers, "goroutines/frame-random/"+x, g, func(b *bench) (*row, error) { return b.usersRandom(g, x) })
+		add(byUsers, "goroutines/hdf5-slices/"+x, g, func(b *bench) (*row, error) { return b.usersSlices(g, x) })
 	}
 	return s
 }
@@ -179,4 +183,47 @@ func (b *bench) usersSlices(g int64, x string) (*row, error) {
 	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
 	return &row{X: x, Work: "128 random boxes of an HDF5 dataset behind Blosc2 (zstd)", Bytes: count * 4 * whole(box).NumElems(), Ops: count, Tasks: []task{
 		b.ours("ours", "h5slices", file, "d", 1, g, count, box)}}, nil
+}
+
+// growthOf says in words how the time of one way changes from the first row of a table to the last: the power of x that
+// fits it best, by least squares of the logarithms. It is "" for fewer than three rows.
+func growthOf(rows []*result, way string) string {
+	var x, y []float64
+	var first, last, best *result
+	at := func(r *result) float64 { return median(r.timing(way).Wall) }
+	for _, r := range rows {
+		if t := r.timing(way); t == nil || r.N <= 0 {
+			continue
+		}
+		if first == nil {
+			first, best = r, r
+		}
+		if at(r) < at(best) {
+			best = r
+		}
+		last = r
+		x, y = append(x, math.Log(float64(r.N))), append(y, math.Log(at(r)))
+	}
+	if len(x) < 3 {
+		return ""
+	}
+	n := float64(len(x))
+	var sx, sy, sxx, sxy float64
+	for i := range x {
+		sx, sy, sxx, sxy = sx+x[i], sy+y[i], sxx+x[i]*x[i], sxy+x[i]*y[i]
+	}
+	power := (n*sxy - sx*sy) / (n*sxx - sx*sx)
+	kind := "stays about the same"
+	switch {
+	case power > 1.1:
+		kind = "grows faster than in proportion"
+	case power > 0.9:
+		kind = "grows in proportion"
+	case power > 0.1:
+		kind = "grows slower than in proportion"
+	case power < -0.1:
+		kind = "falls"
+	}
+	return fmt.Sprintf("%s: the time %s, as the power %.2f; from %s to %s it is %.3g times as long, shortest at %s", way, kind, power, first.X, last.X,
+		at(last)/at(first), best.X)
 }

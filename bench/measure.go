@@ -13,13 +13,10 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
 // task is one way to do the work of a row: a child process.
@@ -27,8 +24,10 @@ type task struct {
 	Name    string
 	Command []string
 	Env     []string
-	Once    bool   // a process for each run, which is told nothing, and whose run is its life
-	Out     string // for Once: what it writes, removed before each run
+	Once    bool     // a process for each run, which is told nothing, and whose run is its life
+	Out     string   // for Once: what it writes, removed before each run
+	Twice   bool     // two processes at once, which share nothing but the machine; not for Once
+	Writes  []string // the arguments that are files it writes
 }
 
 // row is work, and the ways to do it.
@@ -43,6 +42,7 @@ type row struct {
 	Same        []string         // files that must be the same, byte for byte, when all is done
 	Runs        int              // 0: as many as asked for
 	X           string           // in a table of growth
+	N           int64            // the same as a number
 }
 
 // compare is a promise: Peer's time over Ours is at least Bar. A Bar of 0 is only looked at.
@@ -60,6 +60,7 @@ type timing struct {
 	Facts    map[string]string // what the task found out
 	Skipped  string            // why it could not run
 	Profiled string            // the profile, if a bar was missed
+	Twice    float64           // and how much more than one of the same with one worker two processes at once did; 0: not tried
 }
 
 // result is a row that was measured.
@@ -252,63 +253,6 @@ func (r *result) over() []*timing {
 	return out
 }
 
-// explain profiles the tasks of ours that missed a bar, each in a run of its own.
-func (b *bench) explain(ctx context.Context, r *result) error {
-	if !b.profile || b.quick {
-		return nil
-	}
-	file := filepath.Join(b.scratch, "profile")
-	for _, x := range r.ratios() {
-		t := r.timing(x.Ours)
-		if x.Met() || t.Profiled != "" {
-			continue
-		}
-		i := slices.IndexFunc(r.Tasks, func(c task) bool { return c.Name == x.Ours })
-		if i < 0 {
-			continue
-		}
-		c := r.Tasks[i]
-		if c.Once { // behind peer-run, which takes the time of the program it is given
-			c.Command = c.Command[1:]
-		}
-		c.Env = append(slices.Clone(c.Env), profile.Env+"="+file)
-		if err := b.rerun(ctx, &c); err != nil {
-			return err
-		}
-		out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-cum", "-nodecount=28", c.Command[0], file).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("pprof: %w: %s", err, out)
-		}
-		t.Profiled = string(out)
-	}
-	return nil
-}
-
-// rerun runs a task once more, or three times if that needs no new process.
-func (b *bench) rerun(ctx context.Context, c *task) error {
-	p := &process{task: c, t: &timing{Facts: map[string]string{}}}
-	if c.Once {
-		if err := os.RemoveAll(c.Out); err != nil {
-			return err
-		}
-		if err := p.command(ctx).Run(); err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		return nil
-	}
-	p, err := start(ctx, c, p.t)
-	if err != nil {
-		return err
-	}
-	for range 3 {
-		if err := p.run(ctx, false); err != nil {
-			p.kill()
-			return err
-		}
-	}
-	return p.end()
-}
-
 // process is a task that runs.
 type process struct {
 	task *task
@@ -316,12 +260,16 @@ type process struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
+	twin *process
 }
 
 // missingPeer is the exit status of a child whose library is not installed.
 const missingPeer = 42
 
 func start(ctx context.Context, c *task, t *timing) (*process, error) {
+	if c.Twice {
+		return startTwo(ctx, c, t)
+	}
 	p := &process{task: c, t: t}
 	if c.Command[0] == "" {
 		t.Skipped = "not installed"
@@ -361,6 +309,26 @@ func start(ctx context.Context, c *task, t *timing) (*process, error) {
 	}
 }
 
+// startTwo starts two; the second writes what it writes beside what the first does.
+func startTwo(ctx context.Context, c *task, t *timing) (*process, error) {
+	one, two := *c, *c
+	one.Twice, two.Twice = false, false
+	two.Command = slices.Clone(c.Command)
+	for i, w := range two.Command {
+		if i > 0 && slices.Contains(c.Writes, w) {
+			two.Command[i] = w + ".twin"
+		}
+	}
+	p, err := start(ctx, &one, t)
+	if err != nil || t.Skipped != "" {
+		return p, err
+	}
+	if p.twin, err = start(ctx, &two, &timing{Facts: map[string]string{}}); err != nil {
+		p.kill()
+	}
+	return p, err
+}
+
 func (p *process) command(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.task.Command[0], p.task.Command[1:]...)
 	cmd.Env = append(os.Environ(), p.task.Env...)
@@ -381,27 +349,46 @@ func (p *process) run(ctx context.Context, counts bool) error {
 	if p.task.Once {
 		return p.once(ctx, counts)
 	}
-	if _, err := io.WriteString(p.in, "go\n"); err != nil {
-		return fmt.Errorf("%s: %w", p.task.Name, err)
+	both := []*process{p}
+	if p.twin != nil {
+		both = append(both, p.twin)
 	}
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.task.Name, err)
+	for _, p := range both {
+		if _, err := io.WriteString(p.in, "go\n"); err != nil {
+			return fmt.Errorf("%s: %w", p.task.Name, err)
+		}
 	}
-	words := strings.Fields(line)
-	if len(words) < 2 {
-		return fmt.Errorf("%s answers %q", p.task.Name, line)
-	}
-	wall, err1 := strconv.ParseFloat(words[0], 64)
-	cpu, err2 := strconv.ParseFloat(words[1], 64)
-	if err := errors.Join(err1, err2); err != nil {
-		return fmt.Errorf("%s answers %q: %w", p.task.Name, line, err)
+	var wall, cpu float64 // of the slower one, and of both
+	for _, p := range both {
+		w, c, err := p.answer()
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.task.Name, err)
+		}
+		wall, cpu = max(wall, w), cpu+c
 	}
 	if counts {
 		p.t.Wall, p.t.CPU = append(p.t.Wall, wall), append(p.t.CPU, cpu)
 	}
-	p.learn(words[2:])
 	return nil
+}
+
+// answer waits for the end of a run, and returns the nanoseconds that it took.
+func (p *process) answer() (wall, cpu float64, err error) {
+	line, err := p.out.ReadString('\n')
+	if err != nil {
+		return 0, 0, err
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 {
+		return 0, 0, fmt.Errorf("it answers %q", line)
+	}
+	wall, err1 := strconv.ParseFloat(words[0], 64)
+	cpu, err2 := strconv.ParseFloat(words[1], 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, 0, fmt.Errorf("it answers %q: %w", line, err)
+	}
+	p.learn(words[2:])
+	return wall, cpu, nil
 }
 
 func (p *process) once(ctx context.Context, counts bool) error {
@@ -463,7 +450,11 @@ func (p *process) end() error {
 	err = p.in.Close()
 	cmd := p.cmd
 	p.cmd = nil
-	return errors.Join(err, cmd.Wait())
+	err = errors.Join(err, cmd.Wait())
+	if p.twin != nil {
+		err = errors.Join(err, p.twin.end())
+	}
+	return err
 }
 
 // kill ends a child that was left behind by an error.
@@ -471,6 +462,9 @@ func (p *process) kill() {
 	if p.cmd != nil && p.t.Skipped == "" {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
+	}
+	if p.twin != nil {
+		p.twin.kill()
 	}
 }
 

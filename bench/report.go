@@ -54,6 +54,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 		"  task's own buffers of values. Load is the machine's average before the row: above 0.5 others were at work.\n\n", b.runs)
 	b.promises(p, results)
 	b.below(p, results)
+	twoAtOnce(p, results)
 	for _, group := range []string{byChunk, byNumber, byUsers} {
 		curves(p, group, results)
 	}
@@ -136,14 +137,38 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 			}
 			any = true
 			p("### %s: %.2f× against %s, bar %g× (load %s)\n\n", r.Name, x.Median, x.Peer, x.Bar, r.Load)
-			if prof := r.timing(x.Ours).Profiled; prof != "" {
-				p("```\n%s```\n\n", prof)
+			t := r.timing(x.Ours)
+			if t.Twice > 0 {
+				one := r.alone(x.Ours)
+				p("Two processes of \"%s\" at once, which share nothing, did %.2f× the work of one here", one.Name, t.Twice)
+				if peer, alone := r.timing(x.Peer), r.timing(one.Name); peer != nil && alone != nil {
+					p(": two workers that share nothing would make the ratio %.2f×", t.Twice*median(peer.Wall)/median(alone.Wall))
+				}
+				p(".\n\n")
+			}
+			if t.Profiled != "" {
+				p("```\n%s```\n\n", t.Profiled)
 			}
 		}
 	}
 	if !any {
 		p("None.\n\n")
 	}
+}
+
+// twoAtOnce is what the machine's cores give to C programs that share nothing: no way of working on two does better.
+func twoAtOnce(p func(string, ...any), results []*result) {
+	p("## %s\n\n", strings.ToUpper(machine[:1])+machine[1:])
+	p("Two processes at once against one; a ratio of two workers to one above this is not to be had for such work.\n\n")
+	p("| work | one process | two at once, each | work done | load |\n|---|---|---|---|---|\n")
+	for _, r := range results {
+		if r.Group != machine || len(r.Timings) < 2 {
+			continue
+		}
+		one, two := median(r.Timings[0].Wall), median(r.Timings[1].Wall)
+		p("| %s | %s | %s | %.2f× | %s |\n", r.Work, duration(one), duration(two), 2*one/two, r.Load)
+	}
+	p("\n")
 }
 
 // curves are tables with a line for each X and a column for each way.
@@ -189,5 +214,15 @@ func curves(p func(string, ...any), group string, results []*result) {
 			p("\n")
 		}
 		p("\n")
+		words := false
+		for _, name := range names {
+			if g := growthOf(rows[work], name); g != "" {
+				p("- %s\n", g)
+				words = true
+			}
+		}
+		if words {
+			p("\n")
+		}
 	}
 }

@@ -19,6 +19,7 @@ type spec struct {
 // The groups of rows: each is a table of the report.
 const (
 	promised = "promised"
+	machine  = "what two cores do here"
 	byChunk  = "by size of a chunk"
 	byNumber = "by number of chunks"
 	byUsers  = "by goroutines on one handle"
@@ -43,6 +44,12 @@ func words(v ...any) []string {
 // ours is a child of ours.
 func (b *bench) ours(name, kind string, v ...any) task {
 	return task{Name: name, Command: append([]string{b.self, "task", kind}, words(v...)...)}
+}
+
+// writes says which of its arguments the task writes.
+func (t task) writes(path string) task {
+	t.Writes = append(t.Writes, path)
+	return t
 }
 
 // c is a child in C.
@@ -79,6 +86,9 @@ func (b *bench) workers() []int {
 }
 
 func named(workers int) string { return fmt.Sprintf("ours, %d", workers) }
+
+// oneGoroutine is the way of one of those who share a handle.
+const oneGoroutine = "ours, 1 goroutine"
 
 // most is the name of the way with all workers.
 func (b *bench) most() string { return named(max(2, b.all)) }
@@ -143,7 +153,33 @@ func (b *bench) specs() []spec {
 	add(promised, "isolated/start", (*bench).isolatedStart)
 	add(promised, "repack/hdf5", half(true, (*bench).repack))
 	add(promised, "convert/hdf5-b2nd", half(true, (*bench).convert))
+	for _, codec := range []string{"lz4", "zstd"} {
+		for _, way := range []string{"compress", "decompress"} {
+			add(machine, "two/"+way+"/"+codec, func(b *bench) (*row, error) {
+				r, err := b.batch(way, codec)
+				return r.pair(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec)), err
+			})
+		}
+	}
+	add(machine, "two/read/deflate", func(b *bench) (*row, error) {
+		r, err := b.chunkRead(1<<20, "")
+		return r.pair("read a dataset behind shuffle and deflate 4, in C"), err
+	})
+	add(machine, "two/append/lz4", func(b *bench) (*row, error) {
+		r, err := b.append(real, 2000, 4096, "1", 0)
+		return r.pair("append 2000 chunks of 4096 bytes to a frame, in C"), err
+	})
 	return append(s, b.growth()...)
+}
+
+// pair makes of a row one of its peer alone and twice at once: what a machine does for processes that share nothing.
+func (r *row) pair(work string) *row {
+	if r == nil {
+		return nil
+	}
+	one, two := r.Tasks[0], r.Tasks[0]
+	one.Name, two.Name, two.Twice = "one process", "two at once", true
+	return &row{Work: work, Bytes: r.Bytes, Ops: r.Ops, Tasks: []task{one, two}}
 }
 
 // read is all of a dataset. The peer's bar is that of H5Dread; plugin's that of hdf5plugin's filter.
@@ -181,7 +217,8 @@ func (b *bench) write(k kind, bar float64) (*row, error) {
 		Tasks:   []task{b.c("H5Dwrite in C", "hdf5", "write", raw, b.outFile("c.h5"), 4, len(shape), shape, chunks)},
 		Compare: []compare{{"H5Dwrite in C", b.most(), bar}, {"H5Dwrite in C", named(1), 0}}}
 	for _, w := range b.workers() {
-		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, shape, chunks))
+		out := b.outFile(fmt.Sprintf("go%d.h5", w))
+		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, out, "deflate", w, shape, chunks).writes(out))
 	}
 	return r, nil
 }
@@ -278,7 +315,7 @@ func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row
 		return nil, err
 	}
 	r := &row{Work: fmt.Sprintf("append %d chunks of %d bytes of %s values to a new frame", n, size, k), Bytes: n * size, Ops: n}
-	peer := b.c("C-Blosc2", "blosc2", "append", raw, n*size, size, "lz4", 5, b.outFile("c.b2frame"))
+	peer := b.c("C-Blosc2", "blosc2", "append", raw, n*size, size, "lz4", 5, b.outFile("c.b2frame")).writes(b.outFile("c.b2frame"))
 	r.Same = []string{b.outFile("go1.b2frame"), b.outFile("synced.b2frame")}
 	if threads != "" {
 		peer.Name, peer.Env = "C-Blosc2, BLOSC_NTHREADS="+threads, []string{"BLOSC_NTHREADS=" + threads}
@@ -286,7 +323,8 @@ func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row
 	}
 	r.Tasks = []task{peer}
 	add := func(name, file string, workers, synced int) {
-		r.Tasks = append(r.Tasks, b.ours(name, "append", raw, n*size, size, "lz4", 5, b.outFile(file+".b2frame"), workers, synced))
+		out := b.outFile(file + ".b2frame")
+		r.Tasks = append(r.Tasks, b.ours(name, "append", raw, n*size, size, "lz4", 5, out, workers, synced).writes(out))
 	}
 	for _, w := range b.workers() {
 		add(named(w), fmt.Sprintf("go%d", w), w, 0)
@@ -307,7 +345,7 @@ func (b *bench) random(n, size int64, bar float64) (*row, error) {
 	const count = 50000 // long enough that starting goroutines is no part of it
 	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of a frame on disk, one handle", count, size), Bytes: count * size, Ops: count,
 		Tasks: []task{b.c("blosc2_schunk_decompress_chunk", "blosc2", "random", file, count),
-			b.ours("ours, 1 goroutine", "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}
+			b.ours(oneGoroutine, "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}
 	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, bar}, {r.Tasks[1].Name, r.Tasks[2].Name, 1.8}}
 	return r, nil
 }

@@ -1,0 +1,157 @@
+// Why a row is below its bar: where the processor was, and what two processes that share nothing reach on this machine.
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/profile"
+)
+
+// explain looks at the tasks of ours that missed a bar, each in runs of its own.
+func (b *bench) explain(ctx context.Context, r *result) error {
+	if !b.profile || b.quick {
+		return nil
+	}
+	for _, x := range r.ratios() {
+		t := r.timing(x.Ours)
+		i := slices.IndexFunc(r.Tasks, func(c task) bool { return c.Name == x.Ours })
+		if x.Met() || t.Profiled != "" || i < 0 {
+			continue
+		}
+		var err error
+		if t.Profiled, err = b.profiled(ctx, r.Tasks[i]); err != nil {
+			return err
+		}
+		if one := r.alone(x.Ours); one != nil {
+			if t.Twice, err = twice(ctx, *one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// alone is the task that does with one worker what the named one does with more; nil if there is none.
+func (r *row) alone(name string) *task {
+	for i := range r.Tasks {
+		one := &r.Tasks[i]
+		if one.Name != name && !one.Once && (one.Name == named(1) || one.Name == oneGoroutine) && strings.HasPrefix(name, "ours") {
+			return one
+		}
+	}
+	return nil
+}
+
+// twiceRuns is how often one process and two do the same.
+const twiceRuns = 5
+
+// twice returns how much more work two processes of the task do at once than one does, at most 2 where cores are equal.
+func twice(ctx context.Context, c task) (float64, error) {
+	two := c
+	two.Twice = true
+	var times []*timing
+	var children []*process
+	defer func() {
+		for _, p := range children {
+			p.kill()
+		}
+	}()
+	for _, c := range []task{c, two} {
+		t := &timing{Facts: map[string]string{}}
+		p, err := start(ctx, &c, t)
+		if err != nil {
+			return 0, err
+		}
+		times, children = append(times, t), append(children, p)
+	}
+	for k := -1; k < twiceRuns; k++ {
+		for _, p := range children {
+			if err := p.run(ctx, k >= 0); err != nil {
+				return 0, err
+			}
+		}
+	}
+	for _, p := range children {
+		if err := p.end(); err != nil {
+			return 0, err
+		}
+	}
+	return 2 * median(times[0].Wall) / median(times[1].Wall), nil
+}
+
+// profiled runs a task under perf, which sees C and the kernel too, and returns the functions that took most. Where there
+// is no perf it is Go's own profile, to which all of C is one function.
+func (b *bench) profiled(ctx context.Context, c task) (string, error) {
+	file := filepath.Join(b.scratch, "profile")
+	if c.Once { // behind peer-run, which takes the time of the program it is given
+		c.Command = c.Command[1:]
+	}
+	program := c.Command[0]
+	if perf, err := exec.LookPath("perf"); err == nil {
+		under := c
+		under.Command = append([]string{perf, "record", "-q", "-F", "997", "-e", "cpu-clock", "-o", file, "--"}, c.Command...)
+		if err := b.rerun(ctx, &under); err == nil {
+			out, err := exec.CommandContext(ctx, perf, "report", "-i", file, "--stdio", "--no-children", "-g", "none", "--percent-limit", "0.5").Output()
+			if top := topOfPerf(string(out), 14); err == nil && top != "" {
+				return "perf record -e cpu-clock, all threads:\n" + top, nil
+			}
+		} else if ctx.Err() != nil {
+			return "", err
+		}
+	}
+	c.Env = append(slices.Clone(c.Env), profile.Env+"="+file)
+	if err := b.rerun(ctx, &c); err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-cum", "-nodecount=28", program, file).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("pprof: %w: %s", err, out)
+	}
+	return "Go's profile, perf is not to be had; all of C is runtime.cgocall:\n" + string(out), nil
+}
+
+// topOfPerf is the first n functions of a report of perf, a line each: share, file, function; [k] is the kernel.
+func topOfPerf(report string, n int) string {
+	var top strings.Builder
+	for line := range strings.Lines(report) {
+		w := strings.Fields(line)
+		if len(w) < 5 || !strings.HasSuffix(w[0], "%") || n == 0 {
+			continue
+		}
+		fmt.Fprintf(&top, "%7s  %-18s %s\n", w[0], w[2], strings.Join(w[3:], " "))
+		n--
+	}
+	return top.String()
+}
+
+// rerun runs a task once more, or some times if that needs no new process.
+func (b *bench) rerun(ctx context.Context, c *task) error {
+	p := &process{task: c, t: &timing{Facts: map[string]string{}}}
+	if c.Once {
+		if err := os.RemoveAll(c.Out); err != nil {
+			return err
+		}
+		if err := p.command(ctx).Run(); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		return nil
+	}
+	p, err := start(ctx, c, p.t)
+	if err != nil {
+		return err
+	}
+	for range 10 { // so that what it prepares is little of it
+		if err := p.run(ctx, false); err != nil {
+			p.kill()
+			return err
+		}
+	}
+	return p.end()
+}
