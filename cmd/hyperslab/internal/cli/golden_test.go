@@ -130,6 +130,9 @@ var sessions = map[string][]string{
 		"chunks tree.h5:/run1/raw/counts",
 		"chunks tree.h5:/time",
 		"chunks scalar.b2nd",
+		"convert waves.b2nd waves.npy -q --exclude-unsupported",
+		"chunks waves.npy",
+		"chunks notes.txt",
 		"chunks waves.b2nd -n -1",
 	},
 	"explain": {
