@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/cmem"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -425,4 +427,28 @@ func TestBlosc2ThroughTheLibrary(t *testing.T) {
 		_, err = c.Compress(make([]byte, cblosc.MaxCompressedSize(len(src))), src)
 		require.NoError(t, err)
 	}
+}
+
+// The filter that libhdf5 calls keeps its contexts: one for a chunk would be two blocks of
+// memory for each.
+func TestContextsAreKept(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which empties pools
+	f, _ := newFile(t)
+	defer f.Close()
+	kind := h5.Int(4, h5.LittleEndian)
+	const chunks = 300
+	src := data(4*chunks*20, 1)
+	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(chunks*20), &h5.DatasetOptions{Chunks: []int64{20}, Filters: []h5.Filter{{ID: filter.Blosc2}}})
+	require.NoError(t, err)
+	require.NoError(t, d.WriteRegion(src[:80], kind, region(20)))
+	before, _ := cmem.Live()
+	require.NoError(t, d.WriteRegion(src, kind, region(chunks*20)))
+	require.NoError(t, d.Close())
+	d, err = f.Root().OpenDataset("d") // nothing is cached
+	require.NoError(t, err)
+	got := make([]byte, len(src))
+	require.NoError(t, d.ReadRegion(got, kind, region(chunks*20)))
+	require.Equal(t, src, got)
+	after, _ := cmem.Live()
+	require.Less(t, after-before, int64(2*chunks), "the race detector throws a quarter of what is idle away")
 }
