@@ -484,6 +484,75 @@ static int note(const hsize_t *told, unsigned mask, haddr_t address, hsize_t siz
     return t->places.failed ? H5_ITER_STOP : H5_ITER_CONT;
 }
 
+/* HDF5 file format, filter 3: Fletcher's sums of big-endian words of 16 bits, an odd byte last. */
+static uint32_t fletcher32(const uint8_t *data, size_t len)
+{
+    uint32_t a = 0, b = 0;
+    for (size_t i = 0; i < len; i += 2) {
+        a += (uint32_t)data[i] << 8 | (i + 1 < len ? data[i + 1] : 0u);
+        a = (a & 0xFFFF) + (a >> 16);
+        b += a;
+        b = (b & 0xFFFF) + (b >> 16);
+    }
+    return b << 16 | a;
+}
+
+/* How many checksums are around a stored chunk. */
+static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n)
+{
+    int rc = 0;
+    *n = 0;
+    hid_t dcpl = H5Dget_create_plist(id);
+    TRY(dcpl >= 0);
+    int filters = H5Pget_nfilters(dcpl);
+    TRY(filters >= 0);
+    for (int i = filters - 1; i >= 0; i--) {
+        unsigned flags = 0, config = 0;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+        TRY(filter >= 0);
+        if (mask >> i & 1) {
+            continue; /* it was left out */
+        }
+        if (filter != H5Z_FILTER_FLETCHER32) {
+            break;
+        }
+        ++*n;
+    }
+done:
+    goh5_close_plist(dcpl);
+    return rc;
+}
+
+/* Makes a stored chunk one byte longer that may still be read, by a write of a part of it or by anybody if that write
+ * fails: the byte stands inside the checksums, which are made anew. */
+static int loosen(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
+{
+    int rc = 0;
+    uint8_t *longer = NULL;
+    size_t sums = 0;
+    PASS(checksums(err, id, mask, &sums));
+    if (sums > len / 4) {
+        goto done; /* damaged, which the write will say */
+    }
+    if ((longer = hyperslab_alloc(len + 1)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    size_t n = len - 4 * sums;
+    memcpy(longer, src, n);
+    longer[n++] = 0;
+    for (; sums > 0; sums--) {
+        uint32_t sum = fletcher32(longer, n);
+        for (int i = 0; i < 4; i++) {
+            longer[n++] = (uint8_t)(sum >> 8 * i);
+        }
+    }
+    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + 1, longer) >= 0);
+done:
+    hyperslab_free(longer);
+    return rc;
+}
+
 int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank)
 {
     int rc = 0;
@@ -535,7 +604,7 @@ int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, 
             RAISE(GOH5_ENOMEM);
         }
         TRY(read_chunk(id, at, &mask, bytes, size) >= 0);
-        PASS(write_longer(err, id, at, mask, bytes, size));
+        PASS(loosen(err, id, at, mask, bytes, size));
     }
 done:
     hyperslab_free(bytes);
