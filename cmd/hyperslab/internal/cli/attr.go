@@ -73,6 +73,7 @@ func (a *app) attrListCommand() *cobra.Command {
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,39 @@ func (b *batchFlags) add(cmd *cobra.Command) {
 	f.StringVar(&b.into, "into", "", "all arguments are sources; the targets go to the folder `DIR` under their names")
 	f.StringVar(&b.list, "files-from", "", "also the sources that `FILE` lists, one a line; - is standard input")
 	f.BoolVar(&b.keep, "keep-going", false, "after a failure go on with the next source; exit code 3 at the end")
+}
+
+// each lets a command that takes one address take those of a list: then every argument is
+// an address too, and patterns are expanded. It goes before all else that wraps cmd.RunE.
+func (a *app) each(cmd *cobra.Command) {
+	var b batchFlags
+	f := cmd.Flags()
+	f.StringVar(&b.list, "files-from", "", "all addresses that `FILE` lists, one a line, and all arguments; - is standard input")
+	f.BoolVar(&b.keep, "keep-going", false, "with --files-from: after a failure go on with the next; exit code 3 at the end")
+	run, one := cmd.RunE, cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if b.list != "" {
+			return nil
+		}
+		return one(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if b.list == "" {
+			if b.keep {
+				return usagef("--keep-going goes with --files-from")
+			}
+			return run(cmd, args)
+		}
+		data := slices.ContainsFunc([]string{"json", "ndjson", "csv", "npy", "ddl", "meta"}, cmd.Flags().Changed)
+		return a.batch(cmd, args, &b, false, func(source string) error {
+			if !data {
+				if _, err := fmt.Fprintf(a.stdout, "%s\n", a.data.heading("==> "+safe(source)+" <==")); err != nil {
+					return err
+				}
+			}
+			return run(cmd, []string{source})
+		})
+	}
 }
 
 // batchHelp ends the long help of commands with these flags.
@@ -60,12 +94,18 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 			continue
 		}
 		if ctxErr := cmd.Context().Err(); !b.keep || ctxErr != nil || errors.Is(err, context.Canceled) || len(sources) == 1 {
-			if done > 0 {
-				err = &exitError{code: exitPartly, err: fmt.Errorf("%w\n  %d of %s done before", err, done, plural(int64(len(sources)), "source"))}
+			before := fmt.Sprintf("%d of %s done before", done, plural(int64(len(sources)), "source"))
+			switch {
+			case done == 0:
+				return err
+			case allSaid(err):
+				return &exitError{code: exitPartly, err: summaryError(before)}
 			}
-			return err
+			return &exitError{code: exitPartly, err: fmt.Errorf("%w\n  %s", err, before)}
 		}
-		a.complain(cmd, err)
+		if !allSaid(err) {
+			a.complain(cmd, err)
+		}
 		failed = append(failed, err)
 	}
 	switch {
@@ -111,6 +151,14 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 			continue
 		}
 		found, err := glob(name)
+		if location, selection := splitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets were no pattern
+			if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
+				found = []string{location}
+			}
+			for i := range found {
+				found[i] += selection
+			}
+		}
 		if err != nil {
 			return nil, usagef("%s: %w", name, err)
 		}

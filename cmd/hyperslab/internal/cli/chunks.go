@@ -75,6 +75,7 @@ that were left out. Chunks that were never written are not listed. Nothing is de
 	}
 	cmd.Flags().IntVarP(&o.count, "count", "n", 0, "at most `N` chunks; 0 means all")
 	jsonFlag(cmd, &o.json)
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd

@@ -159,6 +159,7 @@ type conversion interface {
 	plan(w io.Writer, p paint) error     // for --dry-run
 	summary() string                     // one line
 	sizes() (bytes int64, stored *int64) // of the elements; of the target, nil in a dry run
+	estimated() string                   // of a dry run: size and time, "" if nothing can be said
 }
 
 // convertOne converts a tree or an array.
@@ -336,6 +337,13 @@ func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec n
 
 func (r *convertResult) document() any { return r.doc }
 
+func (r *convertResult) estimated() string {
+	if r.doc.EstimatedBytes == nil {
+		return ""
+	}
+	return estimateText(*r.doc.EstimatedBytes, *r.doc.EstimatedSeconds)
+}
+
 func (r *convertResult) sizes() (bytes int64, stored *int64) {
 	if r.doc.StoredBytes != nil {
 		stored = &r.stored
@@ -355,8 +363,7 @@ func (r *convertResult) plan(w io.Writer, p paint) error {
 	t.add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
 	t.add("bytes", iecBytes(r.bytes))
 	if d.EstimatedBytes != nil {
-		took := time.Duration(float64(*d.EstimatedSeconds) * float64(time.Second))
-		t.add("estimate", "about "+iecBytes(int64(*d.EstimatedBytes)), fmt.Sprintf("in %v", took.Round(time.Millisecond)))
+		t.add(estimateRow(r.estimated())...)
 	}
 	t.add("attributes", fmt.Sprint(d.Attributes))
 	return t.write(w, p)

@@ -22,20 +22,24 @@ import (
 
 // convertTreeDoc is the document of convert --json where the source holds many arrays.
 type convertTreeDoc struct {
-	Schema       string     `json:"schema"`
-	Source       string     `json:"source"`
-	Target       string     `json:"target"`
-	TargetFormat string     `json:"target_format"`
-	DryRun       bool       `json:"dry_run"`
-	Groups       int        `json:"groups"`
-	Arrays       int        `json:"arrays"`
-	Links        int        `json:"links"`
-	Types        int        `json:"types"`
-	Attributes   int        `json:"attributes"`
-	Bytes        jsonInt    `json:"bytes"`
-	StoredBytes  *jsonInt   `json:"stored_bytes"`
-	Lost         []string   `json:"lost"`
-	Seconds      *jsonFloat `json:"seconds"`
+	Schema       string  `json:"schema"`
+	Source       string  `json:"source"`
+	Target       string  `json:"target"`
+	TargetFormat string  `json:"target_format"`
+	DryRun       bool    `json:"dry_run"`
+	Groups       int     `json:"groups"`
+	Arrays       int     `json:"arrays"`
+	Links        int     `json:"links"`
+	Types        int     `json:"types"`
+	Attributes   int     `json:"attributes"`
+	Bytes        jsonInt `json:"bytes"`
+
+	EstimatedBytes   *jsonInt   `json:"estimated_bytes"`
+	EstimatedSeconds *jsonFloat `json:"estimated_seconds"`
+
+	StoredBytes *jsonInt   `json:"stored_bytes"`
+	Lost        []string   `json:"lost"`
+	Seconds     *jsonFloat `json:"seconds"`
 }
 
 // isTree reports whether a source holds many arrays and the target has room for them.
@@ -58,13 +62,13 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 // holdsMany reports whether a source is a group. What is nothing of the kind is an array,
 // or is refused when it is opened as one.
 func holdsMany(ctx context.Context, source string) (bool, error) {
-	_, err := groupAttrs(ctx, source)
+	group, err := isGroup(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
 			return false, nil
 		}
 	}
-	return err == nil, err
+	return group, err
 }
 
 // forRank are the flags that mean something to an array with that many axes.
@@ -115,6 +119,10 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if u, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		opts.Untrusted = &u
 	}
+	var guess *forecast
+	if o.dryRun && stored != formats.Bcolz { // of which nothing is measured
+		guess = newForecast(o.job.jobs, memory)
+	}
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
 		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
 			return nil // is not chunked, and takes no room
@@ -135,6 +143,9 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		job := o.job // its workers are for this array
 		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
 		*workers = job.jobs
+		if err == nil && guess != nil {
+			err = guess.addAt(ctx, address, *spec, stored)
+		}
 		return err
 	}
 	var m *meter
@@ -167,6 +178,11 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		r.doc.Lost = append(r.doc.Lost, p.String())
 		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(p.String()))
 	}
+	if guess != nil {
+		bytes, took := guess.total()
+		s := seconds(took)
+		r.doc.EstimatedBytes, r.doc.EstimatedSeconds = (*jsonInt)(&bytes), &s
+	}
 	if !o.dryRun {
 		n, err := pathBytes(target)
 		if err != nil {
@@ -180,6 +196,13 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 
 func (r *treeResult) document() any { return r.doc }
 
+func (r *treeResult) estimated() string {
+	if r.doc.EstimatedBytes == nil {
+		return ""
+	}
+	return estimateText(*r.doc.EstimatedBytes, *r.doc.EstimatedSeconds)
+}
+
 func (r *treeResult) sizes() (bytes int64, stored *int64) { return int64(r.doc.Bytes), r.stored }
 
 func (r *treeResult) plan(w io.Writer, p paint) error {
@@ -191,6 +214,9 @@ func (r *treeResult) plan(w io.Writer, p paint) error {
 	t.add("links", fmt.Sprint(r.doc.Links))
 	t.add("types", fmt.Sprint(r.doc.Types))
 	t.add("bytes", iecBytes(int64(r.doc.Bytes)))
+	if about := r.estimated(); about != "" {
+		t.add(estimateRow(about)...)
+	}
 	t.add("attributes", fmt.Sprint(r.doc.Attributes))
 	return t.write(w, p)
 }
@@ -249,7 +275,11 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 			switch {
 			case o.json || o.job.quiet:
 			case o.dryRun:
-				a.note("would convert %s to %s: %s of elements", safe(source), safe(target), iecBytes(bytes))
+				line := fmt.Sprintf("would convert %s to %s: %s of elements", safe(source), safe(target), iecBytes(bytes))
+				if about := r.estimated(); about != "" {
+					line += ", " + about
+				}
+				a.note("%s", line)
 			default:
 				a.note("%s: %s", safe(target), r.summary())
 			}

@@ -73,6 +73,7 @@ words of h5dump. Values are read some megabytes at a time, however large the arr
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
 	o.h5dump.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd

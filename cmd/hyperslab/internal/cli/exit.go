@@ -34,6 +34,12 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
+// allSaid reports whether err is an exit code and nothing else.
+func allSaid(err error) bool {
+	var exit *exitError
+	return errors.As(err, &exit) && exit.err == nil
+}
+
 // usageError is a mistake in the command line itself.
 type usageError struct{ err error }
 

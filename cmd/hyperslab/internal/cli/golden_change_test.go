@@ -218,6 +218,7 @@ var changes = map[string][]string{
 		"repack --replace nothing*.h5",
 		"repack --into . waves.h5",
 		"repack --into . waves.h5 -f -q --json --dry-run",
+		"repack waves.b2nd x.b2nd --codec zstd --level 9 --dry-run",
 		"repack --replace --into . waves.h5",
 		"repack --replace",
 		"repack tree.h5",

@@ -121,6 +121,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 	}
 	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
 	cmd.Flags().BoolVar(&storage, "storage", false, "show what takes the bytes of the file, and how many are free")
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
 	jsonFlag(cmd, &asJSON)

@@ -71,6 +71,7 @@ they point to. Objects that are no arrays here show the type they have in the fi
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also what the groups hold")
 	f.BoolVarP(&o.long, "long", "l", false, "also the largest shape, blocks, bytes in memory and ratio")
 	jsonFlag(cmd, &o.json)
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd

@@ -39,8 +39,12 @@ type repackRow struct {
 	Bytes       jsonInt  `json:"bytes"`
 	SourceBytes *jsonInt `json:"source_bytes"`
 	TargetBytes *jsonInt `json:"target_bytes"`
-	Lost        []string `json:"lost"`
-	Error       *string  `json:"error"`
+
+	EstimatedBytes   *jsonInt   `json:"estimated_bytes"`
+	EstimatedSeconds *jsonFloat `json:"estimated_seconds"`
+
+	Lost  []string `json:"lost"`
+	Error *string  `json:"error"`
 }
 
 type repackFlags struct {
@@ -142,7 +146,11 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 func (r *repackRow) line(dryRun bool) string {
 	what := fmt.Sprintf("%d rewritten, %d kept as stored", r.Rewritten, r.Kept)
 	if dryRun {
-		return fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", safe(r.Source), safe(r.Target), what, iecBytes(int64(r.Bytes)))
+		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", safe(r.Source), safe(r.Target), what, iecBytes(int64(r.Bytes)))
+		if r.EstimatedBytes != nil {
+			line += fmt.Sprintf("; %s -> %s", iecBytes(int64(*r.SourceBytes)), estimateText(*r.EstimatedBytes, *r.EstimatedSeconds))
+		}
+		return line
 	}
 	from, to := int64(*r.SourceBytes), int64(*r.TargetBytes)
 	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", safe(r.Target), iecBytes(from), iecBytes(to), share(from, max(to, 1)), what)
@@ -191,6 +199,9 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
 	r := &repacker{store: &o.store, job: &o.job, memory: memory}
+	if o.dryRun {
+		r.guess = newForecast(o.job.jobs, memory)
+	}
 	if err := r.open(row.Source); err != nil {
 		return err
 	}
@@ -210,6 +221,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 			plural(int64(len(row.Lost)), "thing"), row.Source, strings.Join(row.Lost, "\n  "))
 	}
 	if o.dryRun {
+		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
 		return nil
 	}
 	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making()
@@ -233,6 +245,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	if !o.store.asked() {
 		row.Kept = 1
 		if o.dryRun {
+			row.expect(int64(*row.SourceBytes), &forecast{})
 			return nil
 		}
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
@@ -243,11 +256,20 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	left, err := (&attrFlags{}).settle(attrs, format, row.Source, to)
-	if err != nil || o.dryRun {
+	if err != nil {
 		return err
 	}
 	spec.Attrs = left.keep
 	if err := cmp.Or(o.job.fit(memory, row.Source, src.Meta()), o.job.fit(memory, to, specMeta(spec))); err != nil {
+		return err
+	}
+	if o.dryRun {
+		if format == formats.Bcolz { // of which nothing is measured
+			return nil
+		}
+		guess := newForecast(o.job.jobs, memory)
+		err := guess.add(ctx, src, spec, format)
+		row.expect(0, guess)
 		return err
 	}
 	c := &convertFlags{job: o.job, storeFlags: o.store, force: force, format: row.Format}
@@ -262,6 +284,14 @@ func newOutput(target string, o atomicfile.Options) (*atomicfile.Output, error) 
 		err = ndarray.ErrExists
 	}
 	return out, ndarray.Wrap("create", target, err)
+}
+
+// expect fills in what a dry run says of the target: so many bytes that stay as they are,
+// and what samples of the rest say.
+func (r *repackRow) expect(stays int64, rest *forecast) {
+	bytes, took := rest.total()
+	total, s := jsonInt(max(stays, 0)+bytes), seconds(took)
+	r.EstimatedBytes, r.EstimatedSeconds = &total, &s
 }
 
 // written makes a file or directory with write: all of it, or nothing.

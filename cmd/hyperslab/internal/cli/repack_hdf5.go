@@ -31,6 +31,9 @@ type repacker struct {
 	placed   map[uint64]string // where an object is, by its address in the source
 	attached []attachment
 
+	guess *forecast // of a dry run
+	was   int64     // bytes that the datasets take that would be rewritten
+
 	lost      []formats.Problem
 	unfit     []string // datasets that cannot be stored as asked, and why
 	bytes     int64    // of elements that are read and written
@@ -206,6 +209,10 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, name string) erro
 	}
 	r.rewritten++
 	r.bytes += description.Meta.NumElems() * int64(spec.DType.Size)
+	if r.dst == nil && r.guess != nil {
+		r.was += description.Storage.StoredBytes
+		return r.guess.addAt(ctx, formats.Location{File: r.file, Object: name}.String(), spec, formats.HDF5)
+	}
 	if r.dst == nil {
 		return nil
 	}

@@ -140,8 +140,7 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 			a.complain(cmd, fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig))
 		}
 	case err != nil:
-		var exit *exitError
-		if !errors.As(err, &exit) || exit.err != nil {
+		if !allSaid(err) {
 			a.complain(cmd, err)
 		}
 	}

@@ -80,6 +80,7 @@ not a number, as they do for netCDF.` + addressHelp + twoArguments + sliceHelp,
 	f.BoolVar(&o.missing, "skip-missing", false, "take values equal to _FillValue or missing_value for not a number")
 	o.job.add(cmd, "no progress")
 	jsonFlag(cmd, &o.json)
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
 }

@@ -66,6 +66,7 @@ what they are.` + addressHelp + twoArguments,
 	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
 	f.BoolVarP(&o.attributes, "attributes", "a", false, "also the number of attributes")
 	jsonFlag(cmd, &o.json)
+	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd

@@ -1,0 +1,87 @@
+// What a dry run says of many arrays: size and time, from samples of some of them.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// forecastBytes is how much is sampled of all arrays together; those beyond are taken to
+// be like those before.
+const forecastBytes = 64 << 20
+
+// forecast adds up what samples say of arrays.
+type forecast struct {
+	jobs   int
+	memory int64
+
+	left    int64         // bytes of samples that are yet to be taken
+	sampled int64         // bytes of the elements of the arrays that were sampled,
+	stored  int64         // … what those will take,
+	took    time.Duration // … and the work
+	rest    int64         // bytes of the elements of the arrays beyond
+	plain   int64         // … of those of which nothing can be measured
+}
+
+func newForecast(jobs int, memory int64) *forecast {
+	return &forecast{jobs: jobs, memory: memory, left: forecastBytes}
+}
+
+// add takes a sample of arr, which spec says how to store.
+func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spec, format formats.Format) error {
+	n := arr.NBytes()
+	if f.left <= 0 {
+		f.rest += n
+		return nil
+	}
+	stored, took, ok, err := estimate(ctx, arr, spec, format, f.jobs, f.memory)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		f.plain += n
+		return nil
+	}
+	f.left -= min(n, estimateBytes)
+	f.sampled, f.stored, f.took = f.sampled+n, f.stored+stored, f.took+took
+	return nil
+}
+
+// addAt takes a sample of the array at an address.
+func (f *forecast) addAt(ctx context.Context, address string, spec ndarray.Spec, format formats.Format) (err error) {
+	arr, err := openArray(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	return f.add(ctx, arr, spec, format)
+}
+
+// total is what all arrays will take, and the time it takes.
+func (f *forecast) total() (stored int64, took time.Duration) {
+	scale := 1.0
+	if f.sampled > 0 {
+		scale += float64(f.rest) / float64(f.sampled)
+	}
+	return int64(float64(f.stored)*scale) + f.plain, time.Duration(float64(f.took) * scale)
+}
+
+// estimateText is "about 44.8 KiB in 12ms".
+func estimateText(bytes jsonInt, s jsonFloat) string {
+	took := time.Duration(float64(s) * float64(time.Second))
+	return fmt.Sprintf("about %s in %v", iecBytes(int64(bytes)), took.Round(time.Millisecond))
+}
+
+// estimateRow is an estimate among the lines of a plan, size and time under what they
+// are of.
+func estimateRow(text string) []string {
+	size, took, _ := strings.Cut(text, " in ")
+	return []string{"estimate", size, "in " + took}
+}
