@@ -35,7 +35,38 @@ var structures = []string{
 	"shared dataspace message", "shared datatype message", "shared fill value message", "shared filter pipeline message", "shared attribute message",
 	"fixed array header", "fixed array data block", "fixed array data block page",
 	"extensible array header", "extensible array index block", "extensible array secondary block", "extensible array data block", "extensible array data block page",
-	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image", "forms of heap IDs",
+	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image", "forms of heap IDs", "shared message",
+}
+
+// named are rows that must be there: the forms of structures that a reader of the
+// document's words would leave out. Behind the field stand values.
+var named = []string{
+	"v1 B-tree node | node type | 0; 1", "v1 B-tree node | address of left sibling | undefined", "v1 B-tree node | address of right sibling | undefined",
+	"v1 B-tree node | offset of name in local heap", "v1 B-tree node | chunk offset", "v1 B-tree node | filter mask",
+	"v2 B-tree leaf node | type | 0; 1; 2; 3; 4; 5; 6; 7; 8; 9; 10; 11",
+	"symbol table node | cache type | 0; 1; 2", "superblock | cache type | 0; 1",
+	"local heap | offset to head of free-list", "local heap data segment | offset of next free block", "local heap data segment | size of free block",
+	"global heap collection | free space", "global heap collection | reference count", "global heap collection | heap object index",
+	"forms of heap IDs | tiny object, normal", "forms of heap IDs | tiny object, extended",
+	"forms of heap IDs | huge object, its place", "forms of heap IDs | huge object, its place, filtered",
+	"forms of heap IDs | huge object, its number", "forms of heap IDs | huge object, its number, filtered",
+	"v2 B-tree leaf node | ID | huge object; tiny object; managed object",
+	"fractal heap header | size of filtered root direct block", "fractal heap header | filter identification value | deflate; fletcher32",
+	"free-space manager header | client ID | 0; 1",
+	"free-space section list | section type | single; first row; normal row, refused; indirect, refused; simple; small; large",
+	"shared object header message table | index type | 0; 1", "shared message record list | message location | 0; 1",
+	"shared message | version | 1; 2; 3", "shared message | type | 1; 2; 3",
+	"NIL message | type | 0x00", "unknown message | flags | 0x00; mark if unknown; fail if unknown; fail on write if unknown",
+	"object header | flags | 0x00; 0x01; 0x04; 0x0c; 0x10; 0x20", "object header | gap", "object header | version | 1; 2",
+	"object header | access time", "object header | modification time", "object header | change time", "object header | birth time",
+	"object header continuation | signature",
+	`driver information block | driver identification | "NCSAfami"; "NCSAmult"`,
+	"driver information block | member of superblock", "driver information block | member of B-trees", "driver information block | member of raw data",
+	"driver information block | member of global heaps", "driver information block | member of local heaps", "driver information block | member of object headers",
+	"superblock | size of offsets | 2; 4; 8; 16; 32", "superblock | size of lengths | 2; 4; 8", "superblock | version | 0; 1; 2; 3",
+	"superblock | superblock extension address | undefined",
+	"data layout message | version | 1; 2; 3; 4", "data layout message | chunk indexing type | single chunk; implicit; fixed array; extensible array; version 2 B-tree",
+	"attribute message | version | 1; 2; 3", "fill value message | version | 1; 2; 3", "filter pipeline message | version | 1; 2", "file space info message | version | 0; 1",
 }
 
 // telling are the fields whose values are listed: the kinds of things.
@@ -48,7 +79,33 @@ type coverage map[string]*shown
 
 type shown struct {
 	file   string
-	values map[string]bool
+	values map[string]string // and which file showed each first
+}
+
+func (s *shown) saw(value, file string) {
+	if _, seen := s.values[value]; !seen {
+		s.values[value] = file
+	}
+}
+
+// table lists the values, with the file of each that is not the field's.
+func (s *shown) table() string {
+	values := slices.SortedFunc(maps.Keys(s.values), func(x, y string) int { return strings.Compare(fmt.Sprintf("%24s", x), fmt.Sprintf("%24s", y)) })
+	most := len(values)
+	if most > 24 {
+		most = 24
+	}
+	var out []string
+	for _, v := range values[:most] {
+		if file := s.values[v]; file != s.file {
+			v += " (" + file + ")"
+		}
+		out = append(out, v)
+	}
+	if most < len(values) {
+		out = append(out, "…")
+	}
+	return strings.ReplaceAll(strings.Join(out, "; "), "|", "\\|")
 }
 
 func (c coverage) add(file, structure string, f format.Field) {
@@ -65,8 +122,11 @@ func (c coverage) add(file, structure string, f format.Field) {
 		key := structure + " | " + name
 		s := c[key]
 		if s == nil {
-			s = &shown{file, map[string]bool{}}
+			s = &shown{file, map[string]string{}}
 			c[key] = s
+		}
+		if f.Value == "undefined" {
+			s.saw(f.Value, file)
 		}
 		if telling.MatchString(name) && !strings.HasSuffix(name, " size") {
 			v := f.Value
@@ -77,7 +137,7 @@ func (c coverage) add(file, structure string, f format.Field) {
 				v = f.Meaning
 			}
 			if len(v) > 0 && len(v) < 48 && !strings.Contains(v, `"`) || strings.HasPrefix(v, `"NCSA`) {
-				s.values[v] = true
+				s.saw(v, file)
 			}
 		}
 	}
@@ -89,7 +149,7 @@ func (c coverage) add(file, structure string, f format.Field) {
 func (c coverage) write(b *bytes.Buffer) {
 	b.WriteString("# What the HDF5 reader reads, and in which files\n\n" +
 		"Written by `go test ./format/hdf5 -run TestCoverage -update`; do not edit. For each field of each structure it names a file that shows it: " +
-		"a fixture of format/hdf5/fixtures_test.go or of the tests beside it, in italics, or one of HDF5's own test files. Of fields that say what kind of thing follows, the values met are listed.\n")
+		"a fixture of format/hdf5/fixtures_test.go or of the tests beside it, in italics, or one of HDF5's own test files. Of fields that say what kind of thing follows, the values met are listed, each with its file if that is another one.\n")
 	keys := make([]string, 0, len(c))
 	for k := range c {
 		keys = append(keys, k)
@@ -102,15 +162,7 @@ func (c coverage) write(b *bytes.Buffer) {
 			fmt.Fprintf(b, "\n## %s\n\n| field | file | values |\n|---|---|---|\n", structure)
 			last = structure
 		}
-		values := make([]string, 0, len(c[k].values))
-		for v := range c[k].values {
-			values = append(values, v)
-		}
-		slices.SortFunc(values, func(x, y string) int { return strings.Compare(fmt.Sprintf("%24s", x), fmt.Sprintf("%24s", y)) })
-		if len(values) > 24 {
-			values = append(values[:24], "…")
-		}
-		fmt.Fprintf(b, "| %s | %s | %s |\n", field, c[k].file, strings.ReplaceAll(strings.Join(values, "; "), "|", "\\|"))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", field, c[k].file, c[k].table())
 	}
 }
 
@@ -154,6 +206,16 @@ func TestCoverage(t *testing.T) {
 	}
 	for _, s := range structures {
 		assert.True(t, slices.ContainsFunc(slices.Collect(maps.Keys(c)), func(k string) bool { return strings.HasPrefix(k, s+" | ") }), "no file shows %q", s)
+	}
+	for _, row := range named {
+		parts := strings.SplitN(row, " | ", 3)
+		s := c[parts[0]+" | "+parts[1]]
+		if !assert.NotNil(t, s, "no file shows %s", row) || len(parts) < 3 {
+			continue
+		}
+		for _, v := range strings.Split(parts[2], "; ") {
+			assert.Contains(t, s.values, v, "no file shows it in %s | %s", parts[0], parts[1])
+		}
 	}
 	var b bytes.Buffer
 	c.write(&b)

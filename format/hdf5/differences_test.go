@@ -223,6 +223,23 @@ var rows = map[string]func(t *testing.T){
 		require.EqualValues(t, []byte{2, 0, 8}, raw[:3], "kind, flags, bytes of the token")
 		require.EqualValues(t, object(t, f, "/target").Addr, binary.LittleEndian.Uint64(raw[3:]))
 	},
+	"ShortLengths": func(t *testing.T) {
+		c := h5.DefaultFileCreation()
+		c.OffsetSize, c.LengthSize, c.AttrPhase = 8, 2, h5.PhaseChange{}
+		name := filepath.Join(t.TempDir(), "short.h5")
+		f, err := h5.Create(name, &h5.CreateOptions{Low: h5.V114, High: h5.V114, Creation: &c})
+		require.NoError(t, err)
+		for _, a := range []string{"a", "b"} {
+			require.NoError(t, f.Root().WriteAttribute(h5.Attribute{Name: a, Datatype: h5.TypeOf[byte](), Space: h5.ScalarSpace(), Data: []byte{1}}))
+		}
+		require.NoError(t, f.Close())
+		f, err = h5.Open(name, h5.ReadOnly)
+		require.NoError(t, err)
+		_, err = f.Root().ReadAttribute("a")
+		require.Error(t, err, "the library reads it")
+		require.NoError(t, f.Close())
+		require.ErrorIs(t, mustOpen(t, load(t, name)).Check(everything()), format.ErrCorrupt)
+	},
 	"Cycles": func(t *testing.T) {
 		b := bytes.Clone(fixtures(t)["deep trees"])
 		for path, f := range describe(b).Walk() {
@@ -396,4 +413,18 @@ func TestDifferencesTable(t *testing.T) {
 		tested = append(tested, name)
 	}
 	require.ElementsMatch(t, tested, listed)
+
+	// Other rows name tests of package h5, and there is no claim outside the tables.
+	sources, err := filepath.Glob(filepath.Join("..", "..", "h5", "*_test.go"))
+	require.NoError(t, err)
+	var all []byte
+	for _, name := range sources {
+		all = append(all, load(t, name)...)
+	}
+	others := regexp.MustCompile("(?m)^\\| `h5\\.(Test[A-Za-z0-9]+)` \\|").FindAllSubmatch(b, -1)
+	require.NotEmpty(t, others)
+	for _, m := range others {
+		require.Contains(t, string(all), "\nfunc "+string(m[1])+"(t *testing.T)")
+	}
+	require.NotRegexp(t, "(?m)^[-*] ", string(b))
 }

@@ -12,8 +12,10 @@ import (
 )
 
 // Crafted returns, described, version 2 B-trees of the types that no file has: records for
-// the library's own tests, and those of huge objects whose ids say where they are; and
-// the ids of objects in heaps, of every form, with what each leads to.
+// the library's own tests, and those of huge objects whose ids say where they are; the
+// ids of objects in heaps, of every form, with what each leads to; what stands in the
+// place of shared messages, of every version and type; and free-space sections of heaps
+// of the types that the library cannot read.
 func Crafted(t testing.TB) format.Field {
 	t.Helper()
 	root := format.Field{Name: "crafted"}
@@ -68,5 +70,62 @@ func Crafted(t testing.TB) format.Field {
 		ids.Fields = append(ids.Fields, format.Field{Name: x.name})
 	}
 	root.Fields = append(root.Fields, ids)
+	root.Fields = append(root.Fields, craftedReferences(t)...)
+	root.Fields = append(root.Fields, craftedSections(t)...)
 	return root
+}
+
+// craftedReferences are what stands in the place of a shared message.
+func craftedReferences(t testing.TB) (all []format.Field) {
+	address := []byte{100, 0, 0, 0, 0, 0, 0, 0}
+	for _, x := range []struct {
+		b    []byte
+		want SharedRef
+	}{
+		{append(make([]byte, 14), address...), SharedRef{Version: 1, Type: SharedCommitted, Addr: 100}},
+		{address, SharedRef{Version: 2, Type: SharedCommitted, Addr: 100}},
+		{address, SharedRef{Version: 3, Type: SharedInHeap, Addr: Undefined, HeapID: address}},
+		{address, SharedRef{Version: 3, Type: SharedCommitted, Addr: 100}},
+		{address, SharedRef{Version: 3, Type: SharedHere, Addr: 100}},
+	} {
+		kind := byte(x.want.Type)
+		if x.want.Version < 3 {
+			kind = 0 // they have only the one
+		}
+		r := bare(append([]byte{x.want.Version, kind}, x.b...))
+		r.tracing = true
+		p := r.part("shared message", 0, int64(2+len(x.b)))
+		require.Equal(t, x.want, p.sharedRef())
+		require.NoError(t, p.done())
+		all = append(all, r.fields...)
+	}
+	return all
+}
+
+// craftedSections are free-space managers of heaps with a section of a type that is not
+// stored.
+func craftedSections(t testing.TB) (all []format.Field) {
+	le := binary.LittleEndian
+	sum := func(b []byte) []byte { return le.AppendUint32(b, Lookup3(b)) }
+	for kind := byte(2); kind < 5; kind++ {
+		list := sum(append(le.AppendUint64([]byte("FSSE\x00"), 0), 1, 16, 0, kind))
+		b := []byte("FSHD\x00\x00")
+		for _, n := range []uint64{16, 1, 1, 0} { // bytes, sections, of them stored and not
+			b = le.AppendUint64(b, n)
+		}
+		b = append(b, 4, 0, 80, 0, 120, 0, 8, 0)
+		for _, n := range []uint64{255, 128, uint64(len(list)), uint64(len(list))} {
+			b = le.AppendUint64(b, n)
+		}
+		b = append(sum(b), make([]byte, 128)...)
+		r := bare(append(append(b[:128:128], list...), make([]byte, 64)...))
+		r.tracing = true
+		r.freeSpace(0, heapClient, &FractalHeap{}, func(FreeSection) { t.Error("a section that is refused") })
+		require.ErrorIs(t, r.first, format.ErrCorrupt)
+		require.ErrorContains(t, r.first, "below 2")
+		if kind < 4 {
+			all = append(all, r.fields...)
+		}
+	}
+	return all
 }

@@ -10,13 +10,16 @@ const (
 	fileClient = 1
 )
 
-// Types of free-space sections, by client. A heap's manager stores only single
-// sections and first rows: the library has no code for reading the others, though
-// the document lists them, and jumps to nowhere if it meets one.
+// Types of free-space sections, by client.
 var sectionNames = [2][]string{
 	{"single", "first row"},
 	{"simple", "small", "large"},
 }
+
+// unreadSections are the next types of a heap, which the document lists. A heap's
+// manager stores none of them: the library has no code for reading them, and jumps to
+// nowhere if it meets one.
+var unreadSections = []string{"normal row, refused", "indirect, refused"}
 
 // FreeSection is an unused piece of a file or of a heap's space.
 type FreeSection struct {
@@ -130,6 +133,9 @@ func (w *sectionReader) section(size uint64) {
 	s := FreeSection{Offset: p.uint("section offset", w.offsetSize), Size: size}
 	s.Type = p.u8("section type")
 	names := sectionNames[w.client]
+	if k := int(s.Type) - len(names); w.client == heapClient && k >= 0 && k < len(unreadSections) {
+		p.mean("%s", unreadSections[k])
+	}
 	if !p.check(int(s.Type) < len(names), s.Type, fmt.Sprintf("below %d", len(names))) {
 		p.ended = true
 		return

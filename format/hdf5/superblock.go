@@ -247,8 +247,8 @@ func (p *part) driverData(id string, n int) *DriverInfo {
 func (p *part) multi(d *DriverInfo, end int) {
 	var first []uint8 // the kinds of data that name a member, in order
 	seen := map[uint8]bool{}
-	m := p.bytes("member mapping", 6)
-	for i, c := range m {
+	for i := range 6 {
+		c := p.u8("member of " + allocationName(i))
 		if c == 0 {
 			c = uint8(i + 1) // H5FD_MEM_DEFAULT: a member of its own
 		}
