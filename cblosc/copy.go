@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Copy makes a super-chunk with the same data and metalayers (blosc2_schunk_copy).
@@ -259,8 +260,7 @@ func isFrame(path string) error {
 		return err
 	}
 	index := path
-	switch {
-	case info.IsDir():
+	if info.IsDir() {
 		index = filepath.Join(path, cframe.IndexFile)
 		list, err := os.ReadDir(path)
 		if err != nil {
@@ -271,22 +271,20 @@ func isFrame(path string) error {
 				return fmt.Errorf("%w: %s is not a file of a sparse frame", ErrFormat, name)
 			}
 		}
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: not a regular file", ErrFormat)
+	} else if err := regular.Check(path, info); err != nil { // a link, which leads to one
+		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	f, err := os.Open(index)
-	if errors.Is(err, fs.ErrNotExist) && info.IsDir() {
+	f, found, err := regular.Open(index)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && info.IsDir():
 		return fmt.Errorf("a directory without %s: %w", cframe.IndexFile, ErrFormat)
-	}
-	if err != nil {
+	case errors.Is(err, regular.ErrNot):
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	case err != nil:
 		return err
 	}
 	defer f.Close()
-	size, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if _, err := cframe.Read(f, size.Size()); err != nil {
+	if _, err := cframe.Read(f, found.Size()); err != nil {
 		return invalid(err)
 	}
 	return nil

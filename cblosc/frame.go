@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // OpenSChunk opens a super-chunk: a file, or a sparse directory
@@ -151,10 +152,18 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if o.Map != NotMapped {
 		s.mapping = o.Mapping
 	}
+	// All that the library reads to open a frame. It is given the bytes: it follows a null
+	// pointer when one of its reads fails.
+	head, trailer, err := f.Ends()
+	if err != nil {
+		return nil, refused(op, path, checkFrame(f, o.Allow, err))
+	}
+	ends := C.goblosc2_ends_t{header_len: C.int64_t(len(head)), trailer_len: C.int64_t(len(trailer)), frame_len: C.int64_t(f.FrameSize)}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	k := hooksFor(o.medium, allowsGo(o.Allow))
-	if C.goblosc2_schunk_open(&cerr, cString(path), C.int64_t(o.Offset), C.int32_t(o.Map), C.int64_t(o.Mapping), k.number(), cBool(o.medium != nil), cBool(a != nil), &c, &s.facts) < 0 {
+	if C.goblosc2_schunk_open(&cerr, cString(path), C.int64_t(o.Offset), C.int32_t(o.Map), C.int64_t(o.Mapping), k.number(), cBool(o.medium != nil), cBool(a != nil),
+		(*C.uint8_t)(unsafe.SliceData(head)), (*C.uint8_t)(unsafe.SliceData(trailer)), ends, &c, &s.facts) < 0 {
 		return nil, k.abandon(failed(op, path, &cerr))
 	}
 	s.h = ownHooked(c, kind(a), path, k)
@@ -255,8 +264,8 @@ func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, er
 		}
 		return f, checkFrame(f, allow, err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%w: not a regular file", ErrFormat)
+	if err := regular.Check(path, info); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	size := max(info.Size()-offset, 0)
 	f, err := cframe.Read(io.NewSectionReader(fileReader(path), offset, size), size)
@@ -304,7 +313,7 @@ func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
 type fileReader string
 
 func (path fileReader) ReadAt(p []byte, off int64) (n int, err error) {
-	f, err := os.Open(string(path))
+	f, _, err := regular.Open(string(path))
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -270,5 +271,48 @@ func TestMediaOnManyGoroutines(t *testing.T) {
 	close(errs)
 	for err := range errs {
 		require.NoError(t, err)
+	}
+}
+
+// failing is a reader whose reads fail from some one on.
+type failing struct {
+	io.ReaderAt
+	left int
+}
+
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, syscall.EIO
+	}
+	return f.ReaderAt.ReadAt(p, off)
+}
+
+// The library follows a null pointer when a read fails while it opens a frame: whichever
+// read it is, the error comes from here.
+func TestReadErrorsWhileOpening(t *testing.T) {
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, Chunks: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
+	require.NoError(t, err)
+	require.NoError(t, a.SChunk().VLMeta().Add("long", ramp(300, 1)))
+	b, err := a.Bytes()
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	for _, open := range []func(r io.ReaderAt) (io.Closer, error){
+		func(r io.ReaderAt) (io.Closer, error) {
+			return cblosc.OpenSChunkOn(r, int64(len(b)), cblosc.OpenOptions{})
+		},
+		func(r io.ReaderAt) (io.Closer, error) {
+			return cblosc.OpenArrayOn(r, int64(len(b)), cblosc.OpenOptions{})
+		},
+	} {
+		for reads := 0; ; reads++ {
+			require.Less(t, reads, 100)
+			c, err := open(&failing{bytes.NewReader(b), reads})
+			if err == nil {
+				require.Greater(t, reads, 3)
+				require.NoError(t, c.Close())
+				break
+			}
+			require.ErrorIs(t, err, syscall.EIO, "%d reads", reads)
+		}
 	}
 }

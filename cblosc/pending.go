@@ -10,13 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // pending knows which chunks of an opened frame are not checked, and where they
@@ -198,7 +198,7 @@ func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 		file, at = filepath.Join(p.path, cframe.ChunkFile(o)), 0
 	}
 	starts := make([]byte, 4*int(h.NumBlocks()))
-	f, err := os.Open(file)
+	f, _, err := regular.Open(file)
 	if err != nil {
 		return h, nil, err
 	}

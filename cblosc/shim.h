@@ -158,11 +158,19 @@ typedef struct {
     int32_t medium; /* storage written in Go is among the functions */
 } goblosc2_place_t;
 
+/* How long the ends of a frame are, which Go has read, and the frame with its index; bytes. */
+typedef struct {
+    int64_t header_len;
+    int64_t trailer_len;
+    int64_t frame_len;
+} goblosc2_ends_t;
+
 /* schunk.go */
 int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
                         const goblosc2_cparams_t *p, goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
-                         uintptr_t hook, int32_t medium, int32_t is_array, goblosc2_handle_t **out,
+                         uintptr_t hook, int32_t medium, int32_t is_array, const uint8_t *header,
+                         const uint8_t *trailer, goblosc2_ends_t ends, goblosc2_handle_t **out,
                          goblosc2_facts_t *facts);
 int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, uintptr_t hook, int32_t is_array,
                                goblosc2_handle_t **out, goblosc2_facts_t *facts);

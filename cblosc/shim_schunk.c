@@ -66,9 +66,9 @@ static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, uin
     return goblosc2_own_array(err, array, out, facts);
 }
 
-int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
-                         uintptr_t hook, int32_t medium, int32_t is_array, goblosc2_handle_t **out,
-                         goblosc2_facts_t *facts)
+static int open_schunk(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
+                       uintptr_t hook, int32_t medium, int32_t is_array, goblosc2_handle_t **out,
+                       goblosc2_facts_t *facts)
 {
     blosc2_io io;
     if (goblosc2_io(err, map, mapping, medium ? hook : 0, &io) < 0) {
@@ -94,6 +94,16 @@ int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, 
     }
     goblosc2_set_hook(sc, hook);
     return goblosc2_own_schunk(err, sc, out, facts);
+}
+
+int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, int32_t map, int64_t mapping,
+                         uintptr_t hook, int32_t medium, int32_t is_array, const uint8_t *header,
+                         const uint8_t *trailer, goblosc2_ends_t ends, goblosc2_handle_t **out, goblosc2_facts_t *facts)
+{
+    goblosc2_io_know(header, trailer, ends, offset);
+    int rc = open_schunk(err, path, offset, map, mapping, hook, medium, is_array, out, facts);
+    goblosc2_io_forget();
+    return rc;
 }
 
 /* ---- copies ---- */

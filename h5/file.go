@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Mode says what an opened file is for.
@@ -104,6 +105,27 @@ func checkPath(path string, a *FileAccess) error {
 		if _, ok := a.Driver.(Family); ok {
 			return checkPattern(path, 'd', true)
 		}
+	}
+	return nil
+}
+
+// checkFile finds what the library would open and wait at, holding the lock: a named
+// pipe; or read without an end: a device. With a driver of several files path is no
+// file.
+func checkFile(path string, a *FileAccess) error {
+	if a != nil {
+		switch a.Driver.(type) {
+		case nil, Sec2, Stdio, Core, Log, Direct:
+		default:
+			return nil
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return nil // the library says what is wrong
+	}
+	if err := regular.Check(path, info); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotHDF5, err)
 	}
 	return nil
 }
@@ -227,7 +249,7 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 	if o != nil {
 		opts = *o
 	}
-	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access)); err != nil {
+	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	f, err := open(op, path, opts, nil)
@@ -339,6 +361,9 @@ func IsHDF5(path string) (bool, error) {
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return false, err
+	}
+	if err := checkFile(path, nil); err != nil {
+		return false, &Error{Op: op, Path: path, Err: err}
 	}
 	lock()
 	defer unlock()

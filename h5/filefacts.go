@@ -281,6 +281,9 @@ func Delete(path string, a *FileAccess) error {
 	if err := checkPath(path, a); err != nil {
 		return &Error{Op: op, Path: path, Err: err}
 	}
+	if err := checkFile(path, a); err != nil {
+		return &Error{Op: op, Path: path, Err: err}
+	}
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return err

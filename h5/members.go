@@ -18,6 +18,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // The drivers as a first member names them, and what stands for a multi set's that
@@ -35,7 +37,7 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	if !errors.As(why, &e) || len(e.Stack) == 0 {
 		return "", nil, false
 	}
-	file, err := os.Open(path)
+	file, _, err := regular.Open(path)
 	if err != nil {
 		return "", nil, false
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/bits"
@@ -22,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
+	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
 // tree is a carray or a ctable being recovered.
@@ -92,7 +94,10 @@ func (t *tree) write(ctx context.Context) error {
 	if err := t.attrs("."); err != nil {
 		return err
 	}
-	return t.put(bcolz.RootDirsFile, dirs.Append(nil))
+	if err := t.put(bcolz.RootDirsFile, dirs.Append(nil)); err != nil {
+		return err
+	}
+	return t.record(array.TableRecordFile, "", func() (io.Closer, error) { return array.OpenRecords(t.dst, nil) })
 }
 
 // columns are the names of a ctable's, and whether the tree is one.
@@ -118,6 +123,10 @@ func (t *tree) columns() (names []string, table bool, err error) {
 		if _, err := fs.Stat(t.src, path.Join(e.Name(), bcolz.DataDir)); err == nil {
 			names = append(names, e.Name())
 		}
+	}
+	if len(names) == 0 && serr == nil && there.IsDir() {
+		t.r.note(Guessed, "", bcolz.RootDirsFile, -1, "%v: a carray, which has none", err)
+		return nil, false, nil
 	}
 	if len(names) == 0 {
 		return nil, false, nothing("column")
@@ -284,7 +293,37 @@ func (t *tree) array(ctx context.Context, dir string) error {
 		return err
 	}
 	t.r.Arrays++
-	return t.attrs(dir)
+	if err := t.attrs(dir); err != nil {
+		return err
+	}
+	return t.record(path.Join(dir, array.RecordFile), object, func() (io.Closer, error) { return array.OpenFS(os.DirFS(t.dst), dir, nil) })
+}
+
+// record copies what package bcolz of ndarray notes of an array beside bcolz's own files,
+// if it still can be read.
+func (t *tree) record(name, object string, open func() (io.Closer, error)) error {
+	b, err := t.text(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		if err := t.put(name, b); err != nil {
+			return err
+		}
+		var read io.Closer
+		if read, err = open(); err == nil {
+			return read.Close()
+		}
+		if !errors.Is(err, ndarray.ErrCorrupt) {
+			return nil // an array that ndarray does not read either without the record
+		}
+		if err := os.Remove(filepath.Join(t.dst, filepath.FromSlash(name))); err != nil {
+			return err
+		}
+	}
+	t.r.LostObjects++
+	t.r.note(Lost, object, path.Base(name), -1, "exact types of attributes, and a fill value that bcolz cannot say: %v", err)
+	return nil
 }
 
 // mkdirIf makes the root again after it was removed.

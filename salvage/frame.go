@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // trusted are the codecs and filters of this module that are not safe on any bytes
@@ -69,16 +70,15 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 		f.dir = r.Source
 		name = filepath.Join(r.Source, cframe.IndexFile)
 	}
-	if f.file, err = os.Open(name); err != nil && !(dir && errors.Is(err, os.ErrNotExist)) {
+	file, info, err := regular.Open(name)
+	switch {
+	case err == nil:
+		defer func() { err = errors.Join(err, file.Close()) }()
+		f.file, f.size = file, info.Size()
+	case dir && errors.Is(err, regular.ErrNot):
+		r.note(Lost, "", "index", -1, "%v", err)
+	case !(dir && errors.Is(err, os.ErrNotExist)):
 		return err
-	}
-	if f.file != nil {
-		defer func() { err = errors.Join(err, f.file.Close()) }()
-		info, err := f.file.Stat()
-		if err != nil {
-			return err
-		}
-		f.size = info.Size()
 	}
 	if err := f.readHeader(); err != nil {
 		return err
@@ -413,10 +413,16 @@ func (f *frame) load(o cframe.Offset) (located, []byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > f.most+chunk.ExtendedHeaderSize {
 		return located{}, nil, errNoChunk
 	}
-	raw, err := os.ReadFile(name)
+	raw := make([]byte, info.Size())
+	file, _, err := regular.Open(name)
 	if err != nil {
 		return located{}, nil, err
 	}
+	n, err := file.ReadAt(raw, 0)
+	if err = errors.Join(err, file.Close()); err != nil && !errors.Is(err, io.EOF) {
+		return located{}, nil, err
+	}
+	raw = raw[:n]
 	if len(raw) < chunk.ExtendedHeaderSize {
 		return located{}, nil, errNoChunk
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -40,15 +41,11 @@ type source struct {
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
-	f, err := os.Open(r.Source)
+	f, info, err := regular.Open(r.Source)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	s := &source{r: r, most: o.MaxChunk, in: f, size: info.Size(), done: map[hdf5.Addr]string{}}
 	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -114,11 +116,12 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 }
 
 // Recover makes dst of what can be recovered of src. Both are paths; dst appears whole
-// or not at all, and is of the format of src.
+// or not at all, and is of the format of src. src is only read; neither path may lie in
+// the other.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
 // ErrCorrupt if nothing can be recovered, ErrExists if dst is there, without
-// Options.Overwrite, ErrParam if dst is src, the context's error,
+// Options.Overwrite, ErrParam if dst is src or one lies in the other, the context's error,
 // or errors.ErrUnsupported for what this module cannot write; with Options.Isolated also
 // what package worker lists.
 func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
@@ -129,6 +132,8 @@ func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) 
 			err = ndarray.Mark(err, ndarray.ErrExists)
 		case errors.Is(err, fs.ErrNotExist):
 			err = ndarray.Mark(err, ndarray.ErrNotFound)
+		case errors.Is(err, regular.ErrNot):
+			err = ndarray.Mark(err, ndarray.ErrFormat)
 		}
 		return nil, ndarray.Wrap("recover", src, err)
 	}
@@ -154,6 +159,9 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 	}
 	info, err := os.Stat(src)
 	if err != nil {
+		return nil, err
+	}
+	if err := apart(dst, src); err != nil {
 		return nil, err
 	}
 	if there, err := os.Stat(dst); err == nil {
@@ -202,6 +210,32 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Repor
 		return nil, err
 	}
 	return r, nil
+}
+
+// apart makes sure that neither of two paths lies in the other: what is put in the place
+// of a directory takes all that is in it away.
+func apart(dst, src string) error {
+	from, err := filepath.EvalSymlinks(src)
+	if err == nil {
+		from, err = filepath.Abs(from)
+	}
+	if err != nil {
+		return err
+	}
+	dst, err = filepath.Abs(dst)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.EvalSymlinks(filepath.Dir(dst)) // a link at dst itself is replaced
+	if err != nil {
+		return err
+	}
+	to = filepath.Join(to, filepath.Base(dst))
+	const sep = string(filepath.Separator)
+	if strings.HasPrefix(to+sep, from+sep) || strings.HasPrefix(from+sep, to+sep) {
+		return fmt.Errorf("%w: the new file would be the old one, or one of the two in the other", ndarray.ErrParam)
+	}
+	return nil
 }
 
 // byName is the format that the name tells, or, of the directory at path, what is in it.

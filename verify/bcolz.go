@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/bits"
 	"os"
@@ -15,6 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
 // treeUnit is a carray. Its tasks are its chunk files.
@@ -27,7 +31,7 @@ type treeUnit struct {
 
 // bcolz checks the tree in dir and adds its chunk files as tasks.
 func (j *job) bcolz(dir string) error {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -49,7 +53,10 @@ func (j *job) bcolz(dir string) error {
 		if err != nil {
 			return bad(".", "metadata", err)
 		}
-		return bad(".", bcolz.SizesFile, j.tree(".", a))
+		if err := bad(".", bcolz.SizesFile, j.tree(".", a)); err != nil {
+			return err
+		}
+		return bad(".", array.RecordFile, record(array.OpenFS(fsys, ".", nil)))
 	}
 	t, err := bcolz.ReadTable(fsys, ".", &l)
 	if err != nil {
@@ -67,6 +74,9 @@ func (j *job) bcolz(dir string) error {
 		if err := bad(name, bcolz.SizesFile, j.tree(name, a)); err != nil {
 			return err
 		}
+		if err := bad(name, array.RecordFile, record(array.OpenFS(fsys, name, nil))); err != nil {
+			return err
+		}
 		if rows < 0 {
 			rows = a.Rows()
 		}
@@ -78,6 +88,18 @@ func (j *job) bcolz(dir string) error {
 		}
 	}
 	return nil
+}
+
+// record is the error of a carray that ndarray does not open although its metadata are
+// sound: what it notes beside them is not.
+func record(a io.Closer, err error) error {
+	switch {
+	case err == nil:
+		return a.Close()
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrType):
+		return nil // objects, which are verified all the same
+	}
+	return err
 }
 
 // tree adds a carray and returns what is wrong with its sizes.

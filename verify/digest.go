@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -86,7 +87,7 @@ func sums(ctx context.Context, path string, workers int) (map[string]string, err
 }
 
 func sum(ctx context.Context, name string) (_ string, err error) {
-	f, err := os.Open(name)
+	f, _, err := open(name)
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +190,10 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 }
 
 func readDigests(sidecar string) (_ map[string]string, err error) {
-	f, err := os.Open(sidecar)
+	f, _, err := regular.Open(sidecar)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -59,9 +59,9 @@ func (j *job) frame(path, object string) (err error) {
 	if info.IsDir() {
 		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
 	} else {
-		var f *os.File
-		if f, err = os.Open(path); err != nil {
-			return err
+		f, info, oerr := open(path)
+		if oerr != nil {
+			return oerr
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		u.head, err = cframe.ReadLimits(f, info.Size(), limits)

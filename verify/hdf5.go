@@ -52,16 +52,12 @@ func (u *h5File) close() error {
 
 // hdf5 checks the metadata of the file and adds its chunks as tasks.
 func (j *job) hdf5(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+	f, info, err := open(path)
 	if err != nil {
 		return err
 	}
 	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
 	j.append(u)
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	limits := hdf5.DefaultLimits()
 	limits.Structure = j.opts.MaxMetadata
 	if u.file, err = hdf5.Open(f, info.Size(), &limits); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -165,6 +166,16 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err == nil && !info.IsDir() {
+		err = regular.Check(path, info)
+	}
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	if err != nil {
+		return nil, err
+	}
 	say := o
 	say.Progress = nil
 	open, err := json.Marshal(say)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -93,6 +94,15 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 	return j, err
 }
 
+// open opens a file of the job. ndarray.ErrFormat is what is no regular file.
+func open(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	return f, info, err
+}
+
 // append adds a unit, with the tasks it has.
 func (j *job) append(u unit) {
 	j.units = append(j.units, u)
@@ -125,11 +135,15 @@ func (j *job) directory(ctx context.Context, dir string) error {
 			if _, err := os.Stat(filepath.Join(path, "chunks.b2frame")); err != nil {
 				return nil // a group of that name
 			}
-		} else if !d.Type().IsRegular() {
-			return nil
 		}
 		rel, err := filepath.Rel(dir, path)
-		if err == nil {
+		switch {
+		case err != nil:
+		case d.Type() == fs.ModeSymlink:
+			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a symbolic link, which may lead out of the directory", errors.ErrUnsupported)})
+		case !d.IsDir() && !d.Type().IsRegular():
+			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())})
+		default:
 			err = j.frame(path, filepath.ToSlash(rel))
 		}
 		if err == nil && d.IsDir() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/format/cframe"
 )
@@ -161,7 +162,7 @@ func (t *grownDirectory) write(name string, b []byte, mode os.FileMode, durable 
 	t.mu.Lock()
 	t.files = append(t.files, name)
 	t.mu.Unlock()
-	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, mode) // a pipe would wait for a reader
 	if err != nil {
 		return err
 	}

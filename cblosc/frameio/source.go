@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // source reads stored chunks. One read gets a chunk; a second one is only needed
@@ -204,7 +205,10 @@ func tail(n int, err error) (int, error) {
 
 // openFile opens a contiguous frame.
 func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, info, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNot) {
+		err = fmt.Errorf("%w: %w", cblosc.ErrFormat, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -213,13 +217,6 @@ func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err erro
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%w: not a regular file", cblosc.ErrFormat)
-	}
 	for {
 		size := info.Size()
 		if f, err = cframe.ReadLimits(file, size, l); err == nil {

@@ -42,11 +42,12 @@ func describeLimits() Limits {
 // DescribeDir is Describe for a sparse frame, whose directory is fsys. The fields
 // of a chunk count their offsets from the start of the chunk's own file.
 func DescribeDir(fsys fs.FS) format.Field {
-	info, err := fs.Stat(fsys, IndexFile)
+	file := dirFile{fsys, IndexFile}
+	size, err := file.size()
 	if err != nil {
-		return format.Field{Name: "frame", Complaint: err.Error()}
+		return format.Field{Name: "frame", Complaint: format.Complaint(err)}
 	}
-	return describe(&Frame{src: dirFile{fsys, IndexFile}, dir: fsys, limits: describeLimits()}, info.Size())
+	return describe(&Frame{src: file, dir: fsys, limits: describeLimits()}, size)
 }
 
 func describe(f *Frame, size int64) format.Field {

@@ -91,12 +91,12 @@ func ReadDir(fsys fs.FS) (*Frame, error) { return ReadDirLimits(fsys, DefaultLim
 // that is not sparse format.ErrCorrupt.
 func ReadDirLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	file := dirFile{fsys, IndexFile}
-	info, err := fs.Stat(fsys, IndexFile)
+	size, err := file.size()
 	if err != nil {
-		return nil, bad(IndexFile, 0, "", "", err)
+		return nil, err
 	}
 	f := &Frame{src: file, dir: fsys, limits: l}
-	if err := f.read(info.Size()); err != nil {
+	if err := f.read(size); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -155,6 +155,15 @@ func (f *Frame) readTrailer() ([]byte, error) {
 		return nil, err
 	}
 	return readAt(f.src, f.FrameSize-n, n, "trailer")
+}
+
+// Ends are the bytes of the header and of the trailer, read again.
+func (f *Frame) Ends() (header, trailer []byte, err error) {
+	if header, err = readAt(f.src, 0, int64(f.HeaderSize), "header"); err != nil {
+		return nil, nil, err
+	}
+	trailer, err = readAt(f.src, f.FrameSize-int64(f.Trailer.Size), int64(f.Trailer.Size), "trailer")
+	return header, trailer, err
 }
 
 // locateIndex sets Index: what is between the chunks and the trailer.
@@ -330,11 +339,9 @@ func (f *Frame) locate(o Offset) (place, error) {
 	case f.dir == nil:
 		return place{}, bad("chunk", f.Index.Offset, "a sparse frame without its directory", "the directory", format.ErrUnsupported)
 	}
-	info, err := fs.Stat(f.dir, ChunkFile(o))
-	if err != nil {
-		return place{}, bad(ChunkFile(o), 0, "", "", err)
-	}
-	return place{dirFile{f.dir, ChunkFile(o)}, 0, info.Size()}, nil
+	file := dirFile{f.dir, ChunkFile(o)}
+	size, err := file.size()
+	return place{file, 0, size}, err
 }
 
 // Array returns the b2nd or Caterva metalayer of the frame, checked, alone and
@@ -396,6 +403,19 @@ func readAt(r io.ReaderAt, off, n int64, what string) ([]byte, error) {
 type dirFile struct {
 	fsys fs.FS
 	name string
+}
+
+// size is the length of the file in bytes. It must be a regular one: to open a pipe
+// would wait for somebody to write to it.
+func (d dirFile) size() (int64, error) {
+	info, err := fs.Stat(d.fsys, d.name)
+	if err != nil {
+		return 0, bad(d.name, 0, "", "", err)
+	}
+	if !info.Mode().IsRegular() {
+		return 0, bad(d.name, 0, info.Mode().Type().String(), "a regular file", format.ErrCorrupt)
+	}
+	return info.Size(), nil
 }
 
 func (d dirFile) ReadAt(p []byte, off int64) (n int, err error) {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"os"
+
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Copy copies a file or a directory, with its permissions, to a name that is free. The
@@ -30,7 +32,7 @@ func Copy(ctx context.Context, to, from string) error {
 const copyStep = 64 << 20
 
 func copyFile(ctx context.Context, to, from string, mode os.FileMode) (err error) {
-	src, err := os.Open(from)
+	src, _, err := regular.Open(from)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	b2ndmeta "github.com/hyperslab/hyperslab/format/b2nd"
 	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -103,7 +104,7 @@ func Sniff(file string) (Format, error) {
 // frameMagic stands in a frame after two bytes of MessagePack.
 const frameMagic = "b2frame\x00"
 
-func sniff(file string) (Format, error) {
+func sniff(file string) (_ Format, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return "", err
@@ -114,25 +115,26 @@ func sniff(file string) (Format, error) {
 		if !exists(frame) {
 			return sniffTree(file)
 		}
-	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
 	}
-	head, err := firstBytes(frame, 2+len(frameMagic))
+	f, found, err := regular.Open(frame)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
 	if err != nil {
 		return "", err
 	}
-	if len(head) == 2+len(frameMagic) && string(head[2:]) == frameMagic {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	head := make([]byte, 2+len(frameMagic))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	head = head[:n]
+	if n == 2+len(frameMagic) && string(head[2:]) == frameMagic {
 		return B2ND, nil
 	}
-	if !info.IsDir() {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", err
-		}
-		is := isHDF5(f, info.Size())
-		if err := f.Close(); is || err != nil {
-			return HDF5, err
-		}
+	if !info.IsDir() && isHDF5(f, found.Size()) {
+		return HDF5, nil
 	}
 	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
 }
@@ -150,16 +152,6 @@ func sniffTree(dir string) (Format, error) {
 		return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
 	}
 	return Bcolz, nil
-}
-
-// firstBytes returns the first n bytes of a file, or all of a shorter one.
-func firstBytes(file string, n int) (b []byte, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return io.ReadAll(io.LimitReader(f, int64(n)))
 }
 
 // Open opens an array, for reading unless WithWrite is given. The format is found by

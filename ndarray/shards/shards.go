@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -366,7 +367,7 @@ func otherFrame(a, b *frameio.Frame) string {
 }
 
 func openRoot(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
+	root, err := regular.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = ndarray.Mark(err, ndarray.ErrNotFound)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -267,7 +268,7 @@ func (l *chunkLister) frame(file string) (err error) {
 	if sparse {
 		frame, err = cframe.ReadDir(os.DirFS(file))
 	} else {
-		f, oerr := os.Open(file)
+		f, info, oerr := regular.Open(file)
 		if oerr != nil {
 			return oerr
 		}

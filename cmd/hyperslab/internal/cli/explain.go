@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -188,7 +189,7 @@ func openExplained(address, as string) (_ *explained, err error) {
 			return nil, usagef("--as %s: %s is a directory", as, loc.File)
 		}
 	} else {
-		if e.file, err = os.Open(loc.File); err != nil {
+		if e.file, _, err = regular.Open(loc.File); err != nil {
 			return nil, ndarray.Wrap("explain", loc.File, err)
 		}
 		if e.kind == "" {

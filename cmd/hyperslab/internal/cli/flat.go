@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -42,13 +43,9 @@ type flatSource struct {
 
 // isNPY reports whether a file is .npy, by its content.
 func isNPY(file string) (is bool, err error) {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() {
-		return false, nil // others say what is wrong with it
-	}
-	f, err := os.Open(file)
+	f, _, err := regular.Open(file)
 	if err != nil {
-		return false, nil
+		return false, nil // others say what is wrong with it
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	head := make([]byte, len(npyMagic))
@@ -114,7 +111,10 @@ func parseRawShape(text string) (shape []int64, open int, err error) {
 
 // openFlatFile opens a .npy file, or raw bytes if raw says what they are.
 func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err error) {
-	f, err := os.Open(file)
+	f, info, err := regular.Open(file)
+	if errors.Is(err, regular.ErrNot) {
+		return nil, usagef("%w; give - and send its bytes to standard input", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +123,6 @@ func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err err
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, usagef("%s is a %v; give - and send its bytes to standard input", file, info.Mode().Type())
-	}
 	s := &flatSource{}
 	if raw.shape != "" {
 		s, err = raw.rawSource(dtype, info.Size())

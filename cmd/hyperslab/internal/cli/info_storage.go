@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -122,7 +123,7 @@ func kindOf(name string) string {
 
 // hdf5 sorts the structures of a file by what they are allocated as.
 func (d *storageDoc) hdf5(name string, size int64) (err error) {
-	r, err := os.Open(name)
+	r, _, err := regular.Open(name)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 // frame sorts the parts of a contiguous frame. Free is what lies between chunks: those
 // that were replaced or removed.
 func (d *storageDoc) frame(name string, size int64) (err error) {
-	r, err := os.Open(name)
+	r, _, err := regular.Open(name)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,293 @@
+// What is no file in the place of a file, wherever this module opens one: an error, at
+// once.
+
+package regular_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/shards"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/salvage"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+var bg = context.Background()
+
+// odd are things that are no files.
+var odd = map[string]func(t *testing.T, path string){
+	"a named pipe": func(t *testing.T, path string) { require.NoError(t, unix.Mkfifo(path, 0o600)) },
+	"a directory":  func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) },
+	"a device":     func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) },
+	"a socket": func(t *testing.T, path string) {
+		short := filepath.Join(t.TempDir(), "s") // names of sockets are short
+		l, err := net.Listen("unix", short)
+		require.NoError(t, err)
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
+		require.NoError(t, l.Close())
+		require.NoError(t, os.Rename(short, path))
+	},
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/file", []byte("content"), 0o600))
+	f, info, err := regular.Open(dir + "/file")
+	require.NoError(t, err)
+	require.Equal(t, int64(7), info.Size())
+	require.NoError(t, f.Close())
+	require.NoError(t, regular.Check(dir+"/file", info))
+	_, _, err = regular.Open(dir + "/none")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for what, put := range odd {
+		path := filepath.Join(dir, what)
+		put(t, path)
+		_, _, err := regular.Open(path)
+		require.ErrorIs(t, err, regular.ErrNot, what)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.ErrorContains(t, regular.Check(path, info), path+": not a regular file but "+what)
+		root, err := regular.OpenRoot(path)
+		if what == "a directory" {
+			require.NoError(t, err)
+			require.NoError(t, root.Close())
+		} else {
+			require.ErrorIs(t, err, unix.ENOTDIR, what)
+			require.ErrorContains(t, err, path+": ")
+		}
+	}
+}
+
+// place is where a file is expected, in a file or directory that is otherwise sound.
+type place struct {
+	location string // of the array
+	file     string // or directory
+	odd      string
+}
+
+// save makes an array in dir and says where its part is.
+func save(t *testing.T, location, part string, opts ...formats.Option) place {
+	t.Helper()
+	l, err := formats.ParseLocation(location)
+	require.NoError(t, err)
+	p := place{location, l.File, l.File + part}
+	if l.Object == "/a" { // of a directory of arrays
+		require.NoError(t, os.Mkdir(l.File, 0o700))
+		location = l.File + "/a.b2nd"
+	}
+	d, err := formats.Create(bg, location, ndarray.Spec{Shape: []int64{64}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{16}}, opts...)
+	require.NoError(t, err)
+	values := make([]int64, 64)
+	for i := range values {
+		values[i] = int64(i * 7919)
+	}
+	require.NoError(t, ndarray.Write(bg, d.Array, values, ndarray.Whole(d.Shape())))
+	require.NoError(t, d.Commit(bg))
+	require.NoError(t, d.Close())
+	return p
+}
+
+// read reads a whole array that was opened.
+func read(a *ndarray.Array, err error) error {
+	if err != nil {
+		return err
+	}
+	b := make([]byte, a.NBytes())
+	return errors.Join(a.Read(bg, b, ndarray.Whole(a.Shape())), a.Close())
+}
+
+// closed closes what was opened.
+func closed[T interface{ Close() error }](x T, err error) error {
+	if err != nil {
+		return err
+	}
+	return x.Close()
+}
+
+// attempts are what can be done with a path, by the kind of array that is there. All must
+// end with an error.
+type attempts map[string]func(p place) error
+
+// arrays read an array, whatever it is.
+var arrays = attempts{
+	"open":        func(p place) error { return read(formats.Open(bg, p.location)) },
+	"to write":    func(p place) error { return read(formats.Open(bg, p.location, formats.WithWrite())) },
+	"by library":  func(p place) error { return read(formats.Open(bg, p.location, formats.WithLibrary())) },
+	"untrusted":   func(p place) error { return untrusted(p, formats.Off) },
+	"in a worker": func(p place) error { return untrusted(p, formats.Auto) },
+	"verify":      func(p place) error { return verified(p, &verify.Options{}) },
+	"isolated":    func(p place) error { return verified(p, &verify.Options{Isolated: true}) },
+}
+
+var frames = attempts{
+	"frameio": func(p place) error {
+		a, err := frameio.OpenArray(p.file)
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.ReadRegion(bg, make([]byte, 512), []int64{0}, []int64{64}, 1), a.Close())
+	},
+	"cblosc": func(p place) error {
+		a, err := cblosc.OpenArray(p.file)
+		if err != nil {
+			return err
+		}
+		return errors.Join(a.ReadRegion(make([]byte, 512), []int64{0}, []int64{64}), a.Close())
+	},
+	"durable": func(p place) error { return read(formats.Open(bg, p.location, formats.WithDurable())) },
+	"recover": func(p place) error { return recovered(p, "") },
+}
+
+var trees = attempts{
+	"recover": func(p place) error { return recovered(p, "") },
+	"objects": func(p place) error { _, err := bcolz.OpenObjects(p.file, nil); return err },
+}
+
+// tops are for a path that is nothing of ours at all.
+var tops = attempts{
+	"sniff": func(p place) error { _, err := formats.Sniff(p.file); return err },
+	"edit": func(p place) error {
+		return formats.Edit(bg, p.file, func(string) error { return errors.New("edited") })
+	},
+	"copy":       func(p place) error { _, err := formats.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
+	"attributes": func(p place) error { _, err := formats.GroupAttrs(bg, p.file); return err },
+	"super-chunk": func(p place) error {
+		return closed(cblosc.OpenSChunk(p.file))
+	},
+	"rename frame": func(p place) error { return cblosc.Rename(p.file, p.file+".new") },
+	"remove frame": func(p place) error { return cblosc.Remove(p.file) },
+	"mapped":       func(p place) error { return closed(frameio.OpenMapped(p.file, frameio.DefaultLimits())) },
+	"append":       func(p place) error { return closed(frameio.Append(p.file, nil)) },
+	"rows":         func(p place) error { return closed(frameio.WriteArray(p.file, &frameio.ArrayOptions{Durable: true})) },
+	"hdf5":         func(p place) error { return closed(h5.Open(p.file, h5.ReadOnly)) },
+	"hdf5, write":  func(p place) error { return closed(h5.Open(p.file, h5.ReadWrite)) },
+	"is hdf5":      func(p place) error { _, err := h5.IsHDF5(p.file); return err },
+	"remove hdf5":  func(p place) error { return h5.Delete(p.file, nil) },
+	"table":        func(p place) error { _, err := bcolz.OpenTable(p.file, nil); return err },
+	"split": func(p place) error {
+		return shards.Split(bg, p.file, []shards.Shard{{Dir: p.file + ".shard", End: 4}})
+	},
+}
+
+func init() {
+	for _, f := range []formats.Format{"", formats.B2ND, formats.Caterva, formats.HDF5, formats.Bcolz} {
+		tops[fmt.Sprintf("verify as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f}) }
+		tops[fmt.Sprintf("isolated as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f, Isolated: true}) }
+		tops[fmt.Sprintf("recover as %q", f)] = func(p place) error { return recovered(p, f) }
+	}
+}
+
+func untrusted(p place, i formats.Isolation) error {
+	g, err := formats.OpenUntrusted(bg, p.location, formats.Untrusted{Isolation: i})
+	if err != nil {
+		return err
+	}
+	return read(g.Array, nil)
+}
+
+// errFound stands for a report that says what is wrong.
+var errFound = errors.New("found")
+
+func verified(p place, o *verify.Options) error {
+	r, err := verify.File(bg, p.file, o)
+	if err == nil && r.ExitCode() != verify.ExitSound {
+		err = errFound
+	}
+	return err
+}
+
+func recovered(p place, f formats.Format) error {
+	r, err := salvage.Recover(bg, p.file+".new", p.file, &salvage.Options{Format: f})
+	if err == nil && r.ExitCode() != salvage.ExitWhole {
+		err = errFound
+	}
+	return err
+}
+
+// typed reports whether an error is one that the packages promise.
+func typed(err error) bool {
+	return errors.As(err, new(*ndarray.Error)) || errors.As(err, new(*cblosc.Error)) || errors.As(err, new(*frameio.Error)) ||
+		errors.As(err, new(*h5.Error)) || errors.Is(err, errFound)
+}
+
+// patience is how long an attempt may take: what waits for a pipe waits for ever.
+const patience = 5 * time.Minute
+
+func TestPlaces(t *testing.T) {
+	sparse := func(part string) func(t *testing.T, dir string) place {
+		return func(t *testing.T, dir string) place { return save(t, dir+"/s.b2nd", part, formats.WithSparse()) }
+	}
+	tree := func(part string) func(t *testing.T, dir string) place {
+		return func(t *testing.T, dir string) place { return save(t, dir+"/a.bcolz", part) }
+	}
+	top := func(name string) func(t *testing.T, dir string) place {
+		return func(_ *testing.T, dir string) place { return place{dir + name, dir + name, dir + name} }
+	}
+	check := attempts{"check digests": func(p place) error { return verified(p, &verify.Options{Digests: verify.CheckDigests}) }}
+	for name, c := range map[string]struct {
+		put   func(t *testing.T, dir string) place
+		tries []attempts
+	}{
+		"frame":               {top("/x.b2nd"), []attempts{arrays, frames, tops}},
+		"HDF5 file":           {top("/x.h5"), []attempts{tops}},
+		"tree":                {top("/x.bcolz"), []attempts{trees}},
+		"index":               {sparse("/chunks.b2frame"), []attempts{arrays, frames}},
+		"chunk":               {sparse("/00000001.chunk"), []attempts{arrays, frames}},
+		"storage":             {tree("/meta/storage"), []attempts{arrays, trees}},
+		"sizes":               {tree("/meta/sizes"), []attempts{arrays, trees}},
+		"record":              {tree("/meta/hyperslab"), []attempts{arrays, trees}},
+		"attributes":          {tree("/__attrs__"), []attempts{arrays, trees}},
+		"chunk of a tree":     {tree("/data/__1.blp"), []attempts{arrays, trees}},
+		"array of a folder":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd") }, []attempts{arrays}},
+		"digests":             {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256") }, []attempts{check}},
+		"digests of a folder": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256") }, []attempts{check}},
+	} {
+		for what, put := range odd {
+			t.Run(name+" is "+what, func(t *testing.T) {
+				if name == "array of a folder" && what == "a directory" {
+					t.SkipNow() // a group of that name
+				}
+				p := c.put(t, t.TempDir())
+				require.NoError(t, os.RemoveAll(p.odd))
+				put(t, p.odd)
+				for _, list := range c.tries {
+					for name, try := range list {
+						done := make(chan error, 1)
+						go func() { done <- try(p) }()
+						select {
+						case err := <-done:
+							require.Error(t, err, name)
+							require.True(t, typed(err), "%s: %T %v", name, err, err)
+						case <-time.After(patience):
+							t.Fatalf("%s waits", name)
+						}
+						require.NoError(t, os.RemoveAll(p.file+".new"))
+					}
+				}
+			})
+		}
+	}
+}
