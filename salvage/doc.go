@@ -21,7 +21,8 @@
 // Texts and sequences of variable length are built anew from the heaps that hold them,
 // and references are made to what was recovered; those that lead nowhere are null, and
 // lost. Virtual datasets and those with external files keep their lists of sources and
-// files: the other files are not looked at.
+// files: the other files are not looked at. Where such a file has to be written anew, a
+// source that is no hyperslab is lost, and so are references into other files.
 //
 // Chunks whose codec or filters need to know the array (ZFP, NDLZ, NDCell, NDMean) are
 // checked by their headers and passed on as they are: they are guessed.

@@ -261,3 +261,36 @@ func TestNothingIsLeft(t *testing.T) {
 	_, err = salvage.Recover(bg, filepath.Join(dir, "x"), filepath.Join(dir, "none"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
+
+// The new file is never the old one, nor in it, nor around it, by whatever name.
+func TestNeverTheOldFile(t *testing.T) {
+	for name, location := range map[string]string{"frame": "a.b2nd", "sparse": "s.b2nd", "tree": "a.bcolz", "hdf5": "a.h5:/x"} {
+		t.Run(name, func(t *testing.T) {
+			var opts []formats.Option
+			if name == "sparse" {
+				opts = append(opts, formats.WithSparse())
+			}
+			src := save(t, location, opts...)
+			dir := filepath.Dir(src)
+			before := content(t, dir)
+			link, folder := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "folder")
+			require.NoError(t, os.Symlink(src, link))
+			require.NoError(t, os.Symlink(dir, folder))
+			targets := []string{src, link, dir, folder + "/" + filepath.Base(src), filepath.Join(dir, ".", "..", filepath.Base(dir), filepath.Base(src))}
+			if name == "frame" || name == "hdf5" {
+				hard := filepath.Join(t.TempDir(), "hard")
+				require.NoError(t, os.Link(src, hard))
+				targets = append(targets, hard)
+			} else {
+				targets = append(targets, src+"/new", src+"/chunks.b2frame", src+"/data")
+			}
+			for _, dst := range targets {
+				for _, from := range []string{src, link} {
+					_, err := salvage.Recover(bg, dst, from, &salvage.Options{Overwrite: true})
+					require.ErrorIs(t, err, ndarray.ErrParam, "%s from %s", dst, from)
+				}
+			}
+			require.Equal(t, before, content(t, dir))
+		})
+	}
+}

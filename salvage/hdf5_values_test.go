@@ -5,13 +5,17 @@ package salvage_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -289,4 +293,75 @@ func TestSourcesAreGone(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"/virtual": true, "/external": true}, lost, "%v", r.Findings)
 	require.Contains(t, readBack(t, dst, "numbers"), "numbers@units")
+}
+
+// References into other files mean nothing in a new file of another name, and are lost.
+func TestReferencesIntoOtherFiles(t *testing.T) {
+	file := need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/trefer_ext2.h5")[0]
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	src := filepath.Join(t.TempDir(), "a.h5")
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	_, r := recovered(t, src, nil) // as it is
+	require.Equal(t, salvage.ExitWhole, r.ExitCode(), "%v", r.Findings)
+	clear(b[:8])
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	dst, r := recovered(t, src, &salvage.Options{Format: formats.HDF5})
+	require.Equal(t, salvage.ExitPartly, r.ExitCode())
+	requireNoDamage(t, dst)
+	told := false
+	for _, x := range r.Findings {
+		told = told || x.Certainty == salvage.Lost && strings.Contains(x.Text, "a reference into the file") && strings.Contains(x.Text, "trefer_ext1.h5")
+	}
+	require.True(t, told, "%v", r.Findings)
+	require.Positive(t, r.Lost+r.LostObjects)
+}
+
+// irregular makes a virtual dataset v of a part of src that is no hyperslab, and whole,
+// which is all of it.
+const irregular = `
+import sys, numpy, h5py
+with h5py.File(sys.argv[1], "w", libver=("v110", "latest")) as f:
+    f["src"] = numpy.arange(10, dtype="<i4")
+    f.create_group("victim")["a"] = h5py.SoftLink("/b")
+    def virtual(name, n, *boxes):
+        s, v = h5py.h5s.create_simple((10,)), h5py.h5s.create_simple((n,))
+        s.select_none()
+        for start, count in boxes:
+            s.select_hyperslab((start,), (count,), op=h5py.h5s.SELECT_OR)
+        v.select_all()
+        p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        p.set_virtual(v, b".", b"/src", s)
+        h5py.h5d.create(f.id, name, h5py.h5t.STD_I32LE, v, p)
+    virtual(b"v", 5, (0, 2), (6, 3))
+    virtual(b"whole", 10, (0, 10))
+`
+
+// A source of a virtual dataset that is no hyperslab stays in a file that need not be
+// written anew; else it is lost, and told, and the other sources stay.
+func TestIrregularSources(t *testing.T) {
+	python := need.Python(t, "h5py", "numpy")
+	src := filepath.Join(t.TempDir(), "a.h5")
+	out, err := exec.Command(python, "-c", irregular, src).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitWhole, r.ExitCode(), "%v", r.Findings)
+	want := []any{int32(0), int32(1), int32(6), int32(7), int32(8)}
+	require.Equal(t, want, readBack(t, dst, "v")["v"])
+	damageGroup(t, src)
+	dst, r = recovered(t, src, nil)
+	require.Equal(t, salvage.ExitPartly, r.ExitCode())
+	requireNoDamage(t, dst)
+	var lost []salvage.Finding
+	for _, x := range r.Findings {
+		if x.Certainty == salvage.Lost && x.Object == "/v" {
+			lost = append(lost, x)
+		}
+	}
+	require.Len(t, lost, 1, "%v", r.Findings)
+	require.Equal(t, "source 0", lost[0].What)
+	require.Contains(t, lost[0].Text, "no hyperslab")
+	require.Positive(t, r.Lost)
+	require.Equal(t, []any{int32(0), int32(0), int32(0), int32(0), int32(0)}, readBack(t, dst, "v")["v"])
+	require.Equal(t, readBack(t, src, "whole"), readBack(t, dst, "whole"))
 }

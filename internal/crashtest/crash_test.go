@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -25,9 +26,15 @@ import (
 func all() bool { return os.Getenv("HYPERSLAB_CRASHTEST_ALL") != "" }
 
 // losses is how often a loss of power is tried at each event.
-const losses = 2
+func losses() int {
+	if all() {
+		return 8
+	}
+	return 2
+}
 
 func each(t *testing.T, f func(t *testing.T, name string, s scenario)) {
+	startPeer(t)
 	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
 		t.Run(name, func(t *testing.T) { f(t, name, scenarios[name]) })
 	}
@@ -113,7 +120,7 @@ func TestReplay(t *testing.T) {
 					try("in the middle of", n, torn, nil)
 				}
 			}
-			for range losses {
+			for range losses() {
 				isNew := try("after a loss at", n, events, random)
 				require.True(t, isNew || n < len(events), "what was committed is lost with the power")
 			}
@@ -122,20 +129,8 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// sample is at most n of the numbers below total.
-func sample(total, n int) []int {
-	if total <= n {
-		n = total
-	}
-	var list []int
-	for i := range n {
-		list = append(list, i*total/n)
-	}
-	return list
-}
-
-// A writer that is really killed leaves the old state or the new one, and the next one
-// goes on from there.
+// A writer that is really killed, before any of its changes, leaves the old state or the
+// new one, and the next one goes on from there.
 func TestKilled(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()
@@ -147,13 +142,9 @@ func TestKilled(t *testing.T) {
 			}
 			return crashtest.Verdict{}
 		})
-		kills := 5
-		if !all() {
-			kills = 1
-		}
-		for _, k := range sample(changes, kills) {
-			if !all() {
-				k = len(name) * changes / 37 % changes // another one for each
+		for k := range changes {
+			if !all() && k != len(name)*changes/37%changes {
+				continue // another one for each
 			}
 			dir := t.TempDir()
 			require.NoError(t, s.prepare(dir))
@@ -164,7 +155,11 @@ func TestKilled(t *testing.T) {
 				}
 				return crashtest.Verdict{Kill: e.Kind.Changes() && seen == k+1}
 			})
-			require.True(t, r.Killed, "change %d of %d: %s", k, changes, said)
+			if !r.Killed { // threads met otherwise, and it had fewer changes to make
+				require.Greater(t, k, changes/2, said)
+				require.Zero(t, r.Code, said)
+				continue
+			}
 			isNew, err := state(s, dir)
 			require.NoError(t, err, "killed before change %d", k)
 			if isNew {
@@ -179,7 +174,8 @@ func TestKilled(t *testing.T) {
 }
 
 // Calls that fail: a full disk, a write that is cut short, a read error, a sync that
-// fails. The writer says so, or manages; what was there stays.
+// fails. The writer says so with an error of its package that has the system's, or
+// manages; what was there stays.
 func TestFaults(t *testing.T) {
 	faults := map[crashtest.Kind][]crashtest.Verdict{
 		crashtest.Write:    {{Errno: syscall.ENOSPC}, {Short: 1}},
@@ -221,6 +217,9 @@ func TestFaults(t *testing.T) {
 				})
 				what := fmt.Sprintf("%v %d %+v: exit %d, %s", kind, at, v, r.Code, said)
 				require.Contains(t, []int{0, 3}, r.Code, what)
+				if r.Code == 3 && v.Errno != 0 {
+					require.Contains(t, strings.ToLower(said), v.Errno.Error(), what)
+				}
 				isNew, err := state(s, dir)
 				require.NoError(t, err, what)
 				require.True(t, isNew || r.Code == 3, "%s: nothing was said", what)

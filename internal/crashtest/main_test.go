@@ -10,10 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/crashtest"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // scenarioVariable makes a process of this test binary do one scenario, in the
@@ -23,12 +25,20 @@ const scenarioVariable = "HYPERSLAB_CRASHTEST"
 func TestMain(m *testing.M) {
 	if name, ok := os.LookupEnv(scenarioVariable); ok {
 		if err := scenarios[name].act(os.Args[1]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintf(os.Stderr, "%T: %v\n", err, err)
+			if !typed(err) {
+				os.Exit(4)
+			}
 			os.Exit(3)
 		}
 		os.Exit(0)
 	}
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+// typed reports whether an error is one that the packages promise.
+func typed(err error) bool {
+	return errors.As(err, new(*ndarray.Error)) || errors.As(err, new(*frameio.Error)) || errors.As(err, new(*h5.Error))
 }
 
 // run does a scenario in dir under a judge.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,6 +185,9 @@ func (t *tracer) leave(id int, th *thread, regs *unix.PtraceRegs) {
 func (t *tracer) copied(e *Event, n int) {
 	e.Kind, e.Data = Write, make([]byte, n)
 	f, err := os.Open(filepath.Join(t.dir, e.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return // a file that has no name any more
+	}
 	if err == nil {
 		_, err = f.ReadAt(e.Data, e.Offset)
 		err = errors.Join(err, f.Close())

@@ -1,12 +1,13 @@
 //go:build !race
 
-// Commands that are killed and that find the disk full. They run as programs of their own,
+// Commands that are killed, that find the disk full, and whose calls fail in other ways. They run as programs of their own,
 // hundreds of times: the race detector would see nothing of it and take minutes.
 
 package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,19 @@ func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }
 // trace runs a command in a new folder, and asks the judge at each of its changes.
 func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, said string, code int, dir string) {
 	t.Helper()
+	said, code, dir = traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+		if !e.Kind.Changes() {
+			return crashtest.Verdict{}
+		}
+		changes++
+		return judge(changes, e)
+	})
+	return changes, said, code, dir
+}
+
+// traceAll is trace that asks at reads and syncs as well, and tells in which folder.
+func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Event) crashtest.Verdict) (said string, code int, dir string) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary knows itself by this name
@@ -69,20 +83,25 @@ func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event
 	require.NoError(t, err)
 	defer out.Close()
 	cmd.Stderr = out
-	_, r, err := crashtest.Run(cmd, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
-		if !e.Kind.Changes() {
-			return crashtest.Verdict{}
-		}
-		changes++
-		return judge(changes, e)
-	})
+	_, r, err := crashtest.Run(cmd, dir, func(_ int, e crashtest.Event) crashtest.Verdict { return judge(dir, e) })
 	if errors.Is(err, errors.ErrUnsupported) {
 		need.Missing(t, "%v", err)
 	}
 	require.NoError(t, err)
 	b, err := os.ReadFile(out.Name())
 	require.NoError(t, err)
-	return changes, string(b), r.Code, dir
+	return string(b), r.Code, dir
+}
+
+// names are what is in a folder.
+func names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // requireOldOrNew looks at what a command has left: what was there before, or all that
@@ -263,6 +282,115 @@ func TestFullDisk(t *testing.T) {
 				require.Subset(t, all, names(t, dir), said)
 			}
 			require.Positive(t, hits)
+		})
+	}
+}
+
+// A call that fails or does less than it was told, one at a time: the command says so, and
+// leaves what was there before alone; or it manages, and has written everything.
+func TestFaultsOfCommands(t *testing.T) {
+	faults := []struct {
+		kind    crashtest.Kind
+		verdict crashtest.Verdict
+		at      func(n int) []int // which of the n calls of that kind
+	}{
+		{crashtest.Write, crashtest.Verdict{Short: 1}, func(n int) []int { return []int{1, n} }},
+		{crashtest.Write, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
+		{crashtest.Read, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{1, n/2 + 1, n} }},
+		{crashtest.Sync, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{1, n} }},
+		{crashtest.Truncate, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
+		{crashtest.Rename, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
+	}
+	for _, c := range writers {
+		t.Run(c.name, func(t *testing.T) {
+			seen := map[crashtest.Kind]int{}
+			said, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
+				seen[e.Kind]++
+				return crashtest.Verdict{}
+			})
+			require.Zero(t, code, said)
+			all := names(t, dir)
+			for _, f := range faults {
+				for _, at := range f.at(seen[f.kind]) {
+					n, hit := 0, false
+					said, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
+						if e.Kind != f.kind {
+							return crashtest.Verdict{}
+						}
+						if n++; n != at {
+							return crashtest.Verdict{}
+						}
+						hit = true
+						return f.verdict
+					})
+					what := fmt.Sprintf("%v %d of %d: exit %d, %s", f.kind, at, seen[f.kind], code, said)
+					if code == 0 {
+						requireNew(t, dir, c.file, c.last, what)
+						continue
+					}
+					require.True(t, hit, what)
+					if f.kind == crashtest.Read && c.args[0] == "recover" && code == 3 {
+						// What cannot be read is lost, and told: the rest is what recover is for.
+						require.Contains(t, said, "1 lost", what)
+						continue
+					}
+					require.Equal(t, 2, code, what)
+					require.Contains(t, strings.ToLower(said), "input/output error", what)
+					require.NotContains(t, said, "goroutine", what)
+					requireOldOrNew(t, dir, c.file, c.last)
+					require.Subset(t, all, names(t, dir), what)
+				}
+			}
+		})
+	}
+}
+
+// requireNew makes sure that all was written.
+func requireNew(t *testing.T, dir, file string, last int, what string) {
+	t.Helper()
+	got, _ := readAll[int32](t, dir+"/"+file)
+	require.Len(t, got, last, what)
+	requireOldOrNew(t, dir, file, last)
+}
+
+// What vanishes under a command, the files that it reads and replaces or those that it is
+// about to put in their place, is an error or nothing to it: never a crash, and what is
+// still there is right.
+func TestVanishedUnderCommands(t *testing.T) {
+	for _, c := range writers {
+		t.Run(c.name, func(t *testing.T) {
+			changes, _, _, _ := trace(t, c.args, pass)
+			for _, temporary := range []bool{false, true} {
+				for _, at := range []int{1, changes / 2, changes} {
+					change := 0
+					said, code, dir := traceAll(t, c.args, func(dir string, e crashtest.Event) crashtest.Verdict {
+						if !e.Kind.Changes() {
+							return crashtest.Verdict{}
+						}
+						if change++; change == at {
+							for _, name := range names(t, dir) {
+								if (name[0] == '.') == temporary {
+									require.NoError(t, os.RemoveAll(filepath.Join(dir, name)))
+								}
+							}
+						}
+						return crashtest.Verdict{}
+					})
+					what := fmt.Sprintf("temporary %v, change %d of %d: exit %d, %s", temporary, at, changes, code, said)
+					require.Contains(t, []int{0, 2}, code, what)
+					require.NotContains(t, said, "goroutine", what)
+					if code != 0 {
+						require.NotEmpty(t, said, what)
+					}
+					if !temporary {
+						continue // what it wrote may have vanished as well, once it was there
+					}
+					requireOldOrNew(t, dir, c.file, c.last)
+					if code == 0 {
+						requireNew(t, dir, c.file, c.last, what)
+					}
+				}
+			}
 		})
 	}
 }
