@@ -6,6 +6,7 @@ package verify_test
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -76,6 +77,26 @@ func TestFilterFilesHaveNoDamage(t *testing.T) {
 		require.Empty(t, r.Damages, file)
 		require.Positive(t, r.Chunks, file)
 	}
+}
+
+// Trees that bcolz wrote, of every kind that it has.
+func TestBcolzTreesHaveNoDamage(t *testing.T) {
+	dir := filepath.Join("..", "format", "bcolz", "testdata")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	trees := 0
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		trees++
+		for _, isolated := range []bool{false, true} {
+			r, err := verify.File(bg, filepath.Join(dir, e.Name()), &verify.Options{Isolated: isolated})
+			require.NoError(t, err, e.Name())
+			require.Equal(t, verify.ExitSound, r.ExitCode(), "%s: %v %v", e.Name(), r.Damages, r.Unchecked)
+		}
+	}
+	require.Greater(t, trees, 25)
 }
 
 // Files that crash programs: told, and nothing else happens.
