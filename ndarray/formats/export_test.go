@@ -34,3 +34,8 @@ func Decode(b []byte, v any) error { return decode(b, v) }
 
 // Boxes are the pieces that a region is read in.
 var Boxes = boxes
+
+// WireEntries and DecodeEntry are how the objects of a file cross.
+type WireEntries = wireEntries
+
+var DecodeEntry = decodeEntry

@@ -33,8 +33,8 @@ const windowBytes = 32 << 20
 // larger: what the worker has just decoded shall still be in the processor's cache when
 // the program copies it. slotsAhead are those that the worker fills meanwhile.
 const (
-	slotBytes  = 4 << 20
-	slotsAhead = 3
+	slotBytes  = 2 << 20
+	slotsAhead = 2
 )
 
 func init() {

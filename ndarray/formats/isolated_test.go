@@ -152,10 +152,13 @@ func FuzzWire(f *testing.F) {
 	f.Add(formats.Encode(ndarray.Attrs{List: []ndarray.Attr{{Name: "a", Value: ndarray.Text("b")}}}))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, v := range []any{new(ndarray.Meta), new(ndarray.Attrs), new(ndarray.Storage), new([]string)} {
+		for _, v := range []any{new(ndarray.Meta), new(ndarray.Attrs), new(ndarray.Storage), new([]string), new(formats.WireEntries)} {
 			if err := formats.Decode(b, v); err != nil {
 				require.ErrorIs(t, err, worker.ErrProtocol)
 			}
+		}
+		if _, err := formats.DecodeEntry(b); err != nil {
+			require.ErrorIs(t, err, worker.ErrProtocol)
 		}
 	})
 }
