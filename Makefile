@@ -32,8 +32,8 @@ deps: ## fetch and build the C libraries into third_party/build; a no-op when th
 	@$(if $(filter address,$(SANITIZE)),scripts/sanitize.sh deps,scripts/deps.sh)
 
 .PHONY: sanitize
-sanitize: deps vendor modules ## the tests and the hostile files with AddressSanitizer and UBSan in the C libraries
-	@scripts/sanitize.sh test
+sanitize: deps vendor modules ## the tests and the hostile files with AddressSanitizer and UBSan in the C libraries; SIZE=lane: fewer
+	@scripts/sanitize.sh $(if $(filter lane,$(SIZE)),lane,test)
 
 .PHONY: modules
 modules: ## fetch the Go modules; a no-op when they are there

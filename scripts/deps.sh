@@ -9,6 +9,7 @@
 #   DEPS_CFLAGS="-O3 -fPIC -DNDEBUG"        flags of every library
 #   DEPS_PREFIX=third_party/build           where to install
 #   DEPS_CACHE=third_party/cache            the fetched files; they may be put there by hand
+#   DEPS_TOOLS=1                            0 leaves HDF5's tools out
 #   SZIP=1                                  0 leaves libaec out, and szip is absent
 #   AUTO_INSTALL=1                          0 never installs Debian packages
 #   DEBIAN_MIRROR=                          a Debian archive instead of the one in apt's configuration
@@ -28,7 +29,7 @@ need_mb=${DEPS_NEED_MB:-800} # free space that a build takes at most
 [[ $cache == /* ]] || cache=$PWD/$cache
 export CC=${CC:-gcc}
 JOBS=${JOBS:-$(nproc)}
-export JOBS
+export JOBS DEPS_TOOLS=${DEPS_TOOLS:-1}
 arch=$(pin_arch)
 if [[ ${SZIP:-1} == 0 ]] || ! pins "$arch" | grep -q '^libaec '; then
     arch=none # no package of any architecture: libaec is the only one
@@ -38,7 +39,7 @@ fi
 recipe() {
     {
         cat "$versions" "$here/deps.sh" "$here"/deps/*
-        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "$arch" "$(uname -m)"
+        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "$DEPS_TOOLS" "$arch" "$(uname -m)"
     } | sha256sum | cut -d ' ' -f 1
 }
 
@@ -114,10 +115,10 @@ mkdir -p "$stage/lib" "$stage/include" "$out"
 for library in zlib lz4 zstd libdeflate bzip2 libaec c-blosc2 hdf5; do # in the order of need
     [[ -d $work/src/$library ]] || continue
     mkdir -p "$work/obj/$library"
-    step "$library" "$here/deps/build-$library.sh" "$work/src/$library" "$work/obj/$library" "$stage"
+    DEPS_LIBRARY=$library step "$library" "$here/deps/build-$library.sh" "$work/src/$library" "$work/obj/$library" "$stage"
 done
 step pack "$here/deps/pack.sh" "$stage" "$out"
-step tools "$here/deps/tools.sh" "$stage" "$out"
+((DEPS_TOOLS == 0)) || step tools "$here/deps/tools.sh" "$stage" "$out"
 step licences "$here/deps/licences.sh" "$work/src" "$out/share/licenses"
 step stamp "$here/deps/stamp.sh" "$out" "$flags" "$wanted" "$arch"
 step check "$here/deps/check.sh" "$out"

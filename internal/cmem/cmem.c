@@ -50,3 +50,22 @@ void hyperslab_live(int64_t *blocks, int64_t *bytes)
     *blocks = atomic_load(&live_blocks);
     *bytes = atomic_load(&live_bytes);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/* What the sanitizers do where the environment says nothing, as in a worker. Leaks are counted above: C memory that
+ * Go alone knows of looks lost to the sanitizer. A size that cannot be had is an error, as without it. */
+#define OPTIONS "detect_leaks=0:allocator_may_return_null=1"
+
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return OPTIONS;
+}
+
+const char *__ubsan_default_options(void)
+{
+    return OPTIONS;
+}
+#endif

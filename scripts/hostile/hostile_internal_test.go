@@ -54,6 +54,27 @@ func TestReproducible(t *testing.T) {
 	require.Negative(t, same)
 }
 
+// Of the cases that are tried in one way alone fewer can be asked for, and of no others.
+func TestEvery(t *testing.T) {
+	count := func(every int) (rare, often int) {
+		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: every, root: "../.."})
+		require.NoError(t, err)
+		for i := range list {
+			if list[i].rare {
+				rare++
+			} else {
+				often++
+			}
+		}
+		return rare, often
+	}
+	all, often := count(1)
+	require.Greater(t, all, 1000)
+	some, same := count(7)
+	require.Equal(t, all/7, some)
+	require.Equal(t, often, same)
+}
+
 // Each mode tells good files from bad ones.
 func TestModes(t *testing.T) {
 	list, err := plan(config{root: "../..", cuts: 1})

@@ -124,6 +124,15 @@ func plan(c config) ([]item, error) {
 			}
 		}
 	}
+	if c.every > 1 {
+		n := 0
+		list = slices.DeleteFunc(list, func(x item) bool {
+			if x.rare {
+				n++
+			}
+			return x.rare && n%c.every > 0
+		})
+	}
 	for _, part := range shares {
 		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile })
 		for i := range c.mutants * part.percent / 100 * min(len(of), 1) {
