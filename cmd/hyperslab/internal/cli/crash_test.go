@@ -69,7 +69,7 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	plain := ndarray.Spec{Shape: []int64{8}, ChunkShape: []int64{4}}
 	dir = t.TempDir()
 	create(t, dir+"/a.h5:/x", spec, count(8))
-	_, failed, _ := run("cp", dir+"/a.h5:/x", dir+"/a.h5:/y", "--in-place")
+	_, failed, _ := run("cp", dir+"/a.h5:/x", dir+"/a.h5:/old", "--in-place")
 	require.Empty(t, failed)
 	attr := plain
 	attr.Attrs = []ndarray.Attr{{Name: "units", Value: ndarray.Text("m")}}
@@ -168,7 +168,7 @@ var outputs = []struct {
 	{"recover", "recover a.h5 new.h5", "new.h5"},
 	{"repack", "repack --replace a.h5 --codec zstd", ""},
 	{"repack of an array", "repack a.b2nd new.b2nd --codec zstd", "new.b2nd"},
-	{"rm", "rm a.h5:/y", ""},
+	{"rm", "rm a.h5:/old", ""},
 	{"verify", "verify b.b2nd --digests write --sandbox=false", "b.b2nd.sha256"},
 }
 
