@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/boxes"
@@ -88,11 +86,23 @@ func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64
 	if len(workers) == 1 {
 		return run(ctx, workers[0])
 	}
-	g, inner := errgroup.WithContext(ctx)
-	for _, w := range workers {
-		g.Go(func() error { return run(inner, w) })
+	// The caller is one of them: with few chunks it is done before another goroutine has begun.
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var first error
+	var failed sync.Once
+	work := func(w W) {
+		if err := run(inner, w); err != nil {
+			failed.Do(func() { first = err; cancel() })
+		}
 	}
-	return g.Wait()
+	var others sync.WaitGroup
+	for _, w := range workers[1:] {
+		others.Go(func() { work(w) })
+	}
+	work(workers[0])
+	others.Wait()
+	return first
 }
 
 // fillValue is what the library puts where no chunk is stored, nil if it is nothing.
