@@ -219,17 +219,6 @@ func TestInterruptedCommand(t *testing.T) {
 	require.Positive(t, stopped, "the signals came too late, all of them")
 }
 
-// names lists a folder.
-func names(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // sizes are the bytes of each file of a folder, of a folder in it those of all its files.
 func sizes(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
