@@ -93,6 +93,17 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	return string(b), r.Code, dir
 }
 
+// names are what is in a folder.
+func names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 // requireOldOrNew looks at what a command has left: what was there before, or all that
 // it was to write.
 func requireOldOrNew(t *testing.T, dir, file string, last int) {
