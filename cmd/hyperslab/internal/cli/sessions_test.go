@@ -94,6 +94,25 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, loose(string(want)), loose(b.String()))
 }
 
+// The README shows parts of each session: whole commands, with all they print.
+func TestSessionsOfTheReadme(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/sessions.md")
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../../../../README.md")
+	require.NoError(t, err)
+	shown := strings.Split(string(readme), "\n### ")[1:]
+	require.Len(t, shown, len(walks))
+	for i, s := range shown {
+		s, _, _ = strings.Cut(s, "\n## ")
+		title, rest, _ := strings.Cut(s, "\n\n")
+		require.Equal(t, walks[i].title, title)
+		for _, command := range strings.Split(strings.Trim(rest, "\n"), "\n\n") {
+			require.True(t, strings.HasPrefix(command, "    $ hyperslab "), command)
+			require.Contains(t, string(page)+"\n", "\n"+command+"\n")
+		}
+	}
+}
+
 var (
 	measured = regexp.MustCompile(`[0-9.e+]+ ?(MB/s|KiB|B|x|%)( |$)`)
 	spaces   = regexp.MustCompile(`(?m) +`)
