@@ -211,9 +211,9 @@ func (b *bench) hdf5File(k kind, n int64, filters string, chunks []int64) (strin
 	})
 }
 
-// frame is n chunks of size bytes of the real data, on disk as one file.
-func (b *bench) frame(n, size int64, codec cblosc.Codec) (string, error) {
-	return b.made(fmt.Sprintf("frame-%d-%d-%v", n, size, codec), func(path string) error {
+// frame is n chunks of size bytes of such data, on disk as one file.
+func (b *bench) frame(k kind, n, size int64, codec cblosc.Codec) (string, error) {
+	return b.made(fmt.Sprintf("frame-%s-%d-%d-%v", k, n, size, codec), func(path string) error {
 		p := cblosc.DefaultCParams()
 		p.TypeSize, p.Codec = 4, codec
 		w, err := frameio.Create(path, &frameio.Params{CParams: p, ChunkSize: int(size)})
@@ -221,7 +221,7 @@ func (b *bench) frame(n, size int64, codec cblosc.Codec) (string, error) {
 			return err
 		}
 		left := n * size
-		err = b.planes(real, (left+b.plane()-1)/b.plane(), func(p []byte) error {
+		err = b.planes(k, (left+b.plane()-1)/b.plane(), func(p []byte) error {
 			p = p[:min(int64(len(p)), left)]
 			left -= int64(len(p))
 			_, err := w.Write(p)
@@ -235,8 +235,8 @@ func (b *bench) frame(n, size int64, codec cblosc.Codec) (string, error) {
 }
 
 // b2ndFile is the values of an HDF5 file as a b2nd array.
-func (b *bench) b2ndFile(source string, n int64) (string, error) {
-	return b.made(fmt.Sprintf("%d.b2nd", n>>20), func(path string) (err error) {
+func (b *bench) b2ndFile(k kind, source string, n int64) (string, error) {
+	return b.made(fmt.Sprintf("%s-%d.b2nd", k, n>>20), func(path string) (err error) {
 		_, err = convert(context.Background(), source, path, "zstd", 0, nil)
 		return err
 	})

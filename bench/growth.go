@@ -152,7 +152,7 @@ func (b *bench) numberWrite(n int64, x string) (*row, error) {
 
 func (b *bench) numberRandom(n int64, x string) (*row, error) {
 	n = min(n, b.bytes(real)/smallChunk)
-	file, err := b.frame(n, smallChunk, cblosc.LZ4)
+	file, err := b.frame(real, n, smallChunk, cblosc.LZ4)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (b *bench) numberRandom(n int64, x string) (*row, error) {
 func (b *bench) usersRandom(g int64, x string) (*row, error) {
 	const size, count = 4096, 20000
 	n := min(20000, b.bytes(real)/size)
-	file, err := b.frame(n, size, cblosc.LZ4)
+	file, err := b.frame(real, n, size, cblosc.LZ4)
 	if err != nil {
 		return nil, err
 	}

@@ -125,38 +125,48 @@ func (b *bench) specs() []spec {
 		add(promised, fmt.Sprintf("read/blosc2-lz4/%s", k), half(k != real, func(b *bench) (*row, error) { return b.read(k, "lz4", bar(1.7), bar(4)) }))
 		add(promised, fmt.Sprintf("read/blosc2-zstd/%s", k), half(k != real, func(b *bench) (*row, error) { return b.read(k, "zstd", bar(1.7), bar(4)) }))
 	}
-	for _, f := range []string{"lz4", "zstd"} {
-		add(promised, "slices/blosc2-"+f, func(b *bench) (*row, error) { return b.slices(f) })
+	// each is a row of every kind of data, with a bar for what is measured.
+	each := func(name string, bar float64, f func(b *bench, k kind, bar float64) (*row, error)) {
+		for _, k := range kinds {
+			if k == real {
+				add(promised, name, func(b *bench) (*row, error) { return f(b, k, bar) })
+				continue
+			}
+			add(promised, name+"/"+string(k), half(true, func(b *bench) (*row, error) { return f(b, k, 0) }))
+		}
 	}
-	add(promised, "slices/b2nd", (*bench).b2ndSlices)
-	add(promised, "read/b2nd", (*bench).b2nd)
+	for _, codec := range []string{"lz4", "zstd"} {
+		each("slices/blosc2-"+codec, 5, func(b *bench, k kind, bar float64) (*row, error) { return b.slices(k, codec, bar) })
+	}
+	each("slices/b2nd", 0, func(b *bench, k kind, _ float64) (*row, error) { return b.b2ndSlices(k) })
+	each("read/b2nd", 0, func(b *bench, k kind, _ float64) (*row, error) { return b.b2nd(k) })
 	for _, k := range kinds {
 		add(promised, fmt.Sprintf("append/20000/%s", k), half(k != real, func(b *bench) (*row, error) { return b.append(k, 20000, 4096, "1", 50) }))
 	}
 	add(promised, "append/20000/four-threads", half(true, func(b *bench) (*row, error) { return b.append(real, 20000, 4096, "", 50) }))
-	add(promised, "random/4KiB", func(b *bench) (*row, error) { return b.random(20000, 4096, 5) })
+	each("random/4KiB", 5, func(b *bench, k kind, bar float64) (*row, error) { return b.random(k, 20000, 4096, bar) })
 	for _, size := range []int64{64 << 10, 1 << 20} {
 		for _, codec := range []string{"lz4", "zstd"} {
 			for _, way := range []string{"compress", "decompress"} {
-				add(promised, fmt.Sprintf("buffer/%s/%s/%dKiB", way, codec, size>>10), func(b *bench) (*row, error) { return b.buffer(way, codec, size) })
+				each(fmt.Sprintf("buffer/%s/%s/%dKiB", way, codec, size>>10), 0.98, func(b *bench, k kind, bar float64) (*row, error) { return b.buffer(k, way, codec, size, bar) })
 			}
 		}
 	}
 	for _, codec := range []string{"lz4", "zstd"} {
 		for _, way := range []string{"compress", "decompress"} {
-			add(promised, fmt.Sprintf("batch/%s/%s/4KiB", way, codec), func(b *bench) (*row, error) { return b.batch(way, codec) })
+			each(fmt.Sprintf("batch/%s/%s/4KiB", way, codec), 0.95, func(b *bench, k kind, bar float64) (*row, error) { return b.batch(k, way, codec, bar) })
 		}
 	}
 	for _, f := range []string{"deflate", "lz4"} {
 		add(promised, "isolated/read-"+f, func(b *bench) (*row, error) { return b.isolatedRead(f) })
 	}
 	add(promised, "isolated/start", (*bench).isolatedStart)
-	add(promised, "repack/hdf5", half(true, (*bench).repack))
-	add(promised, "convert/hdf5-b2nd", half(true, (*bench).convert))
+	each("repack/hdf5", 4, (*bench).repack)
+	each("convert/hdf5-b2nd", 4, (*bench).convert)
 	for _, codec := range []string{"lz4", "zstd"} {
 		for _, way := range []string{"compress", "decompress"} {
 			add(machine, "two/"+way+"/"+codec, func(b *bench) (*row, error) {
-				r, err := b.batch(way, codec)
+				r, err := b.batch(real, way, codec, 0)
 				return r.pair(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec)), err
 			})
 		}
@@ -251,55 +261,55 @@ func (b *bench) isolatedStart() (*row, error) {
 }
 
 // slices are boxes smaller than a chunk of 4 MiB, which no cache of the library holds.
-func (b *bench) slices(filters string) (*row, error) {
-	n := min(b.size, 128<<20)
+func (b *bench) slices(k kind, filters string, bar float64) (*row, error) {
+	n := min(b.bytes(k), 128<<20)
 	chunks := []int64{16, b.field.shape[1], b.field.shape[2]}
-	file, err := b.hdf5File(real, n, filters, chunks)
+	file, err := b.hdf5File(k, n, filters, chunks)
 	if err != nil {
 		return nil, err
 	}
 	const count = 64
 	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
 	peer, plugin := "H5Dread, our filter", "h5py, hdf5plugin"
-	r := &row{Work: fmt.Sprintf("64 random boxes of %v out of chunks of %v behind %s", box, chunks, filters), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
+	r := &row{Work: fmt.Sprintf("64 random boxes of %v out of chunks of %v of %s values behind %s", box, chunks, k, filters), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
 	r.Tasks = []task{b.ours(peer, "h5slices", file, "d", 0, 1, count, box), b.py(plugin, "slices", file, "d", count, box)}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5slices", file, "d", w, 1, count, box))
 	}
-	r.Compare = []compare{{peer, b.most(), 5}, {plugin, b.most(), 5}}
+	r.Compare = []compare{{peer, b.most(), bar}, {plugin, b.most(), bar}}
 	return r, nil
 }
 
 // b2ndSlices are boxes of a b2nd array, by the library and by frameio.
-func (b *bench) b2ndSlices() (*row, error) {
-	file, err := b.b2ndOfDeflate()
+func (b *bench) b2ndSlices(k kind) (*row, error) {
+	file, err := b.b2ndOfDeflate(k)
 	if err != nil {
 		return nil, err
 	}
 	const count = 256
 	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
-	r := &row{Work: fmt.Sprintf("256 random boxes of %v out of a b2nd array", box), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
+	r := &row{Work: fmt.Sprintf("256 random boxes of %v out of a b2nd array of %s values", box, k), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
 	r.Tasks = []task{b.ours("b2nd_get_slice_cbuffer", "b2ndslices", file, 0, 1, count, box), b.ours("ours, 1", "b2ndslices", file, 1, 1, count, box),
 		b.ours("ours, 2 goroutines", "b2ndslices", file, 1, 2, count, box)}
 	r.Compare = []compare{{"b2nd_get_slice_cbuffer", "ours, 1", 0}, {"ours, 1", "ours, 2 goroutines", 0}}
 	return r, nil
 }
 
-func (b *bench) b2ndOfDeflate() (string, error) {
-	n := b.bytes(real)
-	source, err := b.hdf5File(real, n, "deflate", b.chunks())
+func (b *bench) b2ndOfDeflate(k kind) (string, error) {
+	n := b.bytes(k)
+	source, err := b.hdf5File(k, n, "deflate", b.chunks())
 	if err != nil {
 		return "", err
 	}
-	return b.b2ndFile(source+":/d", n)
+	return b.b2ndFile(k, source+":/d", n)
 }
 
-func (b *bench) b2nd() (*row, error) {
-	file, err := b.b2ndOfDeflate()
+func (b *bench) b2nd(k kind) (*row, error) {
+	file, err := b.b2ndOfDeflate(k)
 	if err != nil {
 		return nil, err
 	}
-	r := &row{Work: "read a b2nd array of real values (zstd 5)", Bytes: b.bytes(real), Tasks: []task{b.py("python-blosc2", "array", file)},
+	r := &row{Work: fmt.Sprintf("read a b2nd array of %s values (zstd 5)", k), Bytes: b.bytes(k), Tasks: []task{b.py("python-blosc2", "array", file)},
 		Compare: []compare{{"python-blosc2", b.most(), 0}}}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "b2nd", file, w))
@@ -336,18 +346,26 @@ func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row
 }
 
 // random are chunks of a frame on disk.
-func (b *bench) random(n, size int64, bar float64) (*row, error) {
-	n = min(n, b.bytes(real)/size)
-	file, err := b.frame(n, size, cblosc.LZ4)
+func (b *bench) random(k kind, n, size int64, bar float64) (*row, error) {
+	n = min(n, b.bytes(k)/size)
+	file, err := b.frame(k, n, size, cblosc.LZ4)
 	if err != nil {
 		return nil, err
 	}
 	const count = 50000 // long enough that starting goroutines is no part of it
-	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of a frame on disk, one handle", count, size), Bytes: count * size, Ops: count,
+	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of %s values of a frame on disk, one handle", count, size, k), Bytes: count * size, Ops: count,
 		Tasks: []task{b.c("blosc2_schunk_decompress_chunk", "blosc2", "random", file, count),
 			b.ours(oneGoroutine, "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}
-	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, bar}, {r.Tasks[1].Name, r.Tasks[2].Name, 1.8}}
+	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, bar}, {r.Tasks[1].Name, r.Tasks[2].Name, onTwo(bar)}}
 	return r, nil
+}
+
+// onTwo is the bar of two workers of a row that has one.
+func onTwo(bar float64) float64 {
+	if bar == 0 {
+		return 0
+	}
+	return 1.8
 }
 
 // rounds is how often a run does 4 MiB of buffers: long enough for the clock.
@@ -362,28 +380,28 @@ func (b *bench) rounds(way string) int64 {
 }
 
 // buffer is one call for each buffer.
-func (b *bench) buffer(way, codec string, size int64) (*row, error) {
-	raw, err := b.raw(real)
+func (b *bench) buffer(k kind, way, codec string, size int64, bar float64) (*row, error) {
+	raw, err := b.raw(k)
 	if err != nil {
 		return nil, err
 	}
 	const bytes = 4 << 20
 	rounds := b.rounds(way)
-	r := &row{Work: fmt.Sprintf("%s buffers of %d KiB with %s, one call each", way, size>>10, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
+	r := &row{Work: fmt.Sprintf("%s buffers of %d KiB of %s values with %s, one call each", way, size>>10, k, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
 		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds), b.ours("ours", way, way, raw, bytes, size, codec, 5, rounds, 0)}}
-	r.Compare = []compare{{"a C loop", "ours", 0.98}}
+	r.Compare = []compare{{"a C loop", "ours", bar}}
 	return r, nil
 }
 
 // batch is one call for many small buffers.
-func (b *bench) batch(way, codec string) (*row, error) {
-	raw, err := b.raw(real)
+func (b *bench) batch(k kind, way, codec string, bar float64) (*row, error) {
+	raw, err := b.raw(k)
 	if err != nil {
 		return nil, err
 	}
 	const bytes, size = 4 << 20, 4 << 10
 	rounds := b.rounds(way)
-	r := &row{Work: fmt.Sprintf("%s a batch of 4 KiB buffers with %s", way, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
+	r := &row{Work: fmt.Sprintf("%s a batch of 4 KiB buffers of %s values with %s", way, k, codec), Bytes: rounds * bytes, Ops: rounds * bytes / size,
 		Tasks: []task{b.c("a C loop", "blosc2", way, raw, bytes, size, codec, 5, rounds)}}
 	for _, w := range b.workers() {
 		t := b.ours(named(w), way, way, raw, bytes, size, codec, 5, rounds, w)
@@ -392,35 +410,45 @@ func (b *bench) batch(way, codec string) (*row, error) {
 		}
 		r.Tasks = append(r.Tasks, t)
 	}
-	r.Compare = []compare{{"a C loop", named(1), 0.95}, {"a C loop", named(2), 1.8}}
+	r.Compare = []compare{{"a C loop", named(1), bar}, {"a C loop", named(2), onTwo(bar)}}
 	return r, nil
 }
 
-func (b *bench) repack() (*row, error) {
-	file, err := b.hdf5File(real, b.big, "deflate", b.chunks())
+// bigBytes are those of the files of whole commands.
+func (b *bench) bigBytes(k kind) int64 {
+	if k == real {
+		return b.big
+	}
+	return b.bytes(k)
+}
+
+func (b *bench) repack(k kind, bar float64) (*row, error) {
+	n := b.bigBytes(k)
+	file, err := b.hdf5File(k, n, "deflate", b.chunks())
 	if err != nil {
 		return nil, err
 	}
 	peer, ours := b.outFile("h5repack.h5"), b.outFile("hyperslab.h5")
-	r := &row{Work: "repack an HDF5 file: shuffle and deflate 4 become shuffle and deflate 5", Bytes: 4 * whole(b.shape(b.big)).NumElems(), Tasks: []task{
+	r := &row{Work: fmt.Sprintf("repack an HDF5 file of %s values: shuffle and deflate 4 become shuffle and deflate 5", k), Bytes: 4 * whole(b.shape(n)).NumElems(), Tasks: []task{
 		b.once("h5repack", peer, filepath.Join("third_party", "build", "bin", "h5repack"), "-f", "SHUF", "-f", "GZIP=5", file, peer),
 		b.once("hyperslab repack", ours, filepath.Join("bin", "hyperslab"), "repack", file, ours, "--quiet", "--codec", "deflate", "--level", 5, "--shuffle", "byte"),
 	}}
-	r.Compare, r.Peak = []compare{{"h5repack", "hyperslab repack", 4}}, map[string]int64{"hyperslab repack": peak}
+	r.Compare, r.Peak = []compare{{"h5repack", "hyperslab repack", bar}}, map[string]int64{"hyperslab repack": peak}
 	return r, nil
 }
 
-func (b *bench) convert() (*row, error) {
-	file, err := b.hdf5File(real, b.big, "deflate", b.chunks())
+func (b *bench) convert(k kind, bar float64) (*row, error) {
+	n := b.bigBytes(k)
+	file, err := b.hdf5File(k, n, "deflate", b.chunks())
 	if err != nil {
 		return nil, err
 	}
 	peer, ours := b.outFile("script.b2nd"), b.outFile("hyperslab.b2nd")
 	script := b.once("h5py and python-blosc2", peer, b.python, filepath.Join("bench", "peers", "peer.py"), "convert", file, "d", peer)
-	r := &row{Work: "convert HDF5 (shuffle and deflate 4) to b2nd (shuffle and zstd 5)", Bytes: 4 * whole(b.shape(b.big)).NumElems(), Tasks: []task{script,
+	r := &row{Work: fmt.Sprintf("convert HDF5 of %s values (shuffle and deflate 4) to b2nd (shuffle and zstd 5)", k), Bytes: 4 * whole(b.shape(n)).NumElems(), Tasks: []task{script,
 		b.once("hyperslab convert", ours, filepath.Join("bin", "hyperslab"), "convert", file+":/d", ours, "--quiet"),
 	}}
-	r.Compare, r.Peak = []compare{{script.Name, "hyperslab convert", 4}}, map[string]int64{"hyperslab convert": peak}
+	r.Compare, r.Peak = []compare{{script.Name, "hyperslab convert", bar}}, map[string]int64{"hyperslab convert": peak}
 	return r, nil
 }
 
