@@ -57,7 +57,7 @@ var defects = []Defect{
 		"TestFillValuesThatTheLibraryRefuses"},
 	{"parameters of filters", "all",
 		"n-bit, scale-offset and szip take the parameters in the file for those of the dataset: another class, size or number of elements reads and writes outside their buffers, elements of 0 bytes divide by zero; and the decoders of the first two read on behind a chunk that is too short (H5Z__filter_nbit, H5Z__filter_scaleoffset)",
-		"the parameters are compared with datatype and chunk shape before the filters run: ErrCorrupt; OpenUntrusted and package verify also look how long the chunks are",
+		"the parameters are compared with datatype and chunk shape before the filters run: ErrCorrupt; package verify also looks how long the chunks are, OpenUntrusted where no other filter comes after",
 		"TestParametersThatTheLibraryTrusts"},
 	{"scale-offset over the full range", "1.14.5",
 		"integers of a chunk that need all bits of their type are stored, and refused when they are read (H5Z__filter_scaleoffset)",

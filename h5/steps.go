@@ -17,8 +17,8 @@ import (
 // type with pointers, whose stored size the library does not tell, those that
 // contradict one another. What it has found sound it does not look at again.
 //
-// It does not see the chunks: that one is long enough package verify and
-// formats.OpenUntrusted find out.
+// It does not see the chunks: that one is long enough package verify finds out, and
+// formats.OpenUntrusted where no other filter comes after.
 func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 	if d.sound {
 		return nil
