@@ -105,7 +105,7 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	if idErr != nil {
 		return idErr
 	}
-	if err := d.loosenLocked(op, id, words, len(r.Start)); err != nil {
+	if err := d.settleLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
 	t := mem.append(lib.typ[:0])
@@ -255,7 +255,7 @@ func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, 
 	if err != nil {
 		return err
 	}
-	if err := d.loosenLocked(op, id, e.words, e.rank); err != nil {
+	if err := d.settleLocked(op, id, e.words, e.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
@@ -379,7 +379,7 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	if err != nil {
 		return err
 	}
-	if err := d.loosenLocked(op, id, words, len(r.Start)); err != nil {
+	if err := d.settleLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t

@@ -15,8 +15,8 @@ import (
 // Dataset is an open dataset.
 type Dataset struct {
 	object
-	skips skips // the library's lock guards it
-	sound bool  // soundLocked has found nothing; the lock guards it
+	masks chunkMasks
+	sound bool // soundLocked has found nothing; the lock guards it
 }
 
 // LayoutKind says how a dataset's elements are stored (H5D_layout_t).
@@ -433,6 +433,9 @@ func (d *Dataset) Resize(dims ...int64) error {
 	}
 	if err := d.soundLocked(op, id); err != nil {
 		return err // chunks at the edge go through the filters
+	}
+	if err := d.settleShapeLocked(op, id, dims); err != nil {
+		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dset_extent(&cerr, id, cInts(dims), C.size_t(len(dims)))

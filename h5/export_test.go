@@ -42,3 +42,10 @@ func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
 	}
 	return driver, multi, ok
 }
+
+// Settled reports whether a write looks at no chunk.
+func (d *Dataset) Settled() bool {
+	lock()
+	defer unlock()
+	return d.masks.settled == lib.masks
+}

@@ -90,6 +90,7 @@ func register(op string, f *GoFilter, name unsafe.Pointer) error {
 			return newError(op, f.Name, rc, &cerr)
 		}
 		place.filter, place.name = f, name
+		lib.masks++
 		return nil
 	}
 	return &Error{Op: op, Path: f.Name, Err: fmt.Errorf("%w: %d filters are registered", ErrSize, len(goFilters))}
@@ -115,6 +116,7 @@ func UnregisterFilter(id int) error {
 	}
 	cmem.Free(goFilters[slot].name)
 	goFilters[slot] = filterSlot{}
+	lib.masks++
 	return nil
 }
 
@@ -145,6 +147,7 @@ func AllowPlugins(folders ...string) error {
 		return newError(op, "", rc, &cerr)
 	}
 	pluginsAllowed = pluginsAllowed || len(folders) > 0
+	lib.masks++
 	return nil
 }
 

@@ -46,6 +46,8 @@ var lib struct {
 	cause   error         // how that code failed in the operation that runs
 	outside string        // the first other file that the operation wanted of a reader's, "" if none
 
+	masks uint64 // see chunkMasks; from 1
+
 	// What an operation on elements gives the shim, kept here so that it does not
 	// have to be allocated.
 	cerr  *C.goh5_err_t // in a block of its own: cgo looks at the whole of one
@@ -76,6 +78,7 @@ func lock() {
 	if !lib.started {
 		lib.started = true
 		lib.cerr = new(C.goh5_err_t)
+		lib.masks = 1
 		lib.err = startLocked()
 	}
 	if lib.queued.Load() > 0 {
@@ -115,6 +118,7 @@ func WithLock(f func()) {
 	if lib.inside.Load() != 0 {
 		panic(ErrReentrant)
 	}
+	lib.masks++ // of what f did nobody here knows
 	f()
 }
 

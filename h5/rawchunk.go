@@ -175,11 +175,13 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 
 // WriteChunk stores src as the chunk at offset (H5Dwrite_chunk). src is what the
 // filters of the dataset make of a whole chunk in the byte order of the file, bit
-// n of mask says that filter n was left out. Whether the filters can read it is
+// n of mask says that filter n was left out; it is ignored where no filter runs
+// (PlainEdges). Whether the filters can read it is
 // not looked at. What the library holds of the chunk in its cache is dropped.
 //
-// The library forgets to note a mask that differs from that of the chunk before;
-// both cases are put right here, and take longer.
+// The library forgets to note a mask that differs from that of the chunk before,
+// and forgets that of this chunk when it writes over it; all of that is put right
+// (see Defects), and takes longer.
 //
 // It returns ErrSize for an empty chunk, or one that no filter changes and whose
 // length is not that of a whole chunk, ErrParam for a mask with more bits than
@@ -198,6 +200,9 @@ func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	if err != nil {
 		return err
 	}
+	if err := d.findMasksLocked(op, id); err != nil {
+		return err
+	}
 	var cerr C.goh5_err_t
 	var stale C.int32_t
 	rc := C.goh5_dwrite_chunk(&cerr, id, cInts(offset), C.size_t(len(offset)), C.uint32_t(mask), cBytes(src), C.size_t(len(src)), &stale)
@@ -205,6 +210,7 @@ func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	if rc < 0 {
 		return d.chunkError(op, offset, rc, &cerr)
 	}
+	d.storedLocked(C.uint32_t(mask), len(src))
 	if stale != 0 {
 		return d.reopenLocked(op, id)
 	}

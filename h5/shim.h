@@ -246,13 +246,29 @@ int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
                      uint64_t *bytes, uint32_t *mask);
 int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint32_t mask,
                       const uint8_t *src, size_t len, int32_t *stale);
-/* goh5_doptional lists the optional filters of a dataset, none if it is not chunked; goh5_dloosen makes stored chunks
- * of the selection longer by a byte if they are as long as a chunk without filters, or if more than one filter may
- * leave a chunk as it is (optional.go). */
-int goh5_doptional(goh5_err_t *err, int64_t id, int32_t *ids, size_t *n);
-int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank);
 int goh5_dreopen(goh5_err_t *err, int64_t id, int64_t *ids, size_t n);
 int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd); /* of a file that nobody writes; the library's own */
+
+/* Masks of chunks that the library writes (masks.go). goh5_dfilters lists the filters of a dataset, none if it is not
+ * chunked, with what is true of each, and the bytes of a whole chunk. goh5_dmasks says whether a chunk is stored that
+ * the library could write anew with the same length and another mask, and not notice. goh5_dsettle puts those of a
+ * selection, and goh5_dsettle_shape those that a smaller shape cuts, into a state in which it does. */
+enum { GOH5_OPTIONAL = 1, GOH5_HERE = 2 };
+enum {
+    GOH5_ALL_RUN = 0,      /* every filter is applied to every chunk */
+    GOH5_ONE_DECLINES = 1, /* one is left out (skipped) if, and only if, the chunk is then `full` bytes long */
+    GOH5_ONE_SKIPS = 2,    /* one may be left out, and the chunk is then `full` bytes long */
+    GOH5_ANY_SKIP = 3
+};
+typedef struct goh5_masks {
+    int32_t how;
+    uint32_t skipped; /* the mask of a chunk that the filter was left out of */
+    uint64_t full;    /* bytes */
+} goh5_masks_t;
+int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, size_t *n, uint64_t *chunk);
+int goh5_dmasks(goh5_err_t *err, int64_t id, const goh5_masks_t *m, int32_t *found);
+int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank);
+int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank);
 
 /* Committed datatypes. name NULL: one without a name. */
 int goh5_tcommit(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *type, size_t type_len,

@@ -79,8 +79,7 @@ done:
     return rc;
 }
 
-/* A missing filter is told by its number and name; the library's own words for it are four different ones. */
-static int missing_filter(goh5_err_t *err, hid_t id, int rc)
+int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc)
 {
     hid_t dcpl = H5Dget_create_plist(id);
     int n = dcpl < 0 ? 0 : H5Pget_nfilters(dcpl);
@@ -194,7 +193,7 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
 done:
     hyperslab_free(part.data);
     goh5_close_space(packed);
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     hyperslab_free(raw);
     transfer_close(&t);
     return rc;
@@ -243,7 +242,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
 done:
     hyperslab_free(part.data);
     goh5_close_space(packed);
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     hyperslab_free(raw);
     transfer_close(&t);
     return rc;
@@ -385,7 +384,7 @@ int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t w
     PASS(goh5_strings_put(err, &b, t.mem_type, mem, t.n));
     PASS(goh5_buf_end(&b, out));
 done:
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     if (got && H5Tis_variable_str(t.mem_type) > 0) {
         H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
     }
@@ -414,7 +413,7 @@ int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t 
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
     }
 done:
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     hyperslab_free(mem); /* the texts are the caller's */
     transfer_close(&t);
     return rc;
@@ -465,7 +464,7 @@ int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t t
     PASS(goh5_buf_end(&b, out));
     *n = t.n;
 done:
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     if (got && goh5_type_plain(t.mem_type) == 0) {
         H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
     }
@@ -494,7 +493,7 @@ int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t 
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, v.block) >= 0);
     }
 done:
-    rc = missing_filter(err, id, rc);
+    rc = goh5_missing_filter(err, id, rc);
     goh5_values_drop(&v);
     transfer_close(&t);
     return rc;

@@ -66,6 +66,10 @@ uint64_t goh5_get(goh5_in_t *in);
 const uint8_t *goh5_get_bytes(goh5_in_t *in, size_t *n);
 const char *goh5_get_text(goh5_in_t *in);
 
+/* Makes of rc that something failed with a dataset GOH5_ENOFILTER, with number and name in err, if a filter is missing;
+ * the library's own words for it are four different ones. */
+int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc);
+
 /* Datatypes. goh5_type_put describes t; goh5_type_get makes an id that the caller closes, in one of four forms:
  * as described; with numbers in the machine's order; as Go reads it, numbers whole and in the machine's order; or as
  * described, but with plain numbers for enumerations. No form changes the bytes an element takes. */

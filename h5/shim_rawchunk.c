@@ -410,6 +410,9 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
         err->want = g.filters;
         RAISE(GOH5_EMASK);
     }
+    if (!grid_filtered(&g, at)) {
+        mask = 0; /* whatever it says; and it is not to hold when the dataset grows and filters run */
+    }
     hsize_t size = g.filters > 0 ? stored_size(id, at) : 0;
     if (size > 0) { /* the mask that stands there is only to be had with the bytes */
         if ((old = hyperslab_alloc(size)) == NULL) {
@@ -427,61 +430,106 @@ done:
     return rc;
 }
 
-int goh5_doptional(goh5_err_t *err, int64_t id, int32_t *ids, size_t *n)
+int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, size_t *n, uint64_t *chunk)
 {
     int rc = 0;
-    size_t found = 0;
+    grid_t g = {0};
     goh5_enter();
     hid_t dcpl = H5Dget_create_plist(id);
     TRY(dcpl >= 0);
-    if (H5Pget_layout(dcpl) == H5D_CHUNKED) {
-        int filters = H5Pget_nfilters(dcpl);
-        TRY(filters >= 0);
-        for (int i = 0; i < filters && found < *n; i++) {
-            unsigned flags = 0, config = 0;
-            size_t values = 0;
-            H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
-            TRY(filter >= 0);
-            if (flags & H5Z_FLAG_OPTIONAL) {
-                ids[found++] = filter;
-            }
-        }
+    size_t room = *n;
+    *n = 0;
+    if (H5Pget_layout(dcpl) != H5D_CHUNKED || H5Pget_nfilters(dcpl) == 0) {
+        goto done;
     }
-    *n = found;
+    PASS(grid_open(err, id, &g));
+    *chunk = g.bytes;
+    for (size_t i = 0; i < (size_t)g.filters && i < room; i++) {
+        unsigned flags = 0, config = 0;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+        TRY(filter >= 0);
+        htri_t here = H5Zfilter_avail(filter);
+        TRY(here >= 0);
+        ids[i] = filter;
+        state[i] = (flags & H5Z_FLAG_OPTIONAL ? GOH5_OPTIONAL : 0) | (here ? GOH5_HERE : 0);
+        ++*n;
+    }
 done:
     goh5_close_plist(dcpl);
     return rc;
 }
 
 /* So many chunks are looked up one by one; more are looked for among all that are stored. */
-enum { FEW = 1024 };
+enum { FEW = 64 };
 
 /* What a write is going to touch, and what of it is stored. */
 typedef struct touched {
     const grid_t *grid;
-    const hsize_t *low, *high; /* corners of the selection */
+    const goh5_masks_t *masks;
+    const hsize_t *low, *high; /* corners of the selection, NULL: everything */
+    const int64_t *shape;      /* only chunks that reach over it; NULL: all */
+    int first;                 /* one is enough */
     goh5_buf_t places;
     size_t count;
 } touched_t;
 
-/* A chunk is noted whose length two outcomes may share: that of a chunk without filters, or with several filters,
- * any. */
+/* Whether a chunk that is written once more may be as long as this one and have another mask. */
+static int uncertain(const goh5_masks_t *m, uint32_t mask, hsize_t size)
+{
+    switch (m->how) {
+    case GOH5_ALL_RUN:
+        return mask != 0;
+    case GOH5_ONE_DECLINES:
+        return mask != (size == m->full ? m->skipped : 0);
+    case GOH5_ONE_SKIPS:
+        return mask != 0 || size == m->full;
+    default:
+        return 1;
+    }
+}
+
+static int concerned(const touched_t *t, const hsize_t *at)
+{
+    int inside = grid_filtered(t->grid, at), over = t->shape == NULL;
+    for (int i = 0; i < t->grid->rank; i++) {
+        hsize_t end = at[i] + t->grid->chunk[i];
+        inside = inside && (t->low == NULL || (at[i] <= t->high[i] && end > t->low[i]));
+        /* The library fills what a smaller shape leaves outside. */
+        over = over ||
+               ((hsize_t)t->shape[i] < t->grid->dims[i] && at[i] < (hsize_t)t->shape[i] && end > (hsize_t)t->shape[i]);
+    }
+    return inside && over;
+}
+
 static int note(const hsize_t *told, unsigned mask, haddr_t address, hsize_t size, void *data)
 {
-    (void)mask;
     (void)address;
     touched_t *t = data;
     hsize_t at[H5S_MAX_RANK];
     place_of(t->grid, told, at);
-    int inside = size == t->grid->bytes || t->grid->filters > 1;
-    for (int i = 0; i < t->grid->rank; i++) {
-        inside = inside && at[i] <= t->high[i] && at[i] + t->grid->chunk[i] > t->low[i];
-    }
-    if (inside) {
+    if (uncertain(t->masks, mask, size) && concerned(t, at)) {
         goh5_put_raw(&t->places, at, sizeof *at * (size_t)t->grid->rank);
         t->count++;
     }
-    return t->places.failed ? H5_ITER_STOP : H5_ITER_CONT;
+    return t->places.failed || (t->first && t->count > 0) ? H5_ITER_STOP : H5_ITER_CONT;
+}
+
+int goh5_dmasks(goh5_err_t *err, int64_t id, const goh5_masks_t *m, int32_t *found)
+{
+    int rc = 0;
+    grid_t g = {0};
+    touched_t t = {.grid = &g, .masks = m, .first = 1};
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, &t) >= 0);
+    if (t.places.failed) {
+        RAISE(GOH5_ENOMEM);
+    }
+    *found = t.count > 0;
+done:
+    goh5_buf_drop(&t.places);
+    return rc;
 }
 
 /* HDF5 file format, filter 3: Fletcher's sums of big-endian words of 16 bits, an odd byte last. */
@@ -553,15 +601,134 @@ done:
     return rc;
 }
 
-int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank)
+/* Has the library encode a stored chunk anew: its first element is written as it is. The library then believes the
+ * mask that came of it, for as long as it sees no other chunk, and the index has it too, unless the length stayed. */
+static int renew(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, uint32_t mask, hsize_t size)
+{
+    int rc = 0, got = 0;
+    hsize_t one[H5S_MAX_RANK];
+    uint8_t *bytes = NULL;
+    hid_t type = H5I_INVALID_HID, mem = H5I_INVALID_HID, space = H5I_INVALID_HID, scalar = H5I_INVALID_HID;
+    for (int i = 0; i < g->rank; i++) {
+        one[i] = 1;
+    }
+    TRY((type = H5Dget_type(id)) >= 0);
+    PASS(goh5_type_form(err, type, GOH5_STORED, &mem));
+    TRY((space = H5Dget_space(id)) >= 0);
+    TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, one, NULL) >= 0);
+    TRY((scalar = H5Screate(H5S_SCALAR)) >= 0);
+    size_t element = H5Tget_size(mem);
+    if ((bytes = hyperslab_alloc(element)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    TRY(H5Dread(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
+    got = 1;
+    TRY(H5Dwrite(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
+    hsize_t now = stored_size(id, at);
+    if (now != size) {
+        goto done;
+    }
+    uint8_t *stored = hyperslab_alloc(now);
+    if (stored == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    uint32_t made = 0;
+    herr_t ok = read_chunk(id, at, &made, stored, now);
+    if (ok >= 0 && made != mask) {
+        rc = write_longer(err, id, at, made, stored, now);
+        ok = rc < 0 ? 0 : H5Dwrite_chunk(id, H5P_DEFAULT, made, at, now, stored);
+    }
+    if (ok < 0) {
+        rc = goh5_fail(err);
+    }
+    hyperslab_free(stored);
+done:
+    if (got && goh5_type_plain(mem) == 0) {
+        H5Treclaim(mem, scalar, H5P_DEFAULT, bytes);
+    }
+    hyperslab_free(bytes);
+    goh5_close_space(scalar);
+    goh5_close_space(space);
+    goh5_close_type(mem);
+    goh5_close_type(type);
+    return rc;
+}
+
+/* Finds the chunks: one by one if at_most are few, and then settle has to look at their masks. */
+static int find_touched(goh5_err_t *err, hid_t id, touched_t *t, hsize_t at_most, const hsize_t *low,
+                        const hsize_t *high)
+{
+    int rc = 0;
+    const grid_t *g = t->grid;
+    if (at_most > FEW) {
+        TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, t) >= 0);
+    }
+    for (hsize_t k = 0; at_most <= FEW && k < at_most; k++) {
+        hsize_t at[H5S_MAX_RANK], left = k;
+        for (int i = g->rank - 1; i >= 0; i--) {
+            hsize_t first = low[i] / g->chunk[i], along = high[i] / g->chunk[i] - first + 1;
+            at[i] = (first + left % along) * g->chunk[i];
+            left /= along;
+        }
+        if (concerned(t, at) && stored_size(id, at) > 0) {
+            goh5_put_raw(&t->places, at, sizeof *at * (size_t)g->rank);
+            t->count++;
+        }
+    }
+    if (t->places.failed) {
+        RAISE(GOH5_ENOMEM);
+    }
+done:
+    return rc;
+}
+
+/* Reads a stored chunk into a block that replaces *bytes. */
+static int take_chunk(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t *mask, uint8_t **bytes, hsize_t *size)
+{
+    int rc = 0;
+    hyperslab_free(*bytes);
+    *size = stored_size(id, at);
+    if ((*bytes = hyperslab_alloc(*size)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    TRY(read_chunk(id, at, mask, *bytes, *size) >= 0);
+done:
+    return rc;
+}
+
+/* Brings the chunks that t has found into a state in which the next write leaves the right mask. */
+static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
+{
+    int rc = 0;
+    uint8_t *bytes = NULL;
+    for (size_t i = 0; i < t->count; i++) {
+        const hsize_t *at = (const hsize_t *)t->places.data + i * (size_t)t->grid->rank;
+        uint32_t mask = 0;
+        hsize_t size = 0;
+        PASS(take_chunk(err, id, at, &mask, &bytes, &size));
+        const int how = t->masks->how;
+        if (uncertain(t->masks, mask, size) &&
+            (how <= GOH5_ONE_DECLINES || (how == GOH5_ONE_SKIPS && size != t->masks->full))) {
+            PASS(renew(err, id, t->grid, at, mask, size));
+            PASS(take_chunk(err, id, at, &mask, &bytes, &size));
+        }
+        if (uncertain(t->masks, mask, size)) {
+            PASS(loosen(err, id, at, mask, bytes, size));
+        }
+    }
+done:
+    hyperslab_free(bytes);
+    return goh5_missing_filter(err, id, rc);
+}
+
+int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank)
 {
     int rc = 0;
     grid_t g = {0};
     goh5_sel_t s = {sel, words, 0};
     size_t n = 0;
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
-    touched_t t = {.grid = &g, .low = low, .high = high};
-    uint8_t *bytes = NULL;
+    touched_t t = {.grid = &g, .masks = m, .low = low, .high = high};
     goh5_enter();
     hid_t space = H5Dget_space(id);
     TRY(space >= 0);
@@ -576,40 +743,28 @@ int goh5_dloosen(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, 
         hsize_t along = high[i] / g.chunk[i] - low[i] / g.chunk[i] + 1;
         at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
     }
-    if (at_most > FEW) {
-        TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, &t) >= 0);
-    }
-    for (hsize_t k = 0; at_most <= FEW && k < at_most; k++) {
-        hsize_t at[H5S_MAX_RANK], told[H5S_MAX_RANK], left = k;
-        for (int i = g.rank - 1; i >= 0; i--) {
-            hsize_t first = low[i] / g.chunk[i], along = high[i] / g.chunk[i] - first + 1;
-            at[i] = (first + left % along) * g.chunk[i];
-            left /= along;
-        }
-        told_of(&g, at, told);
-        note(told, 0, 0, stored_size(id, at), &t);
-    }
-    if (t.places.failed) {
-        RAISE(GOH5_ENOMEM);
-    }
-    for (size_t i = 0; i < t.count; i++) {
-        const hsize_t *at = (const hsize_t *)t.places.data + i * (size_t)g.rank;
-        uint32_t mask = 0;
-        hsize_t size = stored_size(id, at);
-        if (!grid_filtered(&g, at) || size == 0) {
-            continue;
-        }
-        hyperslab_free(bytes);
-        if ((bytes = hyperslab_alloc(size)) == NULL) {
-            RAISE(GOH5_ENOMEM);
-        }
-        TRY(read_chunk(id, at, &mask, bytes, size) >= 0);
-        PASS(loosen(err, id, at, mask, bytes, size));
-    }
+    PASS(find_touched(err, id, &t, at_most, low, high));
+    PASS(settle(err, id, &t));
 done:
-    hyperslab_free(bytes);
     goh5_buf_drop(&t.places);
     goh5_close_space(space);
+    return rc;
+}
+
+int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank)
+{
+    int rc = 0;
+    grid_t g = {0};
+    touched_t t = {.grid = &g, .masks = m, .shape = shape};
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    if ((size_t)g.rank != rank) {
+        goto done; /* which the library's caller will say */
+    }
+    PASS(find_touched(err, id, &t, FEW + 1, NULL, NULL));
+    PASS(settle(err, id, &t));
+done:
+    goh5_buf_drop(&t.places);
     return rc;
 }
 

@@ -117,7 +117,7 @@ func (d *Dataset) writeValues(v Values, s Selection) error {
 	if err != nil {
 		return err
 	}
-	if err := d.loosenLocked(op, id, sel.words, sel.rank); err != nil {
+	if err := d.settleLocked(op, id, sel.words, sel.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t

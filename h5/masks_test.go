@@ -1,0 +1,445 @@
+package h5_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// maskedFile makes a file with one dataset of 8 elements in two chunks, filtered by
+// shuffle alone, so that a chunk has its length whatever was left out.
+func maskedFile(t *testing.T, low h5.LibVer, space h5.Dataspace, dt h5.Datatype) (path string, f *h5.File, d *h5.Dataset) {
+	t.Helper()
+	o := h5.DefaultCreateOptions()
+	o.Low = low
+	path = filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, &o)
+	require.NoError(t, err)
+	chunk := make([]int64, len(space.Dims))
+	for i, n := range space.Dims {
+		chunk[i] = (n + 1) / 2
+	}
+	d, err = f.Root().CreateDataset("d", dt, space, &h5.DatasetOptions{Chunks: chunk, Shuffle: true})
+	require.NoError(t, err)
+	return path, f, d
+}
+
+func again(t *testing.T, f *h5.File, path string) (*h5.File, *h5.Dataset) {
+	t.Helper()
+	require.NoError(t, f.Close())
+	f, err := h5.Open(path, h5.ReadWrite)
+	require.NoError(t, err)
+	d, err := f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	return f, d
+}
+
+// The library writes over a chunk that another program stored with a filter left
+// out, and the chunk is as long as before: it reads as it was written, whatever the
+// index of the dataset, the handle, and the way it was written.
+func TestWriteOverMaskedChunk(t *testing.T) {
+	i4 := h5.Int(4, h5.LittleEndian)
+	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
+		spaces := []h5.Dataspace{
+			h5.SimpleSpace(8), h5.SimpleSpace(8, 1),
+			{Kind: h5.Simple, Dims: []int64{8}, MaxDims: []int64{h5.Unlimited}},
+			{Kind: h5.Simple, Dims: []int64{8, 1}, MaxDims: []int64{h5.Unlimited, h5.Unlimited}},
+		}
+		for _, space := range spaces {
+			rank := len(space.Dims)
+			at := func(first, n int64) h5.Region {
+				return region([]int64{first, 0}[:rank], []int64{n, 1}[:rank])
+			}
+			for way, write := range map[string]func(d *h5.Dataset) error{
+				"whole chunk": func(d *h5.Dataset) error { return h5.Write(d, []int32{5, 6, 7, 8}, at(4, 4)) },
+				"part":        func(d *h5.Dataset) error { return h5.Write(d, []int32{6, 7, 8}, at(5, 3)) },
+				"points": func(d *h5.Dataset) error {
+					p := h5.Points{[]int64{7, 0}[:rank], []int64{5, 0}[:rank], []int64{6, 0}[:rank]}
+					return d.WriteSelection(append(plainChunk(8)[:4], plainChunk(6)[:8]...), i4, p)
+				},
+				"values": func(d *h5.Dataset) error {
+					v, err := d.ReadValues(at(0, 4))
+					if err != nil {
+						return err
+					}
+					return d.WriteValues(v, at(4, 4))
+				},
+			} {
+				name := fmt.Sprintf("%d %v %s", low, space, way)
+				for _, reopen := range []bool{false, true} {
+					path, f, d := maskedFile(t, low, space, i4)
+					require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, at(0, 4)), name)
+					require.NoError(t, d.WriteChunk(plainChunk(5), 1, []int64{4, 0}[:rank]...), name)
+					if reopen { // as another program leaves it
+						f, d = again(t, f, path)
+					}
+					want := []int32{1, 2, 3, 4, 5, 6, 7, 8}
+					if way == "values" {
+						want = []int32{1, 2, 3, 4, 1, 2, 3, 4}
+					}
+					require.NoError(t, write(d), name)
+					got, err := h5.ReadAll[int32](d)
+					require.NoError(t, err, name)
+					require.Equal(t, want, got, name)
+					f, d = again(t, f, path)
+					got, err = h5.ReadAll[int32](d)
+					require.NoError(t, err, name)
+					require.Equal(t, want, got, name)
+					for _, c := range allChunks(t, d) {
+						require.Zero(t, c.FilterMask, name)
+					}
+					require.NoError(t, f.Close())
+				}
+			}
+		}
+	}
+}
+
+// A chunk that the selection does not touch keeps its mask and its bytes, though it
+// lies between those that it does.
+func TestWriteAroundMaskedChunk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(12), &h5.DatasetOptions{Chunks: []int64{4}, Shuffle: true})
+	require.NoError(t, err)
+	for i := range int64(3) {
+		require.NoError(t, d.WriteChunk(plainChunk(int32(4*i)), 1, 4*i))
+	}
+	require.NoError(t, h5.Write(d, []int32{20, 21}, h5.Points{{0}, {11}}))
+	f, d = again(t, f, path)
+	defer f.Close()
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 21}, got)
+}
+
+// Strings of fixed length, and of variable length: of these the chunk holds where
+// they are.
+func TestWriteStringsOverMaskedChunk(t *testing.T) {
+	for name, dt := range map[string]h5.Datatype{"fixed": h5.FixedString(4, h5.NullPad, h5.ASCII), "variable": h5.VariableString(h5.UTF8)} {
+		path, f, d := maskedFile(t, h5.V110, h5.SimpleSpace(4), dt)
+		all := region([]int64{0}, []int64{4})
+		require.NoError(t, d.WriteStrings([]string{"a", "b", "cc", "dddd"}, all), name)
+		info, err := d.Info()
+		require.NoError(t, err)
+		size := int(info.Filters[0].Values[0]) // of an element, which the filter notes
+		for _, c := range allChunks(t, d) {    // as if the filter had been left out
+			raw := make([]byte, c.Bytes)
+			_, _, err := d.ReadChunk(raw, c.Offset...)
+			require.NoError(t, err)
+			require.NoError(t, d.WriteChunk(unshuffled(raw, size), 1, c.Offset...), name)
+		}
+		f, d = again(t, f, path)
+		require.NoError(t, d.WriteStrings([]string{"x"}, region([]int64{1}, []int64{1})), name)
+		f, d = again(t, f, path)
+		got, err := d.ReadStrings(all)
+		require.NoError(t, err, name)
+		require.Equal(t, []string{"a", "x", "cc", "dddd"}, got, name)
+		require.NoError(t, f.Close())
+	}
+}
+
+// unshuffled puts the bytes of each element together again.
+func unshuffled(b []byte, size int) []byte {
+	out, n := make([]byte, len(b)), len(b)/size
+	for i := range b {
+		out[i%n*size+i/n] = b[i]
+	}
+	return out
+}
+
+// A smaller shape has the library fill the rest of the chunks at its edge.
+func TestShrinkThroughMaskedChunk(t *testing.T) {
+	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
+		space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{8}, MaxDims: []int64{h5.Unlimited}}
+		path, f, d := maskedFile(t, low, space, h5.Int(4, h5.LittleEndian))
+		require.NoError(t, d.WriteChunk(plainChunk(1), 1, 0))
+		require.NoError(t, d.WriteChunk(plainChunk(5), 1, 4))
+		f, d = again(t, f, path)
+		require.ErrorIs(t, d.Resize(6, 1), h5.ErrSize)
+		require.NoError(t, d.Resize(6))
+		f, d = again(t, f, path)
+		require.NoError(t, d.Resize(8))
+		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, err)
+		require.Equal(t, []int32{1, 2, 3, 4, 5, 6, 0, 0}, got)
+		require.NoError(t, f.Close())
+	}
+}
+
+// A dataset that has no chunk to look at is not looked at any more, until one is
+// stored; and again when that is written over.
+func TestSettled(t *testing.T) {
+	f := newFile(t)
+	d, other := newChunked(t, f.Root(), "d", 40), newChunked(t, f.Root(), "e", 40)
+	writes := func(d *h5.Dataset, n int64) {
+		for i := range n {
+			require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, region([]int64{4 * i}, []int64{4})))
+		}
+	}
+	writes(d, 8)
+	writes(other, 8)
+	require.True(t, d.Settled())
+	require.True(t, other.Settled())
+	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(1)), 0, 0))
+	require.True(t, d.Settled())
+	require.NoError(t, d.WriteChunk(plainChunk(1), 1, 36))
+	require.False(t, d.Settled())
+	require.False(t, other.Settled()) // it might be the same
+	writes(other, 8)
+	require.True(t, other.Settled())
+	writes(d, 9)
+	writes(d, 9)
+	require.False(t, d.Settled())
+	writes(d, 10) // over it
+	writes(d, 10)
+	require.True(t, d.Settled())
+}
+
+// No filter runs on a chunk at the edge if the dataset says so, whatever its mask;
+// when the dataset grows they do.
+func TestGrowOverMaskedEdge(t *testing.T) {
+	o := h5.DefaultCreateOptions()
+	o.Low = h5.V110
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, &o)
+	require.NoError(t, err)
+	space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{6}, MaxDims: []int64{h5.Unlimited}}
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: []int64{4}, Shuffle: true, PlainEdges: true})
+	require.NoError(t, err)
+	require.NoError(t, d.WriteChunk(plainChunk(5), 1, 4))
+	require.NoError(t, d.Resize(8))
+	f, d = again(t, f, path)
+	defer f.Close()
+	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, err)
+	require.Equal(t, []int32{0, 0, 0, 0, 5, 6, 7, 8}, got)
+}
+
+// Whatever the filters, chunks stored raw with any of them left out, writes of the
+// library's and smaller shapes in any order: the dataset reads as a slice would that
+// the same was done to, at once and when it is opened anew. What the filters make of
+// a chunk is had from a dataset with those alone that are not left out.
+func TestMasksInAnyOrder(t *testing.T) {
+	ways := map[string][]h5.Filter{
+		"shuffle":                   {h5.Shuffle()},
+		"shuffle, fletcher32":       {h5.Shuffle(), h5.Fletcher32()},
+		"shuffle, deflate 0":        {h5.Shuffle(), h5.Deflate(0)},
+		"deflate, shuffle":          {h5.Deflate(1), h5.Shuffle(), h5.Fletcher32()},
+		"szip":                      {h5.Szip(h5.SzipNearest, 8)},
+		"shuffle, szip, fletcher32": {h5.Shuffle(), h5.Szip(h5.SzipNearest, 8), h5.Fletcher32()},
+		"not there":                 {{ID: 40322, Optional: true}, h5.Shuffle()},
+	}
+	const chunk = 8
+	u2 := h5.Uint(2, h5.LittleEndian)
+	dir, n, masked := t.TempDir(), 0, 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		filters := ways[rapid.SampledFrom([]string{"shuffle", "shuffle, fletcher32", "shuffle, deflate 0", "deflate, shuffle", "szip", "shuffle, szip, fletcher32", "not there"}).Draw(r, "filters")]
+		o := h5.DefaultCreateOptions()
+		o.Low = rapid.SampledFrom([]h5.LibVer{h5.Earliest, h5.V110}).Draw(r, "low")
+		path := filepath.Join(dir, fmt.Sprintf("%d.h5", n%4))
+		f, err := h5.Create(path, &o)
+		require.NoError(r, err)
+		defer func() { _ = f.Close() }()
+		const most = 5 * chunk
+		model := make([]uint16, rapid.IntRange(1, most).Draw(r, "extent"))
+		grow := rapid.SampledFrom([]int64{most, h5.Unlimited}).Draw(r, "most")
+		space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{int64(len(model))}, MaxDims: []int64{grow}}
+		d, err := f.Root().CreateDataset("d", u2, space, &h5.DatasetOptions{Chunks: []int64{chunk}, Filters: filters})
+		require.NoError(r, err)
+		values := func(n int) []uint16 {
+			v, noise := make([]uint16, n), rapid.Bool().Draw(r, "noise")
+			rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0))
+			for i := range v {
+				if v[i] = uint16(i) << 8; noise {
+					v[i] = uint16(rng.Uint32())
+				}
+			}
+			return v
+		}
+		check := func() {
+			t.Helper()
+			got, err := h5.ReadAll[uint16](d)
+			require.NoError(r, err)
+			require.Equal(r, model, got)
+		}
+		for range rapid.IntRange(1, 12).Draw(r, "steps") {
+			first := rapid.IntRange(0, len(model)-1).Draw(r, "first")
+			switch rapid.IntRange(0, 6).Draw(r, "what") {
+			case 0, 1: // a region
+				v := values(rapid.IntRange(1, len(model)-first).Draw(r, "count"))
+				require.NoError(r, h5.Write(d, v, region([]int64{int64(first)}, []int64{int64(len(v))})))
+				copy(model[first:], v)
+			case 2: // two points, which may be far apart
+				second := rapid.IntRange(0, len(model)-1).Draw(r, "second")
+				v := values(2)
+				if first == second {
+					v[1] = v[0]
+				}
+				require.NoError(r, h5.Write(d, v, h5.Points{{int64(first)}, {int64(second)}}))
+				model[first], model[second] = v[0], v[1]
+			case 3, 4: // a chunk with filters left out
+				mask := rapid.Uint32Range(0, 1<<len(filters)-1).Draw(r, "mask")
+				first -= first % chunk
+				v := values(chunk)
+				for i := range v { // outside the shape there is nothing but what was filled
+					if first+i >= len(model) {
+						v[i] = 0
+					}
+				}
+				raw, made := encodedWithout(r, f, filters, mask, v)
+				if made != 0 {
+					masked++
+				}
+				require.NoError(r, d.WriteChunk(raw, made, int64(first)))
+				copy(model[first:], v)
+			case 5:
+				size := rapid.IntRange(1, most).Draw(r, "size")
+				require.NoError(r, d.Resize(int64(size)))
+				was := model
+				model = make([]uint16, size)
+				copy(model, was)
+			case 6:
+				require.NoError(r, f.Close())
+				f, err = h5.Open(path, h5.ReadWrite)
+				require.NoError(r, err)
+				d, err = f.Root().OpenDataset("d")
+				require.NoError(r, err)
+				check()
+			}
+			if rapid.Bool().Draw(r, "look") {
+				check()
+			}
+		}
+		require.NoError(r, f.Close())
+		f, err = h5.Open(path, h5.ReadOnly)
+		require.NoError(r, err)
+		d, err = f.Root().OpenDataset("d")
+		require.NoError(r, err)
+		check()
+	})
+	require.Positive(t, masked)
+}
+
+// encodedWithout is what the filters but those of mask make of a chunk, and the mask
+// that it then has.
+func encodedWithout(r *rapid.T, f *h5.File, filters []h5.Filter, mask uint32, v []uint16) (raw []byte, made uint32) {
+	var rest []h5.Filter
+	var places []int
+	for i, filter := range filters {
+		if mask>>i&1 == 0 {
+			rest, places = append(rest, filter), append(places, i)
+		}
+	}
+	n := int64(len(v))
+	d, err := f.Root().CreateDataset("some", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{n}, Filters: rest})
+	require.NoError(r, err)
+	require.NoError(r, h5.Write(d, v, region([]int64{0}, []int64{n})))
+	size, err := d.ChunkBytes(0)
+	require.NoError(r, err)
+	raw = make([]byte, size)
+	_, skipped, err := d.ReadChunk(raw, 0)
+	require.NoError(r, err)
+	for i, place := range places {
+		mask |= (skipped >> i & 1) << place
+	}
+	require.NoError(r, d.Close())
+	require.NoError(r, f.Root().Unlink("some"))
+	return raw, mask
+}
+
+// A chunk that an optional filter makes exactly as long as it was, and one that it
+// gives up, take turns: each reads as it was written, from the file and not from
+// the library's cache. Szip makes such chunks of noise, a filter of Go by design.
+func TestFilterMaskOfSameLength(t *testing.T) {
+	const id = 40321
+	require.NoError(t, h5.RegisterFilter(h5.GoFilter{ID: id, Name: "turns",
+		Encode: func(src []byte, _ []uint32) ([]byte, error) {
+			if src[0] == 'x' {
+				return nil, h5.ErrParam
+			}
+			return flipped(src), nil
+		},
+		Decode: func(src []byte, _ []uint32) ([]byte, error) { return flipped(src), nil },
+	}))
+	defer func() { require.NoError(t, h5.UnregisterFilter(id)) }()
+
+	const n = 64
+	rng := rand.New(rand.NewPCG(1, 2))
+	noise := func(k int) []byte { // k bytes of it
+		b := make([]byte, n)
+		for i := range k {
+			b[i] = byte(rng.Uint32())
+		}
+		return b
+	}
+	for name, filters := range map[string][]h5.Filter{
+		"szip":     {h5.Szip(h5.SzipNearest, 8)},
+		"go":       {{ID: id, Optional: true}},
+		"go, szip": {{ID: id, Optional: true}, h5.Szip(h5.SzipNearest, 8)},
+	} {
+		o := h5.DefaultCreateOptions()
+		o.Low = h5.V110
+		path := t.TempDir() + "/x.h5"
+		f, err := h5.Create(path, &o)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(2*n), &h5.DatasetOptions{Chunks: []int64{n}, Filters: filters})
+		require.NoError(t, err)
+		second := region([]int64{n}, []int64{n})
+		write := func(b []byte) h5.Chunk {
+			require.NoError(t, h5.Write(d, b, second))
+			c, err := d.ChunkAt(n)
+			require.NoError(t, err)
+			return c
+		}
+		var kept, skipped []byte
+		for k := 0; kept == nil || skipped == nil; k++ {
+			require.Less(t, k, 100_000, "%s: no chunk of such a length", name)
+			b := noise(k % (n + 1))
+			if name != "szip" {
+				b[0] = "xy"[k%2]
+			}
+			switch c := write(b); {
+			case c.FilterMask != 0 && c.Bytes == n:
+				skipped = b
+			case c.Bytes == n && name == "szip", c.FilterMask == 0 && name != "szip":
+				kept = b
+			}
+		}
+		last := kept
+		for range 6 {
+			if last = skipped; rng.IntN(2) == 0 {
+				last = kept
+			}
+			write(last)
+		}
+		for _, last := range [][]byte{kept, skipped, kept} {
+			write(last)
+			require.NoError(t, f.Close())
+			f, err = h5.Open(path, h5.ReadWrite)
+			require.NoError(t, err)
+			d, err = f.Root().OpenDataset("d")
+			require.NoError(t, err)
+			got, err := h5.ReadAll[uint8](d)
+			require.NoError(t, err, name)
+			require.Equal(t, last, got[n:], name)
+		}
+		require.NoError(t, f.Close())
+	}
+}
+
+func flipped(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, x := range b {
+		out[i] = ^x
+	}
+	return out
+}
