@@ -30,7 +30,7 @@ type chunkMasks struct {
 
 // settleLocked comes before a write: of the chunks that it touches it has those
 // encoded anew that hold a mask the library would not have made, and makes those of
-// a length that two outcomes of the filters may share a byte longer, so that the
+// a length that two outcomes of the filters may share longer, so that the
 // library notes the next outcome. Chunks that the library has in its cache are
 // written first, which costs time where a chunk is written in many small pieces;
 // so a dataset that has no such chunk, and gets none, is not looked at again.
@@ -121,6 +121,8 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 	for i, id := range ids[:n] {
 		optional := state[i]&C.GOH5_OPTIONAL != 0
 		switch {
+		case optional && state[i]&C.GOH5_IDLE != 0:
+			how.always |= 1 << i
 		case optional && maySkip(id, state[i]&C.GOH5_HERE != 0):
 			how.how = max(how.how, C.GOH5_ONE_SKIPS)
 			how.skipped |= 1 << i
@@ -133,7 +135,9 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 			others++
 		}
 	}
-	if skippers := how.skipped; skippers&(skippers-1) != 0 || skippers != 0 && others > 0 {
+	skippers := how.skipped
+	how.skipped |= how.always
+	if skippers&(skippers-1) != 0 || skippers != 0 && others > 0 {
 		how.how = C.GOH5_ANY_SKIP
 	}
 	d.masks.how = how
@@ -161,8 +165,8 @@ func maySkip(id C.int32_t, here bool) bool {
 
 // storedLocked notes that WriteChunk stores a chunk.
 func (d *Dataset) storedLocked(mask C.uint32_t, bytes int) {
-	want := C.uint32_t(0)
 	m := &d.masks.how
+	want := m.always
 	if m.how == C.GOH5_ONE_DECLINES && C.uint64_t(bytes) == m.full {
 		want = m.skipped
 	}

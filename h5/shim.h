@@ -253,7 +253,11 @@ int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd); /* of a file tha
  * chunked, with what is true of each, and the bytes of a whole chunk. goh5_dmasks says whether a chunk is stored that
  * the library could write anew with the same length and another mask, and not notice. goh5_dsettle puts those of a
  * selection, and goh5_dsettle_shape those that a smaller shape cuts, into a state in which it does. */
-enum { GOH5_OPTIONAL = 1, GOH5_HERE = 2 };
+enum {
+    GOH5_OPTIONAL = 1,
+    GOH5_HERE = 2,
+    GOH5_IDLE = 4 /* without its parameters, as with types of variable length: it fails on every chunk */
+};
 enum {
     GOH5_ALL_RUN = 0,      /* every filter is applied to every chunk */
     GOH5_ONE_DECLINES = 1, /* one is left out (skipped) if, and only if, the chunk is then `full` bytes long */
@@ -262,6 +266,7 @@ enum {
 };
 typedef struct goh5_masks {
     int32_t how;
+    uint32_t always;  /* the mask of a chunk that no filter was left out of but those that fail on every one */
     uint32_t skipped; /* the mask of a chunk that the filter was left out of */
     uint64_t full;    /* bytes */
 } goh5_masks_t;

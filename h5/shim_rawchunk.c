@@ -430,6 +430,13 @@ done:
     return rc;
 }
 
+/* A filter of the library's that was not told of the type fails. values: how many parameters it has. */
+static int idle(H5Z_filter_t filter, size_t values)
+{
+    return (filter == H5Z_FILTER_SHUFFLE && values == 0) || (filter == H5Z_FILTER_NBIT && values == 0) ||
+           (filter == H5Z_FILTER_SCALEOFFSET && values <= 2);
+}
+
 int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, size_t *n, uint64_t *chunk)
 {
     int rc = 0;
@@ -452,7 +459,8 @@ int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, siz
         htri_t here = H5Zfilter_avail(filter);
         TRY(here >= 0);
         ids[i] = filter;
-        state[i] = (flags & H5Z_FLAG_OPTIONAL ? GOH5_OPTIONAL : 0) | (here ? GOH5_HERE : 0);
+        state[i] = (flags & H5Z_FLAG_OPTIONAL ? GOH5_OPTIONAL : 0) | (here ? GOH5_HERE : 0) |
+                   (idle(filter, values) ? GOH5_IDLE : 0);
         ++*n;
     }
 done:
@@ -479,11 +487,11 @@ static int uncertain(const goh5_masks_t *m, uint32_t mask, hsize_t size)
 {
     switch (m->how) {
     case GOH5_ALL_RUN:
-        return mask != 0;
+        return mask != m->always;
     case GOH5_ONE_DECLINES:
-        return mask != (size == m->full ? m->skipped : 0);
+        return mask != (size == m->full ? m->skipped : m->always);
     case GOH5_ONE_SKIPS:
-        return mask != 0 || size == m->full;
+        return mask != m->always || size == m->full;
     default:
         return 1;
     }
@@ -545,11 +553,12 @@ static uint32_t fletcher32(const uint8_t *data, size_t len)
     return b << 16 | a;
 }
 
-/* How many checksums are around a stored chunk. */
-static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n)
+/* How many checksums are around a stored chunk, and whether nothing else is done to it. */
+static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n, int *bare)
 {
     int rc = 0;
     *n = 0;
+    *bare = 1;
     hid_t dcpl = H5Dget_create_plist(id);
     TRY(dcpl >= 0);
     int filters = H5Pget_nfilters(dcpl);
@@ -563,6 +572,7 @@ static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n)
             continue; /* it was left out */
         }
         if (filter != H5Z_FILTER_FLETCHER32) {
+            *bare = 0;
             break;
         }
         ++*n;
@@ -572,30 +582,34 @@ done:
     return rc;
 }
 
-/* Makes a stored chunk one byte longer that may still be read, by a write of a part of it or by anybody if that write
- * fails: the byte stands inside the checksums, which are made anew. */
+/* Makes a stored chunk longer that may still be read, by a write of a part of it or by anybody if that write
+ * fails: what is added stands inside the checksums, which are made anew. No filter minds one byte; without any it
+ * is more, for szip makes noise up to four bytes longer. */
 static int loosen(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
 {
     int rc = 0;
     uint8_t *longer = NULL;
     size_t sums = 0;
-    PASS(checksums(err, id, mask, &sums));
+    int bare = 0;
+    PASS(checksums(err, id, mask, &sums, &bare));
+    const size_t more = bare ? 8 : 1;
     if (sums > len / 4) {
         goto done; /* damaged, which the write will say */
     }
-    if ((longer = hyperslab_alloc(len + 1)) == NULL) {
+    if ((longer = hyperslab_alloc(len + more)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
     size_t n = len - 4 * sums;
     memcpy(longer, src, n);
-    longer[n++] = 0;
+    memset(longer + n, 0, more);
+    n += more;
     for (; sums > 0; sums--) {
         uint32_t sum = fletcher32(longer, n);
         for (int i = 0; i < 4; i++) {
             longer[n++] = (uint8_t)(sum >> 8 * i);
         }
     }
-    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + 1, longer) >= 0);
+    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + more, longer) >= 0);
 done:
     hyperslab_free(longer);
     return rc;
