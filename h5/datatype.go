@@ -390,6 +390,11 @@ func (t *Datatype) check() error {
 		if t.Precision < 1 || t.Offset < 0 || t.Precision+t.Offset > 8*t.Size {
 			return bad("%d bits from bit %d in %d bytes", t.Precision, t.Offset, t.Size)
 		}
+		// The library makes such a float and writes it, and refuses to read it: H5Tset_fields
+		// lets pass what H5O__dtype_decode_helper does not.
+		if l := t.Layout; t.Class == Float && (l.ExpSize < 1 || l.MantSize < 1 || l.ExpPos < l.MantPos+l.MantSize && l.MantPos < l.ExpPos+l.ExpSize) {
+			return bad("exponent of %d bits from bit %d, mantissa of %d bits from bit %d", l.ExpSize, l.ExpPos, l.MantSize, l.MantPos)
+		}
 	case Opaque:
 		if hasNUL(t.Tag) || len(t.Tag) > 255 {
 			return bad("tag %q", t.Tag)

@@ -76,11 +76,21 @@ func TestDatatypesAreMadeExactly(t *testing.T) {
 func TestDatatypesThatCannotBe(t *testing.T) {
 	wide := h5.Int(4, h5.LittleEndian)
 	wide.Precision = 33
+	float := func(change func(l *h5.FloatLayout)) h5.Datatype {
+		dt := h5.IEEEFloat(4, h5.LittleEndian)
+		change(&dt.Layout)
+		return dt
+	}
 	for name, dt := range map[string]h5.Datatype{
 		"nothing":               {},
 		"no bytes":              h5.Int(0, h5.LittleEndian),
 		"negative":              h5.Int(-1, h5.LittleEndian),
 		"too many bits":         wide,
+		"no exponent":           float(func(l *h5.FloatLayout) { l.ExpSize = 0 }),
+		"no mantissa":           float(func(l *h5.FloatLayout) { l.MantSize = 0 }),
+		"exponent in mantissa":  float(func(l *h5.FloatLayout) { l.ExpPos = 0 }),
+		"mantissa in exponent":  float(func(l *h5.FloatLayout) { l.MantPos = 20 }),
+		"sign in exponent":      float(func(l *h5.FloatLayout) { l.SignPos = 23 }),
 		"time of no bits":       {Class: h5.Time, Size: 4},
 		"unknown class":         {Class: 99, Size: 4},
 		"enum without base":     {Class: h5.Enum, Size: 1},

@@ -262,6 +262,13 @@ done:
     return rc;
 }
 
+/* A type that the library does not let become what it should. */
+static hid_t dropped(hid_t t)
+{
+    goh5_close_type(t);
+    return H5I_INVALID_HID;
+}
+
 static hid_t get_integer(const node_t *d)
 {
     if (d->offset == 0 && d->precision == 8 * d->size && d->lsb_pad == 0 && d->msb_pad == 0) {
@@ -283,11 +290,9 @@ static hid_t get_integer(const node_t *d)
     if (t < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_order(t, (H5T_order_t)d->order) < 0 ||
         H5Tset_precision(t, d->precision) < 0 || H5Tset_offset(t, d->offset) < 0 ||
         H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
-        goto failed;
+        return dropped(t);
     }
     return t;
-failed:
-    return H5I_INVALID_HID;
 }
 
 static int is_ieee(const node_t *d, uint64_t size, uint64_t exp_size, uint64_t mant_size)
@@ -318,7 +323,7 @@ static hid_t get_float(const node_t *d)
         H5Tset_precision(t, d->precision) < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_ebias(t, d->exp_bias) < 0 ||
         H5Tset_norm(t, (H5T_norm_t)d->norm) < 0 || H5Tset_inpad(t, (H5T_pad_t)d->in_pad) < 0 ||
         H5Tset_order(t, (H5T_order_t)d->order) < 0 || H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
-        return H5I_INVALID_HID;
+        return dropped(t);
     }
     return t;
 }
@@ -329,7 +334,7 @@ static hid_t get_bitfield(const node_t *d)
     if (t < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_order(t, (H5T_order_t)d->order) < 0 ||
         H5Tset_precision(t, d->precision) < 0 || H5Tset_offset(t, d->offset) < 0 ||
         H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
-        return H5I_INVALID_HID;
+        return dropped(t);
     }
     return t;
 }
@@ -339,7 +344,7 @@ static hid_t get_time(const node_t *d)
     hid_t t = H5Tcopy(d->order == H5T_ORDER_BE ? H5T_UNIX_D32BE : H5T_UNIX_D32LE);
     if (t < 0 || H5Tset_size(t, d->size) < 0 || H5Tset_precision(t, d->precision) < 0 ||
         H5Tset_offset(t, d->offset) < 0 || H5Tset_pad(t, (H5T_pad_t)d->lsb_pad, (H5T_pad_t)d->msb_pad) < 0) {
-        return H5I_INVALID_HID;
+        return dropped(t);
     }
     return t;
 }
@@ -349,7 +354,7 @@ static hid_t get_string(const node_t *d)
     hid_t t = H5Tcopy(H5T_C_S1);
     if (t < 0 || H5Tset_size(t, d->variable ? H5T_VARIABLE : d->size) < 0 ||
         H5Tset_strpad(t, (H5T_str_t)d->str_pad) < 0 || H5Tset_cset(t, (H5T_cset_t)d->cset) < 0) {
-        return H5I_INVALID_HID;
+        return dropped(t);
     }
     return t;
 }
