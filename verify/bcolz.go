@@ -12,6 +12,9 @@ import (
 	"math/bits"
 	"os"
 	"path"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
@@ -21,16 +24,17 @@ import (
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// treeUnit is a carray. Its tasks are its chunk files.
+// treeUnit is a carray. Its tasks are those of its chunk files that are there.
 type treeUnit struct {
-	dir  string // from the root, "." for it
-	tree *bcolz.Array
-	pool *cblosc.Pool // the job's
-	most int64
+	dir   string // from the root, "." for it
+	tree  *bcolz.Array
+	files []int64      // numbers of the chunk files, in order
+	pool  *cblosc.Pool // the job's
+	most  int64
 }
 
 // bcolz checks the tree in dir and adds its chunk files as tasks.
-func (j *job) bcolz(dir string) error {
+func (j *job) bcolz(ctx context.Context, dir string) error {
 	root, err := regular.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -53,7 +57,10 @@ func (j *job) bcolz(dir string) error {
 		if err != nil {
 			return bad(".", "metadata", err)
 		}
-		if err := bad(".", bcolz.SizesFile, j.tree(".", a)); err != nil {
+		if err := j.tree(ctx, fsys, ".", a); err != nil {
+			return err
+		}
+		if err := bad(".", bcolz.SizesFile, sizes(a)); err != nil {
 			return err
 		}
 		return bad(".", array.RecordFile, record(array.OpenFS(fsys, ".", nil)))
@@ -71,7 +78,10 @@ func (j *job) bcolz(dir string) error {
 			}
 			continue
 		}
-		if err := bad(name, bcolz.SizesFile, j.tree(name, a)); err != nil {
+		if err := j.tree(ctx, fsys, name, a); err != nil {
+			return err
+		}
+		if err := bad(name, bcolz.SizesFile, sizes(a)); err != nil {
 			return err
 		}
 		if err := bad(name, array.RecordFile, record(array.OpenFS(fsys, name, nil))); err != nil {
@@ -102,10 +112,73 @@ func record(a io.Closer, err error) error {
 	return err
 }
 
-// tree adds a carray and returns what is wrong with its sizes.
-func (j *job) tree(dir string, a *bcolz.Array) error {
+// tree adds a carray. Chunk files that are not there are damages at once: how many there
+// should be is a number in a file of a few bytes, and no work is done for each.
+func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolz.Array) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	j.report.Arrays++
-	j.append(&treeUnit{dir: dir, tree: a, pool: j.pool, most: j.opts.MaxChunk})
+	u := &treeUnit{dir: dir, tree: a, pool: j.pool, most: j.opts.MaxChunk}
+	end := int64(0)
+	if a.Rows() > 0 {
+		end = a.NumFiles()
+	}
+	if end > 0 {
+		data := path.Dir(path.Join(dir, a.FileName(0)))
+		list, err := fs.ReadDir(fsys, data)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return j.note(Place{Object: column(dir), What: "chunks", File: data, Offset: -1, Chunk: -1, Err: err})
+		}
+		u.files = numbers(list, end)
+	}
+	j.append(u)
+	next := int64(0)
+	for _, i := range append(slices.Clone(u.files), end) {
+		if err := j.missing(u, next, i); err != nil {
+			return err
+		}
+		next = i + 1
+	}
+	return nil
+}
+
+// numbers are those of the chunk files of a directory that are below end, in order.
+func numbers(list []fs.DirEntry, end int64) []int64 {
+	var out []int64
+	for _, e := range list {
+		s, ok := strings.CutSuffix(e.Name(), ".blp")
+		s, is := strings.CutPrefix(s, "__")
+		if i, err := strconv.ParseInt(s, 10, 64); ok && is && err == nil && i >= 0 && i < end && strconv.FormatInt(i, 10) == s {
+			out = append(out, i)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// missing notes that the chunk files from first to end are not there: as many as are
+// listed; the others are only counted.
+func (j *job) missing(u *treeUnit, first, end int64) error {
+	for i := first; i < end; i++ {
+		if len(j.report.Damages) >= j.opts.MaxDamages {
+			j.report.NumDamages = min(j.report.NumDamages+min(end-i, maxCount), maxCount)
+			break
+		}
+		p := u.at(i)
+		p.Err = fmt.Errorf("%w: %w", format.ErrTruncated, &fs.PathError{Op: "open", Path: p.File, Err: fs.ErrNotExist})
+		if err := j.note(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxCount is where counts of what is missing end, so that the sum of some is one still.
+const maxCount = 1 << 60
+
+// sizes is what is wrong with the sizes of a carray.
+func sizes(a *bcolz.Array) error {
 	if row := a.RowBytes(); row >= 0 {
 		hi, want := bits.Mul64(uint64(row), uint64(a.Rows()))
 		if hi != 0 || uint64(a.Sizes.NBytes) != want {
@@ -123,23 +196,21 @@ func column(dir string) string {
 	return "/" + dir
 }
 
-func (u *treeUnit) tasks() int64 {
-	if u.tree.Rows() == 0 {
-		return 0
-	}
-	return u.tree.NumFiles()
-}
+func (u *treeUnit) tasks() int64 { return int64(len(u.files)) }
 
-func (u *treeUnit) place(i int64) Place {
+func (u *treeUnit) place(i int64) Place { return u.at(u.files[i]) }
+
+// at is the place of chunk file i.
+func (u *treeUnit) at(i int64) Place {
 	at := make([]int64, len(u.tree.Sizes.Shape))
 	at[0] = i * u.tree.Storage.ChunkLen
 	return Place{Object: column(u.dir), What: "chunk", File: path.Join(u.dir, u.tree.FileName(i)), Offset: 0, Chunk: i, Coords: at}
 }
 
 func (u *treeUnit) check(_ context.Context, i int64, s *scratch) (r result, err error) {
-	chunks, err := u.tree.ReadChunks(i)
+	chunks, err := u.tree.ReadChunks(u.files[i])
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", format.ErrTruncated, err) // of a tree that is there
+		err = fmt.Errorf("%w: %w", format.ErrTruncated, err) // it was there just now
 	}
 	if err != nil {
 		return r, err

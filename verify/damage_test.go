@@ -10,12 +10,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -199,6 +201,67 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, os.Remove(filepath.Join(path, "00000003.chunk")))
 		requireDamage(t, path, "chunk", os.ErrNotExist)
 	})
+	t.Run("more chunk files than can be", func(t *testing.T) {
+		path := save(t, "a.bcolz")
+		require.NoError(t, os.Remove(filepath.Join(path, "data", "__4.blp"))) // the one that is not full
+		rows := int64(1) << 40
+		text := fmt.Sprintf(`{"shape": [%d, 33], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*33*4)
+		require.NoError(t, os.WriteFile(filepath.Join(path, "meta", "sizes"), []byte(text), 0o600))
+		for _, isolated := range []bool{false, true} {
+			r, err := verify.File(bg, path, &verify.Options{Isolated: isolated, MaxDamages: 3})
+			require.NoError(t, err)
+			require.Equal(t, int64(4), r.Chunks, "those that are there")
+			require.Equal(t, (rows+5)/6-4, r.NumDamages)
+			require.Len(t, r.Damages, 3)
+			require.ErrorIs(t, r.Damages[0].Err, os.ErrNotExist)
+			require.Equal(t, int64(4), r.Damages[0].Chunk)
+			require.Equal(t, "data/__4.blp", r.Damages[0].File)
+		}
+	})
+	t.Run("more objects than can be counted", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "t.bcolz")
+		for _, column := range []string{"a", "b", "c"} {
+			dir := filepath.Join(path, column)
+			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "format", "bcolz", "testdata", "object"))))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "meta", "sizes"), []byte(`{"shape": [9223372036854775807], "nbytes": 1, "cbytes": 9}`+"\n"), 0o600))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(path, "__rootdirs__"), []byte(`{"names": ["a", "b", "c"]}`+"\n"), 0o600))
+		r, err := verify.File(bg, path, nil)
+		require.NoError(t, err)
+		require.Equal(t, verify.ExitDamaged, r.ExitCode())
+		require.Greater(t, r.NumDamages, int64(1)<<59)
+		require.Len(t, r.Damages, 1000)
+	})
+	t.Run("elements beyond the end of the file", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "a.h5")
+		f, err := h5.Create(path, nil)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("x", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), nil)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, make([]int64, 600), h5.SimpleSpace(600).All()))
+		require.NoError(t, d.Close())
+		require.NoError(t, f.Close())
+		o := objectOf(t, path, "/x")
+		require.Equal(t, hdf5.Contiguous, o.Layout().Class)
+		rows := uint64(1) << 50
+		change(t, path, o.Message(hdf5.DataspaceType).Offset, func(b []byte) {
+			require.Equal(t, uint64(600), binary.LittleEndian.Uint64(b[8:]))
+			binary.LittleEndian.PutUint64(b[8:], rows)
+			if b[2]&1 != 0 {
+				binary.LittleEndian.PutUint64(b[16:], rows)
+			}
+		})
+		r, err := verify.File(bg, path, nil)
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Chunks, int64(1))
+		require.LessOrEqual(t, r.NumDamages, int64(4))
+		at := slices.IndexFunc(r.Damages, func(p verify.Place) bool { return p.Object == "/x" })
+		require.GreaterOrEqual(t, at, 0, "%v", r.Damages)
+		require.Equal(t, "elements", r.Damages[at].What)
+		require.Equal(t, int64(o.Layout().Addr), r.Damages[at].Offset)
+		require.ErrorIs(t, r.Damages[at].Err, format.ErrTruncated)
+		require.ErrorContains(t, r.Damages[at].Err, fmt.Sprint(rows*8))
+	})
 	t.Run("trailer", func(t *testing.T) {
 		path := save(t, "a.b2nd")
 		info, err := os.Stat(path)
@@ -214,6 +277,23 @@ func TestDamagedStructures(t *testing.T) {
 		change(t, path, 11, func(b []byte) { b[0] |= 1 })
 		requireDamage(t, path, "superblock", format.ErrCorrupt)
 	})
+}
+
+// objectOf is the header of an object.
+func objectOf(t *testing.T, path, name string) *hdf5.Object {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		if e.Path == name {
+			return e.Object
+		}
+	}
+	t.Fatalf("no %s", name)
+	return nil
 }
 
 func requireDamage(t *testing.T, path, what string, kind error) {

@@ -29,6 +29,7 @@ const piece = 4 << 20
 type h5File struct {
 	f    *os.File
 	file *hdf5.File
+	size int64 // bytes of it
 	path string
 	most int64
 	lib  *h5.File // nil until a dataset needs it, and of untrusted files
@@ -56,7 +57,7 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
+	u := &h5File{f: f, size: info.Size(), path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
 	j.append(u)
 	limits := hdf5.DefaultLimits()
 	limits.Structure = j.opts.MaxMetadata
@@ -66,7 +67,7 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	if d := u.file.Driver(); d != nil {
 		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
-	sound, err := u.structure(ctx, info.Size())
+	sound, err := u.structure(ctx)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 }
 
 // structure checks all metadata, and says whether they are sound.
-func (u *h5File) structure(ctx context.Context, size int64) (bool, error) {
+func (u *h5File) structure(ctx context.Context) (bool, error) {
 	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
 		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
 			Format: "hdf5", What: "file consistency flags", Offset: u.file.UserBlock(), Got: s.Flags.String(),
@@ -123,7 +124,7 @@ func (u *h5File) structure(ctx context.Context, size int64) (bool, error) {
 		return false, bad("metadata", err)
 	}
 	// Check stops at the first; the description goes on.
-	d := hdf5.Describe(u.f, size)
+	d := hdf5.Describe(u.f, u.size)
 	told := false
 	for name, c := range d.Complaints() {
 		told = true
@@ -214,10 +215,28 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
 			return nil // the structure's
 		}
-		d.start, d.end = l.Addr, l.Addr+hdf5.Addr(n*uint64(t.Size))
+		return u.contiguous(d, n*uint64(t.Size))
 	case l.Class == hdf5.Chunked:
 		return u.chunked(d, o)
 	}
+	u.job.append(d)
+	return nil
+}
+
+// contiguous adds the pieces that the file has of so many bytes of elements. The rest,
+// which a few bytes can claim to be any number, is one damage.
+func (u *h5File) contiguous(d *dataset, claimed uint64) error {
+	d.start = d.layout.Addr
+	there := claimed
+	if end := uint64(u.size - u.file.UserBlock()); claimed > 0 && (uint64(d.layout.Addr) > end || claimed > end-uint64(d.layout.Addr)) {
+		there = end - min(uint64(d.layout.Addr), end)
+		p := d.place(0)
+		p.Err = &format.Error{Format: "hdf5", What: "elements", Offset: max(p.Offset, 0), Got: fmt.Sprintf("%d bytes", there), Want: fmt.Sprint(claimed), Err: format.ErrTruncated}
+		if err := u.job.note(p); err != nil {
+			return err
+		}
+	}
+	d.end = d.start + hdf5.Addr(there)
 	u.job.append(d)
 	return nil
 }

@@ -83,7 +83,7 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 	case formats.B2ND, formats.Caterva:
 		err = j.frame(path, "")
 	case formats.Bcolz:
-		err = j.bcolz(path)
+		err = j.bcolz(ctx, path)
 	case formats.HDF5:
 		err = j.hdf5(ctx, path)
 	case formats.Directory:
