@@ -34,6 +34,7 @@ type tree struct {
 	dst  string
 	pool *cblosc.Pool
 	data []byte
+	made int64 // chunk files of zeros
 }
 
 func recoverTree(ctx context.Context, r *Report, o Options) (err error) {
@@ -252,12 +253,18 @@ func (t *tree) array(ctx context.Context, dir string) error {
 		certainty = Guessed
 		t.r.note(Guessed, object, bcolz.StorageFile, -1, "%v: elements of %s, %d rows a chunk", serr, storage.DType.Text, storage.ChunkLen)
 	}
+	if zerr == nil {
+		zerr = t.believable(storage, sizes, numbers)
+	}
 	if zerr != nil {
 		if !whole && len(numbers) > 0 || storage.DType.Size == 0 {
 			return lost("neither %s (%v) nor a chunk of elements of known size", bcolz.SizesFile, zerr)
 		}
 		certainty = Guessed
-		if sizes, err = t.guessSizes(dir, storage, numbers, first); err != nil {
+		if sizes, err = t.guessSizes(dir, storage, numbers, first); err == nil {
+			err = t.believable(storage, sizes, numbers)
+		}
+		if err != nil {
 			return lost("%s (%v), and from the chunks: %v", bcolz.SizesFile, zerr, err)
 		}
 		t.r.note(Guessed, object, bcolz.SizesFile, -1, "%v: shape %v", zerr, sizes.Shape)
@@ -400,6 +407,23 @@ func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 	return s
 }
 
+// maxMade is how many chunk files of zeros are made for a tree, unless more than that are
+// there: sizes of a few bytes can tell of any number.
+const maxMade = 1 << 14
+
+// believable refuses sizes that tell of so many chunk files more than the numbers there are.
+func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error {
+	files := z.Shape[0]
+	if s.DType.Kind != 'O' {
+		files = (files-1)/s.ChunkLen + 1 // none is one, which does not matter
+	}
+	there, _ := slices.BinarySearch(numbers, files)
+	if missing := files - int64(there); missing > max(int64(there), maxMade-t.made) {
+		return fmt.Errorf("%w: %d rows in %d chunk files, of which %d are there", ndarray.ErrCorrupt, z.Shape[0], files, there)
+	}
+	return nil
+}
+
 // guessSizes says how many rows there may be.
 func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first blosc) (bcolz.Sizes, error) {
 	z := bcolz.Sizes{Shape: []int64{0}}
@@ -479,6 +503,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		if err := t.put(name, zeros); err != nil {
 			return err
 		}
+		t.made++
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package salvage_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,6 +85,37 @@ func TestDamagedCTable(t *testing.T) {
 		clear(rows[i*12+8 : i*12+12])
 	}
 	require.Equal(t, rows, b)
+}
+
+// Sizes that tell of more chunk files than can have been lost are not believed: the files
+// that are there say how many rows there are. A column of which nobody can say it is lost.
+func TestSizesBeyondAllFiles(t *testing.T) {
+	src := save(t, "a.bcolz")
+	rows := int64(1) << 50
+	sizes := fmt.Sprintf(`{"shape": [%d, 30], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*30*8)
+	require.NoError(t, os.WriteFile(filepath.Join(src, "meta", "sizes"), []byte(sizes), 0o600))
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitPartly, r.ExitCode())
+	require.Zero(t, r.Lost)
+	require.Equal(t, "meta/sizes", r.Findings[0].What)
+	requireSound(t, dst)
+	require.Equal(t, squares(600), values(t, dst))
+
+	// A chunk file of a number that no other leads up to.
+	data := filepath.Join(src, "data")
+	require.NoError(t, os.Rename(filepath.Join(data, "__3.blp"), filepath.Join(data, "__2000000000.blp")))
+	dst = filepath.Join(t.TempDir(), "new.bcolz")
+	_, err := salvage.Recover(bg, dst, src, nil)
+	require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	require.NoDirExists(t, dst)
+
+	// Objects, of which a lost one cannot be made.
+	src = filepath.Join(t.TempDir(), "o.bcolz")
+	require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "format", "bcolz", "testdata", "object"))))
+	require.NoError(t, os.WriteFile(filepath.Join(src, "meta", "sizes"), []byte(`{"shape": [1073741824], "nbytes": 38, "cbytes": 70}`+"\n"), 0o600))
+	_, err = salvage.Recover(bg, dst, src, nil)
+	require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	require.NoDirExists(t, dst)
 }
 
 // What is salvaged of a tree agrees with itself, whatever its metadata said: texts, whose

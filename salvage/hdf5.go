@@ -68,8 +68,8 @@ func (s *source) write(ctx context.Context, path string) error {
 	return s.salvage(ctx, path)
 }
 
-// copy makes a copy without the flags of a writer, and says whether its structure is
-// sound. Chunks that do not decode are replaced in it.
+// copy makes a copy without the flags of a writer, and says whether that is the new file:
+// if its structure is sound. Chunks that do not decode are replaced in it.
 func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -87,12 +87,55 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	file, err := hdf5.Open(f, s.size, nil)
-	if err != nil || file.Driver() != nil {
-		return false, nil
+	anew := func(why string, err error) (bool, error) {
+		s.r.note(Guessed, "", "file", -1, "written anew%s: %v", why, err)
+		return false, ctx.Err()
+	}
+	c := &source{most: s.most, in: f, size: s.size}
+	if err := c.check(); err != nil {
+		return false, nil // what it is the salvage will meet
+	}
+	if err := c.distinct(ctx); err != nil {
+		return anew("", err)
+	}
+	if err := accepted(path); err != nil {
+		return anew(", since the library refuses what no rule forbids", err)
+	}
+	t, err := c.decoded(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(t.bad) > 0 {
+		if err := replaceChunks(path, t.bad); err != nil {
+			return false, err
+		}
+		if err := proved(ctx, f, s.most); err != nil {
+			return anew(", since chunks cannot be replaced in it", err)
+		}
+	}
+	if cleared {
+		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
+	}
+	s.r.Arrays += t.arrays
+	s.r.Chunks += t.good
+	s.r.Certain += t.good
+	for _, b := range t.bad {
+		s.r.Lost++
+		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + c.file.UserBlock(), b.err.Error()})
+	}
+	return true, nil
+}
+
+// check opens the file and checks all of its metadata.
+func (s *source) check() (err error) {
+	if s.file, err = hdf5.Open(s.in, s.size, nil); err != nil {
+		return err
+	}
+	if d := s.file.Driver(); d != nil {
+		return fmt.Errorf("%w: driver %q", errors.ErrUnsupported, d.ID)
 	}
 	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
-	for e := range file.Walk() {
+	for e := range s.file.Walk() {
 		if e.Object != nil && e.Object.Pipeline() != nil {
 			for _, f := range e.Object.Pipeline().Filters {
 				p.Filters = append(p.Filters, f.ID)
@@ -107,43 +150,72 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		}
 		return dst, err
 	}
-	if err := file.Check(p); err != nil {
-		return false, nil // what it is the salvage will meet
-	}
-	if err := distinct(file); err != nil {
-		s.r.note(Guessed, "", "file", -1, "written anew: %v", err)
-		return false, nil
-	}
-	if err := accepted(path); err != nil {
-		s.r.note(Guessed, "", "file", -1, "written anew, since the library refuses what no rule forbids: %v", err)
-		return false, nil
-	}
-	if cleared {
-		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
-	}
-	s.file = file
-	return true, s.replaceChunks(ctx, path)
+	return s.file.Check(p)
 }
 
-// distinct reports chunks that have bytes in common: the index that says so may well
-// decode, and so may they.
-func distinct(file *hdf5.File) error {
-	var all []hdf5.Chunk
-	for e := range file.Walk() {
-		if e.Object == nil || e.Object.Kind() != hdf5.DatasetKind || e.Object.Layout().Class != hdf5.Chunked {
+// extent is a range of bytes of the file, the last not included.
+type extent struct {
+	start, end int64
+	what       string
+	chunk      []uint64 // where its elements are; nil if it is no chunk
+}
+
+func (x extent) String() string {
+	if x.chunk != nil {
+		return fmt.Sprintf("the chunk at %v", x.chunk)
+	}
+	return x.what
+}
+
+// distinct reports a chunk that has bytes in common with another one or with anything else
+// of a sound file. The index that says so may well decode, and so may they. A chunk that
+// is replaced takes the room of others with it: the library frees it and writes there.
+func (s *source) distinct(ctx context.Context) error {
+	var all []extent
+	base := s.file.UserBlock()
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != hdf5.DatasetKind {
 			continue
 		}
-		for c, err := range e.Object.Chunks() {
-			if err != nil {
-				return err
+		switch l := o.Layout(); l.Class {
+		case hdf5.Contiguous:
+			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
+				at := int64(l.Addr) + base
+				all = append(all, extent{at, at + int64(n)*int64(o.Datatype().Size), "the elements of " + e.Path, nil})
 			}
-			all = append(all, c)
+		case hdf5.Chunked:
+			for c, err := range o.Chunks() {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				at := int64(c.Addr) + base
+				all = append(all, extent{at, at + int64(c.Size), "", c.Offset})
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b hdf5.Chunk) int { return cmp.Compare(a.Addr, b.Addr) })
-	for k := 1; k < len(all); k++ {
-		if a, b := all[k-1], all[k]; uint64(b.Addr-a.Addr) < a.Size {
-			return fmt.Errorf("the chunks at %v and %v overlap in the file", a.Offset, b.Offset)
+	// Its error is none of the file's, which is checked, but of elements whose filter it lacks.
+	_ = hdf5.Structures(s.in, s.size, func(f format.Field) {
+		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
+	})
+	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
+	var far, chunk extent // of all, and of the chunks: the one that reaches farthest
+	for _, x := range all {
+		before := chunk
+		if x.chunk != nil {
+			before = far
+		}
+		if x.start < min(before.end, x.end) {
+			return fmt.Errorf("%v and %v overlap in the file", before, x)
+		}
+		if x.end > far.end {
+			far = x
+		}
+		if x.chunk != nil && x.end > chunk.end {
+			chunk = x
 		}
 	}
 	return nil
@@ -197,23 +269,29 @@ func clearFlags(f *os.File, size int64) (bool, error) {
 	return true, err
 }
 
-// replaceChunks decodes every chunk of a sound file, and writes fill values in the
-// place of those that cannot be.
-func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
-	type bad struct {
-		path string
-		c    hdf5.Chunk
-		full uint64 // bytes of its elements
-		i    int64
-		err  error
-	}
-	var list []bad
+// lostChunk is one that does not decode.
+type lostChunk struct {
+	path string
+	c    hdf5.Chunk
+	full uint64 // bytes of its elements
+	i    int64
+	err  error
+}
+
+// tally is what is in a sound file.
+type tally struct {
+	arrays, good int64
+	bad          []lostChunk
+}
+
+// decoded decodes every chunk of a sound file.
+func (s *source) decoded(ctx context.Context) (t tally, err error) {
 	for e := range s.file.Walk() {
 		o := e.Object
 		if o == nil || o.Kind() != hdf5.DatasetKind {
 			continue
 		}
-		s.r.Arrays++
+		t.arrays++
 		if o.Layout().Class != hdf5.Chunked {
 			continue
 		}
@@ -223,34 +301,53 @@ func (s *source) replaceChunks(ctx context.Context, path string) (err error) {
 				err = ctx.Err()
 			}
 			if err != nil {
-				return err
+				return t, err
 			}
 			if _, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
 				full, _ := o.Layout().ChunkBytes()
-				list = append(list, bad{e.Path, c, full, i, err})
+				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
-				s.r.Chunks++
-				s.r.Certain++
+				t.good++
 			}
 			i++
 		}
 	}
-	if len(list) == 0 {
-		return nil
-	}
+	return t, nil
+}
+
+// replaceChunks writes fill values in the place of chunks that cannot be decoded.
+func replaceChunks(path string, list []lostChunk) (err error) {
 	f, err := h5.Open(path, h5.ReadWrite)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, b := range list {
-		s.r.Lost++
-		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + s.file.UserBlock(), b.err.Error()})
 		if err := fillChunk(f, b.path, b.c, b.full); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// proved looks at a file in which chunks were replaced as at any other.
+func proved(ctx context.Context, f *os.File, most int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s := &source{most: most, in: f, size: info.Size()}
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.distinct(ctx); err != nil {
+		return err
+	}
+	t, err := s.decoded(ctx)
+	if err == nil && len(t.bad) > 0 {
+		err = t.bad[0].err
+	}
+	return err
 }
 
 // fillChunk replaces a chunk of so many bytes with fill values. References are null.

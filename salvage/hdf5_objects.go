@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
@@ -107,7 +108,10 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 		}
 		return s.group(ctx, at, o)
 	case hdf5.CommittedTypeKind:
-		t, err := datatype(o.Datatype())
+		t, err := h5.Datatype{}, o.Message(hdf5.DatatypeType).Err
+		if err == nil {
+			t, err = datatype(o.Datatype())
+		}
 		if err == nil {
 			var c *h5.CommittedType
 			if c, err = root.CommitDatatype(at, t); err == nil {
@@ -175,6 +179,16 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 			for _, f := range e.Files {
 				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited is -1 there
 			}
+			break
+		}
+		// The library makes room for all contiguous elements as soon as one is written:
+		// a few bytes could ask for any number.
+		n, ok := space.Elements()
+		item := uint64(o.Datatype().Size)
+		hi, size := bits.Mul64(n, item)
+		if l.Addr.Defined() && len(space.Dims) > 0 && ok && (hi != 0 || size > uint64(s.size)) {
+			opts.Chunks = pieces(space.Dims, item)
+			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
 		}
 	case hdf5.Virtual:
 		if opts.Mappings, err = s.mappings(at, o); err != nil {
@@ -187,6 +201,17 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 		opts.Fill = v.Value
 	}
 	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
+}
+
+// pieces is a chunk of rows, or part of one, of about 1 MiB.
+func pieces(dims []uint64, size uint64) []int64 {
+	room := max(1<<20/max(size, 1), 1)
+	out := make([]int64, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		n := max(min(dims[i], room), 1)
+		out[i], room = int64(n), max(room/n, 1)
+	}
+	return out
 }
 
 // attributer is an object that takes attributes.

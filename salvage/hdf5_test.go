@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -284,6 +285,94 @@ func TestChunksThatOverlap(t *testing.T) {
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, salvage.ExitPartly, r.ExitCode(), "%v", r.Findings)
 	requireSound(t, dst)
+}
+
+// A chunk of a sound index is where the superblock, a group or the elements of another
+// dataset are. To replace it would free their bytes, and write other chunks over them.
+func TestChunksInThePlaceOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		place string
+		at    func(src string) hdf5.Addr
+	}{
+		{"superblock", func(string) hdf5.Addr { return 0 }},
+		{"object header", func(src string) hdf5.Addr { return object(t, src, "/g").Addr }},
+		{"elements", func(src string) hdf5.Addr { return object(t, src, "/g/contiguous").Layout().Addr + 8 }},
+	} {
+		t.Run(c.place, func(t *testing.T) {
+			src := saveHDF5(t, h5.Earliest)
+			old := binary.LittleEndian.AppendUint64(nil, uint64(firstChunk(t, src).Addr))
+			other := binary.LittleEndian.AppendUint64(nil, uint64(c.at(src)))
+			change(t, src, func(b []byte) []byte {
+				require.Equal(t, 1, bytes.Count(b, old))
+				return bytes.Replace(b, old, other, 1)
+			})
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, int64(1), r.Lost, "%v", r.Findings)
+			require.Equal(t, "file", r.Findings[0].What)
+			require.Contains(t, r.Findings[0].Text, "overlap")
+			requireSound(t, dst)
+			require.Equal(t, squares(600), values(t, dst+":/g/contiguous"))
+			require.Equal(t, squares(6), values(t, dst+":/compact"))
+			v, want := values(t, dst+":/hard"), squares(600)
+			require.Equal(t, int64(7), v[0], "the fill value")
+			require.Equal(t, want[7:30], v[7:30])
+			require.Equal(t, want[180:], v[180:])
+		})
+	}
+}
+
+// A dataset that says it has more elements than any file holds is as small as what there
+// is of it, and not the holes of a file of that size.
+func TestMoreElementsThanTheFileHas(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	rows := uint64(1) << 40
+	at := object(t, src, "/g/contiguous").Message(hdf5.DataspaceType).Offset
+	change(t, src, func(b []byte) []byte {
+		require.Equal(t, uint64(600), binary.LittleEndian.Uint64(b[at+8:]))
+		binary.LittleEndian.PutUint64(b[at+8:], rows)
+		if b[at+2]&1 != 0 {
+			binary.LittleEndian.PutUint64(b[at+16:], rows)
+		}
+		return b
+	})
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, salvage.ExitPartly, r.ExitCode())
+	requireSound(t, dst)
+	info, err := os.Stat(dst)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(4<<20))
+	a, err := formats.Open(bg, dst+":/g/contiguous")
+	require.NoError(t, err)
+	require.Equal(t, []int64{int64(rows)}, a.Shape())
+	v := make([]int64, 600)
+	require.NoError(t, ndarray.Read(bg, a, v, ndarray.Region{Start: []int64{0}, Shape: []int64{600}}))
+	require.Equal(t, squares(600), v)
+	require.NoError(t, a.Close())
+}
+
+// A committed type that breaks a rule of the format is not copied.
+func TestCommittedTypeIsDamaged(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	c, err := f.Root().CommitDatatype("type", h5.IEEEFloat(4, h5.LittleEndian))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, squares(6), h5.SimpleSpace(6).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	at := object(t, src, "/type").Message(hdf5.DatatypeType).Offset
+	change(t, src, func(b []byte) []byte {
+		require.Equal(t, []byte{23, 8, 0, 23}, b[at+12:at+16], "exponent and mantissa")
+		b[at+12] = 0
+		return b
+	})
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, int64(1), r.LostObjects, "%v", r.Findings)
+	requireSound(t, dst)
+	require.Equal(t, squares(6), values(t, dst+":/x"))
 }
 
 // A file of which the library does not accept what no rule of the format forbids is
