@@ -285,6 +285,9 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	if err != nil {
 		return errors.Join(lost("%v", err), os.RemoveAll(filepath.Join(t.dst, filepath.FromSlash(dir))), mkdirIf(dir, t.dst))
 	}
+	if err := t.fill(dir, object, storage); err != nil {
+		return err
+	}
 	if row := a.RowBytes(); row >= 0 {
 		hi, n := bits.Mul64(uint64(row), uint64(a.Rows()))
 		if was := sizes.NBytes; hi == 0 && n <= math.MaxInt64 && int64(n) != was {
@@ -304,6 +307,61 @@ func (t *tree) array(ctx context.Context, dir string) error {
 		return err
 	}
 	return t.record(path.Join(dir, array.RecordFile), object, func() (io.Closer, error) { return array.OpenFS(os.DirFS(t.dst), dir, nil) })
+}
+
+// fill puts zeros in the place of a fill value that is none of the elements' type: the array
+// would not open for it.
+func (t *tree) fill(dir, object string, s bcolz.Storage) error {
+	b, err := array.OpenFS(os.DirFS(t.dst), dir, nil)
+	if err == nil {
+		return b.Close()
+	}
+	if !errors.Is(err, ndarray.ErrCorrupt) {
+		return nil // elements that ndarray lacks, which have none to it
+	}
+	t.r.note(Guessed, object, "fill value", -1, "zeros: %v", err)
+	if s.Default, err = zero(s.DType); err != nil {
+		return err
+	}
+	return t.put(path.Join(dir, bcolz.StorageFile), s.Append(nil))
+}
+
+// zero is the fill value of zero bytes, a word for each field.
+func zero(d bcolz.DType) (bcolz.Value, error) {
+	if !d.Structured {
+		if strings.IndexByte("SUV", d.Kind) >= 0 {
+			return bcolz.Text(""), nil
+		}
+		return bcolz.Int(0), nil
+	}
+	whole, err := ndarray.ParseDType(d.Text)
+	if err != nil {
+		return bcolz.Value{}, err
+	}
+	if most := 1 << 20; whole.Size > most {
+		return bcolz.Value{}, fmt.Errorf("%w: a fill value of %d bytes, at most %d", errors.ErrUnsupported, whole.Size, most)
+	}
+	return zeroOf(whole), nil
+}
+
+func zeroOf(d ndarray.DType) bcolz.Value {
+	switch d.Kind {
+	case ndarray.Bytes, ndarray.Void, ndarray.Unicode:
+		return bcolz.Text("")
+	case ndarray.Struct:
+		v := bcolz.Value{Kind: bcolz.List}
+		for _, f := range d.Fields {
+			v.List = append(v.List, zeroOf(f.Type))
+		}
+		return v
+	case ndarray.SubArray:
+		v := zeroOf(*d.Base)
+		for _, n := range slices.Backward(d.Dims) {
+			v = bcolz.Value{Kind: bcolz.List, List: slices.Repeat([]bcolz.Value{v}, int(n))}
+		}
+		return v
+	}
+	return bcolz.Int(0)
 }
 
 // record copies what package bcolz of ndarray notes of an array beside bcolz's own files,

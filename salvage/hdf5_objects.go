@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 )
@@ -162,6 +163,12 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	n, ok := space.Elements()
+	item := uint64(o.Datatype().Size)
+	hi, size := bits.Mul64(n, item)
+	if !ok || hi != 0 {
+		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
+	}
 	opts := &h5.DatasetOptions{Filters: filters(o.Pipeline())}
 	switch l.Class {
 	case hdf5.Compact:
@@ -183,10 +190,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 		}
 		// The library makes room for all contiguous elements as soon as one is written:
 		// a few bytes could ask for any number.
-		n, ok := space.Elements()
-		item := uint64(o.Datatype().Size)
-		hi, size := bits.Mul64(n, item)
-		if l.Addr.Defined() && len(space.Dims) > 0 && ok && (hi != 0 || size > uint64(s.size)) {
+		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
 			opts.Chunks = pieces(space.Dims, item)
 			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
 		}

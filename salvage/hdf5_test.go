@@ -350,6 +350,23 @@ func TestMoreElementsThanTheFileHas(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
+// Nor is one made of more bytes than can be counted.
+func TestMoreElementsThanThereAreNumbers(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	at := object(t, src, "/g/contiguous").Message(hdf5.DataspaceType).Offset
+	change(t, src, func(b []byte) []byte {
+		binary.LittleEndian.PutUint64(b[at+8:], 1<<62+2)
+		if b[at+2]&1 != 0 {
+			binary.LittleEndian.PutUint64(b[at+16:], 1<<62+2)
+		}
+		return b
+	})
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, int64(1), r.LostObjects, "%v", r.Findings)
+	requireSound(t, dst)
+	require.Equal(t, squares(600), values(t, dst+":/g/chunked"))
+}
+
 // A committed type that breaks a rule of the format is not copied.
 func TestCommittedTypeIsDamaged(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
