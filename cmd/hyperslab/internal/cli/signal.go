@@ -45,6 +45,11 @@ func withSignals(parent context.Context) (context.Context, func()) {
 				if s == syscall.SIGXFSZ {
 					continue
 				}
+				select {
+				case <-done: // both came at once, and the command has ended as it has
+					return
+				default:
+				}
 				cause := &signalError{s.(syscall.Signal)}
 				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
 					_ = atomicfile.AbortAll() // leaving in any case; nobody is left to tell
