@@ -64,9 +64,10 @@ int32_t goblosc2_threads_of(const goblosc2_handle_t *h);
 #define GOBLOSC2_MEDIUM_NEW "/dev/null/new"
 const char *goblosc2_medium_old(void);
 
-/* goblosc2_io_know gives the ends of the frame at offset to the calls of this thread that follow: what lies in them is
- * not read from the file. goblosc2_io_forget ends that. */
-void goblosc2_io_know(const uint8_t *header, const uint8_t *trailer, goblosc2_ends_t ends, int64_t offset);
+/* goblosc2_io_know gives the ends of the frame at offset of path to the calls of this thread that follow: what lies in
+ * them is not read from the file. goblosc2_io_forget ends that. */
+void goblosc2_io_know(const char *path, const uint8_t *header, const uint8_t *trailer, goblosc2_ends_t ends,
+                      int64_t offset);
 void goblosc2_io_forget(void);
 
 void goblosc2_io_register(void);

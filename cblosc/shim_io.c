@@ -68,13 +68,18 @@ static _Thread_local struct {
     const uint8_t *trailer;
     goblosc2_ends_t ends;
     int64_t offset;
+    const char *path;
+    const void *elsewhere; /* the stream of a chunk's own file, which begins otherwise */
 } known;
 
 /* What stands for a file that did not open a second time. */
 static char no_file;
 
-void goblosc2_io_know(const uint8_t *header, const uint8_t *trailer, goblosc2_ends_t ends, int64_t offset)
+void goblosc2_io_know(const char *path, const uint8_t *header, const uint8_t *trailer, goblosc2_ends_t ends,
+                      int64_t offset)
 {
+    known.path = path;
+    known.elsewhere = NULL;
     known.header = header;
     known.trailer = trailer;
     known.ends = ends;
@@ -86,10 +91,17 @@ void goblosc2_io_forget(void)
     known.header = NULL;
 }
 
-/* is_known copies n bytes if they are. */
-static bool is_known(void *p, int64_t n, int64_t at)
+/* is_elsewhere says of a file that it is one of the chunks' of a sparse frame. */
+static bool is_elsewhere(const char *path)
 {
-    if (known.header == NULL || n < 0 || at < known.offset) {
+    const char *end = strrchr(path, '.');
+    return known.header != NULL && strcmp(path, known.path) != 0 && end != NULL && strcmp(end, ".chunk") == 0;
+}
+
+/* is_known copies n bytes if they are. */
+static bool is_known(void *p, int64_t n, int64_t at, const void *stream)
+{
+    if (known.header == NULL || (stream != NULL && stream == known.elsewhere) || n < 0 || at < known.offset) {
         return false;
     }
     at -= known.offset;
@@ -110,7 +122,9 @@ static bool is_known(void *p, int64_t n, int64_t at)
 static void *file_open(const char *path, const char *mode, void *params)
 {
     void *stream = blosc2_stdio_open(path, mode, params);
-    if (stream == NULL && known.header != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {
+    if (is_elsewhere(path)) {
+        known.elsewhere = stream;
+    } else if (stream == NULL && known.header != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {
         return &no_file;
     }
     if (stream == NULL && strpbrk(mode, "wa+") != NULL) {
@@ -150,7 +164,7 @@ static int64_t file_write(const void *p, int64_t size, int64_t n, int64_t at, vo
 
 static int64_t file_read(void **p, int64_t size, int64_t n, int64_t at, void *stream)
 {
-    if (size == 1 && is_known(*p, n, at)) {
+    if (size == 1 && is_known(*p, n, at, stream)) {
         return n;
     }
     return stream == NULL || stream == &no_file ? 0 : blosc2_stdio_read(p, size, n, at, stream);
@@ -324,7 +338,7 @@ static int64_t medium_write(const void *p, int64_t size, int64_t n, int64_t at, 
 static int64_t medium_read(void **p, int64_t size, int64_t n, int64_t at, void *stream)
 {
     medium_t *m = stream;
-    if (size == 1 && is_known(*p, n, at)) {
+    if (size == 1 && is_known(*p, n, at, stream)) {
         return n;
     }
     int64_t got = m == NULL || size <= 0 ? 0 : goblosc2_go_read(m->id, *p, size * n, at);

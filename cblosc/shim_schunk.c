@@ -100,7 +100,7 @@ int goblosc2_schunk_open(goblosc2_err_t *err, const char *path, int64_t offset, 
                          uintptr_t hook, int32_t medium, int32_t is_array, const uint8_t *header,
                          const uint8_t *trailer, goblosc2_ends_t ends, goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-    goblosc2_io_know(header, trailer, ends, offset);
+    goblosc2_io_know(path, header, trailer, ends, offset);
     int rc = open_schunk(err, path, offset, map, mapping, hook, medium, is_array, out, facts);
     goblosc2_io_forget();
     return rc;
