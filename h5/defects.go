@@ -141,7 +141,7 @@ var defects = []Defect{
 		"TestWriteChunkMaskSameSize"},
 	{"optional filters and lengths", "all",
 		"H5Dwrite too leaves the index alone if a chunk is as long as before: one that an optional filter left as it was and one of that length that it did not have the same entry, and the later reads wrong",
-		"chunks of such a length are made longer before they are written again (szip, filters in Go, plugins); the filters of h5/filter decline what is as long as before; a chunk that szip, a filter in Go or a plugin makes exactly a byte longer behind another filter (a bare one: eight), and several optional filters whose lengths meet, are beyond it",
+		"chunks of such a length are made longer before they are written again (szip, filters in Go, plugins); the filters of h5/filter decline what is as long as before; a chunk that szip, a filter in Go or a plugin makes exactly a byte longer behind another filter (a bare one: eight), and several optional filters whose lengths meet, are beyond it; so are, with HDF5 2, which refuses chunks that are too long, chunks that a filter was left out of and that are written in part",
 		"TestFilterMaskOfSameLength"},
 	{"writes over masked chunks", "all",
 		"H5Dwrite, and H5Dset_extent to a smaller shape, leave the index alone if a chunk is as long as before (H5D__chunk_file_alloc), its mask too: one that H5Dwrite_chunk stored with a filter left out, here or in another program, then has the filter applied and reads without it, as other values and without an error",

@@ -241,12 +241,16 @@ func TestMasksInAnyOrder(t *testing.T) {
 		"szip, fletcher32":    {h5.Szip(h5.SzipNearest, 8), h5.Fletcher32()},
 		"not there":           {{ID: 40322, Optional: true}, h5.Shuffle()},
 	}
+	names := []string{"shuffle", "shuffle, fletcher32", "shuffle, deflate 0", "deflate, shuffle"}
+	if !hasComplex(t) { // of filters that skip, HDF5 2 leaves outcomes of one length alone; see Defects
+		names = append(names, "szip", "szip, fletcher32", "not there")
+	}
 	const chunk = 8
 	u2 := h5.Uint(2, h5.LittleEndian)
 	dir, n, masked := t.TempDir(), 0, 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
-		filters := ways[rapid.SampledFrom([]string{"shuffle", "shuffle, fletcher32", "shuffle, deflate 0", "deflate, shuffle", "szip", "szip, fletcher32", "not there"}).Draw(r, "filters")]
+		filters := ways[rapid.SampledFrom(names).Draw(r, "filters")]
 		o := h5.DefaultCreateOptions()
 		o.Low = rapid.SampledFrom([]h5.LibVer{h5.Earliest, h5.V110}).Draw(r, "low")
 		path := filepath.Join(dir, fmt.Sprintf("%d.h5", n))

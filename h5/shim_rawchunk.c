@@ -478,6 +478,7 @@ typedef struct touched {
     const hsize_t *low, *high; /* corners of the selection, NULL: everything */
     const int64_t *shape;      /* only chunks that reach over it; NULL: all */
     int first;                 /* one is enough */
+    int solid;                 /* all between the corners is selected */
     goh5_buf_t places;
     size_t count;
 } touched_t;
@@ -710,6 +711,17 @@ done:
     return rc;
 }
 
+/* Newer releases (seen in 2.2) refuse a chunk that is too long when the filters are undone, so one that a filter was
+ * left out of cannot be made longer: two outcomes of one length are then beyond the guard. */
+static int may_be_longer(const goh5_masks_t *m, uint32_t mask)
+{
+    unsigned major = 0, minor = 0, release = 0;
+    if (H5get_libversion(&major, &minor, &release) < 0) {
+        return 0;
+    }
+    return (mask & m->skipped) == 0 || major * 10000 + minor * 100 + release <= 11405;
+}
+
 /* Brings the chunks that t has found into a state in which the next write leaves the right mask. */
 static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
 {
@@ -726,7 +738,11 @@ static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
             PASS(renew(err, id, t->grid, at, mask, size));
             PASS(take_chunk(err, id, at, &mask, &bytes, &size));
         }
-        if (uncertain(t->masks, mask, size)) {
+        int whole = t->solid; /* written without having been read */
+        for (int k = 0; k < t->grid->rank; k++) {
+            whole = whole && t->low[k] <= at[k] && at[k] + t->grid->chunk[k] <= t->high[k] + 1;
+        }
+        if (uncertain(t->masks, mask, size) && (whole || may_be_longer(t->masks, mask))) {
             PASS(loosen(err, id, at, mask, bytes, size));
         }
     }
@@ -753,10 +769,13 @@ int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64
     }
     TRY(H5Sget_select_bounds(space, low, high) >= 0);
     hsize_t at_most = 1; /* chunks of the selection */
+    hsize_t between = 1;
     for (int i = 0; i < g.rank; i++) {
         hsize_t along = high[i] / g.chunk[i] - low[i] / g.chunk[i] + 1;
         at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
+        between *= high[i] - low[i] + 1;
     }
+    t.solid = between == n;
     PASS(find_touched(err, id, &t, at_most, low, high));
     PASS(settle(err, id, &t));
 done:
