@@ -38,6 +38,9 @@ var structures = []string{
 	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image", "forms of heap IDs", "shared message",
 }
 
+// classes are those of datatypes.
+var classes = []string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable-length", "array"}
+
 // named are rows that must be there: the forms of structures that a reader of the
 // document's words would leave out. Behind the field stand values.
 var named = []string{
@@ -57,12 +60,16 @@ var named = []string{
 	"shared object header message table | index type | 0; 1", "shared message record list | message location | 0; 1",
 	"shared message | version | 1; 2; 3", "shared message | type | 1; 2; 3",
 	"NIL message | type | 0x00", "unknown message | flags | 0x00; mark if unknown; fail if unknown; fail on write if unknown",
-	"object header | flags | 0x00; 0x01; 0x04; 0x0c; 0x10; 0x20", "object header | gap", "object header | version | 1; 2",
+	"object header | flags | 0x00; 0x01; 0x02; 0x03; 0x04; 0x0c; 0x10; 0x20", "object header | gap", "object header | version | 1; 2",
 	"object header | access time", "object header | modification time", "object header | change time", "object header | birth time",
 	"object header continuation | signature",
 	`driver information block | driver identification | "NCSAfami"; "NCSAmult"`,
 	"driver information block | member of superblock", "driver information block | member of B-trees", "driver information block | member of raw data",
 	"driver information block | member of global heaps", "driver information block | member of local heaps", "driver information block | member of object headers",
+	`driver info message | driver identification | "NCSAfami"; "NCSAmult"`,
+	"file space info message | address of free-space manager | superblock; B-trees; raw data; global heaps; local heaps; object headers",
+	"datatype message | class and version | version 1, " + strings.Join(classes, "; version 1, ") + "; version 2, " + strings.Join(classes, "; version 2, ") +
+		"; version 3, " + strings.Join(classes, "; version 3, ") + "; version 4, " + strings.Join(classes, "; version 4, "),
 	"superblock | size of offsets | 2; 4; 8; 16; 32", "superblock | size of lengths | 2; 4; 8", "superblock | version | 0; 1; 2; 3",
 	"superblock | superblock extension address | undefined",
 	"data layout message | version | 1; 2; 3; 4", "data layout message | chunk indexing type | single chunk; implicit; fixed array; extensible array; version 2 B-tree",
@@ -92,8 +99,8 @@ func (s *shown) saw(value, file string) {
 func (s *shown) table() string {
 	values := slices.SortedFunc(maps.Keys(s.values), func(x, y string) int { return strings.Compare(fmt.Sprintf("%24s", x), fmt.Sprintf("%24s", y)) })
 	most := len(values)
-	if most > 24 {
-		most = 24
+	if most > 48 {
+		most = 48
 	}
 	var out []string
 	for _, v := range values[:most] {
@@ -184,6 +191,13 @@ func TestCoverage(t *testing.T) {
 	info := append([]byte("\x00NCSAfami\x08\x00"), 0, 16, 0, 0, 0, 0, 0, 0)
 	c.add("*extension*", "", describe(withMessage(t, hdf5.DriverInfoType, info)))
 	c.add("*crafted*", "", hdf5.Crafted(t))
+	for version := byte(1); version <= 4; version++ {
+		c.add(fmt.Sprintf("*types of version %d*", version), "", describe(typesOfVersion(t, version)))
+	}
+	for _, n := range []int{4, 8} {
+		c.add(fmt.Sprintf("*header of %d bytes of size*", n), "", describe(emptyGroup(n)))
+	}
+	c.add("*split*", "", describe(splitDriver(t)))
 	c.add("*addresses of 32 bytes*", "", describe(widest()))
 	// Damaged only in that some messages must be understood.
 	c.add("tbogus.h5", "", describe(load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5"))))

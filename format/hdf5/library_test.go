@@ -271,14 +271,18 @@ func (c *comparison) object(p string, g *h5.Group, name string, a hdf5.Addr) {
 		require.NoError(c.t, err, c.at(p))
 		c.dataset(p, d, info, o)
 	case h5.DatatypeObject:
-		t, herr := g.CommittedDatatype(name)
+		named, herr := g.OpenDatatype(name)
 		if herr != nil {
 			c.refused++
 			return
 		}
+		defer named.Close()
+		t, herr := named.Datatype()
+		require.NoError(c.t, herr, c.at(p))
 		require.NoError(c.t, err, c.at(p))
 		require.Equal(c.t, hdf5.CommittedTypeKind, o.Kind(), c.at(p))
 		c.datatype(p, t, o.Datatype())
+		c.attributes(p, named, o)
 	}
 }
 
@@ -333,6 +337,14 @@ func (c *comparison) attributes(p string, h any, o *hdf5.Object) {
 				return
 			}
 		}
+	case *h5.CommittedType:
+		for a, err := range h.Attributes() {
+			if !visit(a, err, h.ReadAttribute) {
+				return
+			}
+		}
+	default:
+		c.t.Fatalf("%s: attributes of a %T", c.at(p), h)
 	}
 	require.Len(c.t, ours, theirs, c.at(p))
 }
