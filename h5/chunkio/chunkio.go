@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
 // Options says how a region is read or written. nil means the zero value.
@@ -180,10 +181,13 @@ func (c *call) prepare(length int) (why string, err error) {
 	switch {
 	case set.why != "":
 		return set.why, nil
-	case c.r.Stride != nil || c.r.Block != nil:
-		return "a region with steps", nil
-	case !c.inside(length):
+	}
+	combs := c.combs(length)
+	switch {
+	case combs == nil:
 		return "a call that is refused, or of no elements", nil
+	case depth(combs) > boxes.MaxRank:
+		return "a region with steps between blocks in too many dimensions", nil
 	}
 	need := 3*int64(set.chunkBytes) + int64(set.bound)
 	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
@@ -200,7 +204,7 @@ func (c *call) prepare(length int) (why string, err error) {
 	if c.op == "read" {
 		c.fill, c.lost = c.fillValue()
 	}
-	c.plan = newPlan(set, c.r, c.mem.Size)
+	c.plan = newPlan(set, combs, c.mem.Size)
 	if need > c.o.Memory {
 		return fmt.Sprintf("a chunk needs %d bytes of memory, %d are allowed", need, c.o.Memory), nil
 	}
@@ -209,22 +213,31 @@ func (c *call) prepare(length int) (why string, err error) {
 	return "", nil
 }
 
-// inside reports a region inside the dataset, and a buffer of its length.
-func (c *call) inside(length int) bool {
+// combs takes the region apart, axis by axis; nil if it is not inside the dataset, or the
+// buffer not of its length.
+func (c *call) combs(length int) []comb {
 	dims := c.set.info.Space.Dims
-	if len(c.r.Start) != len(dims) || len(c.r.Count) != len(dims) {
-		return false
+	rank := len(dims)
+	if len(c.r.Start) != rank || len(c.r.Count) != rank || c.r.Stride != nil && len(c.r.Stride) != rank ||
+		c.r.Block != nil && len(c.r.Block) != rank {
+		return nil
 	}
+	combs := make([]comb, rank)
 	n := int64(c.mem.Size)
 	for i, d := range dims {
-		if c.r.Start[i] < 0 || c.r.Count[i] < 1 || c.r.Start[i] > d || c.r.Count[i] > d-c.r.Start[i] {
-			return false
+		ok := false
+		if combs[i], ok = newComb(&c.r, i, d); !ok {
+			return nil
 		}
-		if n *= c.r.Count[i]; n > int64(length) {
-			return false
+		if n > int64(length)/combs[i].elements() {
+			return nil
 		}
+		n *= combs[i].elements()
 	}
-	return n == int64(length)
+	if n != int64(length) {
+		return nil
+	}
+	return combs
 }
 
 func (c *call) advance(n int64) {

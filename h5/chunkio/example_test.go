@@ -47,7 +47,14 @@ func Example() {
 	}
 	fmt.Println("row 1:", row, "from chunks:", stats.Chunks)
 
-	stats, err = chunkio.Read(context.Background(), d, make([]byte, 3), u1, h5.Region{Start: []int64{0, 0}, Count: []int64{1, 3}, Stride: []int64{1, 2}}, nil)
+	every := h5.Region{Start: []int64{0, 0}, Count: []int64{1, 3}, Stride: []int64{1, 2}}
+	stats, err = chunkio.Read(context.Background(), d, row[:3], u1, every, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("every second of row 0:", row[:3], "from chunks:", stats.Chunks)
+
+	stats, err = chunkio.Read(context.Background(), d, row[:3], u1, every, &chunkio.Options{Library: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,5 +62,6 @@ func Example() {
 	// Output:
 	// chunks written: 4
 	// row 1: [6 7 8 9 10 11] from chunks: 2
-	// by the library: a region with steps
+	// every second of row 0: [0 2 4] from chunks: 2
+	// by the library: asked for
 }

@@ -3,36 +3,38 @@
 package chunkio
 
 import (
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
 // A plan is the chunks that a region touches.
 type plan struct {
 	set     *dataset
-	r       h5.Region
+	combs   []comb  // the region along each axis
 	strides []int64 // of the caller's buffer, whose elements have another size if they are converted, bytes
-	first   []int64 // chunk, in chunks
-	n       []int64 // chunks along each axis
 	chunks  int64
 }
 
-func newPlan(set *dataset, r h5.Region, item int) *plan {
-	p := &plan{set: set, r: r, strides: boxes.Strides(r.Count, item), chunks: 1}
+// newPlan lays a region, given by its axes, over the chunks.
+func newPlan(set *dataset, combs []comb, item int) *plan {
+	p := &plan{set: set, combs: combs, chunks: 1}
+	shape := make([]int64, len(combs))
 	for i, c := range set.info.Chunks {
-		first := r.Start[i] / c
-		n := (r.Start[i]+r.Count[i]-1)/c - first + 1
-		p.first, p.n = append(p.first, first), append(p.n, n)
-		p.chunks *= n
+		combs[i].over(c)
+		p.chunks *= combs[i].touched
+		shape[i] = combs[i].elements()
 	}
+	p.strides = boxes.Strides(shape, item)
 	return p
 }
 
-// A piece is what a region has of one chunk.
+// A piece is what a region has of one chunk. In the caller's buffer it is a box, and in
+// the chunk, too, unless the region has steps there.
 type piece struct {
 	offset            []int64 // of the chunk in the dataset, elements
 	start             []int64 // of the piece in the chunk
-	count             []int64
+	span              []int64 // of the box around the piece in the chunk
+	count             []int64 // of the piece: as span, without what is between steps
+	rows              []row
 	number            int64 // of the chunk in the grid
 	inChunk, inBuffer int64 // where the piece begins, bytes
 	elements          int64
@@ -40,49 +42,68 @@ type piece struct {
 	chunk bool // the piece is all of the chunk
 	data  bool // the piece is all of the chunk that is inside the dataset
 	edge  bool // the chunk sticks out of the dataset
+	steps bool // the piece is not all of the box around it
 }
 
 func (p *plan) newPiece() *piece {
-	rank := len(p.first)
-	v := make([]int64, 3*rank)
-	return &piece{offset: v[:rank], start: v[rank : 2*rank], count: v[2*rank:]}
+	rank := len(p.combs)
+	v := make([]int64, 4*rank)
+	return &piece{offset: v[:rank], start: v[rank : 2*rank], span: v[2*rank : 3*rank], count: v[3*rank:], rows: make([]row, rank)}
 }
 
 // at makes q the k-th piece.
 func (p *plan) at(k int64, q *piece) {
 	set := p.set
 	q.number, q.inChunk, q.inBuffer, q.elements = 0, 0, 0, 1
-	q.chunk, q.data, q.edge = true, true, false
-	for i := len(p.first) - 1; i >= 0; i-- {
-		q.offset[i] = p.first[i] + k%p.n[i] // in chunks, for now
-		k /= p.n[i]
+	q.chunk, q.data, q.edge, q.steps = true, true, false, false
+	for i := len(p.combs) - 1; i >= 0; i-- {
+		c := &p.combs[i]
+		q.offset[i] = c.at(k % c.touched) // in chunks, for now
+		k /= c.touched
 	}
 	for i, c := range set.info.Chunks {
 		q.number = q.number*set.grid[i] + q.offset[i]
 		q.offset[i] *= c
 		end := q.offset[i] + c
-		from := max(p.r.Start[i], q.offset[i])
-		to := min(p.r.Start[i]+p.r.Count[i], end)
-		q.start[i], q.count[i] = from-q.offset[i], to-from
+		start, span, count, skipped := p.combs[i].inside(q.offset[i], end, &q.rows[i])
+		q.start[i], q.span[i], q.count[i] = start-q.offset[i], span, count
 		q.inChunk += q.start[i] * set.strides[i]
-		q.inBuffer += (from - p.r.Start[i]) * p.strides[i]
-		q.elements *= q.count[i]
-		q.chunk = q.chunk && q.count[i] == c
+		q.inBuffer += skipped * p.strides[i]
+		q.elements *= count
+		q.chunk = q.chunk && count == c
+		q.steps = q.steps || count < span
 		if end > set.info.Space.Dims[i] {
 			q.edge = true
 			end = set.info.Space.Dims[i]
 		}
-		q.data = q.data && from == q.offset[i] && to == end
+		q.data = q.data && count == end-q.offset[i]
 	}
 }
 
-// toBuffer copies the piece between a chunk and the caller's buffer.
+// toBuffer copies the piece from a chunk to the caller's buffer, if it has no steps.
 func (p *plan) toBuffer(q *piece) boxes.Box {
 	return boxes.New(q.count, p.strides, p.set.strides, p.set.item)
 }
 
-func (p *plan) toChunk(q *piece) boxes.Box {
-	return boxes.New(q.count, p.set.strides, p.strides, p.set.item)
+// collect copies the elements of the piece from a chunk, or from a box of one, which begin
+// at the first of them, to a place for them alone.
+func (p *plan) collect(q *piece, dst []byte, to []int64, src []byte, from []int64) {
+	if q.steps {
+		p.copySteps(q, src, dst, from, to, p.set.item, true)
+		return
+	}
+	b := boxes.New(q.count, to, from, p.set.item)
+	b.Copy(dst, src)
+}
+
+// spread copies the elements of the piece into a chunk.
+func (p *plan) spread(q *piece, chunk, src []byte, from []int64) {
+	if q.steps {
+		p.copySteps(q, chunk[q.inChunk:], src, p.set.strides, from, p.set.item, false)
+		return
+	}
+	b := boxes.New(q.count, p.set.strides, from, p.set.item)
+	b.Copy(chunk[q.inChunk:], src)
 }
 
 // unfiltered reports a chunk that the dataset's creator wanted stored as it is.

@@ -158,7 +158,7 @@ func (r *reader) read(dst []byte) error {
 	}
 	// With the bytes in order already the blocks of a Blosc2 chunk go where they
 	// belong, all of them or some.
-	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !c.swap.needed() && c.conv == nil) {
+	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.steps && !c.swap.needed() && c.conv == nil) {
 		if some {
 			r.stats.Partial++
 		}
@@ -172,14 +172,12 @@ func (r *reader) read(dst []byte) error {
 		if q.chunk {
 			return r.converted(dst, data)
 		}
-		strides := boxes.Strides(q.count, c.set.item)
-		box = boxes.New(q.count, strides, c.set.strides, c.set.item)
 		piece := grown(&r.piece, int(q.elements)*c.set.item)
-		box.Copy(piece, data[q.inChunk:])
+		c.plan.collect(q, piece, boxes.Strides(q.count, c.set.item), data[q.inChunk:], c.set.strides)
 		return r.converted(dst, piece)
 	}
 	c.swap.bytes(data)
-	box.Copy(dst, data[q.inChunk:])
+	c.plan.collect(q, dst, c.plan.strides, data[q.inChunk:], c.set.strides)
 	return nil
 }
 
@@ -201,10 +199,17 @@ func (r *reader) converted(dst, piece []byte) error {
 	return nil
 }
 
-// some reports a piece that is so little of its chunk that only the blocks it needs
-// are worth decoding.
-func (r *reader) some() bool {
-	return 4*r.q.elements*int64(r.c.set.item) <= 3*int64(r.c.set.chunkBytes)
+// some reports a piece that is so little of its chunk, with what is between its steps,
+// that only the blocks it needs are worth decoding.
+func (r *reader) some() bool { return 4*r.span() <= 3*int64(r.c.set.chunkBytes) }
+
+// span is the bytes of the box around the piece.
+func (r *reader) span() int64 {
+	n := int64(r.c.set.item)
+	for _, s := range r.q.span {
+		n *= s
+	}
+	return n
 }
 
 // inFile says where the chunk is in the file, if that may be read.
@@ -235,21 +240,25 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 // order of bytes.
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
-	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.count, Strides: c.plan.strides, Item: c.set.item}
-	if !c.swap.needed() && c.conv == nil {
+	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
+	if !q.steps && !c.swap.needed() && c.conv == nil {
 		return decode(dst, part)
 	}
-	part.Strides = boxes.Strides(q.count, c.set.item)
-	data := grown(&r.data, int(q.elements)*c.set.item)
+	part.Strides = boxes.Strides(q.span, c.set.item)
+	data := grown(&r.data, int(r.span()))
 	if err := decode(data, part); err != nil {
 		return err
 	}
 	if c.conv != nil {
+		if q.steps {
+			piece := grown(&r.piece, int(q.elements)*c.set.item)
+			c.plan.collect(q, piece, boxes.Strides(q.count, c.set.item), data, part.Strides)
+			data = piece
+		}
 		return r.converted(dst, data)
 	}
 	c.swap.bytes(data)
-	box := boxes.New(q.count, c.plan.strides, part.Strides, c.set.item)
-	box.Copy(dst, data)
+	c.plan.collect(q, dst, c.plan.strides, data, part.Strides)
 	return nil
 }
 

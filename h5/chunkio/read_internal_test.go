@@ -1,9 +1,12 @@
-// Where chunks are decoded to: only here can the buffers of a worker be seen.
+// Where chunks are decoded to, and what is too much for a plan: only here can the buffers of
+// a worker be seen, and a call be made without its own.
 
 package chunkio
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,5 +56,23 @@ func TestWholeChunksGoStraight(t *testing.T) {
 				require.Positive(t, cap(r.data), "%s, %d columns", name, tt.columns)
 			}
 		}
+	}
+}
+
+// Steps between blocks are two loops for each axis: more than there can be are the library's.
+func TestTooManyLoops(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	of := func(n int64, rank int) []int64 { return slices.Repeat([]int64{n}, rank) }
+	for rank, want := range map[int]string{16: "", 17: "a region with steps between blocks in too many dimensions"} {
+		d, err := f.Root().CreateDataset(fmt.Sprint(rank), h5.Int(1, h5.LittleEndian), h5.SimpleSpace(of(5, rank)...), &h5.DatasetOptions{
+			Chunks: of(1, rank), Filters: []h5.Filter{h5.Deflate(1)},
+		})
+		require.NoError(t, err)
+		r := h5.Region{Start: of(0, rank), Count: of(2, rank), Stride: of(3, rank), Block: of(2, rank)}
+		why, err := newCall("read", d, h5.Int(1, h5.LittleEndian), r, nil).prepare(int(r.NumElems()))
+		require.NoError(t, err)
+		require.Equal(t, want, why)
 	}
 }

@@ -126,14 +126,14 @@ func (w *writer) encode(place, src []byte) (encoded, error) {
 func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c, q := w.c, w.q
 	src = src[q.inBuffer:]
-	box := c.plan.toChunk(q)
+	strides := c.plan.strides
 	if c.conv != nil {
 		if src, err = w.converted(src); err != nil {
 			return nil, err
 		}
-		strides := boxes.Strides(q.count, c.set.item)
-		box = boxes.New(q.count, c.set.strides, strides, c.set.item)
+		strides = boxes.Strides(q.count, c.set.item)
 	}
+	box := boxes.New(q.count, c.set.strides, strides, c.set.item)
 	if q.chunk && box.Dense() && !c.swap.needed() {
 		return src[:c.set.chunkBytes], nil
 	}
@@ -164,7 +164,7 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 		}
 	}
 	if !c.swap.needed() {
-		box.Copy(data[q.inChunk:], src)
+		c.plan.spread(q, data, src, strides)
 		return data, nil
 	}
 	if !q.chunk {
@@ -172,7 +172,7 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 		// that all of it can be turned back.
 		c.swap.bytes(data)
 	}
-	box.Copy(data[q.inChunk:], src)
+	c.plan.spread(q, data, src, strides)
 	c.swap.bytes(data)
 	return data, nil
 }
