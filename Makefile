@@ -9,6 +9,7 @@ FUZZTIME  ?= 20000x
 BENCH     ?=
 CHECKS    ?= 1000
 MUTANTS   ?= 20000
+HOSTILE   ?= -all
 SOAK      ?= 1h
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
@@ -116,8 +117,8 @@ fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time 
 	@scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: hostile
-hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each
-	$(GO) run ./scripts/hostile -mutants $(MUTANTS)
+hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each; HOSTILE= for fewer in workers
+	$(GO) run ./scripts/hostile -mutants $(MUTANTS) $(HOSTILE)
 
 .PHONY: soak
 soak: deps modules ## many goroutines on every kind of handle, for SOAK: nothing is left of a round, and memory stays

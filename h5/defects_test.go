@@ -2,6 +2,7 @@ package h5_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -123,4 +125,43 @@ const void *H5PLget_plugin_info(void) { return 0; }
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir)
 	_ = cmd.Run()
 	require.FileExists(t, mark)
+}
+
+// A fill value message of version 2 says that it has -5 bytes: an error, and no crash.
+func TestFillValueOfNegativeSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fill.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
+	require.NoError(t, err)
+	i4 := h5.Int(4, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Fill: []byte{1, 2, 3, 4}})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	file, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	at := int64(0)
+	for e, err := range file.Walk() {
+		require.NoError(t, err)
+		if m := e.Object.Message(hdf5.FillValueType); m != nil {
+			at = m.Offset
+		}
+	}
+	require.EqualValues(t, 2, b[at], "version")
+	require.EqualValues(t, 4, binary.LittleEndian.Uint32(b[at+4:]))
+	binary.LittleEndian.PutUint32(b[at+4:], 0xFFFFFFFB)
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	d, err = f.Root().OpenDataset("d")
+	if err == nil {
+		_, err = d.Info()
+		require.Error(t, err)
+		err = d.ReadRegion(make([]byte, 40), i4, h5.SimpleSpace(10).All())
+		require.NoError(t, d.Close())
+	}
+	require.Error(t, err)
+	require.NoError(t, f.Close())
 }

@@ -51,5 +51,8 @@ if [[ ${1:-c-blosc2} == c-blosc2 ]]; then
 fi
 if [[ ${1:-hdf5} == hdf5 ]]; then
     "$here/newest/hdf5.sh" "$hdf5"
-    against HDF5 "$(pkg-config --modversion hdf5)" ./h5/...
+    version=$(pkg-config --modversion hdf5)
+    against HDF5 "$version" ./h5/...
+    # What the command tells of the libraries that are linked.
+    CGO_CFLAGS="-O2 -g -DHYPERSLAB_NEWEST=\"$version\"" go test -tags system_libs -run '^TestVulnerabilities' ./cmd/hyperslab/internal/cli
 fi

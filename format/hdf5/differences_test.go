@@ -307,6 +307,26 @@ var rows = map[string]func(t *testing.T){
 		}
 		t.Fatal("no chunk without filters")
 	},
+	"FillSize": func(t *testing.T) {
+		for _, x := range []struct {
+			message string
+			sound   bool
+		}{
+			{"\x02\x02\x02\x01\xfb\xff\xff\xff", false},
+			{"\x01\x02\x02\x01\x00\x00\x00\x80", false},
+			{"\x02\x02\x02\x01\xff\xff\xff\xff", true}, // none
+			{"\x02\x02\x02\x01\x00\x00\x00\x00", true}, // zeros
+			{"\x03\x29\xfb\xff\xff\xff", false},        // many, which are not there
+		} {
+			err := mustOpen(t, withMessage(t, hdf5.FillValueType, []byte(x.message))).Damage()
+			if x.sound {
+				require.NoError(t, err, "%q", x.message)
+			} else {
+				require.ErrorIs(t, err, format.ErrCorrupt, "%q", x.message)
+			}
+		}
+		require.ErrorIs(t, mustOpen(t, withMessage(t, hdf5.OldFillValueType, []byte("\xfb\xff\xff\xff"))).Damage(), format.ErrCorrupt)
+	},
 	"Dangling": func(t *testing.T) {
 		b := bytes.Clone(fixtures(t)["earliest"])
 		at := bytes.Index(b, []byte("GCOL\x01"))

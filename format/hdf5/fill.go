@@ -20,9 +20,15 @@ func (p *part) oldFill() *FillValue {
 	return f
 }
 
-// fillValue reads size and value.
+// fillValue reads size and value. Only versions 1 and 2 have a sign: -1 is no value there,
+// and with any other negative size H5Pget_fill_value follows a NULL pointer.
 func (p *part) fillValue(f *FillValue) {
-	n := int(int32(p.u32("size")))
+	size := p.u32("size")
+	n := int(size)
+	if f.Version == 1 || f.Version == 2 {
+		n = int(int32(size))
+		p.check(n >= -1, n, "at least -1, which is none")
+	}
 	if n <= 0 || !p.ok() {
 		return
 	}

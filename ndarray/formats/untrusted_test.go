@@ -123,6 +123,7 @@ func TestUntrustedEveryFormat(t *testing.T) {
 	save(t, in(dir, "sparse.b2nd"), spec, formats.WithSparse())
 	save(t, in(dir, "a.bcolz"), spec)
 	save(t, in(dir, "a.h5:/g/x"), spec)
+	save(t, in(dir, "a.cat"), ndarray.Spec{Shape: spec.Shape, ChunkShape: spec.ChunkShape, DType: spec.DType}, formats.WithFormat(formats.Caterva))
 	texts, err := formats.Create(bg, in(dir, "s.h5:/x"), ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}})
 	require.NoError(t, err)
 	require.NoError(t, texts.WriteStrings(bg, []string{"", "b", "größer"}, ndarray.Whole([]int64{3})))
@@ -131,7 +132,7 @@ func TestUntrustedEveryFormat(t *testing.T) {
 	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
 	save(t, in(dir, "tree/x.b2nd"), spec)
 	everyWay(t, func(t *testing.T, u formats.Untrusted) {
-		for _, l := range []string{"a.b2nd", "sparse.b2nd", "a.bcolz", "a.h5:/g/x", "s.h5:/x", "tree:/x"} {
+		for _, l := range []string{"a.b2nd", "sparse.b2nd", "a.cat", "a.bcolz", "a.h5:/g/x", "s.h5:/x", "tree:/x"} {
 			requireSame(t, in(dir, l), u)
 		}
 		trees, err := os.ReadDir(table)

@@ -75,6 +75,29 @@ func TestEvery(t *testing.T) {
 	require.Equal(t, often, same)
 }
 
+// When all is asked for, what is tried in one way alone is tried in a worker as well.
+func TestAll(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: 50, all: all, root: "../.."})
+		require.NoError(t, err)
+		rare := 0
+		for i := range list {
+			x := &list[i]
+			require.True(t, x.fits(direct))
+			if x.seed.sort == "chunk" {
+				require.False(t, x.fits(isolated))
+				continue
+			}
+			require.Equal(t, !x.rare || all, x.fits(isolated), x.name())
+			require.Equal(t, !x.rare, x.fits(examined), x.name())
+			if x.rare {
+				rare++
+			}
+		}
+		require.Positive(t, rare)
+	}
+}
+
 // Each mode tells good files from bad ones.
 func TestModes(t *testing.T) {
 	list, err := plan(config{root: "../..", cuts: 1})

@@ -40,6 +40,7 @@ const (
 type config struct {
 	mutants, cuts int
 	every         int
+	all           bool
 	seed          uint64
 	corpus        string
 	blosc2, hdf5  string
@@ -54,6 +55,7 @@ func main() {
 	flag.IntVar(&c.mutants, "mutants", 20000, "mutated files over all formats")
 	flag.IntVar(&c.cuts, "cuts", 8, "truncations of a file that are tried in each way, spread over those at all borders of its structures, which are tried in one")
 	flag.IntVar(&c.every, "every", 1, "of the cases that are tried in one way alone, every which one is tried")
+	flag.BoolVar(&c.all, "all", false, "try the cases that are tried in one way alone in a worker as well")
 	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
 	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
 	flag.StringVar(&only, "only", "", "one mode: direct, examined, worker or unchecked")

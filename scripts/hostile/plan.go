@@ -56,6 +56,7 @@ type item struct {
 	n    uint64 // the length of a cut file, or the number of a craft or a mutant
 	base uint64 // of what is random
 	rare bool   // tried in the program's own process only, where a case costs little
+	both bool   // tried in a worker as well, though rare
 }
 
 func (x *item) kind() string {
@@ -132,6 +133,9 @@ func plan(c config) ([]item, error) {
 			}
 			return x.rare && n%c.every > 0
 		})
+	}
+	for i := range list {
+		list[i].both = c.all
 	}
 	for _, part := range shares {
 		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile })

@@ -75,8 +75,10 @@ func (x *item) fits(m mode) bool {
 	switch {
 	case m == direct:
 		return true
-	case x.rare || x.seed.sort == "chunk":
-		return false
+	case x.seed.sort == "chunk":
+		return false // frames and trees bring theirs to the other ways
+	case x.rare:
+		return x.both && m == isolated
 	}
 	return m != unchecked || x.seed.sort == "hdf5"
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -54,7 +55,7 @@ func advisories() string {
 	ids := map[row][]string{}
 	var rows []row
 	for _, a := range advisory.Known() {
-		r := row{a.Library, a.Fixed}
+		r := row{a.Library, cmp.Or(a.Fixed, "not yet")}
 		if ids[r] == nil {
 			rows = append(rows, r)
 		}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime"
@@ -213,7 +214,7 @@ func (d *versionDoc) writeFaults(w io.Writer, p paint) error {
 	}
 	t := table{head: []string{"vulnerability", "of", "fixed in"}}
 	for _, v := range d.Known {
-		t.add(v.ID, v.Library+" "+v.Version, v.FixedIn)
+		t.add(v.ID, v.Library+" "+v.Version, cmp.Or(v.FixedIn, "not yet"))
 	}
 	title := "Published vulnerabilities of the linked releases; read files that nobody vouches for with --untrusted:"
 	if len(d.Known) == 0 {

@@ -1,0 +1,67 @@
+// What version --check tells is true of the libraries that are linked, whichever they are.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/advisory"
+)
+
+func TestVulnerabilitiesOfWhatIsLinked(t *testing.T) {
+	stdout, stderr, code := run("version", "--libs", "--check", "--json")
+	require.Zero(t, code, stderr)
+	var doc struct {
+		Libraries []struct {
+			Name, Version string
+			Inside        *string
+		}
+		Vulnerabilities []struct {
+			ID, Library, Version string
+			FixedIn              string `json:"fixed_in"`
+		}
+		Defects []struct{ Library, Name, Guard, Test string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	hdf5, err := h5.Version()
+	require.NoError(t, err)
+	linked := map[string]string{advisory.CBlosc2: cblosc.Version(), advisory.HDF5: hdf5}
+	found := 0
+	for _, l := range doc.Libraries {
+		if l.Inside == nil {
+			require.Equal(t, linked[l.Name], l.Version, l.Name)
+			found++
+		}
+	}
+	require.Equal(t, len(linked), found)
+
+	text, stderr, code := run("version", "--libs", "--check")
+	require.Zero(t, code, stderr)
+	var want []string
+	for _, name := range []string{advisory.CBlosc2, advisory.HDF5} {
+		for _, a := range advisory.Open(name, linked[name]) {
+			want = append(want, a.ID+" "+name+" "+linked[name]+" "+a.Fixed)
+			require.Regexp(t, `(?m)^`+a.ID+` +`+name+` `+linked[name]+` +`, text)
+		}
+	}
+	var got []string
+	for _, v := range doc.Vulnerabilities {
+		got = append(got, v.ID+" "+v.Library+" "+v.Version+" "+v.FixedIn)
+	}
+	require.Equal(t, want, got)
+	for _, a := range advisory.Known() {
+		if a.Fixed == linked[a.Library] {
+			require.NotContains(t, text, a.ID, "the linked release has the remedy")
+		}
+	}
+	require.Len(t, doc.Defects, len(cblosc.Defects())+len(h5.Defects()))
+	for _, d := range doc.Defects {
+		require.Contains(t, text, d.Library+": "+d.Name+" (")
+		require.Contains(t, text, "  guard: "+d.Guard+"\n")
+	}
+}

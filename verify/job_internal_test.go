@@ -1,0 +1,50 @@
+package verify
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// meeting is a unit whose tasks wait for one another: none ends before a number of them
+// has begun.
+type meeting struct {
+	n, guests int64
+	mu        sync.Mutex
+	begun     map[int64]int
+	all       chan struct{}
+}
+
+func (m *meeting) tasks() int64        { return m.n }
+func (m *meeting) place(i int64) Place { return Place{Chunk: i, Offset: -1} }
+func (m *meeting) close() error        { return nil }
+
+func (m *meeting) check(ctx context.Context, i int64, s *scratch) (result, error) {
+	m.mu.Lock()
+	if m.begun[i]++; int64(len(m.begun)) == m.guests {
+		close(m.all)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.all:
+		return result{decoded: 10, stored: 1, checksums: 1}, nil
+	case <-ctx.Done():
+		return result{}, ctx.Err()
+	}
+}
+
+// Chunks are decoded at the same time by as many goroutines as there may be, and each of
+// them once. Were there fewer, the first would wait for ever.
+func TestParallel(t *testing.T) {
+	m := &meeting{n: 50, guests: 8, begun: map[int64]int{}, all: make(chan struct{})}
+	j := &job{opts: Options{Workers: 8}}
+	j.append(m)
+	require.NoError(t, j.run(t.Context(), 0, j.total, nil))
+	require.Len(t, m.begun, 50)
+	for i, n := range m.begun {
+		require.Equal(t, 1, n, i)
+	}
+	require.Equal(t, []int64{50, 500, 50, 50, 0}, []int64{j.report.Chunks, j.report.DecodedBytes, j.report.StoredBytes, j.report.Checksums, j.report.NumDamages})
+}
