@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -44,6 +45,11 @@ type OpenOptions struct {
 	// Library leaves all elements to the library, one call at a time, instead of
 	// workers; for comparison.
 	Library bool
+
+	// Allow names the codecs and filters that may be read beside those that are safe
+	// on any bytes: [cblosc.DParams.Allow]. The library reads their elements, one call at a
+	// time. It means nothing to OpenFS and OpenFrame, whose frames the library does not read.
+	Allow chunk.Policy
 }
 
 // CreateOptions say how Create stores; nil means the zero value.
@@ -71,11 +77,12 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	a, err := cblosc.OpenArray(path)
+	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, translate(err))
 	}
 	b := &Backend{engine: newEngine(path, a, o.Library)}
+	b.engine.allow = o.Allow
 	if err := b.load(path, o); err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", path, err), a.Close())
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -25,6 +26,7 @@ type engine struct {
 	mu                 sync.RWMutex
 	path               string
 	noReader, noWriter string // why the library reads, or writes, all elements; "" if it does not
+	allow              chunk.Policy
 
 	array   *cblosc.Array  // nil while writing
 	reader  *frameio.Array // nil while writing, and until the first read after a change
@@ -71,7 +73,7 @@ func (e *engine) settle() error {
 	w := e.writer
 	e.writer = nil
 	err := errors.Join(w.Commit(), w.Close())
-	a, oerr := cblosc.OpenArray(e.path)
+	a, oerr := cblosc.OpenArrayWith(e.path, cblosc.OpenOptions{Allow: e.allow})
 	if oerr == nil {
 		e.array = a
 	}

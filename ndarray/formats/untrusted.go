@@ -76,8 +76,8 @@ func (l Limits) filled() (Limits, error) {
 // Policy allows the codecs and filters of this module that are safe on any bytes, and
 // nothing that leaves the file; what it does not allow is errors.ErrUnsupported.
 type Policy struct {
-	Codecs  []chunk.Codec  // of Blosc2, beside the safe ones; see chunk.Codec.Safe
-	Filters []chunk.Filter // of Blosc2, beside the safe ones
+	Codecs  []chunk.Codec  // of Blosc2 arrays, beside the safe ones; see chunk.Codec.Safe
+	Filters []chunk.Filter // of Blosc2 arrays, beside the safe ones
 
 	// HDF5Filters are allowed beside those of package h5/filter. N-bit (5) and
 	// scale-offset (6), which the C library decodes without looking at how long its
@@ -382,6 +382,11 @@ func (s *suspect) bounded() (ndarray.Backend, error) {
 	return b, nil
 }
 
+// allowed is what Blosc2 chunks may have.
+func (s *suspect) allowed() chunk.Policy {
+	return chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
+}
+
 func (s *suspect) unchecked() (ndarray.Backend, error) {
 	path := worker.FilePath(s.file)
 	if s.DType != nil && s.Format != B2ND {
@@ -389,7 +394,7 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 	}
 	switch s.Format {
 	case B2ND:
-		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType})
+		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: s.allowed()})
 		if isPlain(path, err) {
 			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
 		}

@@ -63,7 +63,7 @@ func (s *suspect) checkFrame() (err error) {
 	if err != nil {
 		return err
 	}
-	policy := chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
+	policy := s.allowed()
 	if err := f.CheckPolicy(policy); err != nil {
 		return err
 	}

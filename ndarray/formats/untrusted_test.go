@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -391,6 +394,76 @@ func TestUntrustedOtherFiles(t *testing.T) {
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
 			require.ErrorContains(t, err, "it needs the file", name)
 		}
+	})
+}
+
+// Codecs and filters that trust their input are refused unless they are named, and read
+// right then.
+func TestUntrustedCodecs(t *testing.T) {
+	dir := t.TempDir()
+	shuffled := func(f cblosc.Filter) func(p *cblosc.CParams) {
+		return func(p *cblosc.CParams) { p.Filters[4], p.Filters[5] = f, cblosc.Filter{ID: cblosc.Shuffle} }
+	}
+	for name, x := range map[string]struct {
+		set     func(p *cblosc.CParams)
+		codecs  []chunk.Codec
+		filters []chunk.Filter
+	}{
+		"zfp":    {func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(30) }, []chunk.Codec{chunk.ZFPPrecision}, nil},
+		"ndcell": {shuffled(cblosc.NewNDCell(4)), nil, []chunk.Filter{chunk.NDCell}},
+	} {
+		cp := cblosc.DefaultCParams()
+		cp.TypeSize, cp.Filters = 8, [cblosc.MaxFilters]cblosc.Filter{}
+		x.set(cp)
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+			Shape: []int64{32, 64}, Chunks: []int32{16, 32}, Blocks: []int32{8, 16}, DType: "<f8",
+			Storage: cblosc.Storage{Path: in(dir, name), Contiguous: true, CParams: cp},
+		})
+		require.NoError(t, err)
+		require.NoError(t, a.WriteRegion(bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, 32*64), []int64{0, 0}, []int64{32, 64}))
+		require.NoError(t, a.Close())
+		everyWay(t, func(t *testing.T, u formats.Untrusted) {
+			_, err := formats.OpenUntrusted(bg, in(dir, name), u)
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			u.Policy.Codecs, u.Policy.Filters = x.codecs, x.filters
+			g, err := formats.OpenUntrusted(bg, in(dir, name), u)
+			require.NoError(t, err, name)
+			got, err := ndarray.ReadAll[float64](bg, g.Array)
+			require.NoError(t, err, name)
+			require.Equal(t, slices.Repeat([]float64{1}, 32*64), got, name)
+			require.NoError(t, g.Close())
+		})
+	}
+}
+
+// The limit of metadata holds for every format, and links that only a plugin follows are
+// refused.
+func TestUntrustedMetadata(t *testing.T) {
+	dir := t.TempDir()
+	spec := int32s(500, 7)
+	for i := range 40 {
+		spec.Attrs = append(spec.Attrs, ndarray.Attr{Name: fmt.Sprintf("attribute %d", i), Value: ndarray.Text(strings.Repeat("x", 50))})
+	}
+	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
+		save(t, in(dir, name), spec)
+		everyWay(t, func(t *testing.T, u formats.Untrusted) {
+			g, err := formats.OpenUntrusted(bg, in(dir, name), u)
+			require.NoError(t, err, name)
+			require.NoError(t, g.Close())
+			u.Limits.Metadata = 100
+			g, err = formats.OpenUntrusted(bg, in(dir, name), u)
+			if err == nil {
+				_, err = g.Attrs(bg)
+				require.NoError(t, g.Close())
+			}
+			require.ErrorIs(t, err, format.ErrLimit, name)
+		})
+	}
+	file := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		_, err := formats.OpenUntrusted(bg, file+":/x", u)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "user-defined link")
 	})
 }
 
