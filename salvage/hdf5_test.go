@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -74,26 +75,9 @@ func requireSound(t *testing.T, path string) {
 	require.Equal(t, verify.ExitSound, v.ExitCode(), "%v %v", v.Damages, v.Unchecked)
 }
 
-// object finds where the header of an object is.
-func object(t *testing.T, path, name string) *hdf5.Object {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
-	require.NoError(t, err)
-	for e, err := range f.Walk() {
-		require.NoError(t, err)
-		if e.Path == name {
-			return e.Object
-		}
-	}
-	t.Fatalf("no %s", name)
-	return nil
-}
-
 func firstChunk(t *testing.T, path string) hdf5.Chunk {
 	t.Helper()
-	for c, err := range object(t, path, "/hard").Chunks() {
+	for c, err := range hdf5test.Object(t, path, "/hard").Chunks() {
 		require.NoError(t, err)
 		return c
 	}
@@ -157,7 +141,7 @@ func TestGroupIsGone(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
-			o := object(t, src, "/g")
+			o := hdf5test.Object(t, src, "/g")
 			change(t, src, func(b []byte) []byte { clear(b[o.Addr : o.Addr+16]); return b })
 			dst, r := recovered(t, src, nil)
 			require.Equal(t, salvage.ExitPartly, r.ExitCode())
@@ -231,7 +215,7 @@ func TestChunkIndexIsGone(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
-			l := object(t, src, "/hard").Layout()
+			l := hdf5test.Object(t, src, "/hard").Layout()
 			change(t, src, func(b []byte) []byte { clear(b[l.Addr : l.Addr+8]); return b })
 			dst, r := recovered(t, src, nil)
 			require.Positive(t, r.Lost)
@@ -266,7 +250,7 @@ func TestChunksThatOverlap(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	bySize := map[uint64]hdf5.Addr{}
 	var from, to hdf5.Addr
-	for c, err := range object(t, src, "/hard").Chunks() {
+	for c, err := range hdf5test.Object(t, src, "/hard").Chunks() {
 		require.NoError(t, err)
 		if at, ok := bySize[c.Size]; ok {
 			from, to = c.Addr, at
@@ -295,8 +279,8 @@ func TestChunksInThePlaceOfOthers(t *testing.T) {
 		at    func(src string) hdf5.Addr
 	}{
 		{"superblock", func(string) hdf5.Addr { return 0 }},
-		{"object header", func(src string) hdf5.Addr { return object(t, src, "/g").Addr }},
-		{"elements", func(src string) hdf5.Addr { return object(t, src, "/g/contiguous").Layout().Addr + 8 }},
+		{"object header", func(src string) hdf5.Addr { return hdf5test.Object(t, src, "/g").Addr }},
+		{"elements", func(src string) hdf5.Addr { return hdf5test.Object(t, src, "/g/contiguous").Layout().Addr + 8 }},
 	} {
 		t.Run(c.place, func(t *testing.T) {
 			src := saveHDF5(t, h5.Earliest)
@@ -326,15 +310,7 @@ func TestChunksInThePlaceOfOthers(t *testing.T) {
 func TestMoreElementsThanTheFileHas(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	rows := uint64(1) << 40
-	at := object(t, src, "/g/contiguous").Message(hdf5.DataspaceType).Offset
-	change(t, src, func(b []byte) []byte {
-		require.Equal(t, uint64(600), binary.LittleEndian.Uint64(b[at+8:]))
-		binary.LittleEndian.PutUint64(b[at+8:], rows)
-		if b[at+2]&1 != 0 {
-			binary.LittleEndian.PutUint64(b[at+16:], rows)
-		}
-		return b
-	})
+	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", rows))
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, salvage.ExitPartly, r.ExitCode())
 	requireSound(t, dst)
@@ -353,14 +329,7 @@ func TestMoreElementsThanTheFileHas(t *testing.T) {
 // Nor is one made of more bytes than can be counted.
 func TestMoreElementsThanThereAreNumbers(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
-	at := object(t, src, "/g/contiguous").Message(hdf5.DataspaceType).Offset
-	change(t, src, func(b []byte) []byte {
-		binary.LittleEndian.PutUint64(b[at+8:], 1<<62+2)
-		if b[at+2]&1 != 0 {
-			binary.LittleEndian.PutUint64(b[at+16:], 1<<62+2)
-		}
-		return b
-	})
+	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", 1<<62+2))
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, int64(1), r.LostObjects, "%v", r.Findings)
 	requireSound(t, dst)
@@ -380,7 +349,7 @@ func TestCommittedTypeIsDamaged(t *testing.T) {
 	require.NoError(t, h5.Write(d, squares(6), h5.SimpleSpace(6).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
-	at := object(t, src, "/type").Message(hdf5.DatatypeType).Offset
+	at := hdf5test.Object(t, src, "/type").Message(hdf5.DatatypeType).Offset
 	change(t, src, func(b []byte) []byte {
 		require.Equal(t, []byte{23, 8, 0, 23}, b[at+12:at+16], "exponent and mantissa")
 		b[at+12] = 0

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -126,7 +127,7 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 // damageGroup makes the file one that is salvaged object by object.
 func damageGroup(t *testing.T, path string) {
 	t.Helper()
-	o := object(t, path, "/victim")
+	o := hdf5test.Object(t, path, "/victim")
 	change(t, path, func(b []byte) []byte { b[o.Addr+5] ^= 0xFF; b[o.Addr] ^= 0xFF; return b })
 }
 
@@ -275,9 +276,9 @@ func TestHeapOfSequences(t *testing.T) {
 // The list of the sources of a virtual dataset is gone; the names of external files are.
 func TestSourcesAreGone(t *testing.T) {
 	src := saveValues(t, h5.V110)
-	l := object(t, src, "/virtual").Layout()
+	l := hdf5test.Object(t, src, "/virtual").Layout()
 	require.Equal(t, hdf5.Virtual, l.Class)
-	heap := object(t, src, "/external").ExternalFiles().Heap
+	heap := hdf5test.Object(t, src, "/external").ExternalFiles().Heap
 	change(t, src, func(b []byte) []byte {
 		clear(b[l.Heap : l.Heap+8])
 		clear(b[heap : heap+8])

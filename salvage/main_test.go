@@ -32,7 +32,7 @@ func squares(n int) []int64 {
 }
 
 // save writes an array of 20 by 30 squares with chunks of 6 by 7 and returns its file.
-func save(t *testing.T, location string, opts ...formats.Option) string {
+func save(t testing.TB, location string, opts ...formats.Option) string {
 	t.Helper()
 	l, err := formats.ParseLocation(filepath.Join(t.TempDir(), location))
 	require.NoError(t, err)

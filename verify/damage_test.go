@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -241,16 +242,10 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, h5.Write(d, make([]int64, 600), h5.SimpleSpace(600).All()))
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())
-		o := objectOf(t, path, "/x")
+		o := hdf5test.Object(t, path, "/x")
 		require.Equal(t, hdf5.Contiguous, o.Layout().Class)
 		rows := uint64(1) << 50
-		change(t, path, o.Message(hdf5.DataspaceType).Offset, func(b []byte) {
-			require.Equal(t, uint64(600), binary.LittleEndian.Uint64(b[8:]))
-			binary.LittleEndian.PutUint64(b[8:], rows)
-			if b[2]&1 != 0 {
-				binary.LittleEndian.PutUint64(b[16:], rows)
-			}
-		})
+		require.Equal(t, uint64(600), hdf5test.SetRows(t, path, "/x", rows))
 		r, err := verify.File(bg, path, nil)
 		require.NoError(t, err)
 		require.LessOrEqual(t, r.Chunks, int64(1))
@@ -277,23 +272,6 @@ func TestDamagedStructures(t *testing.T) {
 		change(t, path, 11, func(b []byte) { b[0] |= 1 })
 		requireDamage(t, path, "superblock", format.ErrCorrupt)
 	})
-}
-
-// objectOf is the header of an object.
-func objectOf(t *testing.T, path, name string) *hdf5.Object {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
-	require.NoError(t, err)
-	for e, err := range f.Walk() {
-		require.NoError(t, err)
-		if e.Path == name {
-			return e.Object
-		}
-	}
-	t.Fatalf("no %s", name)
-	return nil
 }
 
 func requireDamage(t *testing.T, path, what string, kind error) {

@@ -43,27 +43,38 @@ func requireSameWalk(t *testing.T, location string, u formats.Untrusted, opts ..
 	return n
 }
 
-func TestWalkUntrusted(t *testing.T) {
-	dir := t.TempDir()
+// everyKind makes an array of every format, a file with everything in it and a folder
+// of what can be copied of that, and returns where they and bcolz's own trees are, and
+// what the arrays are.
+func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec) {
+	t.Helper()
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
-	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
+	spec = ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
 	save(t, in(dir, "a.b2nd"), spec)
-	save(t, in(dir, "sparse.b2nd"), spec, formats.WithSparse())
 	save(t, in(dir, "a.bcolz"), spec)
 	tree(t, in(dir, "tree.h5"))
 	_, err := formats.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
 	require.NoError(t, err)
-	require.NoError(t, os.Symlink("/etc", in(dir, "tree/link")))
-	require.NoError(t, os.WriteFile(in(dir, "tree/bad.b2nd"), []byte("no frame at all"), 0o666))
-	require.NoError(t, formats.EditGroupAttrs(bg, in(dir, "tree"), attrs, nil))
-	tables, err := os.ReadDir(filepath.Join("..", "..", "format", "bcolz", "testdata"))
+	locations = []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
+	golden := filepath.Join("..", "..", "format", "bcolz", "testdata")
+	tables, err := os.ReadDir(golden)
 	require.NoError(t, err)
-	locations := []string{in(dir, "a.b2nd"), in(dir, "sparse.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree.h5:/"), in(dir, "tree")}
 	for _, e := range tables {
 		if e.IsDir() {
-			locations = append(locations, filepath.Join("..", "..", "format", "bcolz", "testdata", e.Name()))
+			locations = append(locations, filepath.Join(golden, e.Name()))
 		}
 	}
+	return locations, spec
+}
+
+func TestWalkUntrusted(t *testing.T) {
+	dir := t.TempDir()
+	locations, spec := everyKind(t, dir)
+	save(t, in(dir, "sparse.b2nd"), spec, formats.WithSparse())
+	require.NoError(t, os.Symlink("/etc", in(dir, "tree/link")))
+	require.NoError(t, os.WriteFile(in(dir, "tree/bad.b2nd"), []byte("no frame at all"), 0o666))
+	require.NoError(t, formats.EditGroupAttrs(bg, in(dir, "tree"), spec.Attrs, nil))
+	locations = append(locations, in(dir, "sparse.b2nd"), in(dir, "tree.h5:/"))
 	everyWay(t, func(t *testing.T, u formats.Untrusted) {
 		u.Policy = formats.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
 		groups := 0

@@ -3,7 +3,6 @@ package formats_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,22 +86,7 @@ func open(t *testing.T, location string) *formats.Tree {
 
 // An untrusted tree says of all that is in it what the trusted one says.
 func TestOpenTreeUntrusted(t *testing.T) {
-	dir := t.TempDir()
-	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
-	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
-	save(t, in(dir, "a.b2nd"), spec)
-	save(t, in(dir, "a.bcolz"), spec)
-	tree(t, in(dir, "tree.h5"))
-	_, err := formats.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
-	require.NoError(t, err)
-	locations := []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
-	tables, err := os.ReadDir(filepath.Join("..", "..", "format", "bcolz", "testdata"))
-	require.NoError(t, err)
-	for _, e := range tables {
-		if e.IsDir() {
-			locations = append(locations, filepath.Join("..", "..", "format", "bcolz", "testdata", e.Name()))
-		}
-	}
+	locations, _ := everyKind(t, t.TempDir())
 	everyWay(t, func(t *testing.T, u formats.Untrusted) {
 		u.Policy = formats.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
 		arrays, groups := 0, 0

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -164,13 +163,8 @@ func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 	if o.limits == "" {
 		return 0, 0, false, nil
 	}
-	left, right, ok := strings.Cut(o.limits, ",")
-	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
-	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
-	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
-		return 0, 0, false, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", o.limits)
-	}
-	return low, high, true, nil
+	low, high, err = parseRange(o.limits)
+	return low, high, err == nil, err
 }
 
 // gatherPicture reads the array, reduced to width × height cells or points.

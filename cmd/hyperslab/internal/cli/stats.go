@@ -167,13 +167,7 @@ func (o *statsFlags) bounds() (low, high float64, err error) {
 	if o.limits == "" {
 		return 0, 0, nil
 	}
-	left, right, ok := strings.Cut(o.limits, ",")
-	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
-	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
-	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
-		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example -10,10", o.limits)
-	}
-	return low, high, nil
+	return parseRange(o.limits)
 }
 
 // histogramBounds are the bounds for values from low to high; equal values get a

@@ -1,4 +1,4 @@
-// Sizes and shapes as people write them, in and out.
+// Sizes, ranges and shapes as people write them, in and out.
 
 package cli
 
@@ -60,6 +60,17 @@ func parseBytes(s string) (int64, error) {
 		return bad()
 	}
 	return int64(v), nil
+}
+
+// parseRange reads --range: two numbers, the lower one first.
+func parseRange(s string) (low, high float64, err error) {
+	left, right, ok := strings.Cut(s, ",")
+	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
+		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", s)
+	}
+	return low, high, nil
 }
 
 // parseShape reads a shape given to --chunks and --blocks: "64,64" or "64x64".

@@ -1,0 +1,133 @@
+// What people, and programs in their place, write on the command line.
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+func requireUsage(t *testing.T, err error) {
+	t.Helper()
+	var u *usageError
+	require.ErrorAs(t, err, &u)
+}
+
+// Sizes, shapes and ranges are what they may be, or an error that repeats the text.
+func FuzzUnits(f *testing.F) {
+	for _, s := range []string{"64KiB", "1.5GiB", "8EiB", "9EiB", "1..5G", "64,64", "2x3x4", "-1,100", "scalar", "-1,-1", "-10,10", "1e308,-1e308", "-1e308,1e308", "NaN,1", ".", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if n, err := parseBytes(s); err == nil {
+			require.GreaterOrEqual(t, n, int64(0))
+		} else {
+			require.ErrorContains(t, err, "is not a size in bytes")
+		}
+		if shape, err := parseShape(s); err == nil {
+			for _, n := range shape {
+				require.Positive(t, n)
+			}
+		} else {
+			require.ErrorContains(t, err, "is not a shape")
+		}
+		if shape, open, err := parseRawShape(s); err == nil {
+			require.Less(t, open, len(shape))
+			for i, n := range shape {
+				require.True(t, n >= 0 || n == -1 && i == open, "%v, %d", shape, open)
+			}
+		} else {
+			requireUsage(t, err)
+		}
+		if low, high, err := parseRange(s); err == nil {
+			require.Less(t, low, high)
+			require.False(t, math.IsInf(high-low, 0))
+		} else {
+			requireUsage(t, err)
+		}
+	})
+}
+
+// An address comes apart in two pieces that make it up, and the flags of h5dump make one
+// whose selection can be read, or an error of use.
+func FuzzAddress(f *testing.F) {
+	f.Add("a.h5:/x[0, 10:20, ::-1]", "0,1", "2,2", "3,3", "1,2")
+	f.Add("a.h5:/x[1][0]", "", "", "", "")
+	f.Add("[0]", "", "1", "", "")
+	f.Add("a]]]", "0", "9223372036854775807", "2", "9223372036854775807")
+	f.Add("]", "-1", "", "1", "0")
+	f.Fuzz(func(t *testing.T, where, start, stride, count, block string) {
+		location, selection := splitSelection(where)
+		require.Equal(t, where, location+selection)
+		require.True(t, selection == "" || location != "" && selection[0] == '[' && strings.HasSuffix(selection, "]"), "%q", selection)
+		o := h5dumpFlags{start: start, stride: stride, count: count, block: block}
+		made, err := o.address([]string{where})
+		if err != nil {
+			requireUsage(t, err)
+			return
+		}
+		if made == where {
+			return
+		}
+		require.True(t, strings.HasPrefix(made, where), "%q", made)
+		s, err := ndarray.ParseSelection(made[len(where):])
+		require.NoError(t, err, made)
+		require.NotEmpty(t, s.String())
+	})
+}
+
+// What attr set is given is a value that can be stored and shown, or an error.
+func FuzzAttrValue(f *testing.F) {
+	for _, c := range [][2]string{
+		{"km", ""}, {"3", ""}, {"[1, 2.5]", ""}, {"[[1, 2], [3, 4]]", "<i2"}, {"18446744073709551615", ""}, {`["a", "größer"]`, ""},
+		{`["a", 1]`, ""}, {"[true, false]", ""}, {`"NaN"`, "<f4"}, {"300", "|u1"}, {`"abc"`, "|S2"}, {`"abc"`, "<U3"}, {"[]", ""}, {"{}", ""},
+		{"1e999", ""}, {"0.1", "<f2"}, {"text", "string"}, {"1", "enum('<i2', {'A': 1})"}, {"1", "('<i4', (2,))"}, {"[[], []]", "|b1"},
+	} {
+		f.Add(c[0], c[1])
+	}
+	f.Fuzz(func(t *testing.T, text, dtype string) {
+		if d, err := ndarray.ParseDType(dtype); err == nil && d.Size > 1<<12 {
+			return // long texts that are written as such; nothing else depends on the size
+		}
+		v, err := parseValue(text, dtype)
+		if err != nil {
+			return
+		}
+		a := ndarray.Attr{Name: "a", Value: v}
+		if err := a.Validate(); err != nil {
+			require.NotErrorIs(t, err, ndarray.ErrSize, "the value is not whole")
+			return
+		}
+		_, err = attrLine(v)
+		require.NoError(t, err)
+	})
+}
+
+// The layout of documents changes nothing but spaces.
+func FuzzWriteJSON(f *testing.F) {
+	for _, s := range []string{`{"a": [1, [2, 3], {"b": "<&> \"quoted, [text]\" \\"}], "": null}`, `[[[]], [{}], "]"]`, `"\\"`, "0"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var doc any
+		dec := json.NewDecoder(strings.NewReader(text))
+		dec.UseNumber()
+		if dec.Decode(&doc) != nil {
+			return
+		}
+		var out, plain, compact bytes.Buffer
+		require.NoError(t, writeJSON(&out, doc))
+		enc := json.NewEncoder(&plain)
+		enc.SetEscapeHTML(false)
+		require.NoError(t, enc.Encode(doc))
+		require.NoError(t, json.Compact(&compact, out.Bytes()))
+		require.Equal(t, strings.TrimSpace(plain.String()), compact.String())
+	})
+}

@@ -1,0 +1,59 @@
+// Package hdf5test looks into HDF5 files for tests that damage them.
+package hdf5test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// Object is the header of the object of that name in a file.
+func Object(t testing.TB, path, name string) *hdf5.Object {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range f.Walk() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Path == name {
+			return e.Object
+		}
+	}
+	t.Fatalf("no %s", name)
+	return nil
+}
+
+// SetRows makes the dataspace of an object say that its first axis has rows elements,
+// and may have no more. The header must be one without a checksum, of lengths of 8 bytes.
+// It returns how many elements the axis had.
+func SetRows(t testing.TB, path, name string, rows uint64) (had uint64) {
+	t.Helper()
+	at := Object(t, path, name).Message(hdf5.DataspaceType).Offset
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank, flags, lengths := int64(b[at+1]), b[at+2], at+8 // of a message of version 1
+	if b[at] != 1 || rank == 0 {
+		t.Fatalf("%s: a dataspace of version %d and rank %d", name, b[at], rank)
+	}
+	had = binary.LittleEndian.Uint64(b[lengths:])
+	binary.LittleEndian.PutUint64(b[lengths:], rows)
+	if flags&1 != 0 {
+		binary.LittleEndian.PutUint64(b[lengths+8*rank:], rows)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return had
+}
