@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
@@ -340,6 +342,30 @@ func TestDigests(t *testing.T) {
 		require.NoError(t, os.WriteFile(path+verify.SidecarExt, []byte("no digest\n"), 0o600))
 		_, err = verify.File(bg, path, &verify.Options{Digests: verify.CheckDigests})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	}
+}
+
+// The sidecar is what sha256sum writes and checks, also of names that it has to escape.
+func TestDigestsOfSha256sum(t *testing.T) {
+	tool := need.Program(t, "sha256sum")
+	for _, name := range []string{"a.b2nd", "a.bcolz", "two\nlines \\ and a slash.h5:/x"} {
+		path := save(t, name)
+		check := func() ([]byte, error) {
+			c := exec.Command(tool, "--check", "--strict", "--status", filepath.Base(path)+verify.SidecarExt)
+			c.Dir = filepath.Dir(path)
+			return c.CombinedOutput()
+		}
+		_, err := verify.File(bg, path, &verify.Options{Digests: verify.WriteDigests})
+		require.NoError(t, err, name)
+		out, err := check()
+		require.NoError(t, err, "%s", out)
+		file := path
+		if name == "a.bcolz" {
+			file = filepath.Join(path, "data", "__0.blp")
+		}
+		change(t, file, 40, func(b []byte) { b[0] ^= 1 })
+		_, err = check()
+		require.Error(t, err, name)
 	}
 }
 

@@ -106,7 +106,7 @@ var rows = map[string]func(t *testing.T){
 				types[f.Meaning] = true
 			}
 		}
-		for _, want := range []string{"simple", "small", "single"} {
+		for _, want := range []string{"simple", "small", "large", "single", "first row"} { // others are refused: Crafted
 			require.True(t, types[want], "%s: %v", want, types)
 		}
 	},

@@ -1,7 +1,9 @@
 package chunkio_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
@@ -722,6 +725,44 @@ func TestRefused(t *testing.T) {
 }
 
 // Stopped in the middle, by the caller and by a chunk that cannot be read.
+// A chunk whose place is 2^63 elements and more from the beginning, as a damaged index can
+// say, is one of no element, as it is to the library.
+func TestChunksBeyondAnyDataset(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "far.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
+	require.NoError(t, err)
+	level, i4 := 1, h5.Int(4, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all(10)))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var keys []int64 // where the place along the axis stands, behind which is that in an element
+	for _, x := range hdf5.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
+		if x.Name == "chunk offset" {
+			keys = append(keys, x.Offset)
+		}
+	}
+	require.Len(t, keys, 12, "five chunks and the end")
+	binary.LittleEndian.PutUint64(b[keys[8]:], 1<<63)
+	binary.LittleEndian.PutUint64(b[keys[10]:], 1<<63+2)
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+
+	f, d = open(t, path, h5.ReadOnly, "d")
+	want, got := make([]byte, 40), make([]byte, 40)
+	require.NoError(t, d.ReadRegion(want, i4, all(10)))
+	require.Equal(t, make([]byte, 8), want[32:])
+	for range 2 {
+		_, err = chunkio.Read(t.Context(), d, got, i4, all(10), nil)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+}
+
 func TestStops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)

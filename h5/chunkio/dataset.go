@@ -182,7 +182,7 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 		number, inside := int64(0), true
 		for i, at := range c.Offset {
 			k := at / s.info.Chunks[i]
-			inside = inside && k < s.grid[i]
+			inside = inside && at >= 0 && k < s.grid[i] // below 0: 2^63 and more, in a damaged file
 			number = number*s.grid[i] + k
 		}
 		if !inside || c.Bytes > math.MaxUint32 {

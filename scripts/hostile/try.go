@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,10 +77,10 @@ func (x *item) fits(m mode) bool {
 	switch {
 	case m == direct:
 		return true
-	case x.seed.sort == "chunk":
-		return false // frames and trees bring theirs to the other ways
 	case x.rare:
 		return x.both && m == isolated
+	case x.seed.sort == "chunk":
+		return m == isolated
 	}
 	return m != unchecked || x.seed.sort == "hdf5"
 }
@@ -86,7 +88,7 @@ func (x *item) fits(m mode) bool {
 // run lays the case down at place and tries it.
 func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) {
 	files := x.make()
-	if x.seed.sort == "chunk" {
+	if x.seed.sort == "chunk" && m == direct {
 		return decompress(files[""])
 	}
 	for name, b := range files {
@@ -109,10 +111,12 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 			}
 		}
 	}
-	switch m {
-	case unchecked:
+	switch {
+	case x.seed.sort == "chunk":
+		return chunkInWorker(ctx, place)
+	case m == unchecked:
 		return inWorker(ctx, place)
-	case examined:
+	case m == examined:
 		return examine(ctx, place)
 	}
 	u := formats.Untrusted{Isolation: formats.Off, Limits: formats.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
@@ -348,11 +352,28 @@ func superChunk(place string) (_ outcome, detail string) {
 	return read, "a super-chunk"
 }
 
-// bare is the service of a worker that checks nothing.
-const bare = "hostile/unchecked"
+// bare is the service of a worker that checks nothing, alone that of one that is given a
+// chunk, which is no file that could be opened.
+const (
+	bare  = "hostile/unchecked"
+	alone = "hostile/chunk"
+)
 
 func init() {
 	raw.Register(bare, func(s *raw.Session) (raw.Handler, error) { return walker{s}, nil })
+	raw.Register(alone, func(s *raw.Session) (raw.Handler, error) { return decompressor{s}, nil })
+}
+
+type decompressor struct{ s *raw.Session }
+
+// Call answers with what became of the chunk.
+func (d decompressor) Call([]byte) ([]byte, error) {
+	b, err := io.ReadAll(io.NewSectionReader(d.s.Files[0], 0, math.MaxInt64))
+	if err != nil {
+		return nil, err
+	}
+	o, detail := decompress(b)
+	return []byte(string(o) + " " + detail), nil
 }
 
 type walker struct{ s *raw.Session }
@@ -409,18 +430,36 @@ func whole(f *h5.File, path string) error {
 
 // inWorker runs walker in a worker.
 func inWorker(ctx context.Context, place string) (outcome, string) {
-	f, err := os.Open(place)
-	if err != nil {
-		return wrong, err.Error()
-	}
-	defer f.Close()
-	c, err := raw.NewClient(raw.Config{Service: bare, Files: []*os.File{f}, Limits: raw.Limits{Memory: memory, CPU: wall, Wall: wall}})
-	if err != nil {
-		return wrong, err.Error()
-	}
-	defer c.Close()
-	if err := c.Call(ctx, nil, nil); err != nil {
+	if err := call(ctx, bare, place, nil); err != nil {
 		return classify(err, failed), err.Error()
 	}
 	return read, ""
+}
+
+// chunkInWorker runs decompressor in one.
+func chunkInWorker(ctx context.Context, place string) (o outcome, detail string) {
+	err := call(ctx, alone, place, func(answer, _ []byte) error {
+		name, text, _ := strings.Cut(string(answer), " ")
+		o, detail = outcome(name), text
+		return nil
+	})
+	if err != nil {
+		return classify(err, wrong), err.Error()
+	}
+	return o, detail
+}
+
+// call gives the file at place to a service.
+func call(ctx context.Context, service, place string, use func(answer, window []byte) error) (err error) {
+	f, err := os.Open(place)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	c, err := raw.NewClient(raw.Config{Service: service, Files: []*os.File{f}, Limits: raw.Limits{Memory: memory, CPU: wall, Wall: wall}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return c.Call(ctx, nil, use)
 }

@@ -247,8 +247,8 @@ func (l *chunkLister) plainHDF5(address string) (err error) {
 func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 	index := make([]int64, len(first))
 	for i, n := range first {
-		if index[i] = n / l.meta.ChunkShape[i]; index[i] >= l.grid.Counts()[i] {
-			return nil // of an array that has shrunk
+		if index[i] = n / l.meta.ChunkShape[i]; n < 0 || index[i] >= l.grid.Counts()[i] {
+			return nil // of an array that has shrunk, or 2^63 and more, in a damaged file
 		}
 	}
 	full, _ := ndarray.Product(l.meta.ChunkShape)

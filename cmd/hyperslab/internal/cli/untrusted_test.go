@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 )
 
@@ -28,11 +31,12 @@ func TestUntrustedSaysTheSame(t *testing.T) {
 	_, stderr, code = run("convert", "waves.b2nd", "w.bcolz", "-q")
 	require.Zero(t, code, stderr)
 	shifted(t, "shifted.h5")
+	far(t, "far.h5")
 	for _, line := range []string{
 		"ls etopo.h5", "ls -l etopo.h5:/ROSE", "ls -r dir --json", "ls w.bcolz -l", "ls -r tree.h5:/run1 --json", "ls waves.b2nd",
 		"tree dir", "tree tree.h5:/run1 -a", "tree tree.h5:/run1 -L 1 --json", "tree scalar.b2nd",
 		"chunks etopo.h5:/ROSE", "chunks waves.b2nd --json", "chunks gaps.b2nd", "chunks sparse.b2nd --json", "chunks w.bcolz", "chunks dir:/temperature --json",
-		"chunks tree.h5:/run1/temperature --json", "chunks tree.h5:/time", "chunks shifted.h5:/x --json", "chunks tree.h5:/run1/temperature -n 2",
+		"chunks tree.h5:/run1/temperature --json", "chunks tree.h5:/time", "chunks far.h5:/x", "dump far.h5:/x", "chunks shifted.h5:/x --json", "chunks tree.h5:/run1/temperature -n 2",
 		"attr list etopo.h5:/ROSE", "attr list rich.b2nd --json", "attr list tree.h5:/run1", "attr get waves.b2nd units", "attr get waves.b2nd nothing",
 		"diff waves.b2nd waves.h5:/waves -q", "diff waves.b2nd changed.b2nd -n 3", "diff waves.b2nd scalar.b2nd",
 		"diff dir tree.h5:/run1 --encoding", "diff tree.h5:/run1 tree.h5:/run2", "diff tree.h5:/run1 waves.b2nd",
@@ -53,6 +57,35 @@ func TestUntrustedSaysTheSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// far makes a file in whose index one chunk of five is 2^63 elements from the beginning.
+func far(t *testing.T, name string) {
+	t.Helper()
+	f, err := h5.Create(name, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
+	require.NoError(t, err)
+	level := 1
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 10), h5.SimpleSpace(10).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var keys []int64
+	for _, x := range hdf5.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
+		if x.Name == "chunk offset" {
+			keys = append(keys, x.Offset)
+		}
+	}
+	require.Len(t, keys, 12, "of five chunks and the end, along the axis and in an element")
+	binary.LittleEndian.PutUint64(b[keys[8]:], 1<<63)
+	binary.LittleEndian.PutUint64(b[keys[10]:], 1<<63+2)
+	require.NoError(t, os.WriteFile(name, b, 0o600))
+	stdout, stderr, code := run("chunks", name+":/x")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "[3] ")
+	require.Equal(t, 5, strings.Count(stdout, "\n"), stdout) // the head and four chunks
 }
 
 // shifted makes a file with a user block, behind which addresses begin.
