@@ -185,7 +185,7 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 			inside = inside && at >= 0 && k < s.grid[i] // below 0: 2^63 and more, in a damaged file
 			number = number*s.grid[i] + k
 		}
-		if !inside || c.Bytes > math.MaxUint32 {
+		if !inside || c.Bytes < 0 || c.Bytes > math.MaxUint32 {
 			continue // no element of the dataset is in it, or the library would not read it
 		}
 		e := entry{c.Address, uint32(c.Bytes), c.FilterMask}

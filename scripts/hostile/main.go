@@ -215,8 +215,19 @@ func startChild(m mode) (*childProcess, error) {
 		return nil, err
 	}
 	c.stdin, c.in, c.out = in, bufio.NewWriter(in), bufio.NewScanner(out)
-	return c, c.cmd.Start()
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	// It lists the cases first, which is no part of the first one's time.
+	if !c.out.Scan() || c.out.Text() != ready {
+		c.end()
+		return nil, fmt.Errorf("a child in mode %s: %q %s", m, c.out.Text(), c.stderr)
+	}
+	return c, nil
 }
+
+// ready is what a child says when it waits for cases.
+const ready = "ready"
 
 // try has one case run and waits for what becomes of it.
 func (c *childProcess) try(i int) (outcome, string) {
@@ -255,6 +266,7 @@ func serve(list []item, m mode) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	fmt.Println(ready)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		i, err := strconv.Atoi(in.Text())

@@ -194,7 +194,23 @@ func try(ctx context.Context, location string, u formats.Untrusted) (outcome, st
 	if err != nil {
 		return classify(err, failed), err.Error()
 	}
+	if err := survey(ctx, g.Array); classify(err, failed) == contained {
+		return contained, err.Error()
+	}
 	return read, sum
+}
+
+// survey asks what else there is to be asked: what is stored, and where. That it cannot be
+// told is no harm.
+func survey(ctx context.Context, a *ndarray.Array) error {
+	_, err := a.Storage(ctx)
+	n := 0
+	for _, cerr := range a.ChunkMap(ctx) {
+		if n++; cerr != nil || n == 100 {
+			return errors.Join(err, cerr)
+		}
+	}
+	return err
 }
 
 // classify tells what a worker met from all other errors.
