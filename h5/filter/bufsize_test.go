@@ -1,0 +1,212 @@
+package filter_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// A seen call is what libhdf5 told the spy behind another filter.
+type seen struct {
+	reverse int
+	place   int // which spy, its only parameter
+	bytes   int // of data in the buffer
+	size    int // of the buffer, as the filter before reported it
+	real    int // as the allocator knows it
+}
+
+// newSpy makes libhdf5 load a filter that changes no data, notes what it is called with,
+// and writes to all of the buffer that is said to be there behind the data. take returns
+// what was noted since the last time.
+func newSpy(t *testing.T) (id int, take func() []seen) {
+	cc := need.Program(t, "cc")
+	include := filepath.Join("..", "..", "third_party", "build", "include")
+	if _, err := os.Stat(include); err != nil {
+		need.Missing(t, "the headers are the system's: %v", err)
+	}
+	dir := t.TempDir()
+	source, notes := filepath.Join(dir, "spy.c"), filepath.Join(dir, "notes")
+	require.NoError(t, os.WriteFile(source, []byte(`
+#include <H5PLextern.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static size_t spy(unsigned flags, size_t n, const unsigned *v, size_t len, size_t *size, void **buf)
+{
+    FILE *f = fopen(getenv("HYPERSLAB_TEST_NOTES"), "a");
+    size_t real = malloc_usable_size(*buf);
+    if (f == NULL || n != 1)
+        return 0;
+    fprintf(f, "%d %u %zu %zu %zu\n", (flags & H5Z_FLAG_REVERSE) != 0, v[0], len, *size, real);
+    if (fclose(f) != 0)
+        return 0;
+    if (*size > len)
+        memset((char *)*buf + len, 0xA5, *size - len);
+    return len;
+}
+static const H5Z_class2_t class = {H5Z_CLASS_T_VERS, 40778, 1, 1, "spy", NULL, NULL, spy};
+H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_FILTER; }
+const void *H5PLget_plugin_info(void) { return &class; }
+`), 0o600))
+	folder := t.TempDir()
+	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(folder, "libspy.so"), source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Setenv("HYPERSLAB_TEST_NOTES", notes) // the library keeps the plugin of the first test
+	require.NoError(t, h5.AllowPlugins(folder))
+	t.Cleanup(func() { require.NoError(t, h5.AllowPlugins()) })
+	return 40778, func() (all []seen) {
+		b, err := os.ReadFile(notes)
+		if os.IsNotExist(err) {
+			return nil
+		}
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(notes))
+		for line := range strings.Lines(string(b)) {
+			var s seen
+			_, err := fmt.Sscan(line, &s.reverse, &s.place, &s.bytes, &s.size, &s.real)
+			require.NoError(t, err, line)
+			all = append(all, s)
+		}
+		return all
+	}
+}
+
+// The size of the buffer that our filters hand to libhdf5 is that of the buffer, writing
+// and reading, whether data grow or shrink and in the last chunk, too: the next filters
+// (shuffle, fletcher32, a stranger's) rely on it.
+func TestBufferSizes(t *testing.T) {
+	spy, take := newSpy(t)
+	f, _ := newFile(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	kind := h5.Int(4, h5.LittleEndian)
+	const total = 64 * 50 * 4
+	sources := map[string][]byte{"noise": noise(total, 1), "zeros": make([]byte, total), "data": data(total, 1)}
+	shapes := map[string][2][]int64{
+		"one axis":             {{3200}, {900}}, // a last chunk of 500
+		"one axis, few":        {{3200}, {7}},
+		"an array":             {{64, 50}, {30, 20}},
+		"an array, one row":    {{64, 50}, {1, 50}},
+		"an array of one":      {{64, 50}, {64, 1}},
+		"an array, three axes": {{16, 4, 50}, {7, 3, 11}},
+	}
+	fewer, more := 0, 0
+	for _, id := range []int{filter.Blosc2, filter.Blosc, filter.Zstd, filter.LZ4, filter.BZip2, filter.BitShuffle} {
+		for name, shape := range shapes {
+			dims, chunks := shape[0], shape[1]
+			n := int(kind.Size)
+			for _, c := range chunks {
+				n *= int(c)
+			}
+			var values []uint32
+			if id == filter.Blosc2 {
+				values = []uint32{0, 0, 0, 0, 5, 1, 1}
+			}
+			for of, src := range sources {
+				about := fmt.Sprint(id, " ", name, " ", of)
+				d, err := f.Root().CreateDataset(about, kind, h5.SimpleSpace(dims...), &h5.DatasetOptions{Chunks: chunks, Filters: []h5.Filter{
+					{ID: spy, Values: []uint32{0}}, h5.Shuffle(), {ID: spy, Values: []uint32{1}}, {ID: id, Values: values}, {ID: spy, Values: []uint32{2}},
+					h5.Fletcher32(), {ID: spy, Values: []uint32{3}}, h5.Shuffle(), {ID: spy, Values: []uint32{4}},
+				}})
+				require.NoError(t, err, about)
+				require.NoError(t, d.WriteRegion(src, kind, region(dims...)), about)
+				info, err := d.Info()
+				require.NoError(t, err)
+				require.NoError(t, d.Close())
+				bound := filter.Bound(id, info.Filters[3].Values, n)
+				stored := map[int]int{} // how often so many bytes came out
+				written := 0
+				for _, s := range take() {
+					require.LessOrEqual(t, s.bytes, s.size, "%s: %+v", about, s)
+					require.LessOrEqual(t, s.size, s.real, "%s: %+v", about, s)
+					if s.place == 2 {
+						written++
+						require.Zero(t, s.reverse)
+						require.Equal(t, bound, s.size, about)
+						stored[s.bytes]++
+						if s.bytes < n {
+							fewer++
+						} else if s.bytes > n {
+							more++
+						}
+					}
+				}
+				require.Positive(t, written, about)
+
+				d, err = f.Root().OpenDataset(about) // nothing is cached
+				require.NoError(t, err)
+				got := make([]byte, len(src))
+				require.NoError(t, d.ReadRegion(got, kind, region(dims...)), about)
+				require.Equal(t, src, got, about)
+				require.NoError(t, d.Close())
+				read := 0
+				for _, s := range take() {
+					require.Equal(t, 1, s.reverse, "%s: %+v", about, s)
+					require.LessOrEqual(t, s.bytes, s.size, "%s: %+v", about, s)
+					require.LessOrEqual(t, s.size, s.real, "%s: %+v", about, s)
+					switch s.place {
+					case 1: // behind ours
+						read++
+						require.Equal(t, n, s.bytes, about)
+						if id == filter.Blosc2 || id == filter.Blosc {
+							require.Equal(t, n, s.size, about)
+						}
+					case 2: // before it
+						stored[s.bytes]--
+					}
+				}
+				require.Equal(t, written, read, about)
+				for bytes, left := range stored {
+					require.Zero(t, left, "%s: chunks of %d bytes", about, bytes)
+				}
+			}
+		}
+	}
+	require.Positive(t, fewer)
+	require.Positive(t, more)
+}
+
+// A filter that fails leaves buffer and size as they were to the next one.
+func TestBufferSizesOfWhatFails(t *testing.T) {
+	spy, take := newSpy(t)
+	f, _ := newFile(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	kind, src := h5.Int(4, h5.LittleEndian), data(4*100, 1)
+	no := []uint32{0, 0, 0, 0, 5, 1, 99} // no codec
+	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{
+		{ID: spy, Values: []uint32{0}}, {ID: filter.Blosc2, Optional: true, Values: no}, {ID: spy, Values: []uint32{1}}, h5.Fletcher32(),
+	}})
+	require.NoError(t, err)
+	require.NoError(t, d.WriteRegion(src, kind, region(100)))
+	require.NoError(t, d.Close())
+	var writing []seen
+	for _, s := range take() {
+		if s.reverse == 0 {
+			writing = append(writing, s)
+		}
+	}
+	require.GreaterOrEqual(t, len(writing), 4)
+	for i := 0; i < len(writing); i += 2 {
+		before := writing[i]
+		before.place = 1
+		require.Equal(t, before, writing[i+1])
+	}
+	d, err = f.Root().OpenDataset("d")
+	require.NoError(t, err)
+	for c, err := range d.Chunks() {
+		require.NoError(t, err)
+		require.EqualValues(t, 2, c.FilterMask)
+	}
+	got := make([]byte, len(src))
+	require.NoError(t, d.ReadRegion(got, kind, region(100)))
+	require.Equal(t, src, got)
+}
