@@ -318,7 +318,9 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
         memcpy(before, src + at * src_size, k * src_size);
         memcpy(after, before, k * src_size);
         TRY(H5Tconvert(src_type, dst_type, k, after, NULL, H5P_DEFAULT) >= 0);
-        memcpy(dst + at * dst_size, after, k * dst_size);
+        if (dst != NULL) {
+            memcpy(dst + at * dst_size, after, k * dst_size);
+        }
         TRY(H5Tconvert(dst_type, dst_wide, k, after, NULL, H5P_DEFAULT) >= 0);
         TRY(H5Tconvert(src_type, src_wide, k, before, NULL, H5P_DEFAULT) >= 0);
         if (src_wide == dst_wide && memcmp(before, after, k * src_step) == 0) {

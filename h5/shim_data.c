@@ -199,6 +199,61 @@ done:
     return rc;
 }
 
+/* Whether numbers that are to be written stay what they are, piece by piece. */
+typedef struct verdict {
+    goh5_err_t *err;
+    const transfer_t *t;
+    int rc; /* the worst of all pieces */
+    int64_t changed;
+} verdict_t;
+
+static herr_t judge(const void *piece, size_t len, void *data)
+{
+    verdict_t *v = data;
+    int rc = goh5_convert(v->err, v->t->mem_type, v->t->type, piece, NULL, len / H5Tget_size(v->t->mem_type));
+    if (rc >= 0) {
+        return 0;
+    }
+    if (rc != GOH5_EOVERFLOW && rc != GOH5_EPRECISION) {
+        v->rc = rc;
+        return -1;
+    }
+    if (v->rc == 0 || (v->rc == GOH5_EPRECISION && rc == GOH5_EOVERFLOW)) {
+        v->changed = 0; /* values that are out of range alone are told, if there are any */
+        v->rc = rc;
+    }
+    v->changed += rc == v->rc ? v->err->want : 0;
+    return 0;
+}
+
+/* Fails for a value that would change, before the first byte goes to the file, with as much memory as a piece takes. */
+static int check_values(goh5_err_t *err, const transfer_t *t, const uint8_t *src)
+{
+    enum { BYTES = 1 << 16 };
+    int rc = 0;
+    uint8_t *piece = NULL;
+    verdict_t v = {err, t, 0, 0};
+    if (!t->window) {
+        return goh5_convert(err, t->mem_type, t->type, src, NULL, t->n);
+    }
+    size_t size = H5Tget_size(t->mem_type), len = BYTES / size * size;
+    if ((piece = hyperslab_alloc(len)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    herr_t done = H5Dgather(t->mem_space, src, t->mem_type, len, piece, judge, &v);
+    if (v.rc == GOH5_EOVERFLOW || v.rc == GOH5_EPRECISION) {
+        err->have = (int64_t)t->n;
+        err->want = v.changed;
+    }
+    rc = v.rc;
+    if (rc == 0) {
+        TRY(done >= 0);
+    }
+done:
+    hyperslab_free(piece);
+    return rc;
+}
+
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                 size_t rank, int32_t lossy, const uint8_t *src, size_t len)
 {
@@ -221,11 +276,14 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     if (t.n == 0) {
         goto done;
     }
+    if (how == GOH5_CHECKED && !lossy) {
+        PASS(check_values(err, &t, src));
+        alone = 1; /* as they are all kept, the library's conversion keeps them */
+    }
     if (!unnamed && alone) {
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
         goto done;
     }
-    /* All is converted before the first byte goes to the file: a value that does not fit changes nothing. */
     size_t size = H5Tget_size(t.type);
     if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
         RAISE(GOH5_ENOMEM);
@@ -236,8 +294,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         TRY(H5Dgather(t.mem_space, src, t.mem_type, part.len, part.data, NULL, NULL) >= 0);
         src = part.data;
     }
-    convert_t *convert = unnamed ? goh5_renumber : lossy ? goh5_round : goh5_convert;
-    PASS(convert(err, t.mem_type, t.type, src, raw, t.n));
+    PASS((unnamed ? goh5_renumber : goh5_round)(err, t.mem_type, t.type, src, raw, t.n));
     TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
 done:
     hyperslab_free(part.data);

@@ -167,7 +167,8 @@ int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *s
 int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
 int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* goh5_convert turns n numbers of src into dst and says GOH5_EOVERFLOW or GOH5_EPRECISION if any changed. */
+/* goh5_convert turns n numbers of src into dst, unless that is NULL, and says GOH5_EOVERFLOW or GOH5_EPRECISION if any
+ * changed. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
 /* Strings. goh5_string_type makes the type in memory of a stored string; goh5_strings_put describes n strings
