@@ -72,7 +72,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 	if idErr != nil {
 		return idErr
 	}
-	if err := d.withinLocked(op, id); err != nil {
+	if err := d.withinLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
 	t := mem.append(lib.typ[:0])
@@ -226,7 +226,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, l
 	if err != nil {
 		return err
 	}
-	if err := d.withinLocked(op, id); err != nil {
+	if err := d.withinLocked(op, id, e.words, e.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
@@ -336,7 +336,7 @@ func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.withinLocked(op, id); err != nil {
+	if err := d.withinLocked(op, id, words, len(r.Start)); err != nil {
 		return nil, err
 	}
 	var cerr C.goh5_err_t

@@ -17,6 +17,8 @@ type Dataset struct {
 	object
 	masks chunkMasks
 	sound bool // soundLocked has found nothing; the lock guards it
+
+	trusting *trusting // nil if soundLocked has not found a filter that is
 }
 
 // LayoutKind says how a dataset's elements are stored (H5D_layout_t).
@@ -434,6 +436,9 @@ func (d *Dataset) Resize(dims ...int64) error {
 	if err := d.soundLocked(op, id); err != nil {
 		return err // chunks at the edge go through the filters
 	}
+	if err := d.longShapeLocked(op, id, dims); err != nil {
+		return err
+	}
 	if err := d.settleShapeLocked(op, id, dims); err != nil {
 		return err
 	}
@@ -454,5 +459,8 @@ func (d *Dataset) Flush() error {
 // Refresh forgets what is known of the dataset and reads it anew, as a reader must
 // while another process writes (H5Drefresh).
 func (d *Dataset) Refresh() error {
-	return d.run("refresh", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_drefresh(cerr, id) })
+	return d.run("refresh", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+		lib.stored++
+		return C.goh5_drefresh(cerr, id)
+	})
 }

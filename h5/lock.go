@@ -46,7 +46,8 @@ var lib struct {
 	cause   error         // how that code failed in the operation that runs
 	outside string        // the first other file that the operation wanted of a reader's, "" if none
 
-	masks uint64 // see chunkMasks; from 1
+	masks  uint64 // see chunkMasks; from 1
+	stored uint64 // chunks that WriteChunk has stored, and datasets that were read anew, in all files
 
 	// What an operation on elements gives the shim, kept here so that it does not
 	// have to be allocated.

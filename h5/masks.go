@@ -36,9 +36,12 @@ type chunkMasks struct {
 // so a dataset that has no such chunk, and gets none, is not looked at again.
 //
 // What is wrong with the selection the write itself will say. It also reports what
-// soundLocked does.
+// soundLocked and longLocked do.
 func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int) error {
 	if err := d.soundLocked(op, id); err != nil {
+		return err
+	}
+	if err := d.longLocked(op, id, words, rank); err != nil {
 		return err
 	}
 	if d.masks.settled == lib.masks {
@@ -165,6 +168,7 @@ func maySkip(id C.int32_t, here bool) bool {
 
 // storedLocked notes that WriteChunk stores a chunk.
 func (d *Dataset) storedLocked(mask C.uint32_t, bytes int) {
+	lib.stored++
 	m := &d.masks.how
 	want := m.always
 	if m.how == C.GOH5_ONE_DECLINES && C.uint64_t(bytes) == m.full {

@@ -99,9 +99,12 @@ func outsideLocked(op, path string) error {
 
 // withinLocked comes before a read: it reports elements of a reader's dataset that are
 // in external files, for which the library would look in the working folder, and what
-// soundLocked does.
-func (d *Dataset) withinLocked(op string, id C.int64_t) error {
+// soundLocked and longLocked do.
+func (d *Dataset) withinLocked(op string, id C.int64_t, words []int64, rank int) error {
 	if err := d.soundLocked(op, id); err != nil {
+		return err
+	}
+	if err := d.longLocked(op, id, words, rank); err != nil {
 		return err
 	}
 	if d.h.ids.reader == 0 {

@@ -241,6 +241,14 @@ int goh5_dchunk_count(goh5_err_t *err, int64_t id, uint64_t *n);
 int goh5_dchunk_nth(goh5_err_t *err, int64_t id, uint64_t n, goh5_blob_t *out);
 int goh5_dchunk_at(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, goh5_blob_t *out);
 int goh5_dchunk_size(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint64_t *bytes);
+/* The chunks of the box around a selection, the first and the last along each axis, with what a chunk has along it and
+ * the extent; *n elements are selected, and without any nothing else is set. */
+int goh5_dbounds(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, uint64_t *first,
+                 uint64_t *last, uint64_t *chunk, uint64_t *dims, size_t *axes, size_t *n);
+/* How many bytes a chunk that goes through the filters takes, 0 if it is none or not stored; if it is less than enough,
+ * its mask and its first 4 bytes too, those that there are not as zeros. */
+int goh5_dchunk_head(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint64_t enough, uint64_t *bytes,
+                     uint32_t *mask, uint8_t *head);
 int goh5_dchunks(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint8_t *dst, size_t len,
                      uint64_t *bytes, uint32_t *mask);

@@ -720,6 +720,57 @@ static int may_be_longer(const touched_t *t, const hsize_t *at, uint32_t mask)
     return H5get_libversion(&major, &minor, &release) >= 0 && major * 10000 + minor * 100 + release <= 11405;
 }
 
+int goh5_dbounds(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, uint64_t *first,
+                 uint64_t *last, uint64_t *chunk, uint64_t *dims, size_t *axes, size_t *n)
+{
+    int rc = 0;
+    grid_t g = {0};
+    goh5_sel_t s = {sel, words, 0};
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+    goh5_enter();
+    hid_t space = H5Dget_space(id);
+    TRY(space >= 0);
+    PASS(grid_open(err, id, &g));
+    PASS(goh5_select(err, &s, space, rank, n));
+    if (*n == 0) {
+        goto done;
+    }
+    TRY(H5Sget_select_bounds(space, low, high) >= 0);
+    *axes = (size_t)g.rank;
+    for (int i = 0; i < g.rank; i++) {
+        first[i] = low[i] / g.chunk[i];
+        last[i] = high[i] / g.chunk[i];
+        chunk[i] = g.chunk[i];
+        dims[i] = g.dims[i];
+    }
+done:
+    goh5_close_space(space);
+    return rc;
+}
+
+int goh5_dchunk_head(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint64_t enough, uint64_t *bytes,
+                     uint32_t *mask, uint8_t *head)
+{
+    int rc = 0;
+    grid_t g = {0};
+    hsize_t at[H5S_MAX_RANK] = {0}, size = 0;
+    uint8_t *stored = NULL;
+    goh5_enter();
+    PASS(grid_open(err, id, &g));
+    PASS(grid_at(err, &g, offset, rank, at));
+    *bytes = grid_filtered(&g, at) ? stored_size(id, at) : 0;
+    if (*bytes == 0 || *bytes >= enough) {
+        goto done;
+    }
+    PASS(take_chunk(err, id, at, mask, &stored, &size));
+    *bytes = size;
+    memset(head, 0, 4);
+    memcpy(head, stored, size < 4 ? size : 4);
+done:
+    hyperslab_free(stored);
+    return rc;
+}
+
 /* Brings the chunks that t has found into a state in which the next write leaves the right mask. */
 static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
 {

@@ -70,6 +70,93 @@ func TestParametersThatTheLibraryTrusts(t *testing.T) {
 	}
 }
 
+// A chunk that is shorter than what the decoder of n-bit, scale-offset or szip reads is an
+// error of whatever would decode it, which names the chunk and both sizes; other chunks are
+// read, and so is this one when a right one stands in its place.
+func TestChunksTooShortForTheirDecoder(t *testing.T) {
+	i4 := h5.Int(4, h5.LittleEndian)
+	thin := i4
+	thin.Precision = 20
+	data := make([]byte, 4*20*20)
+	for i := range 400 {
+		data[4*i], data[4*i+1] = byte(i*i), byte(i/50)
+	}
+	for name, tt := range map[string]struct {
+		filters  []h5.Filter
+		datatype h5.Datatype
+		chunk    int64 // rows and columns
+		cut      int   // bytes that the chunk loses
+		want     string
+	}{
+		"nbit":                   {[]h5.Filter{h5.Nbit()}, thin, 5, 3, "60 bytes for nbit, which reads 63"},
+		"nbit and checksums":     {[]h5.Filter{h5.Nbit(), h5.Fletcher32()}, thin, 5, 8, "55 bytes for nbit, which reads 63"},
+		"scaleoffset":            {[]h5.Filter{h5.ScaleOffsetInt(0)}, i4, 5, 8, "42 bytes for scaleoffset, which reads 50"},
+		"scaleoffset, head":      {[]h5.Filter{h5.ScaleOffsetInt(0)}, i4, 5, -3, "3 bytes for scaleoffset, which reads 21"},
+		"szip":                   {[]h5.Filter{h5.Szip(h5.SzipNearest, 4)}, i4, 5, -3, "3 bytes for szip, which reads 4"},
+		"nbit, very many chunks": {[]h5.Filter{h5.Nbit()}, thin, 1, 1, "2 bytes for nbit, which reads 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			side := int64(20)
+			if tt.chunk == 1 {
+				side = 70 // 4900 chunks
+			}
+			space := h5.SimpleSpace(side, side)
+			space.MaxDims = []int64{h5.Unlimited, side}
+			values := bytes.Repeat(data, 13)[:4*side*side]
+			d, err := f.Root().CreateDataset("d", tt.datatype, space, &h5.DatasetOptions{Chunks: []int64{tt.chunk, tt.chunk}, Filters: tt.filters})
+			require.NoError(t, err)
+			require.NoError(t, d.WriteRegion(values, tt.datatype, space.All()))
+			at := []int64{5, 10}
+			whole := make([]byte, 4096)
+			n, mask, err := d.ReadChunk(whole, at...)
+			require.NoError(t, err)
+			require.Zero(t, mask)
+			whole = whole[:n]
+			left := n - tt.cut
+			if tt.cut < 0 {
+				left = -tt.cut
+			}
+			rest := h5.Region{Start: []int64{0, 0}, Count: []int64{5, side}}
+			inside := h5.Region{Start: []int64{6, 11}, Count: []int64{1, 1}}
+			if tt.chunk == 1 {
+				inside.Start = at
+			}
+			got := make([]byte, len(values))
+			require.NoError(t, d.ReadRegion(got, tt.datatype, space.All()), "all chunks are as they should be")
+			for range 2 {
+				require.NoError(t, d.WriteChunk(whole[:left], 0, at...))
+				operations := map[string]error{
+					"read": d.ReadRegion(got, tt.datatype, space.All()), "read selection": d.ReadSelection(got, tt.datatype, h5.All),
+					"read one": d.ReadRegion(got[:4], tt.datatype, inside), "write": d.WriteRegion(values[:4], tt.datatype, inside),
+				}
+				if tt.chunk > 1 {
+					operations["cut"] = d.Resize(7, side)
+				}
+				for op, err := range operations {
+					require.ErrorIs(t, err, h5.ErrCorrupt, op)
+					require.ErrorContains(t, err, "chunk [5 10]: "+tt.want, op)
+				}
+				require.NoError(t, d.ReadRegion(got[:4*5*side], tt.datatype, rest))
+				require.Equal(t, values[:4*5*side], got[:4*5*side])
+
+				require.NoError(t, d.WriteChunk(whole, 0, at...))
+				require.NoError(t, d.ReadRegion(got, tt.datatype, space.All()))
+				require.Equal(t, values, got)
+			}
+			// As long as it likes if the filter was left out.
+			plain := make([]byte, 4*tt.chunk*tt.chunk)
+			if len(tt.filters) == 1 {
+				require.NoError(t, d.WriteChunk(plain, 1, at...))
+				require.NoError(t, d.ReadRegion(got[:4], tt.datatype, inside))
+				require.Equal(t, make([]byte, 4), got[:4])
+			}
+		})
+	}
+}
+
 // Integers that take all their bits are stored by scale-offset so that the library
 // refuses to read them: an error, and no wrong values.
 func TestScaleOffsetOverTheFullRange(t *testing.T) {

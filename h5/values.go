@@ -85,7 +85,7 @@ func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error
 	if err != nil {
 		return Values{}, err
 	}
-	if err := d.withinLocked(op, id); err != nil {
+	if err := d.withinLocked(op, id, sel.words, sel.rank); err != nil {
 		return Values{}, err
 	}
 	var cerr C.goh5_err_t
