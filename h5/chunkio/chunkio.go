@@ -118,7 +118,7 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 		}
 	}
 	if why != "" {
-		return Stats{Fallback: why}, c.writeByLibrary(src)
+		return Stats{Fallback: why}, c.writeByLibrary(ctx, src)
 	}
 	return c.write(ctx, src)
 }

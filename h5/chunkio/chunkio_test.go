@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -550,6 +551,81 @@ func TestMemory(t *testing.T) {
 	require.Equal(t, 3, calls)
 	require.Equal(t, src[:3*4*4096], got[:3*4*4096])
 	require.Equal(t, make([]byte, 4096), got[3*4*4096:][:4096])
+}
+
+// What the library writes it writes in slabs, between which it can be stopped, with steps
+// too; but numbers that may be refused, and what is not inside the dataset, all or not at all.
+func TestWritesInSlabs(t *testing.T) {
+	f := create(t, filepath.Join(t.TempDir(), "x.h5"))
+	defer f.Close()
+	i2, f8 := h5.Int(2, h5.LittleEndian), h5.IEEEFloat(8, h5.LittleEndian)
+	enum := func(base h5.Datatype) h5.Datatype {
+		return h5.Datatype{Class: h5.Enum, Size: 2, Base: &base, Members: []h5.Member{{Name: "a"}, {Name: "b", Value: 1}}}
+	}
+	stored, other := enum(h5.Int(2, h5.BigEndian)), enum(i2)
+	every := h5.Region{Start: []int64{1, 0}, Count: []int64{30, 8}, Stride: []int64{2, 1}}
+	for name, tt := range map[string]struct {
+		stored, mem h5.Datatype
+		lossy       bool
+		r           h5.Region
+		slabs       int
+	}{
+		"enumeration":         {stored, other, false, all(64, 8), 8},
+		"enumeration, steps":  {stored, other, false, every, 8},
+		"numbers":             {i2, f8, false, all(64, 8), 1},
+		"numbers, lossy":      {i2, f8, true, all(64, 8), 8},
+		"numbers, half steps": {i2, f8, true, every, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row := int64(8 * tt.mem.Size)
+			var n, left int
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			o := &chunkio.Options{Library: true, Lossy: tt.lossy, Memory: row*8 + row/2, Progress: func(done, total int64) {
+				n++
+				require.Positive(t, done)
+				require.Equal(t, tt.r.NumElems()*int64(tt.mem.Size), total)
+				if left--; left == 0 {
+					stop()
+				}
+			}}
+			if tt.r.Stride != nil {
+				o.Memory = row * 4
+			}
+			d, err := f.Root().CreateDataset(name, tt.stored, h5.SimpleSpace(64, 8), &h5.DatasetOptions{Chunks: []int64{8, 8}, Filters: []h5.Filter{h5.Deflate(1)}})
+			require.NoError(t, err)
+			defer d.Close()
+			src := make([]byte, tt.r.NumElems()*int64(tt.mem.Size))
+			for i := range tt.r.NumElems() {
+				if tt.mem.Class == h5.Float {
+					binary.NativeEndian.PutUint64(src[8*i:], math.Float64bits(float64(i)))
+				} else {
+					src[2*i] = byte(i % 2)
+				}
+			}
+			s, err := chunkio.Write(ctx, d, src, tt.mem, tt.r, o)
+			require.NoError(t, err)
+			require.Equal(t, "asked for", s.Fallback)
+			require.Equal(t, tt.slabs, n)
+			got := make([]byte, len(src))
+			require.NoError(t, d.ReadRegion(got, tt.mem, tt.r))
+			require.Equal(t, src, got)
+
+			outside := h5.Region{Start: []int64{1 + tt.r.Start[0], 0}, Count: tt.r.Count, Stride: tt.r.Stride}
+			if tt.r.Stride != nil {
+				outside.Start[0] += 10
+			}
+			_, err = chunkio.Write(ctx, d, make([]byte, len(src)), tt.mem, outside, o)
+			require.ErrorIs(t, err, h5.ErrRegion)
+			require.NoError(t, d.ReadRegion(got, tt.mem, tt.r))
+			require.Equal(t, src, got, "nothing was written")
+			if tt.slabs > 1 {
+				left = 2
+				_, err = chunkio.Write(ctx, d, make([]byte, len(src)), tt.mem, tt.r, o)
+				require.ErrorIs(t, err, context.Canceled)
+			}
+		})
+	}
 }
 
 // What an external link or a mount leads to is in another file: its chunks are not

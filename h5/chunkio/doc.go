@@ -7,7 +7,8 @@
 // where nobody can change it and else from the library, and undoes their filters in
 // workers, straight into the caller's memory where a chunk lies in one piece there,
 // and turns and converts numbers there, too. [Write] applies the filters in workers
-// and stores the chunks in their order.
+// and stores the chunks in their order. A region may have steps: chunks between them are
+// left alone.
 //
 // The library is the oracle: what is read and what is stored is what package h5
 // reads and would store, element for element. Compressed bytes may differ, since
@@ -25,9 +26,11 @@
 //
 // A worker keeps a chunk as it is stored, a chunk decoded, what the filters need
 // between them, and converted numbers; [Options.Memory] bounds all of them together,
-// and with it the number of workers. A Write that the library does is one call of its,
-// with as much memory as a conversion takes. Of a dataset in a file that is open for reading only, 16 bytes
-// for each chunk are remembered as long as the Dataset lives.
+// and with it the number of workers. What the library does is done in slabs of as much,
+// or of one row of chunks; but numbers that may be refused are written by one call, so that
+// nothing is written then, which takes about 1 MiB however many there are. Of a dataset in a
+// file that is open for reading only, 16 bytes for each chunk are remembered as long as the
+// Dataset lives.
 //
 // # Concurrency
 //

@@ -8,44 +8,53 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// readByLibrary reads in slabs along the first axis, so that it can be stopped and
-// the memory for conversions is bounded.
+// readByLibrary reads in slabs, for conversions keep what they read.
 func (c *call) readByLibrary(ctx context.Context, dst []byte) error {
-	read := c.d.ReadRegion
 	if c.o.Lossy {
-		read = c.d.ReadRegionLossy
+		return c.slabs(ctx, c.d.ReadRegionLossy, dst)
 	}
+	return c.slabs(ctx, c.d.ReadRegion, dst)
+}
+
+// slabs moves the region in slabs along the first axis, so that it can be stopped and
+// the memory for conversions is bounded.
+func (c *call) slabs(ctx context.Context, move func([]byte, h5.Datatype, h5.Region) error, b []byte) error {
 	rank := len(c.r.Start)
-	if c.r.Stride != nil || c.r.Block != nil || rank == 0 || len(c.r.Count) != rank || c.r.Count[0] <= 1 || len(dst)%int(max(c.r.Count[0], 1)) != 0 {
-		return c.whole(read, dst)
+	if rank == 0 || len(c.r.Count) != rank || c.r.Count[0] <= 1 || len(b)%int(c.r.Count[0]) != 0 ||
+		c.r.Stride != nil && len(c.r.Stride) != rank || c.r.Block != nil && len(c.r.Block) != rank {
+		return c.whole(move, b)
 	}
-	row := int64(len(dst)) / c.r.Count[0]
-	rows := c.o.Memory / max(row, 1)
+	row := int64(len(b)) / c.r.Count[0] // of one step along the axis
+	rows, stride := c.o.Memory/max(row, 1), int64(1)
+	if c.r.Stride != nil {
+		stride = max(c.r.Stride[0], 1)
+	}
+	inChunk := int64(1) // steps that may be in one chunk
 	if c.set != nil && len(c.set.info.Chunks) == rank {
 		// Whole chunks: the library decodes a chunk for each slab that touches it.
-		rows -= rows % c.set.info.Chunks[0]
-		rows = max(rows, c.set.info.Chunks[0])
+		inChunk = max(c.set.info.Chunks[0]/stride, 1)
+		rows = max(rows-rows%inChunk, inChunk)
 	}
 	if rows = max(rows, 1); rows >= c.r.Count[0] {
-		return c.whole(read, dst)
+		return c.whole(move, b)
 	}
-	slab := h5.Region{Start: append([]int64(nil), c.r.Start...), Count: append([]int64(nil), c.r.Count...)}
-	end := c.r.Start[0] + c.r.Count[0]
-	c.progress.total = int64(len(dst))
-	for at := c.r.Start[0]; at < end; {
+	slab := h5.Region{Start: append([]int64(nil), c.r.Start...), Count: append([]int64(nil), c.r.Count...), Stride: c.r.Stride, Block: c.r.Block}
+	c.progress.total = int64(len(b))
+	for done := int64(0); done < c.r.Count[0]; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(rows, end-at)
-		if c.set != nil && len(c.set.info.Chunks) == rank && at%c.set.info.Chunks[0] != 0 {
-			n = min(n, c.set.info.Chunks[0]-at%c.set.info.Chunks[0])
+		n := min(rows, c.r.Count[0]-done)
+		slab.Start[0] = c.r.Start[0] + done*stride
+		if into := slab.Start[0] / stride % inChunk; into != 0 {
+			n = min(n, inChunk-into)
 		}
-		slab.Start[0], slab.Count[0] = at, n
-		if err := read(dst[:n*row], c.mem, slab); err != nil {
+		slab.Count[0] = n
+		if err := move(b[:n*row], c.mem, slab); err != nil {
 			return err
 		}
-		dst = dst[n*row:]
-		at += n
+		b = b[n*row:]
+		done += n
 		c.advance(n * row)
 	}
 	return nil
@@ -60,11 +69,22 @@ func (c *call) whole(move func([]byte, h5.Datatype, h5.Region) error, b []byte) 
 	return nil
 }
 
-// writeByLibrary writes in one call: a value that does not fit then changes
-// nothing.
-func (c *call) writeByLibrary(src []byte) error {
+// writeByLibrary writes numbers in one call, which keeps nothing of what it converts: a
+// value that does not fit then changes nothing. Of other types, and where loss is allowed,
+// no value is refused. What is wrong with the call the library says before it writes.
+func (c *call) writeByLibrary(ctx context.Context, src []byte) (err error) {
+	write := c.d.WriteRegion
 	if c.o.Lossy {
-		return c.whole(c.d.WriteRegionLossy, src)
+		write = c.d.WriteRegionLossy
 	}
-	return c.whole(c.d.WriteRegion, src)
+	if c.set == nil {
+		if c.set, err = lookUp(c.d, c.o.Exact); err != nil {
+			return err
+		}
+	}
+	number := c.mem.Class == h5.Integer || c.mem.Class == h5.Float
+	if number && !c.o.Lossy || c.combs(len(src)) == nil {
+		return c.whole(write, src)
+	}
+	return c.slabs(ctx, write, src)
 }
