@@ -3,11 +3,13 @@ package cblosc_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -394,12 +396,52 @@ func TestBrokenAfterFailedWrite(t *testing.T) {
 	}
 }
 
+// 64 goroutines on one super-chunk, of which one makes it longer: each chunk is what it was.
+func TestSChunkManyGoroutines(t *testing.T) {
+	const chunks, size = 41, 4000
+	var want [chunks][]byte
+	for i := range want {
+		want[i] = ramp(size, uint64(i))
+	}
+	for _, contiguous := range []bool{true, false} {
+		s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: contiguous, CParams: cparams(4)})
+		require.NoError(t, err)
+		require.NoError(t, s.AppendBuffer(want[0]))
+		errs := make([]error, 64)
+		var g sync.WaitGroup
+		for k := range errs {
+			g.Go(func() {
+				dst := make([]byte, size)
+				for i := range chunks {
+					if k == 0 && i > 0 {
+						if errs[k] = s.AppendBuffer(want[i]); errs[k] != nil {
+							return
+						}
+					}
+					n := (int64(k) + int64(i)) % s.NumChunks()
+					if _, errs[k] = s.DecompressChunk(dst, n); errs[k] != nil {
+						return
+					}
+					if !bytes.Equal(dst, want[n]) {
+						errs[k] = fmt.Errorf("chunk %d differs", n)
+						return
+					}
+				}
+			})
+		}
+		g.Wait()
+		require.NoError(t, errors.Join(errs...))
+		require.EqualValues(t, chunks, s.NumChunks())
+		require.NoError(t, s.Close())
+	}
+}
+
 func TestCloseWhileWorking(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
 	require.NoError(t, s.AppendBuffer(ramp(4000, 1)))
 	done := make(chan error)
-	for range 8 {
+	for range 64 {
 		go func() {
 			dst := make([]byte, 4000)
 			for {
@@ -411,7 +453,7 @@ func TestCloseWhileWorking(t *testing.T) {
 		}()
 	}
 	require.NoError(t, s.Close())
-	for range 8 {
+	for range 64 {
 		if err := <-done; !errors.Is(err, cblosc.ErrClosed) {
 			t.Error(err)
 		}

@@ -26,7 +26,10 @@
 // opened.
 //
 // Results are Go memory and belong to the caller. Buffers given to the package
-// are not kept.
+// are not kept. A write takes about 1 MiB for conversions, and so does a read that
+// cannot change a value; one that can, by ReadLossy too, takes what is stored once more
+// (package chunkio reads in slabs), and so do writes by WriteLossy that the library
+// would not round right, and of enumerations in another order of bytes.
 //
 // # Concurrency
 //

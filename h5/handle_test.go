@@ -1,6 +1,7 @@
 package h5_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -141,7 +142,7 @@ func TestForgottenOwners(t *testing.T) {
 // Close racing with use, cleanups racing with both.
 func TestManyGoroutines(t *testing.T) {
 	dir := t.TempDir()
-	rounds := 60
+	rounds := 30
 	if testing.Short() {
 		rounds = 10
 	}
@@ -154,9 +155,9 @@ func TestManyGoroutines(t *testing.T) {
 	sharedDataset, err := sharedFile.Root().OpenDataset("g/d")
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	for worker := range 32 {
+	for worker := range 64 {
 		wg.Go(func() {
-			path := filepath.Join(dir, string(rune('a'+worker))+".h5")
+			path := filepath.Join(dir, fmt.Sprintf("%d.h5", worker))
 			for round := range rounds {
 				switch (worker + round) % 4 {
 				case 0: // write and read back

@@ -12,14 +12,14 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// 100,000 operations of every kind from 32 goroutines on one file, while handles are
+// 100,000 operations of every kind from 64 goroutines on one file, while handles are
 // forgotten and the collector runs: every answer is right, and no id is left.
 func TestMixedOperations(t *testing.T) {
 	total := 100_000
 	if testing.Short() {
 		total = 6400
 	}
-	const workers = 32
+	const workers = 64
 	before := openIDs(t)
 	f := newFile(t)
 	var wg sync.WaitGroup

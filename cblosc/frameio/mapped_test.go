@@ -65,11 +65,11 @@ func TestMappedArray(t *testing.T) {
 // Close leaves the mapping to the readers that are at it.
 func TestMappedCloseWhileReading(t *testing.T) {
 	f, all := newFrame(t, 200, 4096)
-	for range 20 {
+	for range 5 {
 		m, err := frameio.OpenMapped(f.Path(), frameio.DefaultLimits())
 		require.NoError(t, err)
 		var g sync.WaitGroup
-		for k := range 8 {
+		for k := range 64 {
 			g.Go(func() {
 				dst := make([]byte, 4096)
 				for i := int64(k); ; i = (i + 7) % 200 {

@@ -264,7 +264,7 @@ func TestCloseWhileReading(t *testing.T) {
 	f, err := frameio.Open(path)
 	require.NoError(t, err)
 	var g sync.WaitGroup
-	errs := make([]error, 8)
+	errs := make([]error, 64)
 	started := make(chan struct{}, len(errs))
 	for k := range errs {
 		g.Go(func() {

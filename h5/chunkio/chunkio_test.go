@@ -392,6 +392,7 @@ func TestWhyNot(t *testing.T) {
 		{"conversion", chunked, h5.IEEEFloat(8, h5.LittleEndian), all(100), nil, 800, ""},
 		{"rounding", chunked, h5.IEEEFloat(4, h5.LittleEndian), all(100), &chunkio.Options{Lossy: true}, 400, "a conversion between"},
 		{"other numbers", chunked, h5.IEEEFloat(2, h5.LittleEndian), all(100), nil, 200, "a conversion between"},
+		{"floats of 16 bits, in another order", dataset("half", h5.IEEEFloat(2, h5.BigEndian), deflate), h5.IEEEFloat(2, h5.LittleEndian), all(100), nil, 200, ""},
 		{"memory", chunked, i4, all(100), &chunkio.Options{Memory: 100}, 400, "of memory, 100 are allowed"},
 		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
 		{"library's other filter", dataset("scaleoffset", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}}), i4, all(100), nil, 400, "filter 6"},
@@ -974,7 +975,7 @@ func TestPartsOfChunks(t *testing.T) {
 	}
 }
 
-// 64 goroutines on one handle, some on another, some through the library.
+// 64 goroutines on each of two handles, some through the library.
 func TestManyGoroutines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -1005,7 +1006,7 @@ func TestManyGoroutines(t *testing.T) {
 	d1, err := f.Root().OpenDataset("1")
 	require.NoError(t, err)
 	var g sync.WaitGroup
-	for k := range 64 {
+	for k := range 128 {
 		g.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(k), 1))
 			for range 8 {

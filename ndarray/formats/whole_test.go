@@ -2,8 +2,12 @@ package formats_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -123,7 +127,7 @@ func TestOpenTreeUntrustedAtOnce(t *testing.T) {
 		y, err := tree.Open(bg, "/y")
 		require.NoError(t, err)
 		failed := make(chan error)
-		for range 8 {
+		for range 64 {
 			go func() {
 				for _, a := range []*ndarray.Array{x, y, x} {
 					got, err := ndarray.ReadAll[int32](bg, a)
@@ -134,7 +138,7 @@ func TestOpenTreeUntrustedAtOnce(t *testing.T) {
 				}
 			}()
 		}
-		for range 24 {
+		for range 3 * 64 {
 			require.NoError(t, <-failed)
 		}
 		var ends error
@@ -151,6 +155,74 @@ func TestOpenTreeUntrustedAtOnce(t *testing.T) {
 		require.NoError(t, y.Close())
 		require.NoError(t, tree.Close())
 	})
+}
+
+// 64 goroutines on one tree, which is opened without a check: each lists it, opens arrays
+// and reads them, and one that all share.
+func TestOpenTreeManyGoroutines(t *testing.T) {
+	dir := t.TempDir()
+	f, err := h5.Create(in(dir, "a.h5"), nil)
+	require.NoError(t, err)
+	for _, name := range []string{"g/x", "y"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}, Filters: []h5.Filter{h5.Deflate(1)}})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, count(500), h5.SimpleSpace(500).All()))
+	}
+	require.NoError(t, f.Close())
+	for _, file := range []string{"a.b2nd", "a.bcolz"} {
+		save(t, in(dir, file), int32s(500, 7))
+	}
+	for root, arrays := range map[string]int{"a.h5": 2, "a.b2nd": 1, "a.bcolz": 1} {
+		tree, err := formats.OpenTree(bg, in(dir, root))
+		require.NoError(t, err)
+		var paths []string
+		var shared *ndarray.Array
+		for e, err := range tree.Walk(bg) {
+			require.NoError(t, err)
+			if e.Kind == formats.Array {
+				paths = append(paths, e.Path)
+			}
+		}
+		require.Len(t, paths, arrays)
+		shared, err = tree.Open(bg, paths[0])
+		require.NoError(t, err)
+		want, err := ndarray.ReadAll[int32](bg, shared)
+		require.NoError(t, err)
+		errs := make([]error, 64)
+		var g sync.WaitGroup
+		for k := range errs {
+			g.Go(func() {
+				errs[k] = func() error {
+					for i := range 4 {
+						a, err := tree.Open(bg, paths[(k+i)%arrays])
+						if err != nil {
+							return err
+						}
+						for _, a := range []*ndarray.Array{a, shared} {
+							if got, err := ndarray.ReadAll[int32](bg, a); err != nil || !slices.Equal(want, got) {
+								return fmt.Errorf("other values, %w", err)
+							}
+						}
+						seen := 0
+						for _, err := range tree.Walk(bg) {
+							if err != nil {
+								return err
+							}
+							seen++
+						}
+						if err := a.Close(); err != nil || seen < arrays {
+							return fmt.Errorf("%d entries, %w", seen, err)
+						}
+					}
+					return nil
+				}()
+			})
+		}
+		g.Wait()
+		require.NoError(t, errors.Join(errs...))
+		require.NoError(t, shared.Close())
+		require.NoError(t, tree.Close())
+	}
 }
 
 func TestOpenTreeRefuses(t *testing.T) {
