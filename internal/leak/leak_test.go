@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,4 +79,31 @@ func TestFindWaitsForCleanups(t *testing.T) {
 		runtime.AddCleanup(new(*byte), func(n *atomic.Int64) { n.Add(-1) }, &open)
 	}
 	require.NoError(t, leak.Find(leak.Check{Name: "owners", Left: func() (int64, error) { return open.Load(), nil }}))
+}
+
+// A cleanup that takes its time, as on a busy machine, is waited for: also one behind
+// which others have been run.
+func TestFindWaitsForSlowCleanups(t *testing.T) {
+	var open atomic.Int64
+	begun := make(chan struct{})
+	open.Add(1)
+	runtime.AddCleanup(new(*byte), func(n *atomic.Int64) {
+		close(begun)
+		time.Sleep(3 * time.Second)
+		n.Add(-1)
+	}, &open)
+	runtime.GC()
+	<-begun
+	require.NoError(t, leak.Find(leak.Check{Name: "owners", Left: func() (int64, error) { return open.Load(), nil }}))
+}
+
+// So is a goroutine that is about to end, with what it holds.
+func TestFindWaitsForGoroutinesFirst(t *testing.T) {
+	p, err := cmem.Alloc(17)
+	require.NoError(t, err)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		cmem.Free(p)
+	}()
+	require.NoError(t, leak.Find())
 }
