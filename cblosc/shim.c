@@ -25,6 +25,9 @@ int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call)
     case BLOSC2_ERROR_CHUNK_UPDATE:
         err->sys = goblosc2_io_errno();
         break;
+    case BLOSC2_ERROR_FRAME_SPECIAL: /* also what it makes of an index that cannot be opened; errno may be anything */
+        err->sys = goblosc2_io_noted();
+        break;
     default:
         err->sys = 0;
     }

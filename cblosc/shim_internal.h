@@ -56,7 +56,8 @@ void goblosc2_threads(int32_t threads);
 int32_t goblosc2_threads_of(const goblosc2_handle_t *h);
 
 /* shim_io.c: goblosc2_io_begin stands before a call that may touch files, goblosc2_io_end behind one that wrote, and
- * fails if an operation did that the library passed over. goblosc2_io_errno is what failed, 0 if nothing did.
+ * fails if an operation did that the library passed over. goblosc2_io_errno is what failed, 0 if nothing did;
+ * goblosc2_io_noted does without errno, which may be of something else.
  * goblosc2_io fills io for a GOBLOSC2_MAP_* or a medium of Go's, and goblosc2_io_undo takes back what the library did
  * not take over. */
 /* The library asks the system, and nobody else, what is at the path of a medium: nothing before it is created, and
@@ -73,6 +74,7 @@ void goblosc2_io_forget(void);
 void goblosc2_io_register(void);
 void goblosc2_io_begin(int32_t threads);
 int32_t goblosc2_io_errno(void);
+int32_t goblosc2_io_noted(void);
 int goblosc2_io_end(goblosc2_err_t *err, const char *call);
 int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io);
 void goblosc2_io_undo(blosc2_io *io);

@@ -49,6 +49,11 @@ int32_t goblosc2_io_errno(void)
     return io_errno != 0 ? io_errno : errno;
 }
 
+int32_t goblosc2_io_noted(void)
+{
+    return io_errno;
+}
+
 int goblosc2_io_end(goblosc2_err_t *err, const char *call)
 {
     return io_errno == 0 ? 0 : goblosc2_fail(err, BLOSC2_ERROR_FILE_WRITE, call);

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/shards"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -84,6 +85,14 @@ var scenarios = map[string]scenario{
 	"create a b2nd file":                  onlyNew(arrayScenario("a.b2nd", createAnew)),
 	"create a sparse array":               onlyNew(arrayScenario("a.b2nd", createAnew, formats.WithSparse())),
 	"create a carray":                     onlyNew(arrayScenario("a.bcolz", createAnew)),
+	"create a ctable":                     createTable(),
+	"create a frame":                      createFrame(false),
+	"create a sparse frame":               createFrame(true),
+	"copy a tree to a folder":             copyTree("new", "new:/x"),
+	"copy a tree to an HDF5 file":         copyTree("new.h5", "new.h5:/x"),
+	"copy a tree to a ctable":             copyTree("new.bcolz", "new.bcolz:/x"),
+	"split a carray":                      splitScenario(),
+	"join shards":                         joinScenario(),
 	"create an HDF5 file":                 onlyNew(arrayScenario("a.h5:/x", createAnew)),
 	"recover a b2nd file over an old one": recoverScenario("a.b2nd"),
 	"recover an HDF5 file":                recoverScenario("a.h5:/x"),
@@ -120,6 +129,25 @@ func frameScenario(sparse bool) scenario {
 		read: func(dir string) ([]int64, error) { return readFrame(path(dir)) },
 		old:  counting(few), new: counting(many),
 	}
+}
+
+// createFrame writes a frame where there is none.
+func createFrame(sparse bool) scenario {
+	s := onlyNew(frameScenario(sparse))
+	s.act = func(dir string) error {
+		cp := cblosc.DefaultCParams()
+		cp.TypeSize = 8
+		w, err := frameio.Create(filepath.Join(dir, "frame"), &frameio.Params{CParams: cp, ChunkSize: 512, Sparse: sparse})
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(toBytes(counting(many)))
+		if err == nil {
+			err = w.Commit()
+		}
+		return errors.Join(err, w.Close())
+	}
+	return s
 }
 
 // readFrame reads all values of a frame, here and with the library.
@@ -277,7 +305,7 @@ func readArray(location string) (v []int64, err error) {
 	var theirs []byte
 	switch filepath.Ext(l.File) {
 	case ".bcolz":
-		return fromBytes(ours), bcolzPeer.compare(l.File, fromBytes(ours))
+		return fromBytes(ours), bcolzPeer.compare(l.File, fromBytes(ours)) // of a table there is one column
 	case ".h5":
 		f, err := h5.Open(l.File, h5.ReadOnly)
 		if err != nil {
@@ -295,7 +323,11 @@ func readArray(location string) (v []int64, err error) {
 		}
 		theirs = toBytes(got)
 	default:
-		b, err := cblosc.OpenArray(l.File)
+		file := l.File
+		if l.Object != "" {
+			file += l.Object + ".b2nd"
+		}
+		b, err := cblosc.OpenArray(file)
 		if err != nil {
 			return nil, fmt.Errorf("c-blosc2: %w", err)
 		}
@@ -366,6 +398,102 @@ func tableScenario(nested bool) scenario {
 		},
 		old: counting(few), new: counting(many),
 	}
+}
+
+// createTable writes a ctable where there is none.
+func createTable() scenario {
+	s := onlyNew(tableScenario(false))
+	s.act = func(dir string) error {
+		v := make([]int64, 0, 2*many)
+		for _, x := range counting(many) {
+			v = append(v, x, x)
+		}
+		p := spec(many)
+		p.DType = ndarray.StructOf(false, ndarray.Field{Name: "a", Type: p.DType}, ndarray.Field{Name: "b", Type: p.DType})
+		d, err := formats.Create(ctx, filepath.Join(dir, "t.bcolz"), p)
+		if err != nil {
+			return err
+		}
+		if err = d.Write(ctx, toBytes(v), ndarray.Whole(d.Shape())); err == nil {
+			err = d.Commit(ctx)
+		}
+		return errors.Join(err, d.Close())
+	}
+	return s
+}
+
+// copyTree copies a file of one array, which location names afterwards.
+func copyTree(to, location string) scenario {
+	return scenario{
+		prepare: func(dir string) error {
+			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.h5:/x", counting(many)))
+		},
+		act: func(dir string) error {
+			_, err := formats.CopyTree(ctx, dir+"/"+to, dir+"/from/a.h5", &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
+			return err
+		},
+		read: func(dir string) ([]int64, error) { return readArray(dir + "/" + location) },
+		new:  counting(many),
+	}
+}
+
+// shardsOf are two parts of an array of more than two chunks.
+func shardsOf(dir string) []shards.Shard {
+	return []shards.Shard{{Dir: dir + "/s0", First: 0, End: 2}, {Dir: dir + "/s1", First: 2, End: shards.All}}
+}
+
+// splitScenario makes two shards of a carray; what is there of them is whole.
+func splitScenario() scenario {
+	return scenario{
+		prepare: func(dir string) error {
+			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.bcolz", counting(many)))
+		},
+		act: func(dir string) error {
+			for _, s := range shardsOf(dir) { // of one that was killed
+				if err := os.RemoveAll(s.Dir); err != nil {
+					return err
+				}
+			}
+			return shards.Split(ctx, dir+"/from/a.bcolz", shardsOf(dir))
+		},
+		read: func(dir string) (all []int64, err error) {
+			missing := false
+			for _, s := range shardsOf(dir) {
+				if _, err := os.Stat(s.Dir); err != nil {
+					missing = true
+					continue
+				}
+				a, err := formats.Open(ctx, s.Dir)
+				if err != nil {
+					return nil, err
+				}
+				from, to := s.First*64, min(s.End, many/64)*64
+				v := make([]byte, 8*(to-from))
+				if err := errors.Join(a.Read(ctx, v, ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}), a.Close()); err != nil {
+					return nil, fmt.Errorf("%v: %v", s, err) // not what is missing is said here
+				}
+				all = append(all, fromBytes(v)...)
+			}
+			if missing {
+				return nil, os.ErrNotExist
+			}
+			return all, nil
+		},
+		new: counting(many),
+	}
+}
+
+// joinScenario makes a carray of two shards.
+func joinScenario() scenario {
+	s := onlyNew(arrayScenario("a.bcolz", nil))
+	s.prepare = func(dir string) error {
+		if err := splitScenario().prepare(dir); err != nil {
+			return err
+		}
+		return shards.Split(ctx, dir+"/from/a.bcolz", shardsOf(dir+"/from"))
+	}
+	s.act = func(dir string) error { return shards.Join(ctx, dir+"/a.bcolz", shardsOf(dir+"/from")) }
+	return s
 }
 
 // recoverScenario writes a new file in the place of another, from a third.

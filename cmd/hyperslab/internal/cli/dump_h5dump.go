@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -75,6 +76,8 @@ func (o *h5dumpFlags) address(args []string) (string, error) {
 		start, block := value("-s", axis, 0), value("-k", axis, 1)
 		stride, count := value("-S", axis, 1), value("-c", axis, 1)
 		switch {
+		case start > math.MaxInt64-block || count-1 > (math.MaxInt64-block-start)/stride:
+			return "", usagef("axis %d: %d blocks of %d every %d behind %d end beyond every axis", axis, count, block, stride, start)
 		case block > stride && count > 1:
 			return "", usagef("-k and -S: axis %d: blocks of %d every %d overlap", axis, block, stride)
 		case block == 1:

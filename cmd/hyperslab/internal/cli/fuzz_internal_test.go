@@ -63,6 +63,8 @@ func FuzzAddress(f *testing.F) {
 	f.Add("[0]", "", "1", "", "")
 	f.Add("a]]]", "0", "9223372036854775807", "2", "9223372036854775807")
 	f.Add("]", "-1", "", "1", "0")
+	f.Add("a", "0", "9223372036854775807", "2", "9222337206854775807")
+	f.Add("a", "9223372036854775807", "3", "2", "1")
 	f.Fuzz(func(t *testing.T, where, start, stride, count, block string) {
 		location, selection := splitSelection(where)
 		require.Equal(t, where, location+selection)
@@ -79,7 +81,7 @@ func FuzzAddress(f *testing.F) {
 		require.True(t, strings.HasPrefix(made, where), "%q", made)
 		s, err := ndarray.ParseSelection(made[len(where):])
 		require.NoError(t, err, made)
-		require.NotEmpty(t, s.String())
+		require.NotContains(t, s.String(), "-", "flags count from the start")
 	})
 }
 
