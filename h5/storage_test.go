@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -472,4 +473,39 @@ func TestReaderIsOneFile(t *testing.T) {
 	got := make([]int32, 4)
 	require.NoError(t, h5.Read(d, got, region([]int64{4}, []int64{4})), "these are in the file itself")
 	require.Equal(t, []int32{5, 6, 7, 8}, got)
+}
+
+// A file of a reader does not wait at a pipe that stands where another file is named.
+func TestPipesInThePlaceOfOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	f, err := h5.Create(filepath.Join(dir, "a.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
+	require.NoError(t, err)
+	r := f.Root()
+	four, whole := h5.SimpleSpace(4), region([]int64{0}, []int64{4})
+	d, err := r.CreateDataset("external", i4, four, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: pipe, Size: 16}}})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	d, err = r.CreateDataset("virtual", i4, four, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: whole, File: pipe, Dataset: "d", Source: four, SourceRegion: whole}}})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, r.LinkExternal("link", pipe, "/d"))
+	require.NoError(t, f.Close())
+
+	b, err := os.ReadFile(filepath.Join(dir, "a.h5"))
+	require.NoError(t, err)
+	f, err = h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, name := range []string{"external", "virtual", "link"} {
+		d, err := f.Root().OpenDataset(name)
+		if err == nil {
+			_, err = h5.ReadAll[int32](d)
+			require.NoError(t, d.Close())
+		}
+		var o *h5.OutsideError
+		require.ErrorAs(t, err, &o, name)
+		require.Equal(t, "pipe", filepath.Base(o.File))
+	}
 }

@@ -40,6 +40,7 @@ func requireSalvaged(t *testing.T, src string, f formats.Format) {
 
 // FuzzRecoverFrame is about the walk through a frame in one file.
 func FuzzRecoverFrame(f *testing.F) {
+	salvage.SetMaxChunks(f, 1<<12)
 	whole, err := os.ReadFile(save(f, "a.b2nd"))
 	require.NoError(f, err)
 	p := partsOf(f, whole)
@@ -60,6 +61,7 @@ func FuzzRecoverFrame(f *testing.F) {
 
 // FuzzRecoverSparse is about the index and a chunk file of a sparse frame.
 func FuzzRecoverSparse(f *testing.F) {
+	salvage.SetMaxChunks(f, 1<<12)
 	dir := save(f, "a.b2nd", formats.WithSparse())
 	names := []string{"chunks.b2frame", "00000000.chunk"}
 	var whole [2][]byte

@@ -219,6 +219,129 @@ func TestInterruptedCommand(t *testing.T) {
 	require.Positive(t, stopped, "the signals came too late, all of them")
 }
 
+// everything reports whether all of it is tried (make crash), and not another part for
+// each command.
+func everything() bool { return os.Getenv("HYPERSLAB_CRASHTEST_ALL") != "" }
+
+// visible are the names that no temporary file has, nor the folder for bench's.
+func visible(t *testing.T, dir string) []string {
+	t.Helper()
+	return slices.DeleteFunc(names(t, dir), func(name string) bool { return name[0] == '.' || strings.HasPrefix(name, "hyperslab-bench-") })
+}
+
+// requireAllOrNothing looks at what one of outputs has left: of what it makes all or
+// nothing, of what it would have left in the end nothing else, and what was there. want
+// are the sizes in the end.
+func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64, what string) (made bool) {
+	t.Helper()
+	left := visible(t, dir)
+	for _, name := range left {
+		require.Contains(t, want, name, what)
+	}
+	made = slices.Contains(left, makes)
+	if made && !strings.HasSuffix(makes, ".svg") { // a picture of speeds
+		require.Equal(t, want[makes], sizes(t, dir)[makes], "%s: %s is whole", what, makes)
+	}
+	for _, file := range []string{"a.h5:/x", "a.b2nd", "b.b2nd"} {
+		got, _ := readAll[int32](t, dir+"/"+file)
+		require.Equal(t, count(8), got[:8], what)
+	}
+	return made
+}
+
+// Every command that makes something, killed at any of its changes of files.
+func TestKilledOutputs(t *testing.T) {
+	for i, c := range outputs {
+		t.Run(c.name, func(t *testing.T) {
+			args := strings.Fields(c.args)
+			changes, said, code, dir := trace(t, args, pass)
+			require.Zero(t, code, said)
+			want := sizes(t, dir)
+			for k, kill := range []int{1, (changes + 1) / 2, changes - 1, changes} {
+				if !everything() && (i+k)%4 != 0 {
+					continue
+				}
+				_, said, _, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
+				requireAllOrNothing(t, dir, c.makes, want, fmt.Sprintf("killed before change %d of %d: %s", kill, changes, said))
+			}
+		})
+	}
+}
+
+// A call of every command that makes something fails: the disk is full, a write is short,
+// a sync, a rename or a read fails. The command says so and leaves no temporary file, or
+// manages, and has made everything.
+func TestFaultsOfOutputs(t *testing.T) {
+	faults := []struct {
+		kind    crashtest.Kind
+		first   bool // the first call of the kind; else the last
+		verdict crashtest.Verdict
+	}{
+		{crashtest.Write, true, crashtest.Verdict{Errno: syscall.ENOSPC}},
+		{crashtest.Write, false, crashtest.Verdict{Errno: syscall.ENOSPC}},
+		{crashtest.Write, false, crashtest.Verdict{Short: 1}},
+		{crashtest.Copy, true, crashtest.Verdict{Errno: syscall.ENOSPC}},
+		{crashtest.Create, false, crashtest.Verdict{Errno: syscall.ENOSPC}},
+		{crashtest.Sync, false, crashtest.Verdict{Errno: syscall.EIO}},
+		{crashtest.Rename, false, crashtest.Verdict{Errno: syscall.EIO}},
+		{crashtest.Read, true, crashtest.Verdict{Errno: syscall.EIO}},
+	}
+	hits := map[crashtest.Kind]int{}
+	for i, c := range outputs {
+		t.Run(c.name, func(t *testing.T) {
+			args := strings.Fields(c.args)
+			seen := map[crashtest.Kind]int{}
+			said, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+				seen[e.Kind]++
+				return crashtest.Verdict{}
+			})
+			require.Zero(t, code, said)
+			want := sizes(t, dir)
+			for k, f := range faults {
+				if seen[f.kind] == 0 || !everything() && (i+k)%4 != 0 {
+					continue
+				}
+				at := 1
+				if !f.first {
+					at = seen[f.kind]
+				}
+				n, hit := 0, false
+				said, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+					if e.Kind != f.kind {
+						return crashtest.Verdict{}
+					}
+					if n++; n != at {
+						return crashtest.Verdict{}
+					}
+					hit = true
+					hits[f.kind]++
+					return f.verdict
+				})
+				what := fmt.Sprintf("%v %d of %d %v: exit %d, %s", f.kind, at, seen[f.kind], f.verdict.Errno, code, said)
+				require.NotContains(t, said, "goroutine", what)
+				made := requireAllOrNothing(t, dir, c.makes, want, what)
+				if code == 0 {
+					require.True(t, made || c.makes == "", what)
+					continue
+				}
+				require.True(t, hit, what)
+				if f.kind == crashtest.Read && c.name == "recover" && code == 3 {
+					require.Contains(t, said, "1 lost", what) // the rest is what recover is for
+					continue
+				}
+				require.Equal(t, 2, code, what)
+				require.Equal(t, visible(t, dir), names(t, dir), what)
+				if f.verdict.Errno != 0 {
+					require.Contains(t, strings.ToLower(said), f.verdict.Errno.Error(), what)
+				}
+			}
+		})
+	}
+	for _, f := range faults {
+		require.Positive(t, hits[f.kind], "%v", f.kind)
+	}
+}
+
 // sizes are the bytes of each file of a folder, of a folder in it those of all its files.
 func sizes(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
