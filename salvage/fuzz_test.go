@@ -17,7 +17,7 @@ import (
 )
 
 // requireSalvaged recovers what is at a path: an error of package ndarray and nothing
-// beside it, or a file that is sound.
+// beside it, or a file without damage.
 func requireSalvaged(t *testing.T, src string, f formats.Format) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,7 +35,7 @@ func requireSalvaged(t *testing.T, src string, f formats.Format) {
 	require.Equal(t, r.Chunks, r.Certain+r.Guessed)
 	v, err := verify.File(bg, dst, nil)
 	require.NoError(t, err)
-	require.Equal(t, verify.ExitSound, v.ExitCode(), "%v", v.Damages)
+	require.Empty(t, v.Damages) // a filter that nobody knows stays one
 }
 
 // FuzzRecoverFrame is about the walk through a frame in one file.

@@ -185,6 +185,7 @@ func TestFaults(t *testing.T) {
 		crashtest.Create:   {{Errno: syscall.ENOSPC}},
 		crashtest.Mkdir:    {{Errno: syscall.ENOSPC}},
 		crashtest.Rename:   {{Errno: syscall.EIO}},
+		crashtest.Remove:   {{Errno: syscall.EIO}},
 		crashtest.Read:     {{Errno: syscall.EIO}},
 	}
 	each(t, func(t *testing.T, name string, s scenario) {
@@ -224,6 +225,52 @@ func TestFaults(t *testing.T) {
 				require.NoError(t, err, what)
 				require.True(t, isNew || r.Code == 3, "%s: nothing was said", what)
 			}
+		}
+	})
+}
+
+// A disk that is full from some change on, but for names that go, is an error that says
+// so, and what was there stays; or nothing was to be written any more.
+func TestFullDisk(t *testing.T) {
+	each(t, func(t *testing.T, name string, s scenario) {
+		dir := t.TempDir()
+		require.NoError(t, s.prepare(dir))
+		changes := 0
+		run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+			if e.Kind.Changes() {
+				changes++
+			}
+			return crashtest.Verdict{}
+		})
+		for k, from := range []int{1, changes / 3, changes / 2, changes * 3 / 4} {
+			if !all() && (k+len(name))%4 != 0 {
+				continue // another one for each
+			}
+			dir := t.TempDir()
+			require.NoError(t, s.prepare(dir))
+			n, hit := 0, false
+			_, r, said := run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+				if e.Kind.Changes() {
+					n++
+				}
+				switch e.Kind {
+				case crashtest.Write, crashtest.Copy, crashtest.Create, crashtest.Mkdir:
+					if n >= from {
+						hit = true
+						return crashtest.Verdict{Errno: syscall.ENOSPC}
+					}
+				}
+				return crashtest.Verdict{}
+			})
+			what := fmt.Sprintf("from change %d of %d on: exit %d, %s", from, changes, r.Code, said)
+			isNew, err := state(s, dir)
+			require.NoError(t, err, what)
+			if r.Code == 0 {
+				require.True(t, isNew && !hit, what)
+				continue
+			}
+			require.Equal(t, 3, r.Code, what)
+			require.Contains(t, said, "no space left", what)
 		}
 	})
 }
