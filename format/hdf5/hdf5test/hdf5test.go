@@ -1,4 +1,5 @@
-// Package hdf5test looks into HDF5 files for tests that damage them.
+// What tests look for in a file, and what they change.
+
 package hdf5test
 
 import (
