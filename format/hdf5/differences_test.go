@@ -307,6 +307,16 @@ var rows = map[string]func(t *testing.T){
 		}
 		t.Fatal("no chunk without filters")
 	},
+	"ArrayReach": func(t *testing.T) {
+		for _, v := range []uint64{1 << 31, 1<<63 - 1, 1<<64 - 1} {
+			damaged(t, "latest", "extensible array header", "max index set", func(b []byte) { binary.LittleEndian.PutUint64(b, v) })
+		}
+		// Without an index block there is no element.
+		b := bytes.Clone(fixtures(t)["latest"])
+		at := fields(describe(b), "extensible array header", "index block address")[0].Offset
+		copy(b[at:], bytes.Repeat([]byte{0xFF}, 8))
+		requireStricter(t, repaired(b))
+	},
 	"FillSize": func(t *testing.T) {
 		for _, x := range []struct {
 			message string

@@ -17,6 +17,8 @@ type extensible struct {
 	maxIndex   uint64 // one more than the greatest element that was set
 	offsetSize int    // bytes of a block's offset
 	unlimited  int    // the dimension that grows
+	reach      uint64 // one more than the greatest element that has a place in a block
+	taken      uint64 // bytes of the data blocks
 }
 
 // superBlock says how large the data blocks of secondary block i are
@@ -43,11 +45,19 @@ func (x *chunkIndex) extensibleArray() bool {
 	if e.unlimited < 0 {
 		p.complain(format.ErrCorrupt, "client", fmt.Sprintf("a dataset of at most %v", x.maxDims), "one unlimited dimension")
 	}
-	if err := p.done(); err != nil || !index.Defined() {
+	if err := p.done(); err != nil {
 		r.note(err)
 		return true
 	}
-	return e.indexBlock(index)
+	if index.Defined() && !e.indexBlock(index) {
+		return false
+	}
+	// The library asks for each element up to the greatest that was set, however few blocks
+	// there are.
+	if e.maxIndex > e.reach {
+		r.note(r.corrupt("extensible array header", x.layout.Addr, fmt.Sprintf("max index set %d", e.maxIndex), fmt.Sprintf("at most %d, the elements of the blocks there are", e.reach)))
+	}
+	return true
 }
 
 func (e *extensible) header(p *part) Addr {
@@ -114,6 +124,7 @@ func (e *extensible) indexBlock(a Addr) bool {
 		return true
 	}
 	e.blockHead(p, false)
+	e.reach = uint64(e.params.IndexElems)
 	more := e.elements(p, 0, uint64(e.params.IndexElems))
 	dataAddrs, superAddrs := p.addrs("data block address", data), p.addrs("secondary block address", supers)
 	p.checksum()
@@ -216,9 +227,15 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	}
 	head := uint64(6 + o + e.offsetSize)
 	size := head + 4
+	// Pages that were never written have their room in the file all the same.
+	if e.taken += elems * uint64(e.elem); e.taken > uint64(r.f.size) {
+		r.note(r.corrupt("extensible array data block", a, fmt.Sprintf("%d bytes of elements with those of other blocks", e.taken), "blocks inside the file"))
+		return true
+	}
 	if pages == nil {
 		size += elems * uint64(e.elem)
 	}
+	e.reach = max(e.reach, first+min(elems, ^uint64(0)-first))
 	p := r.part("extensible array data block", a, int64(size))
 	if !p.signature("EADB") {
 		r.note(p.done())

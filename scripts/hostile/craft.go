@@ -1,6 +1,7 @@
 // What nobody writes by chance: in small files of each kind every field of header,
-// index, metalayers and trailer takes each forgotten value, every word of a tree's
-// metadata is another, and things that are no files stand in the places of files.
+// index, metalayers and trailer takes each forgotten value, in HDF5 files of each chunk
+// index every field of every structure some of them, every word of a tree's metadata is
+// another, and things that are no files stand in the places of files.
 
 package main
 
@@ -20,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/h5"
 )
 
 // craft is one way to spoil a seed: file is another, or gone and place makes what
@@ -48,7 +50,7 @@ func craftedSeeds(c config) ([]*seed, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := arrays(dir); err != nil {
+	if err := errors.Join(arrays(dir), datasets(dir)); err != nil {
 		return nil, err
 	}
 	seeds, err := gather(dir, smallFile)
@@ -129,8 +131,88 @@ func arrays(dir string) error {
 	return nil
 }
 
+// datasets lays down an HDF5 file for each chunk index, one of old and new texts, and one
+// whose attributes are in a heap.
+func datasets(dir string) error {
+	const endless = h5.Unlimited
+	level, i4 := 3, h5.Int(4, h5.LittleEndian)
+	for _, x := range []struct {
+		name  string
+		low   h5.LibVer
+		dims  []int64
+		most  []int64
+		o     h5.DatasetOptions
+		attrs int
+	}{
+		{"tree1", h5.Earliest, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level, Fletcher32: true}, 1},
+		{"single", h5.V114, []int64{4, 5}, nil, h5.DatasetOptions{Chunks: []int64{4, 5}, Deflate: &level}, 1},
+		{"implicit", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Alloc: h5.AllocEarly}, 0},
+		{"fixed", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level}, 0},
+		{"extensible", h5.V114, []int64{9, 3}, []int64{endless, 3}, h5.DatasetOptions{Chunks: []int64{2, 3}, Shuffle: true, Deflate: &level}, 0},
+		{"tree2", h5.V114, []int64{5, 3}, []int64{endless, endless}, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level}, 0},
+		{"heap", h5.V114, []int64{5}, nil, h5.DatasetOptions{Fill: []byte{1, 2, 3, 4}}, 12},
+	} {
+		c := h5.DefaultFileCreation()
+		c.Times = false // the same bytes in every process
+		f, err := h5.Create(filepath.Join(dir, x.name+".h5"), &h5.CreateOptions{Low: x.low, High: h5.V114, Creation: &c})
+		if err != nil {
+			return err
+		}
+		s := h5.SimpleSpace(x.dims...)
+		n := s.NumElems()
+		s.MaxDims = x.most
+		d, err := f.Root().CreateDataset("x", i4, s, &x.o)
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		values := make([]int32, n)
+		for k := range values {
+			values[k] = int32(k * k)
+		}
+		err = h5.Write(d, values, s.All())
+		for k := range x.attrs {
+			err = errors.Join(err, h5.WriteAttr(d, fmt.Sprint("attribute ", k), []string{"text", fmt.Sprint(k)}))
+		}
+		if err := errors.Join(err, d.Close(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// craftHDF5 adds the ways to spoil an HDF5 file: each field is some of the forgotten values,
+// one less and one more, and the checksums are right.
+func (s *seed) craftHDF5(name string) {
+	whole, l := s.files[name], s.layout(name)
+	for _, f := range l.fields {
+		if len(f.Fields) > 0 || f.Length > 8 || strings.EqualFold(f.Name, "checksum") {
+			continue
+		}
+		var word [8]byte
+		copy(word[:], whole[f.Offset:f.Offset+f.Length])
+		was := binary.LittleEndian.Uint64(word[:])
+		seen := map[string]bool{string(whole[f.Offset : f.Offset+f.Length]): true}
+		for _, v := range []uint64{0, 1, 32, 255, 1 << 31, 1<<63 - 1, 1 << 63, 1<<64 - 1, was - 1, was + 1} {
+			le := binary.LittleEndian.AppendUint64(nil, v)[:f.Length]
+			if seen[string(le)] {
+				continue
+			}
+			seen[string(le)] = true
+			s.crafts = append(s.crafts, craft{what: fmt.Sprintf("%s at %d is % x", f.Name, f.Offset, le), file: name, change: func(b []byte) []byte {
+				copy(b[f.Offset:], le)
+				l.mend(b)
+				return b
+			}})
+		}
+	}
+}
+
 // craft adds the ways to spoil one file of the seed.
 func (s *seed) craft(name string) {
+	if s.sort == "hdf5" {
+		s.craftHDF5(name)
+		return
+	}
 	add := func(what string, change func([]byte) []byte) {
 		s.crafts = append(s.crafts, craft{what: what, file: name, change: change})
 	}

@@ -45,6 +45,15 @@ type layout struct {
 	sums   []checksum
 }
 
+// mend puts the checksums right that are in b, which may have been cut.
+func (l *layout) mend(b []byte) {
+	for _, c := range l.sums {
+		if c.at+4 <= int64(len(b)) {
+			binary.LittleEndian.PutUint32(b[c.at:], hdf5.Lookup3(b[c.from:c.at]))
+		}
+	}
+}
+
 // checksum is where a file has one, and what of.
 type checksum struct{ from, at int64 }
 
@@ -360,11 +369,7 @@ func (x *item) mutate() map[string][]byte {
 		}
 	}
 	if r.IntN(5) > 0 {
-		for _, c := range l.sums {
-			if c.at+4 <= int64(len(b)) {
-				binary.LittleEndian.PutUint32(b[c.at:], hdf5.Lookup3(b[c.from:c.at]))
-			}
-		}
+		l.mend(b)
 	}
 	files[name] = b
 	return files
