@@ -105,14 +105,15 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	if idErr != nil {
 		return idErr
 	}
-	if err := d.settleLocked(op, id, words, len(r.Start)); err != nil {
+	masks, err := d.settleLocked(op, id, words, len(r.Start))
+	if err != nil {
 		return err
 	}
 	t := mem.append(lib.typ[:0])
 	cerr := lib.cerr
 	*cerr = C.goh5_err_t{}
 	rc := C.goh5_dwrite(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
-		cBytes(src), C.size_t(len(src)))
+		cBytes(src), C.size_t(len(src)), masks)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, *r, rc, cerr)
@@ -255,12 +256,13 @@ func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, 
 	if err != nil {
 		return err
 	}
-	if err := d.settleLocked(op, id, e.words, e.rank); err != nil {
+	masks, err := d.settleLocked(op, id, e.words, e.rank)
+	if err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
-		cBytes(src), C.size_t(len(src)))
+		cBytes(src), C.size_t(len(src)), masks)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)
@@ -379,11 +381,12 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	if err != nil {
 		return err
 	}
-	if err := d.settleLocked(op, id, words, len(r.Start)); err != nil {
+	masks, err := d.settleLocked(op, id, words, len(r.Start))
+	if err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
+	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)), masks)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, r, rc, &cerr)

@@ -29,41 +29,46 @@ type chunkMasks struct {
 }
 
 // settleLocked comes before a write: of the chunks that it touches it has those
-// encoded anew that hold a mask the library would not have made, and makes those of
-// a length that two outcomes of the filters may share longer, so that the
-// library notes the next outcome. Chunks that the library has in its cache are
+// encoded anew that hold a mask the library would not have made. Where two outcomes of the
+// filters may share a length it returns how they make masks: the write then goes chunk by
+// chunk, and has the library note each outcome. Chunks that the library has in its cache are
 // written first, which costs time where a chunk is written in many small pieces;
 // so a dataset that has no such chunk, and gets none, is not looked at again.
 //
 // What is wrong with the selection the write itself will say. It also reports what
 // soundLocked and longLocked do.
-func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int) error {
+func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int) (*C.goh5_masks_t, error) {
 	if err := d.soundLocked(op, id); err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.longLocked(op, id, words, rank); err != nil {
-		return err
+		return nil, err
 	}
 	if d.masks.settled == lib.masks {
-		return nil // and nothing is allocated
+		return nil, nil // and nothing is allocated
 	}
 	return d.settleChunksLocked(op, id, words, rank)
 }
 
-func (d *Dataset) settleChunksLocked(op string, id C.int64_t, words []int64, rank int) error {
+func (d *Dataset) settleChunksLocked(op string, id C.int64_t, words []int64, rank int) (*C.goh5_masks_t, error) {
 	m, settled, err := d.masksLocked(op, id)
 	if settled || err != nil {
-		return err
+		return nil, err
+	}
+	if m.how > C.GOH5_ONE_DECLINES {
+		return &m, nil
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dsettle(&cerr, id, &m, cInts(words), C.size_t(len(words)), C.size_t(rank))
 	if rc < 0 && rc != C.GOH5_EREGION {
-		return newError(op, d.path, rc, &cerr)
+		return nil, newError(op, d.path, rc, &cerr)
 	}
-	return nil
+	return nil, nil
 }
 
-// settleShapeLocked is settleLocked before the shape changes.
+// settleShapeLocked is settleLocked before the shape changes, which the library does in one
+// go: chunks of a length that two outcomes of the filters may share are made longer, so
+// that the library notes the next outcome.
 func (d *Dataset) settleShapeLocked(op string, id C.int64_t, dims []int64) error {
 	if d.masks.settled == lib.masks {
 		return nil

@@ -171,22 +171,37 @@ int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t ra
 int goh5_dflush(goh5_err_t *err, int64_t id);
 int goh5_drefresh(goh5_err_t *err, int64_t id);
 
+/* Whether filters may be left out of a chunk, and what then is true of it (masks.go). */
+enum {
+    GOH5_ALL_RUN = 0,      /* every filter is applied to every chunk */
+    GOH5_ONE_DECLINES = 1, /* one is left out (skipped) if, and only if, the chunk is then `full` bytes long */
+    GOH5_ONE_SKIPS = 2,    /* one may be left out, and the chunk is then `full` bytes long */
+    GOH5_ANY_SKIP = 3
+};
+typedef struct goh5_masks {
+    int32_t how;
+    uint32_t always;  /* the mask of a chunk that no filter was left out of but those that fail on every one */
+    uint32_t skipped; /* the mask of a chunk that the filter was left out of */
+    uint64_t full;    /* bytes */
+} goh5_masks_t;
+
 /* Elements. sel is a selection in words (shim_select.c) of a dataset that Go believes to have `rank` dimensions,
  * and after it may come where in the buffer the elements are: the rank of the buffer, its dimensions, and a selection
  * of as many elements; else they fill the buffer. With GOH5_LOSSLESS a value that would change is GOH5_EOVERFLOW or
  * GOH5_EPRECISION, and a write leaves the dataset as it was; with GOH5_ROUGH the library clamps and rounds as it does;
- * with GOH5_NEAREST it must round to the nearest, and what neither it nor the compiler rounds so is GOH5_ETYPE. */
+ * with GOH5_NEAREST it must round to the nearest, and what neither it nor the compiler rounds so is GOH5_ETYPE. masks
+ * are those of a dataset whose chunks have to be written one by one, or NULL; so in the other writes. */
 enum { GOH5_LOSSLESS = 0, GOH5_ROUGH = 1, GOH5_NEAREST = 2 };
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-                size_t rank, int32_t lossy, const uint8_t *src, size_t len);
+                size_t rank, int32_t lossy, const uint8_t *src, size_t len, const goh5_masks_t *masks);
 
 /* Strings. Read: a blob of count, then per string its length and padded text. Write: all bytes and n + 1
  * offsets into them. */
 int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, goh5_blob_t *out);
 int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n);
+                        const uint8_t *bytes, const uint64_t *offsets, size_t n, const goh5_masks_t *masks);
 
 /* Values of any datatype, as stored but for what points elsewhere (values.go). n elements; to read any number, *n is
  * UINT64_MAX, and then how many it was. */
@@ -194,7 +209,7 @@ int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
                       size_t words, size_t rank, uint64_t *n, goh5_blob_t *out);
 int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n);
+                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n, const goh5_masks_t *masks);
 
 /* Selections in a dataspace that is in no file. */
 int goh5_selected(goh5_err_t *err, const uint8_t *space, size_t space_len, const int64_t *sel, size_t words,
@@ -266,18 +281,6 @@ enum {
     GOH5_HERE = 2,
     GOH5_IDLE = 4 /* without its parameters, as with types of variable length: it fails on every chunk */
 };
-enum {
-    GOH5_ALL_RUN = 0,      /* every filter is applied to every chunk */
-    GOH5_ONE_DECLINES = 1, /* one is left out (skipped) if, and only if, the chunk is then `full` bytes long */
-    GOH5_ONE_SKIPS = 2,    /* one may be left out, and the chunk is then `full` bytes long */
-    GOH5_ANY_SKIP = 3
-};
-typedef struct goh5_masks {
-    int32_t how;
-    uint32_t always;  /* the mask of a chunk that no filter was left out of but those that fail on every one */
-    uint32_t skipped; /* the mask of a chunk that the filter was left out of */
-    uint64_t full;    /* bytes */
-} goh5_masks_t;
 int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, size_t *n, uint64_t *chunk);
 int goh5_dmasks(goh5_err_t *err, int64_t id, const goh5_masks_t *m, int32_t *found);
 int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank);

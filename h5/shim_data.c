@@ -255,7 +255,7 @@ done:
 }
 
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-                size_t rank, int32_t lossy, const uint8_t *src, size_t len)
+                size_t rank, int32_t lossy, const uint8_t *src, size_t len, const goh5_masks_t *masks)
 {
     int rc = 0;
     transfer_t t;
@@ -281,7 +281,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         alone = 1; /* as they are all kept, the library's conversion keeps them */
     }
     if (!unnamed && alone) {
-        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
+        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, src));
         goto done;
     }
     size_t size = H5Tget_size(t.type);
@@ -295,7 +295,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         src = part.data;
     }
     PASS((unnamed ? goh5_renumber : goh5_round)(err, t.mem_type, t.type, src, raw, t.n));
-    TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
+    PASS(goh5_write(err, id, &(goh5_target_t){t.type, packed, t.file_space, masks}, raw));
 done:
     hyperslab_free(part.data);
     goh5_close_space(packed);
@@ -452,7 +452,7 @@ done:
 }
 
 int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n)
+                        const uint8_t *bytes, const uint64_t *offsets, size_t n, const goh5_masks_t *masks)
 {
     int rc = 0;
     transfer_t t;
@@ -467,7 +467,7 @@ int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t 
     }
     if (n > 0) {
         PASS(goh5_strings_get(err, t.mem_type, bytes, offsets, n, &mem));
-        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
+        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, mem));
     }
 done:
     rc = goh5_missing_filter(err, id, rc);
@@ -532,7 +532,7 @@ done:
 }
 
 int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n)
+                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n, const goh5_masks_t *masks)
 {
     int rc = 0;
     transfer_t t;
@@ -547,7 +547,7 @@ int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t 
     }
     if (n > 0) {
         PASS(goh5_values_get(err, id, t.mem_type, data, len, n, &v));
-        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, v.block) >= 0);
+        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, v.block));
     }
 done:
     rc = goh5_missing_filter(err, id, rc);

@@ -167,6 +167,18 @@ int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *s
 int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
 int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
+/* Where elements go, and how the filters there make masks if a chunk with another mask may be as long as before
+ * (shim_rawchunk.c), NULL if the library's own write will do. */
+typedef struct goh5_target {
+    hid_t mem_type;
+    hid_t mem_space;
+    hid_t file_space;
+    const goh5_masks_t *masks;
+} goh5_target_t;
+
+/* Writes a selection; with masks chunk by chunk where that has to be. */
+int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *buf);
+
 /* goh5_convert turns n numbers of src into dst, unless that is NULL, and says GOH5_EOVERFLOW or GOH5_EPRECISION if any
  * changed. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);

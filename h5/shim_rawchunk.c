@@ -704,6 +704,33 @@ done:
     return rc;
 }
 
+/* Whether a selection is all that is between its corners. */
+static int is_solid(hid_t space, const grid_t *g, const hsize_t *low, const hsize_t *high)
+{
+    hsize_t between = 1;
+    for (int i = 0; i < g->rank; i++) {
+        between *= high[i] - low[i] + 1;
+    }
+    return H5Sget_select_type(space) != H5S_SEL_POINTS && between == (hsize_t)H5Sget_select_npoints(space);
+}
+
+/* Finds the chunks of a selection, whose corners it puts into low and high. */
+static int find_selected(goh5_err_t *err, hid_t id, touched_t *t, hid_t space, hsize_t *low, hsize_t *high)
+{
+    int rc = 0;
+    const grid_t *g = t->grid;
+    hsize_t at_most = 1; /* chunks of the selection */
+    TRY(H5Sget_select_bounds(space, low, high) >= 0);
+    for (int i = 0; i < g->rank; i++) {
+        hsize_t along = high[i] / g->chunk[i] - low[i] / g->chunk[i] + 1;
+        at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
+    }
+    t->solid = is_solid(space, g, low, high);
+    PASS(find_touched(err, id, t, at_most, low, high));
+done:
+    return rc;
+}
+
 /* Whether a chunk may be made longer than its filters made it. Newer releases (seen in 2.2) refuse a chunk that is too
  * long when the filters are undone: one that a filter was left out of, and that is written in part, so that it is read
  * before, stays as it is there. Two outcomes of one length are then beyond the guard. */
@@ -812,20 +839,202 @@ int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64
     if (n == 0) {
         goto done;
     }
-    TRY(H5Sget_select_bounds(space, low, high) >= 0);
-    hsize_t at_most = 1; /* chunks of the selection */
-    hsize_t between = 1;
-    for (int i = 0; i < g.rank; i++) {
-        hsize_t along = high[i] / g.chunk[i] - low[i] / g.chunk[i] + 1;
-        at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
-        between *= high[i] - low[i] + 1;
-    }
-    t.solid = between == n;
-    PASS(find_touched(err, id, &t, at_most, low, high));
+    PASS(find_selected(err, id, &t, space, low, high));
     PASS(settle(err, id, &t));
 done:
     goh5_buf_drop(&t.places);
     goh5_close_space(space);
+    return rc;
+}
+
+/* A write that goes chunk by chunk. */
+typedef struct chunkwise {
+    hid_t id;
+    const goh5_target_t *to;
+    const void *buf;
+    touched_t t;
+    int dense; /* the selection is a box, and all of the buffer's space, which has its shape */
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+} chunkwise_t;
+
+/* Whether the buffer is as the box between the corners of a solid selection: else the library has to find out, for
+ * each chunk, what of the buffer belongs to it, for which it goes through all of the selection. */
+static int is_dense(goh5_err_t *err, chunkwise_t *w)
+{
+    int rc = 0;
+    hsize_t dims[H5S_MAX_RANK];
+    const hid_t mem = w->to->mem_space;
+    w->dense = 0;
+    int rank = H5Sget_simple_extent_ndims(mem);
+    TRY(rank >= 0);
+    if (!w->t.solid || rank != w->t.grid->rank) {
+        goto done;
+    }
+    TRY(H5Sget_simple_extent_dims(mem, dims, NULL) >= 0);
+    w->dense = H5Sget_select_npoints(mem) == H5Sget_simple_extent_npoints(mem);
+    for (int i = 0; i < rank; i++) {
+        w->dense = w->dense && dims[i] == w->high[i] - w->low[i] + 1;
+    }
+done:
+    return rc;
+}
+
+/* Writes the elements of the selection that are in box too, in which n of them are then told. */
+static int write_inside(goh5_err_t *err, const chunkwise_t *w, hid_t box, hssize_t *n)
+{
+    int rc = 0;
+    const goh5_target_t *to = w->to;
+    hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
+    TRY((file = H5Sselect_project_intersection(to->file_space, to->file_space, box)) >= 0);
+    TRY((*n = H5Sget_select_npoints(file)) >= 0);
+    if (*n > 0) {
+        TRY((mem = H5Sselect_project_intersection(to->file_space, to->mem_space, box)) >= 0);
+        TRY(H5Dwrite(w->id, to->mem_type, mem, file, H5P_DEFAULT, w->buf) >= 0);
+    }
+done:
+    goh5_close_space(mem);
+    goh5_close_space(file);
+    return rc;
+}
+
+/* Writes what the selection has of a chunk, of which n elements are then told. */
+static int write_part(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t box, hssize_t *n)
+{
+    int rc = 0;
+    const grid_t *g = w->t.grid;
+    hid_t mem = H5I_INVALID_HID;
+    hsize_t one[H5S_MAX_RANK], from[H5S_MAX_RANK], to[H5S_MAX_RANK], count[H5S_MAX_RANK];
+    for (int i = 0; i < g->rank; i++) {
+        one[i] = 1;
+        from[i] = at[i];
+        count[i] = g->chunk[i];
+        if (w->dense) {
+            hsize_t end = at[i] + g->chunk[i] <= w->high[i] ? at[i] + g->chunk[i] : w->high[i] + 1;
+            from[i] = at[i] > w->low[i] ? at[i] : w->low[i];
+            count[i] = end - from[i];
+            to[i] = from[i] - w->low[i];
+        }
+    }
+    TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, from, NULL, one, count) >= 0);
+    if (!w->dense) {
+        PASS(write_inside(err, w, box, n));
+        goto done;
+    }
+    TRY((*n = H5Sget_select_npoints(box)) >= 0);
+    TRY((mem = H5Scopy(w->to->mem_space)) >= 0);
+    TRY(H5Sselect_hyperslab(mem, H5S_SELECT_SET, to, NULL, one, count) >= 0);
+    TRY(H5Dwrite(w->id, w->to->mem_type, mem, box, H5P_DEFAULT, w->buf) >= 0);
+done:
+    goh5_close_space(mem);
+    return rc;
+}
+
+/* Writes a chunk and has the library note the mask that came of it: it knows it as long as it sees no other chunk. If
+ * the chunk is as long as before, which keeps that from the index, it is stored with another length first. One that is
+ * certain to get another length stays for the rest, unless there is none. */
+static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t box, int *done)
+{
+    int rc = 0;
+    uint32_t was = 0, is = 0;
+    hsize_t before = 0, after = 0;
+    hssize_t n = 0;
+    uint8_t *bytes = NULL;
+    *done = 0;
+    if (concerned(&w->t, at) && stored_size(w->id, at) > 0) {
+        PASS(take_chunk(err, w->id, at, &was, &bytes, &before));
+    }
+    int look = before > 0 && uncertain(w->t.masks, was, before);
+    if (!look && !w->dense) {
+        goto done;
+    }
+    PASS(write_part(err, w, at, box, &n));
+    *done = 1;
+    if (!look || n == 0) {
+        goto done;
+    }
+    PASS(take_chunk(err, w->id, at, &is, &bytes, &after));
+    if (after == before && is != was) {
+        PASS(write_longer(err, w->id, at, is, bytes, after));
+        TRY(H5Dwrite_chunk(w->id, H5P_DEFAULT, is, at, after, bytes) >= 0);
+    }
+done:
+    hyperslab_free(bytes);
+    return rc;
+}
+
+/* Every chunk of a dense selection, of which each has elements to write. */
+static int write_each(goh5_err_t *err, const chunkwise_t *w, hid_t box)
+{
+    int rc = 0, done = 0;
+    const grid_t *g = w->t.grid;
+    hsize_t at[H5S_MAX_RANK];
+    for (int i = 0; i < g->rank; i++) {
+        at[i] = w->low[i] / g->chunk[i] * g->chunk[i];
+    }
+    for (int i = 0; i >= 0;) {
+        PASS(write_chunk(err, w, at, box, &done));
+        for (i = g->rank - 1; i >= 0; i--) {
+            at[i] += g->chunk[i];
+            if (at[i] <= w->high[i]) {
+                break;
+            }
+            at[i] = w->low[i] / g->chunk[i] * g->chunk[i];
+        }
+    }
+done:
+    return rc;
+}
+
+/* The chunks of any selection that are stored and uncertain, one by one, and then the rest. */
+static int write_some(goh5_err_t *err, chunkwise_t *w, hid_t box)
+{
+    int rc = 0, done = 0;
+    const grid_t *g = w->t.grid;
+    hsize_t one[H5S_MAX_RANK];
+    hssize_t n = 0;
+    hid_t rest = H5Screate_simple(g->rank, g->dims, NULL);
+    TRY(rest >= 0);
+    for (int i = 0; i < g->rank; i++) {
+        one[i] = 1;
+    }
+    for (size_t i = 0; i < w->t.count; i++) {
+        const hsize_t *at = (const hsize_t *)w->t.places.data + i * (size_t)g->rank;
+        PASS(write_chunk(err, w, at, box, &done));
+        if (done) {
+            TRY(H5Sselect_hyperslab(rest, H5S_SELECT_NOTB, at, NULL, one, g->chunk) >= 0);
+        }
+    }
+    PASS(write_inside(err, w, rest, &n));
+done:
+    goh5_close_space(rest);
+    return rc;
+}
+
+int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *buf)
+{
+    int rc = 0;
+    grid_t g = {0};
+    chunkwise_t w = {.id = id, .to = to, .buf = buf};
+    hid_t box = H5I_INVALID_HID;
+    if (to->masks == NULL) {
+        TRY(H5Dwrite(id, to->mem_type, to->mem_space, to->file_space, H5P_DEFAULT, buf) >= 0);
+        return 0;
+    }
+    w.t = (touched_t){.grid = &g, .masks = to->masks, .low = w.low, .high = w.high};
+    PASS(grid_open(err, id, &g));
+    TRY((box = H5Scopy(to->file_space)) >= 0);
+    TRY(H5Sget_select_bounds(to->file_space, w.low, w.high) >= 0);
+    w.t.solid = is_solid(to->file_space, &g, w.low, w.high);
+    PASS(is_dense(err, &w));
+    if (w.dense) {
+        PASS(write_each(err, &w, box));
+        goto done;
+    }
+    PASS(find_selected(err, id, &w.t, to->file_space, w.low, w.high));
+    PASS(write_some(err, &w, box));
+done:
+    goh5_buf_drop(&w.t.places);
+    goh5_close_space(box);
     return rc;
 }
 

@@ -117,12 +117,13 @@ func (d *Dataset) writeValues(v Values, s Selection) error {
 	if err != nil {
 		return err
 	}
-	if err := d.settleLocked(op, id, sel.words, sel.rank); err != nil {
+	masks, err := d.settleLocked(op, id, sel.words, sel.rank)
+	if err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dwrite_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
-		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n))
+		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n), masks)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)

@@ -3,6 +3,7 @@ package h5_test
 import (
 	"encoding/binary"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -25,10 +26,18 @@ func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
 		},
 		Decode: func(src []byte, _ []uint32) ([]byte, error) { return src, nil },
 	}
-	register(t, look)
+	require.NoError(t, h5.RegisterFilter(look))
+	defer func() { require.NoError(t, h5.UnregisterFilter(look.ID)) }()
 	const n = 1 << 19
 	i4, f8 := h5.Int(4, h5.LittleEndian), h5.TypeOf[float64]()
-	d := newDataset(t, i4, h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{n / 16}, Filters: []h5.Filter{{ID: testFilter}}})
+	o, access := h5.DefaultCreateOptions(), h5.DefaultFileAccess()
+	access.ChunkCache.Bytes = 0 // so that chunks are stored while it writes
+	o.Access = &access
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &o)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{n / 16}, Filters: []h5.Filter{{ID: testFilter}}})
+	require.NoError(t, err)
 	whole := h5.Region{Start: []int64{0}, Count: []int64{n}}
 	everySecond := h5.Window{Shape: []int64{n, 2}, Selection: h5.Region{Start: []int64{0, 1}, Count: []int64{n, 1}}}
 	dense, wide := make([]byte, 8*n), make([]byte, 16*n)
