@@ -340,7 +340,7 @@ func TestConcurrent(t *testing.T) {
 	root, err := f.Root()
 	require.NoError(t, err)
 	var wg sync.WaitGroup
-	for range 16 {
+	for range 64 {
 		wg.Go(func() {
 			i := 0
 			for e, err := range f.Walk() {

@@ -252,7 +252,7 @@ func TestConcurrentReads(t *testing.T) {
 	a := openGolden(t, "codec_zstd")
 	want := upTo[int32](3000)
 	var wg sync.WaitGroup
-	for g := range 16 {
+	for g := range 64 {
 		wg.Go(func() {
 			for i := range 20 {
 				start := (g*173 + i*61) % 2900
