@@ -1,7 +1,10 @@
 package cblosc_test
 
 import (
+	"errors"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 )
@@ -92,5 +95,51 @@ func FuzzOpenArray(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		readAll(t, func() (*cblosc.Array, error) { return cblosc.OpenArrayBytes(b) })
+	})
+}
+
+// FuzzNames: any text is what String says of a filter or codec, or ErrParam.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"shuffle", "trunc_prec(-10)", "bytedelta(8)", "ndcell(255)", "trunc_prec(256)", "shuffle()", "(3)", "int_trunc(-128)", "blosclz", "zstd", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if x, err := cblosc.ParseFilter(s); err != nil {
+			require.ErrorIs(t, err, cblosc.ErrParam)
+		} else {
+			require.Equal(t, s, x.String())
+		}
+		if x, err := cblosc.ParseCodec(s); err != nil {
+			require.ErrorIs(t, err, cblosc.ErrParam)
+		} else {
+			require.Equal(t, s, x.String())
+		}
+	})
+}
+
+// FuzzArrayMeta: any bytes are an error, or the shape of an array.
+func FuzzArrayMeta(f *testing.F) {
+	for _, n := range []int{0, 1, 3} {
+		shape, parts := make([]int64, n), make([]int32, n)
+		for i := range shape {
+			shape[i], parts[i] = int64(i)+5, 2
+		}
+		b, err := cblosc.EncodeArrayMeta(shape, parts, parts, "<f4")
+		require.NoError(f, err)
+		f.Add(b, false)
+		f.Add(b, true)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, caterva bool) {
+		shape, chunks, blocks, _, err := cblosc.DecodeArrayMeta(b, caterva)
+		if err != nil {
+			require.True(t, errors.Is(err, cblosc.ErrFormat) || errors.Is(err, errors.ErrUnsupported), "%v", err)
+			return
+		}
+		require.Len(t, chunks, len(shape))
+		require.Len(t, blocks, len(shape))
+		for i, n := range shape {
+			require.GreaterOrEqual(t, n, int64(0))
+			require.GreaterOrEqual(t, chunks[i], blocks[i])
+		}
 	})
 }

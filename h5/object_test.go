@@ -74,6 +74,29 @@ func TestTokens(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
+// Any text is a token, whose own text means the same, or an error.
+func FuzzParseToken(f *testing.F) {
+	file, err := h5.Create(filepath.Join(f.TempDir(), "x.h5"), nil)
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, file.Close()) })
+	for _, s := range []string{"96", "0", "18446744073709551615", "18446744073709551616", "-1", "x", " 7 ", "0x10", "a\x00b", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		token, err := file.ParseToken(s)
+		if err != nil {
+			var e *h5.Error
+			require.ErrorAs(t, err, &e)
+			return
+		}
+		text, err := file.TokenText(token)
+		require.NoError(t, err)
+		again, err := file.ParseToken(text)
+		require.NoError(t, err)
+		require.Equal(t, token, again)
+	})
+}
+
 func TestTimes(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V18, High: h5.LatestFormat})
 	require.NoError(t, err)

@@ -3,6 +3,8 @@
 package hdf5_test
 
 import (
+	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
 // mostSeed is the bytes of the largest file to mutate: larger ones only slow it.
@@ -92,4 +97,34 @@ func TestMutants(t *testing.T) {
 	}
 	t.Logf("%d of %d mutants refused", refused, mutants)
 	require.Greater(t, refused, mutants/5)
+}
+
+// FuzzDecode: any bytes through filters of any order are an error of package format, or
+// no more bytes than were asked for.
+func FuzzDecode(f *testing.F) {
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err := z.Write(make([]byte, 3000))
+	require.NoError(f, err)
+	require.NoError(f, z.Close())
+	f.Add([]byte{1}, uint32(0), uint32(0), uint16(3000), deflated.Bytes())
+	f.Add([]byte{2, 1}, uint32(4), uint32(0), uint16(3000), deflated.Bytes())
+	f.Add([]byte{2, 3}, uint32(3), uint32(2), uint16(9), []byte("not three"))
+	f.Add([]byte{3}, uint32(0), uint32(0), uint16(4), make([]byte, 8))
+	f.Add([]byte{3, 4}, uint32(0), uint32(0), uint16(1), []byte{1, 2, 3})
+	f.Fuzz(func(t *testing.T, filters []byte, value, mask uint32, size uint16, b []byte) {
+		var l hdf5.Pipeline
+		for _, id := range filters[:min(len(filters), 8)] {
+			l.Filters = append(l.Filters, hdf5.Filter{ID: hdf5.FilterID(id), Values: []uint32{value}})
+		}
+		before := slices.Clone(b)
+		out, err := l.Decode(mask, b, uint64(size))
+		require.Equal(t, before, b, "the stored bytes were changed")
+		if err != nil {
+			var e *format.Error
+			require.ErrorAs(t, err, &e)
+			return
+		}
+		require.LessOrEqual(t, len(out), int(size))
+	})
 }
