@@ -101,9 +101,9 @@ func TestModes(t *testing.T) {
 	count := map[mode]map[outcome]int{}
 	for _, m := range modes {
 		count[m] = map[outcome]int{}
-		often := 40 // a worker is a process for each case
+		often := 60 // a worker is a process for each case
 		if m == direct || m == examined {
-			often = 4
+			often = 12
 		}
 		seen := 0
 		for i := range list {
