@@ -171,4 +171,8 @@ var defects = []Defect{
 		"an offset inside a chunk quietly means that chunk",
 		"ErrRegion",
 		"TestWriteChunkErrors"},
+	{"drivers that only a file holds", "1.14.5",
+		"a file that is the last to hold its driver frees the driver's class when it is closed, and then follows a pointer in it (H5FD_close)",
+		"the driver of OpenReaderAt is registered once and for good",
+		"TestDriverOfAReaderStays"},
 }

@@ -101,6 +101,22 @@ func child(t *testing.T, test string, env ...string) (stderr string) {
 	return b.String()
 }
 
+// The driver outlives the file that is opened with it: with freed memory overwritten,
+// as MALLOC_PERTURB_ has it in glibc, a driver that is gone is no more to be called.
+func TestDriverOfAReaderStays(t *testing.T) {
+	if os.Getenv("H5_TEST_CHILD") == "" {
+		child(t, "TestDriverOfAReaderStays", "MALLOC_PERTURB_=90", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
+		return
+	}
+	b, err := os.ReadFile(writeUnknownFilter(t))
+	require.NoError(t, err)
+	for range 3 {
+		f, err := h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+}
+
 // A shared object in the plugin path leaves a mark if anything loads it.
 func TestPluginsAreOff(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {

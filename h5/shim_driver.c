@@ -131,17 +131,19 @@ static const H5FD_class_t reader_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
+/* set_reader registers the driver once and never takes it back: a file that is the last to hold its driver frees the
+ * class when it is closed, and then looks into it for the function that closes (H5FD_close). */
 static int set_reader(goh5_err_t *err, hid_t fapl, uint64_t id, uint64_t size)
 {
+    static hid_t driver = H5I_INVALID_HID; /* under the lock, as all calls of the library */
     int rc = 0;
     reader_info_t info = {id, size};
-    hid_t driver = H5FDregister(&reader_class);
+    if (driver < 0) {
+        driver = H5FDregister(&reader_class);
+    }
     TRY(driver >= 0);
     TRY(H5Pset_driver(fapl, driver, &info) >= 0);
 done:
-    if (driver >= 0) {
-        H5FDunregister(driver); /* the list and the file hold it */
-    }
     return rc;
 }
 
