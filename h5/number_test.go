@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -319,6 +320,46 @@ func TestUnusedBitsInTheOtherOrder(t *testing.T) {
 		a, err := h5.ReadAttr[int](d, "a")
 		require.NoError(t, err)
 		require.Equal(t, []int{-1}, a)
+	}
+}
+
+// VAX floats are the same when the file is opened again, alone and inside others.
+func TestVAXReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	vax := map[string]h5.Datatype{}
+	for _, size := range []int{4, 8} {
+		v := h5.IEEEFloat(size, h5.VAX)
+		v.Layout.ExpBias += 2
+		three := h5.ArrayOf(v, 3)
+		vax[fmt.Sprint("alone", size)], vax[fmt.Sprint("array", size)] = v, three
+		vax[fmt.Sprint("compound", size)] = h5.CompoundOf(h5.Member{Name: "n", Type: ptr(h5.Int(1, 0))}, h5.Member{Name: "v", Type: &v})
+	}
+	for name, dt := range vax {
+		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(2), nil)
+		require.NoError(t, err)
+		if dt.Class == h5.Float {
+			require.NoError(t, h5.Write(d, []float64{-2.5, 1024}, h5.All))
+		}
+	}
+	require.NoError(t, f.Close())
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer f.Close()
+	for name, dt := range vax {
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		info, err := d.Info()
+		require.NoError(t, err)
+		require.Equal(t, dt.String(), info.Datatype.String())
+		require.True(t, dt.Equal(info.Datatype), name)
+		if dt.Class == h5.Float {
+			got, err := h5.ReadAll[float64](d)
+			require.NoError(t, err)
+			require.Equal(t, []float64{-2.5, 1024}, got)
+		}
 	}
 }
 

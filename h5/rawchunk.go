@@ -152,8 +152,8 @@ func (r *reader) chunk(offset []int64) Chunk {
 // many there are, and which filters were not applied to them (H5Dread_chunk).
 // What the library holds of the chunk in its cache is written first.
 //
-// It returns ErrSize, with both sizes, if dst is too short, and the errors of
-// ChunkAt.
+// It returns ErrSize, with both sizes, if dst is too short, errors.ErrUnsupported
+// for a dataset of MaxRank dimensions (see Defects), and the errors of ChunkAt.
 func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, err error) {
 	const op = "read chunk"
 	lock()
@@ -185,7 +185,8 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 //
 // It returns ErrSize for an empty chunk, or one that no filter changes and whose
 // length is not that of a whole chunk, ErrParam for a mask with more bits than
-// there are filters, ErrReadOnly, and the errors of ChunkAt.
+// there are filters, errors.ErrUnsupported for a dataset of MaxRank dimensions (see
+// Defects), ErrReadOnly, and the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"
 	if err := d.writable(op, d.path); err != nil {
@@ -251,6 +252,8 @@ func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_e
 			dims[i] = uint64(cerr.dims[i])
 		}
 		e.Err = fmt.Errorf("%w: no chunk begins at %d, the dataset has the shape %d", ErrRegion, offset, dims)
+	case C.GOH5_EUNSUPPORTED:
+		e.Err = fmt.Errorf("%w: the library reads and writes stored chunks of fewer than %d dimensions", errors.ErrUnsupported, MaxRank)
 	case C.GOH5_ENOCHUNK:
 		e.Err = fmt.Errorf("%w: the chunk at %d is not stored", ErrNotFound, slices.Clone(offset))
 	}

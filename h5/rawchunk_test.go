@@ -20,6 +20,43 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
+// The library's calls for stored chunks are refused where they would write behind
+// a table; everything else of such a dataset works.
+func TestStoredChunksOf32Dimensions(t *testing.T) {
+	level := 1
+	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
+	dims[0], chunks[0] = 8, 4
+	o := h5.DatasetOptions{Chunks: chunks, Deflate: &level}
+	d := newDataset(t, h5.Int(4, 0), h5.SimpleSpace(dims...), &o)
+	at := make([]int64, h5.MaxRank)
+	size, err := d.ChunkBytes(at...)
+	require.NoError(t, err)
+	require.Zero(t, size)
+	first := region(at, chunks)
+	for _, b := range [][]byte{plainChunk(1), plainChunk(5)} { // over what is there, too
+		require.NoError(t, d.WriteRegion(b, h5.Int(4, 0), first))
+		got := make([]byte, len(b))
+		require.NoError(t, d.ReadRegion(got, h5.Int(4, 0), first))
+		require.Equal(t, b, got)
+	}
+	c, err := d.ChunkAt(at...)
+	require.NoError(t, err)
+	size, err = d.ChunkBytes(at...)
+	require.NoError(t, err)
+	require.Positive(t, size)
+	require.Equal(t, c.Bytes, size)
+
+	_, _, err = d.ReadChunk(make([]byte, 100), at...)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "fewer than 32 dimensions")
+	err = d.WriteChunk(plainChunk(1), 0, at...)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	at[0] = 4
+	size, err = d.ChunkBytes(at...)
+	require.NoError(t, err)
+	require.Zero(t, size)
+}
+
 // plainChunk is a chunk of 4 little-endian int32 from first on, before filters.
 func plainChunk(first int32) []byte {
 	var b []byte

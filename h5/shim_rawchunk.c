@@ -203,16 +203,31 @@ static int grid_filtered(const grid_t *g, const hsize_t *at)
     return g->filters > 0;
 }
 
+/* H5Dread_chunk, H5Dwrite_chunk and H5Dget_chunk_storage_size write one place behind a table of as many numbers as a
+ * dataset has dimensions at most: of one that has so many they are not to be called. */
+static int past_table(const grid_t *g)
+{
+    return g->rank >= H5S_MAX_RANK;
+}
+
 /* How many bytes the chunk takes, 0 if it is not stored. The library calls that an error, and says so on its
  * stack only. */
-static hsize_t stored_size(hid_t id, const hsize_t *at)
+static hsize_t stored_size(hid_t id, const grid_t *g, const hsize_t *at)
 {
     hsize_t size = 0;
-    if (H5Dget_chunk_storage_size(id, at, &size) < 0) {
-        H5Eclear2(H5E_DEFAULT);
-        return 0;
+    if (past_table(g)) {
+        hsize_t told[H5S_MAX_RANK] = {0};
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask = 0;
+        told_of(g, at, told);
+        if (H5Dget_chunk_info_by_coord(id, told, &mask, &address, &size) >= 0) {
+            return address == HADDR_UNDEF ? 0 : size;
+        }
+    } else if (H5Dget_chunk_storage_size(id, at, &size) >= 0) {
+        return size;
     }
-    return size;
+    H5Eclear2(H5E_DEFAULT);
+    return 0;
 }
 
 static herr_t read_chunk(hid_t id, const hsize_t *at, uint32_t *mask, void *dst, size_t len)
@@ -296,7 +311,7 @@ int goh5_dchunk_size(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    *bytes = stored_size(id, at);
+    *bytes = stored_size(id, &g, at);
 done:
     return rc;
 }
@@ -345,7 +360,10 @@ int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    hsize_t size = stored_size(id, at);
+    if (past_table(&g)) {
+        RAISE(GOH5_EUNSUPPORTED);
+    }
+    hsize_t size = stored_size(id, &g, at);
     if (size == 0) {
         RAISE(GOH5_ENOCHUNK);
     }
@@ -400,6 +418,9 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
+    if (past_table(&g)) {
+        RAISE(GOH5_EUNSUPPORTED);
+    }
     if (!grid_filtered(&g, at) && len != g.bytes) {
         err->have = (int64_t)len;
         err->want = (int64_t)g.bytes;
@@ -413,7 +434,7 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
     if (!grid_filtered(&g, at)) {
         mask = 0; /* whatever it says; and it is not to hold when the dataset grows and filters run */
     }
-    hsize_t size = g.filters > 0 ? stored_size(id, at) : 0;
+    hsize_t size = g.filters > 0 ? stored_size(id, &g, at) : 0;
     if (size > 0) { /* the mask that stands there is only to be had with the bytes */
         if ((old = hyperslab_alloc(size)) == NULL) {
             RAISE(GOH5_ENOMEM);
@@ -616,12 +637,21 @@ done:
     return rc;
 }
 
-/* Reads a stored chunk into a block that replaces *bytes. */
-static int take_chunk(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t *mask, uint8_t **bytes, hsize_t *size)
+/* Reads a stored chunk into a block that replaces *bytes; where that cannot be, only what the index says of it. */
+static int take_chunk(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, uint32_t *mask, uint8_t **bytes,
+                      hsize_t *size)
 {
     int rc = 0;
     hyperslab_free(*bytes);
-    *size = stored_size(id, at);
+    *bytes = NULL;
+    if (past_table(g)) {
+        hsize_t told[H5S_MAX_RANK] = {0};
+        haddr_t address = HADDR_UNDEF;
+        told_of(g, at, told);
+        TRY(H5Dget_chunk_info_by_coord(id, told, mask, &address, size) >= 0);
+        goto done;
+    }
+    *size = stored_size(id, g, at);
     if ((*bytes = hyperslab_alloc(*size)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
@@ -653,12 +683,15 @@ static int renew(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, 
     TRY(H5Dread(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
     got = 1;
     TRY(H5Dwrite(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
-    hsize_t now = stored_size(id, at);
+    hsize_t now = stored_size(id, g, at);
     if (now != size) {
         goto done;
     }
+    if (past_table(g)) {
+        RAISE(GOH5_EUNSUPPORTED);
+    }
     uint32_t made = 0;
-    PASS(take_chunk(err, id, at, &made, &stored, &now));
+    PASS(take_chunk(err, id, g, at, &made, &stored, &now));
     if (made != mask) {
         PASS(write_longer(err, id, at, made, stored, now));
         TRY(H5Dwrite_chunk(id, H5P_DEFAULT, made, at, now, stored) >= 0);
@@ -692,7 +725,7 @@ static int find_touched(goh5_err_t *err, hid_t id, touched_t *t, hsize_t at_most
             at[i] = (first + left % along) * g->chunk[i];
             left /= along;
         }
-        if (concerned(t, at) && stored_size(id, at) > 0) {
+        if (concerned(t, at) && stored_size(id, g, at) > 0) {
             goh5_put_raw(&t->places, at, sizeof *at * (size_t)g->rank);
             t->count++;
         }
@@ -785,11 +818,14 @@ int goh5_dchunk_head(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    *bytes = grid_filtered(&g, at) ? stored_size(id, at) : 0;
+    *bytes = grid_filtered(&g, at) ? stored_size(id, &g, at) : 0;
     if (*bytes == 0 || *bytes >= enough) {
         goto done;
     }
-    PASS(take_chunk(err, id, at, mask, &stored, &size));
+    if (past_table(&g)) {
+        RAISE(GOH5_EUNSUPPORTED);
+    }
+    PASS(take_chunk(err, id, &g, at, mask, &stored, &size));
     *bytes = size;
     memset(head, 0, 4);
     memcpy(head, stored, size < 4 ? size : 4);
@@ -807,14 +843,17 @@ static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
         const hsize_t *at = (const hsize_t *)t->places.data + i * (size_t)t->grid->rank;
         uint32_t mask = 0;
         hsize_t size = 0;
-        PASS(take_chunk(err, id, at, &mask, &bytes, &size));
+        PASS(take_chunk(err, id, t->grid, at, &mask, &bytes, &size));
         const int how = t->masks->how;
         if (uncertain(t->masks, mask, size) &&
             (how <= GOH5_ONE_DECLINES || (how == GOH5_ONE_SKIPS && size != t->masks->full))) {
             PASS(renew(err, id, t->grid, at, mask, size));
-            PASS(take_chunk(err, id, at, &mask, &bytes, &size));
+            PASS(take_chunk(err, id, t->grid, at, &mask, &bytes, &size));
         }
         if (uncertain(t->masks, mask, size) && may_be_longer(t, at, mask)) {
+            if (past_table(t->grid)) {
+                RAISE(GOH5_EUNSUPPORTED);
+            }
             PASS(loosen(err, id, at, mask, bytes, size));
         }
     }

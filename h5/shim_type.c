@@ -314,8 +314,9 @@ static hid_t get_float(const node_t *d)
     }
     /* A float may only shrink around its fields and its fields may only move inside it, so: wider than it gets, then
      * the fields, then down to size. Fields count from the lowest bit of all, but H5Tset_fields compares them with
-     * the precision alone: hence twice the size. */
-    hid_t t = H5Tcopy(H5T_IEEE_F64LE);
+     * the precision alone: hence twice the size. Of VAX order nothing is made that was of another: it would be stored
+     * in a version of the message that does not know it (H5Tset_order). */
+    hid_t t = H5Tcopy(d->order == H5T_ORDER_VAX ? H5T_VAX_F64 : H5T_IEEE_F64LE);
     size_t wide = 2 * d->size + 8;
     if (t < 0 || d->offset > 8 * d->size || H5Tset_size(t, wide) < 0 || H5Tset_precision(t, 8 * wide - d->offset) < 0 ||
         H5Tset_offset(t, d->offset) < 0 ||

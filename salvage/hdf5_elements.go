@@ -110,7 +110,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 		return err
 	}
 	dims := o.Dataspace().Dims
-	same := plain && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
+	same := plain && len(dims) < h5.MaxRank && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
 		return a.ID == b.ID && slices.Equal(a.Values, b.Values)
 	})
 	i := int64(-1)

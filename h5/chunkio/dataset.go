@@ -88,7 +88,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	case !info.Datatype.Plain():
 		set.why = "elements that are more than their bytes"
 		return set, nil
-	case len(info.Chunks) > boxes.MaxRank:
+	case len(info.Chunks) >= h5.MaxRank: // see h5.Defects
 		set.why = "too many dimensions"
 		return set, nil
 	}

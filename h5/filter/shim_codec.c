@@ -433,7 +433,9 @@ static int bits_decode(goh5z_state_t *s, const uint32_t *v, size_t count, const 
     if (rest > n - at) {
         return GOH5Z_EDATA;
     }
-    memcpy(dst + done, src + at, rest);
+    if (rest > 0) { /* src may be NULL with no bytes */
+        memcpy(dst + done, src + at, rest);
+    }
     *out = done + rest;
     return 0;
 }

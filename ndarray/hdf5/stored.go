@@ -27,7 +27,7 @@ func (b *Backend) rawForm() ndarray.ChunkForm {
 
 // exchanges reports whether the dataset's chunks can be had and set as they are.
 func (b *Backend) exchanges() bool {
-	return !b.library && b.meta.ChunkShape != nil && b.stored.Plain()
+	return !b.library && b.meta.ChunkShape != nil && len(b.meta.ChunkShape) < h5.MaxRank && b.stored.Plain()
 }
 
 // blosc2Only returns the parameters of the filter Blosc2 if the dataset has it alone,
