@@ -24,16 +24,17 @@ trap 'rm -rf "$logs"' EXIT
 # themselves (package internal/leak).
 options=detect_leaks=0:allocator_may_return_null=1
 export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options
-# No -DNDEBUG: assertions live. Line numbers make a report worth reading. The recipe of the archives holds
-# the flags, and so the compiler's own script.
-wrapper=$(sha256sum "$here/sanitize/cc" | cut -c 1-16)
+# No -DNDEBUG: assertions live, and are reported (sanitize/include/assert.h). Line numbers make a report worth
+# reading. The recipe of the archives holds the flags, and so what the compiler's script is made of.
+wrapper=$(cat "$here/sanitize/cc" "$here/sanitize/include/assert.h" | sha256sum | cut -c 1-16)
 CC=$here/sanitize/cc DEPS_PREFIX=$prefix DEPS_CACHE=${DEPS_CACHE:-$root/third_party/cache} DEPS_NEED_MB=1500 \
     DEPS_TOOLS=0 DEPS_CFLAGS="-O1 -g1 -fPIC -DHYPERSLAB_WRAPPER=x$wrapper" "$here/deps.sh"
 for library in goblosc2 gohdf5; do
-    for name in __asan_report_load1 __ubsan_handle_add_overflow __assert_fail; do
+    for name in __asan_report_load1 __ubsan_handle_add_overflow; do
         # (not grep -q: it would end nm before its end)
         nm "$prefix/lib/lib$library.a" | grep " U $name" >/dev/null || die "lib$library.a was built without $name"
     done
+    grep -qa "'assertion " "$prefix/lib/lib$library.a" || die "lib$library.a was built without assertions"
 done
 [[ $1 == deps ]] && exit 0
 
@@ -49,7 +50,7 @@ reach_c() {
         awk '$1 ~ /\.test$/ && / [^ ]*\/internal\/cmem( |$)/ { sub(/\.test$/, "", $1); print $1 }'
 }
 
-# A fault of memory and undefined behaviour, made on purpose: if they were not found, nothing would be.
+# A fault of memory, undefined behaviour and a failed assertion, made on purpose: if they were not found, nothing would be.
 log() { export ASAN_OPTIONS=$options:log_path=$logs/$1/log UBSAN_OPTIONS=$options:log_path=$logs/$1/log; }
 mkdir "$logs/probed" "$logs/said"
 go build -o "$logs/judge" ./scripts/sanitize
@@ -57,7 +58,7 @@ go build -o "$logs/judge" ./scripts/sanitize
 log probed
 ! "$logs/probe" || die "the probe lived through its fault of memory"
 said=$("$logs/judge" -known "$here/sanitize/probe/known.txt" "$logs/probed") && die "the probe's fault of memory was not reported"
-[[ $said == *'1 kinds of undefined behaviour in 1 reports'*'1 faults of memory' && $said != *'not in the list'* ]] || die "the probe: $said"
+[[ $said == *'2 kinds of undefined behaviour and failed assertions in 2 reports'*'1 faults of memory' && $said != *'not in the list'* ]] || die "the probe: $said"
 
 log said
 if [[ $1 == lane ]]; then

@@ -67,7 +67,7 @@ func readLogs(dir string) (said, error) {
 func (s *said) add(log string) {
 	for line := range strings.Lines(log) {
 		if place, text, ok := strings.Cut(strings.TrimSpace(line), ": runtime error: "); ok {
-			s.undefined[kind(place, text)]++
+			s.undefined[kind(place, assertion.ReplaceAllString(text, "failed: assert($1)"))]++
 		}
 	}
 	_, report, ok := strings.Cut(log, "ERROR: AddressSanitizer: ")
@@ -91,7 +91,9 @@ func (s *said) add(log string) {
 var (
 	numbers = regexp.MustCompile(`0x[0-9a-f]+|-?\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\b|-?\b(inf|nan)\b`)
 	frame   = regexp.MustCompile(`(?m)^ +#[0-9]+ 0x[0-9a-f]+ in (\S+) (\S+:[0-9]+)$`)
-	column  = regexp.MustCompile(`:[0-9]+$`)
+	// As include/assert.h has it reported.
+	assertion = regexp.MustCompile(`^index 0 out of bounds for type 'assertion (.*)'$`)
+	column    = regexp.MustCompile(`:[0-9]+$`)
 )
 
 // kind is what stays the same from run to run: the file and line, and the text without
@@ -139,7 +141,7 @@ func (s *said) write(w io.Writer, known map[string]bool) bool {
 			fmt.Fprintf(w, "sanitize: undefined, and not in the list (%d processes): %s\n", s.undefined[k], k)
 		}
 	}
-	fmt.Fprintf(w, "sanitize: %d kinds of undefined behaviour in %d reports, %d kinds are known; %d faults of memory\n",
+	fmt.Fprintf(w, "sanitize: %d kinds of undefined behaviour and failed assertions in %d reports, %d kinds are known; %d faults of memory\n",
 		len(s.undefined), total, len(known), len(s.memory))
 	return good
 }

@@ -13,6 +13,7 @@ import (
 var logs = []string{
 	`../../src/hdf5/src/H5Tconv.c:123:9: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'
 src/c-blosc2/blosc/x.c:7:1: runtime error: -1.5e+300 is outside the range of representable values of type 'float'
+../../src/hdf5/src/H5FDint.c:2394:1: runtime error: index 0 out of bounds for type 'assertion addr <= 7 && file'
 `,
 	`../../src/hdf5/src/H5Tconv.c:123:9: runtime error: signed integer overflow: -9 + -2147483648 cannot be represented in type 'int'
 h5/shim.c:4:48: runtime error: store to address 0x602000000034 with insufficient space for an object of type 'char'
@@ -39,12 +40,13 @@ func TestReports(t *testing.T) {
 	const (
 		overflow = "hdf5/src/H5Tconv.c:123: signed integer overflow: N + N cannot be represented in type 'int'"
 		outside  = "c-blosc2/blosc/x.c:7: N is outside the range of representable values of type 'float'"
+		failed   = "hdf5/src/H5FDint.c:2394: failed: assert(addr <= N && file)"
 		ours     = "h5/shim.c:4: store to address N with insufficient space for an object of type 'char'"
 	)
 	s := read(t, logs...)
-	require.Equal(t, map[string]int{overflow: 2, outside: 1, ours: 1}, s.undefined)
+	require.Equal(t, map[string]int{overflow: 2, outside: 1, failed: 1, ours: 1}, s.undefined)
 	require.Equal(t, map[string]int{"heap-buffer-overflow in over h5/shim.c:4": 1}, s.memory)
-	all := map[string]bool{overflow: true, outside: true, ours: true}
+	all := map[string]bool{overflow: true, outside: true, failed: true, ours: true}
 	var b strings.Builder
 	require.False(t, s.write(&b, all), "a fault of memory is never known")
 	require.Contains(t, b.String(), "#1 0x617817 in over h5/shim.c:4")

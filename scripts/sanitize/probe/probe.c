@@ -1,10 +1,11 @@
-/* probe.c: one case of undefined behaviour and one fault of memory, to see that the sanitizers find them. */
+/* probe.c: undefined behaviour, a failed assertion and a fault of memory, to see that the sanitizers find them. */
+#include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
 
 int main(int argc, char **argv)
 {
-    (void)argv;
+    assert(argv == NULL);
     volatile int sum = INT_MAX;
     sum += argc;
     volatile char *block = malloc(4);
