@@ -979,19 +979,22 @@ static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at,
     hssize_t n = 0;
     uint8_t *bytes = NULL;
     *done = 0;
-    if (concerned(&w->t, at) && stored_size(w->id, at) > 0) {
-        PASS(take_chunk(err, w->id, at, &was, &bytes, &before));
+    if (concerned(&w->t, at) && stored_size(w->id, w->t.grid, at) > 0) {
+        PASS(take_chunk(err, w->id, w->t.grid, at, &was, &bytes, &before));
     }
     int look = before > 0 && uncertain(w->t.masks, was, before);
     if (!look && !w->dense) {
         goto done;
+    }
+    if (look && past_table(w->t.grid)) {
+        RAISE(GOH5_EUNSUPPORTED);
     }
     PASS(write_part(err, w, at, box, &n));
     *done = 1;
     if (!look || n == 0) {
         goto done;
     }
-    PASS(take_chunk(err, w->id, at, &is, &bytes, &after));
+    PASS(take_chunk(err, w->id, w->t.grid, at, &is, &bytes, &after));
     if (after == before && is != was) {
         PASS(write_longer(err, w->id, at, is, bytes, after));
         TRY(H5Dwrite_chunk(w->id, H5P_DEFAULT, is, at, after, bytes) >= 0);
