@@ -1,8 +1,9 @@
 // Command sanitize judges what the sanitizers wrote while tests ran. `make sanitize` runs it.
 //
 // It reads the logs of AddressSanitizer and UndefinedBehaviorSanitizer in a folder and a
-// list of the undefined behaviour that is known and judged, and fails if there is a report
-// of AddressSanitizer, or undefined behaviour at a place or of a kind that is not listed.
+// list of the undefined behaviour and failed assertions that are known and judged, and
+// fails if there is a report of AddressSanitizer, or undefined behaviour or a failed
+// assertion at a place or of a kind that is not listed.
 package main
 
 import (
@@ -41,7 +42,7 @@ func main() {
 
 // said is what the logs hold.
 type said struct {
-	undefined map[string]int    // processes that met it, by place and kind
+	undefined map[string]int    // processes that met it, by place and kind; failed assertions too
 	memory    map[string]int    // processes that AddressSanitizer ended, by kind and place
 	first     map[string]string // the whole report of the first of these
 }
