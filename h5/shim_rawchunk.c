@@ -896,8 +896,7 @@ typedef struct chunkwise {
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
 } chunkwise_t;
 
-/* Whether the buffer is as the box between the corners of a solid selection: else the library has to find out, for
- * each chunk, what of the buffer belongs to it, for which it goes through all of the selection. */
+/* Whether the buffer is as the box between the corners of a solid selection. */
 static int is_dense(goh5_err_t *err, chunkwise_t *w)
 {
     int rc = 0;
@@ -918,80 +917,24 @@ done:
     return rc;
 }
 
-/* Writes the elements of the selection that are in box too, in which n of them are then told. */
-static int write_inside(goh5_err_t *err, const chunkwise_t *w, hid_t box, hssize_t *n)
-{
-    int rc = 0;
-    const goh5_target_t *to = w->to;
-    hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
-    TRY((file = H5Sselect_project_intersection(to->file_space, to->file_space, box)) >= 0);
-    TRY((*n = H5Sget_select_npoints(file)) >= 0);
-    if (*n > 0) {
-        TRY((mem = H5Sselect_project_intersection(to->file_space, to->mem_space, box)) >= 0);
-        TRY(H5Dwrite(w->id, to->mem_type, mem, file, H5P_DEFAULT, w->buf) >= 0);
-    }
-done:
-    goh5_close_space(mem);
-    goh5_close_space(file);
-    return rc;
-}
-
-/* Writes what the selection has of a chunk, of which n elements are then told. */
-static int write_part(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t box, hssize_t *n)
-{
-    int rc = 0;
-    const grid_t *g = w->t.grid;
-    hid_t mem = H5I_INVALID_HID;
-    hsize_t one[H5S_MAX_RANK], from[H5S_MAX_RANK], to[H5S_MAX_RANK], count[H5S_MAX_RANK];
-    for (int i = 0; i < g->rank; i++) {
-        one[i] = 1;
-        from[i] = at[i];
-        count[i] = g->chunk[i];
-        if (w->dense) {
-            hsize_t end = at[i] + g->chunk[i] <= w->high[i] ? at[i] + g->chunk[i] : w->high[i] + 1;
-            from[i] = at[i] > w->low[i] ? at[i] : w->low[i];
-            count[i] = end - from[i];
-            to[i] = from[i] - w->low[i];
-        }
-    }
-    TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, from, NULL, one, count) >= 0);
-    if (!w->dense) {
-        PASS(write_inside(err, w, box, n));
-        goto done;
-    }
-    TRY((*n = H5Sget_select_npoints(box)) >= 0);
-    TRY((mem = H5Scopy(w->to->mem_space)) >= 0);
-    TRY(H5Sselect_hyperslab(mem, H5S_SELECT_SET, to, NULL, one, count) >= 0);
-    TRY(H5Dwrite(w->id, w->to->mem_type, mem, box, H5P_DEFAULT, w->buf) >= 0);
-done:
-    goh5_close_space(mem);
-    return rc;
-}
-
-/* Writes a chunk and has the library note the mask that came of it: it knows it as long as it sees no other chunk. If
- * the chunk is as long as before, which keeps that from the index, it is stored with another length first. One that is
- * certain to get another length stays for the rest, unless there is none. */
-static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t box, int *done)
+/* Writes what the selection has of a chunk and has the library note the mask that came of it: it knows it as long as it
+ * sees no other chunk. If the chunk is as long as before, which keeps that from the index, it is stored with another
+ * length first. */
+static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t file, hid_t mem)
 {
     int rc = 0;
     uint32_t was = 0, is = 0;
     hsize_t before = 0, after = 0;
-    hssize_t n = 0;
     uint8_t *bytes = NULL;
-    *done = 0;
     if (concerned(&w->t, at) && stored_size(w->id, w->t.grid, at) > 0) {
         PASS(take_chunk(err, w->id, w->t.grid, at, &was, &bytes, &before));
     }
     int look = before > 0 && uncertain(w->t.masks, was, before);
-    if (!look && !w->dense) {
-        goto done;
-    }
     if (look && past_table(w->t.grid)) {
         RAISE(GOH5_EUNSUPPORTED);
     }
-    PASS(write_part(err, w, at, box, &n));
-    *done = 1;
-    if (!look || n == 0) {
+    TRY(H5Dwrite(w->id, w->to->mem_type, mem, file, H5P_DEFAULT, w->buf) >= 0);
+    if (!look) {
         goto done;
     }
     PASS(take_chunk(err, w->id, w->t.grid, at, &is, &bytes, &after));
@@ -1004,17 +947,31 @@ done:
     return rc;
 }
 
-/* Every chunk of a dense selection, of which each has elements to write. */
-static int write_each(goh5_err_t *err, const chunkwise_t *w, hid_t box)
+static const hsize_t ones[H5S_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                           1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/* The chunks of a dense selection, of which each has elements to write. */
+static int write_each(goh5_err_t *err, const chunkwise_t *w)
 {
-    int rc = 0, done = 0;
+    int rc = 0;
     const grid_t *g = w->t.grid;
-    hsize_t at[H5S_MAX_RANK];
+    hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
+    hsize_t at[H5S_MAX_RANK], from[H5S_MAX_RANK], to[H5S_MAX_RANK], count[H5S_MAX_RANK];
+    TRY((file = H5Scopy(w->to->file_space)) >= 0);
+    TRY((mem = H5Scopy(w->to->mem_space)) >= 0);
     for (int i = 0; i < g->rank; i++) {
         at[i] = w->low[i] / g->chunk[i] * g->chunk[i];
     }
     for (int i = 0; i >= 0;) {
-        PASS(write_chunk(err, w, at, box, &done));
+        for (int k = 0; k < g->rank; k++) {
+            hsize_t end = at[k] + g->chunk[k] <= w->high[k] ? at[k] + g->chunk[k] : w->high[k] + 1;
+            from[k] = at[k] > w->low[k] ? at[k] : w->low[k];
+            to[k] = from[k] - w->low[k];
+            count[k] = end - from[k];
+        }
+        TRY(H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, ones, count) >= 0);
+        TRY(H5Sselect_hyperslab(mem, H5S_SELECT_SET, to, NULL, ones, count) >= 0);
+        PASS(write_chunk(err, w, at, file, mem));
         for (i = g->rank - 1; i >= 0; i--) {
             at[i] += g->chunk[i];
             if (at[i] <= w->high[i]) {
@@ -1024,31 +981,52 @@ static int write_each(goh5_err_t *err, const chunkwise_t *w, hid_t box)
         }
     }
 done:
+    goh5_close_space(mem);
+    goh5_close_space(file);
     return rc;
 }
 
-/* The chunks of any selection that are stored and uncertain, one by one, and then the rest. */
-static int write_some(goh5_err_t *err, chunkwise_t *w, hid_t box)
+/* Any selection: halved until it is in one chunk, for the library goes through all of one to say what of the buffer
+ * belongs to a part of it. */
+static int write_halves(goh5_err_t *err, const chunkwise_t *w, hid_t file, hid_t mem)
 {
-    int rc = 0, done = 0;
+    int rc = 0, axis = 0;
     const grid_t *g = w->t.grid;
-    hsize_t one[H5S_MAX_RANK];
-    hssize_t n = 0;
-    hid_t rest = H5Screate_simple(g->rank, g->dims, NULL);
-    TRY(rest >= 0);
+    hid_t box = H5I_INVALID_HID, file_part = H5I_INVALID_HID, mem_part = H5I_INVALID_HID;
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], at[H5S_MAX_RANK], count[H5S_MAX_RANK], most = 0;
+    TRY(H5Sget_select_bounds(file, low, high) >= 0);
     for (int i = 0; i < g->rank; i++) {
-        one[i] = 1;
-    }
-    for (size_t i = 0; i < w->t.count; i++) {
-        const hsize_t *at = (const hsize_t *)w->t.places.data + i * (size_t)g->rank;
-        PASS(write_chunk(err, w, at, box, &done));
-        if (done) {
-            TRY(H5Sselect_hyperslab(rest, H5S_SELECT_NOTB, at, NULL, one, g->chunk) >= 0);
+        hsize_t more = high[i] / g->chunk[i] - low[i] / g->chunk[i];
+        at[i] = low[i] / g->chunk[i] * g->chunk[i];
+        count[i] = high[i] - low[i] + 1;
+        if (more > most) {
+            most = more;
+            axis = i;
         }
     }
-    PASS(write_inside(err, w, rest, &n));
+    if (most == 0) {
+        PASS(write_chunk(err, w, at, file, mem));
+        goto done;
+    }
+    const hsize_t middle = (low[axis] / g->chunk[axis] + (most + 1) / 2) * g->chunk[axis], end = high[axis] + 1;
+    TRY((box = H5Scopy(file)) >= 0);
+    for (int half = 0; half < 2; half++) {
+        low[axis] = half == 0 ? low[axis] : middle;
+        count[axis] = half == 0 ? middle - low[axis] : end - middle;
+        TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, low, NULL, ones, count) >= 0);
+        TRY((file_part = H5Sselect_project_intersection(file, file, box)) >= 0);
+        if (H5Sget_select_npoints(file_part) > 0) {
+            TRY((mem_part = H5Sselect_project_intersection(file, mem, box)) >= 0);
+            PASS(write_halves(err, w, file_part, mem_part));
+        }
+        goh5_close_space(file_part);
+        goh5_close_space(mem_part);
+        file_part = mem_part = H5I_INVALID_HID;
+    }
 done:
-    goh5_close_space(rest);
+    goh5_close_space(mem_part);
+    goh5_close_space(file_part);
+    goh5_close_space(box);
     return rc;
 }
 
@@ -1057,26 +1035,17 @@ int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *b
     int rc = 0;
     grid_t g = {0};
     chunkwise_t w = {.id = id, .to = to, .buf = buf};
-    hid_t box = H5I_INVALID_HID;
     if (to->masks == NULL) {
         TRY(H5Dwrite(id, to->mem_type, to->mem_space, to->file_space, H5P_DEFAULT, buf) >= 0);
         return 0;
     }
     w.t = (touched_t){.grid = &g, .masks = to->masks, .low = w.low, .high = w.high};
     PASS(grid_open(err, id, &g));
-    TRY((box = H5Scopy(to->file_space)) >= 0);
     TRY(H5Sget_select_bounds(to->file_space, w.low, w.high) >= 0);
     w.t.solid = is_solid(to->file_space, &g, w.low, w.high);
     PASS(is_dense(err, &w));
-    if (w.dense) {
-        PASS(write_each(err, &w, box));
-        goto done;
-    }
-    PASS(find_selected(err, id, &w.t, to->file_space, w.low, w.high));
-    PASS(write_some(err, &w, box));
+    rc = w.dense ? write_each(err, &w) : write_halves(err, &w, to->file_space, to->mem_space);
 done:
-    goh5_buf_drop(&w.t.places);
-    goh5_close_space(box);
     return rc;
 }
 
