@@ -31,7 +31,7 @@ type chunkMasks struct {
 // settleLocked comes before a write: of the chunks that it touches it has those
 // encoded anew that hold a mask the library would not have made. Where two outcomes of the
 // filters may share a length it returns how they make masks: the write then goes chunk by
-// chunk, and has the library note each outcome. Chunks that the library has in its cache are
+// chunk (goh5_write), and has the library note each outcome. Chunks that the library has in its cache are
 // written first, which costs time where a chunk is written in many small pieces;
 // so a dataset that has no such chunk, and gets none, is not looked at again.
 //
