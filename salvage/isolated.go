@@ -63,35 +63,22 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	return h, nil
 }
 
-// Call recovers the file, and answers with the length of the answer in the window.
+// Call recovers the file, and answers in JSON.
 func (h *attendant) Call([]byte) ([]byte, error) {
 	src := worker.FilePath(h.file)
 	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
 	if err != nil {
-		return nil, &renamed{strings.ReplaceAll(err.Error(), src, h.order.Name), err}
+		return nil, worker.WithText(err, strings.ReplaceAll(err.Error(), src, h.order.Name))
 	}
 	for i := range r.Findings {
 		r.Findings[i].Text = strings.ReplaceAll(r.Findings[i].Text, src, h.order.Name)
 	}
 	for a := (answer{*r, r.guessed}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // the counts say what is left out
-		b, err := json.Marshal(a)
-		if err != nil {
-			return nil, err
-		}
-		if len(b) <= len(h.window) {
-			return json.Marshal(copy(h.window, b))
+		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
+			return said, err
 		}
 	}
 }
-
-// renamed is an error with another text.
-type renamed struct {
-	text string
-	err  error
-}
-
-func (r *renamed) Error() string { return r.text }
-func (r *renamed) Unwrap() error { return r.err }
 
 // isolated recovers in a worker. That there is nothing at dst, or that it may go, was
 // looked at.
@@ -161,18 +148,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	var a answer
-	err = client.Call(ctx, nil, func(said, window []byte) error {
-		var n int
-		if err := json.Unmarshal(said, &n); err != nil || n < 0 || n > len(window) {
-			return fmt.Errorf("%w: an answer of %q", worker.ErrProtocol, said)
-		}
-		// A copy: the worker can still write to the window.
-		if err := json.Unmarshal(append([]byte{}, window[:n]...), &a); err != nil {
-			return fmt.Errorf("%w: %w", worker.ErrProtocol, err)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := worker.CallJSON(ctx, client, nil, &a); err != nil {
 		return nil, err
 	}
 	r := &a.Report

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	worker.Init()
-	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left})
 }
 
 var bg = context.Background()

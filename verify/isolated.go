@@ -111,7 +111,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	return &attendant{j, s.Window}, nil
 }
 
-// Call answers with the length of an answer in the window.
+// Call answers in JSON.
 func (h *attendant) Call(b []byte) ([]byte, error) {
 	var q request
 	if err := json.Unmarshal(b, &q); err != nil || q.First < 0 || q.End < q.First || q.End > h.job.total {
@@ -145,12 +145,8 @@ func (h *attendant) put(a answer) ([]byte, error) {
 		}
 	}
 	for {
-		b, err := json.Marshal(a)
-		if err != nil {
-			return nil, err
-		}
-		if len(b) <= len(h.window) {
-			return json.Marshal(copy(h.window, b))
+		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
+			return said, err
 		}
 		// Too many words: the counts say what is left out.
 		n, d, u := len(r.Damages), len(r.Damages)/2, len(r.Unchecked)/2
@@ -198,14 +194,9 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	return &h.r, nil
 }
 
-// caller is a *worker.Client.
-type caller interface {
-	Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error
-}
-
 // host is this side.
 type host struct {
-	client  caller
+	client  worker.Caller
 	o       Options
 	r       Report
 	crashes int
@@ -288,17 +279,7 @@ func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	err = h.client.Call(ctx, b, func(said, window []byte) error {
-		var n int
-		if err := json.Unmarshal(said, &n); err != nil || n < 0 || n > len(window) {
-			return fmt.Errorf("%w: an answer of %q", worker.ErrProtocol, said)
-		}
-		// A copy: the worker can still write to the window.
-		if err := json.Unmarshal(append([]byte{}, window[:n]...), &a); err != nil {
-			return fmt.Errorf("%w: %w", worker.ErrProtocol, err)
-		}
-		return nil
-	})
+	err = worker.CallJSON(ctx, h.client, b, &a)
 	r := &a.Report
 	if err == nil && (a.Total < 0 || len(a.Errs) != len(r.Damages)+len(r.Unchecked) || int64(len(r.Damages)) > r.NumDamages || int64(len(r.Unchecked)) > r.NumUnchecked) {
 		err = fmt.Errorf("%w: %d tasks, %d errors of %d and %d places", worker.ErrProtocol, a.Total, len(a.Errs), len(r.Damages), len(r.Unchecked))

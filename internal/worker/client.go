@@ -31,6 +31,9 @@ func NewClient(cfg Config) (*Client, error) {
 	if err := cfg.Limits.check(); err != nil {
 		return fail(ErrProtocol, err.Error())
 	}
+	if len(cfg.Files) > maxFiles {
+		return fail(ErrProtocol, fmt.Sprintf("%d files, at most %d", len(cfg.Files), maxFiles))
+	}
 	cfg.Limits = cfg.Limits.filled()
 	if !initialized() {
 		return fail(ErrUnavailable, "the program does not call worker.Init first in main (a test: in TestMain)")
@@ -75,6 +78,7 @@ func (c *Client) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte
 		}
 		c.p, c.level = p, p.level
 		c.starts++
+		makeSpare()
 	}
 	err := c.streamLocked(ctx, ahead, requests, use)
 	if _, dead := errors.AsType[*workerError](err); dead {

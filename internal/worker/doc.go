@@ -23,6 +23,15 @@
 // files of bounded length, and by Landlock that one directory. What is in it afterwards
 // is not to be trusted: there may be links and anything else that a directory can hold.
 //
+// # The spare
+//
+// To start a process takes longer than most small files take to read. So when workers
+// begin within seconds of each other, one process waits for the next client: it has been
+// started and has been told nothing. Its settings and files come over the socket, as for
+// any worker, and it is held before it sees a request; it serves one client and ends with
+// it. It ends after a few seconds of waiting; one that died costs only the time. Left
+// ends it at once.
+//
 // # Trust
 //
 // The host treats what comes back as it treats a file: frames are bounded before

@@ -14,7 +14,8 @@ import (
 
 // The kinds of frame.
 const (
-	frameConfig byte = iota + 1 // host: the worker's settings, as JSON
+	frameFiles  byte = iota + 1 // host: the window and the files, which come as descriptors; no payload
+	frameConfig                 // host: the worker's settings, as JSON
 	frameHello                  // worker: its Level, as JSON
 	frameCall                   // host: a request
 	frameAnswer                 // worker: the answer
@@ -56,6 +57,17 @@ func readFrame(r io.Reader) (kind byte, payload []byte, err error) {
 
 // An error crosses as the indexes of the registered sentinels it wraps (a count
 // of 2 bytes, then 2 bytes each) and its text.
+
+// WithText is err with another text.
+func WithText(err error, text string) error { return &withText{text, err} }
+
+type withText struct {
+	text string
+	err  error
+}
+
+func (e *withText) Error() string { return e.text }
+func (e *withText) Unwrap() error { return e.err }
 
 // EncodeError is an error as it crosses to the other side, for answers that hold more
 // than one; DecodeError is its inverse, a *RemoteError.

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("WORKER_TEST_HOST") != "" {
 		host()
 	}
-	leak.Main(m)
+	leak.Main(m, leak.Check{Name: "worker processes", Left: worker.Left})
 }
 
 var errOdd = errors.New("an odd request")
@@ -149,6 +149,13 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 	case "dial":
 		_, err := net.Dial("tcp", "127.0.0.1:1")
 		return nil, err
+	case "json":
+		return worker.PutJSON(h.s.Window, strings.Repeat("x", len(h.s.Window)-len(`""`)))
+	case "longjson":
+		return worker.PutJSON(h.s.Window, strings.Repeat("x", len(h.s.Window)-len(`""`)+1))
+	case "otherjson":
+		copy(h.s.Window, `[1, 2`)
+		return []byte(arg), nil
 	case "environ":
 		return []byte(strings.Join(os.Environ(), "\n")), nil
 	}

@@ -12,27 +12,24 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// The descriptors that a worker finds open behind the standard three.
-const (
-	fdControl = 3
-	fdWindow  = 4
-	fdFiles   = 5
-)
+// fdControl is the descriptor of the control socket in a worker. The window and the files
+// come over it.
+const fdControl = 3
 
 // envWorker marks a process as a worker.
 const envWorker = "HYPERSLAB_WORKER"
 
-// settings is what the first frame tells a worker.
+// settings is what a worker is told.
 type settings struct {
 	Service string        `json:"service"`
 	Open    []byte        `json:"open"`
-	Files   int           `json:"files"`
 	Read    []string      `json:"read"`
 	Memory  int64         `json:"memory"`
 	CPU     time.Duration `json:"cpu"`
@@ -48,39 +45,103 @@ type hello struct {
 }
 
 type process struct {
-	cfg     *Config
 	cmd     *exec.Cmd
 	control *os.File
-	window  []byte
-	level   Level
-	stderr  head
+	errors  *os.File // what it writes to standard error
+	user    [2]int   // the ids it was started with
+
+	// From begin on.
+	cfg    *Config
+	window []byte
+	level  Level
+	stderr head
+	read   chan struct{} // closed when all of errors is in stderr; nil before begin
 
 	once sync.Once
-	done error // of cmd.Wait, after kill or reap
 }
 
-// start runs the binary again and waits until it is held.
-func start(ctx context.Context, cfg *Config) (_ *process, err error) {
-	p := &process{cfg: cfg}
-	fail := func(sentinel, cause error) (*process, error) {
-		return nil, &Error{Op: "start", Service: cfg.Service, Err: sentinel, Detail: cause.Error(), Stderr: p.stderr.String()}
+// processes counts those that were started and not waited for.
+var processes atomic.Int64
+
+// Left ends the spare process, counts those of clients that were not closed, and returns
+// their number and nil: for what a program must not leave behind.
+func Left() (int64, error) {
+	closeSpare()
+	return processes.Load(), nil
+}
+
+// start returns a process that is held: the spare one, or a new one.
+func start(ctx context.Context, cfg *Config) (*process, error) {
+	if p := takeSpare(); p != nil {
+		err := p.begin(ctx, cfg)
+		if err == nil || !errors.Is(err, ErrCrashed) {
+			return p, err
+		}
+		// It may have died before its turn; a new one knows better.
 	}
+	p, err := spawn()
+	if err != nil {
+		return nil, &Error{Op: "start", Service: cfg.Service, Err: ErrUnavailable, Detail: err.Error()}
+	}
+	return p, p.begin(ctx, cfg)
+}
+
+// identity are the ids that decide what a process may reach.
+func identity() [2]int { return [2]int{os.Geteuid(), os.Getegid()} }
+
+// spawn runs the binary again, which then waits to be told what it is for. No goroutine
+// looks after it meanwhile.
+func spawn() (_ *process, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fail(ErrUnavailable, err)
+		return nil, fmt.Errorf("socketpair: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "worker")
 	defer theirs.Close()
 	if err := unix.SetNonblock(pair[0], true); err != nil {
 		unix.Close(pair[0])
-		return fail(ErrUnavailable, err)
+		return nil, err
 	}
-	p.control = os.NewFile(uintptr(pair[0]), "control") // nonblocking: deadlines work
+	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), user: identity()} // nonblocking: deadlines work
+	var stderr *os.File
+	if p.errors, stderr, err = os.Pipe(); err != nil {
+		p.control.Close()
+		return nil, err
+	}
+	defer stderr.Close()
+	p.cmd = &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
+		Env:        []string{envWorker + "=1", "GOTRACEBACK=single"},
+		Dir:        "/",
+		Stderr:     stderr,
+		ExtraFiles: []*os.File{theirs},
+	}
+	if err := p.cmd.Start(); err != nil {
+		p.control.Close()
+		p.errors.Close()
+		return nil, err
+	}
+	processes.Add(1)
+	return p, nil
+}
+
+// begin tells the process what it is for and waits until it is held. After an error it
+// is gone.
+func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
+	p.cfg = cfg
+	p.read = make(chan struct{})
+	go func() {
+		io.Copy(&p.stderr, p.errors) // until it ends, or wait has no more patience
+		close(p.read)
+	}()
 	defer func() {
 		if err != nil {
 			p.kill()
 		}
 	}()
+	fail := func(sentinel, cause error) error {
+		return &Error{Op: "start", Service: cfg.Service, Err: sentinel, Detail: cause.Error(), Stderr: p.stderr.String()}
+	}
 	window, err := newWindow(cfg.Limits.Window)
 	if err != nil {
 		return fail(ErrUnavailable, err)
@@ -89,29 +150,28 @@ func start(ctx context.Context, cfg *Config) (_ *process, err error) {
 	if p.window, err = unix.Mmap(int(window.Fd()), 0, int(cfg.Limits.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return fail(ErrUnavailable, fmt.Errorf("map %d bytes: %w", cfg.Limits.Window, err))
 	}
-	p.cmd = &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
-		Env:        []string{envWorker + "=" + cfg.Service, "GOTRACEBACK=single"},
-		Dir:        "/",
-		Stderr:     &p.stderr,
-		ExtraFiles: append([]*os.File{theirs, window}, cfg.Files...),
-		WaitDelay:  time.Second,
-	}
-	if err := p.cmd.Start(); err != nil {
-		p.cmd = nil
-		return fail(ErrUnavailable, err)
-	}
 	set, err := json.Marshal(settings{
-		Service: cfg.Service, Open: cfg.Open, Files: len(cfg.Files), Read: cfg.Read,
+		Service: cfg.Service, Open: cfg.Open, Read: cfg.Read,
 		Memory: cfg.Limits.Memory, CPU: cfg.Limits.CPU, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
 		Write: cfg.Write, File: cfg.Limits.File,
 	})
 	if err != nil {
 		return fail(ErrProtocol, err)
 	}
-	kind, answer, err := p.exchange(ctx, "start", frameConfig, set)
+	var kind byte
+	var answer []byte
+	err = p.transfer(ctx, "start", func() error {
+		if err := sendFiles(p.control, append([]*os.File{window}, cfg.Files...)); err != nil {
+			return err
+		}
+		if err := writeFrame(p.control, frameConfig, set); err != nil {
+			return err
+		}
+		kind, answer, err = readFrame(p.control)
+		return err
+	}, len(set))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var h hello
 	if kind == frameError {
@@ -124,7 +184,7 @@ func start(ctx context.Context, cfg *Config) (_ *process, err error) {
 	if need := cfg.Require; need.Landlock > p.level.Landlock || need.Seccomp && !p.level.Seccomp || need.Rlimits && !p.level.Rlimits {
 		return fail(ErrUnavailable, fmt.Errorf("held by %s, required %s", p.level, need))
 	}
-	return p, nil
+	return nil
 }
 
 // newWindow makes the shared memory. It is sealed: if a worker could cut it, the
@@ -176,18 +236,6 @@ func (p *process) receive(ctx context.Context) (answer []byte, err error) {
 		return nil, err
 	}
 	return p.answer(kind, answer)
-}
-
-// exchange sends the settings and waits for what the worker says to them.
-func (p *process) exchange(ctx context.Context, op string, kind byte, payload []byte) (got byte, answer []byte, err error) {
-	err = p.transfer(ctx, op, func() error {
-		if err := writeFrame(p.control, kind, payload); err != nil {
-			return err
-		}
-		got, answer, err = readFrame(p.control)
-		return err
-	}, len(payload))
-	return got, answer, err
 }
 
 // transfer moves frames as long as ctx and the wall limit allow.
@@ -264,10 +312,14 @@ func (p *process) reap(patience time.Duration) {
 
 func (p *process) wait() {
 	p.once.Do(func() {
-		if p.cmd != nil {
-			p.done = p.cmd.Wait()
-		}
+		p.cmd.Wait() // ProcessState says how it ended
+		processes.Add(-1)
 		p.control.Close()
+		if p.read != nil {
+			p.errors.SetReadDeadline(time.Now().Add(time.Second)) // whoever else still has the other end
+			<-p.read
+		}
+		p.errors.Close()
 		if p.window != nil {
 			unix.Munmap(p.window)
 			p.window = nil
@@ -277,7 +329,7 @@ func (p *process) wait() {
 
 // kill ends the process and frees what the host holds for it.
 func (p *process) kill() {
-	if p.cmd != nil && p.cmd.Process != nil && p.cmd.ProcessState == nil {
+	if p.cmd.ProcessState == nil {
 		p.cmd.Process.Kill() // gone already is as good
 	}
 	p.wait()

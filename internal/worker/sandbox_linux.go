@@ -18,8 +18,9 @@ import (
 )
 
 // hold takes from the process what it does not need. What the kernel lacks is
-// missing from the Level; what the kernel has and refuses is an error.
-func hold(set *settings) (Level, error) {
+// missing from the Level; what the kernel has and refuses is an error. calls is the filter
+// for a worker that only reads.
+func hold(set *settings, calls program) (Level, error) {
 	var l Level
 	if err := limit(set); err != nil {
 		return l, err
@@ -29,7 +30,10 @@ func hold(set *settings) (Level, error) {
 	if l.Landlock, err = fence(set.Read, set.Write); err != nil {
 		return l, err
 	}
-	if l.Seccomp, err = filter(set.Write != ""); err != nil {
+	if set.Write != "" {
+		calls = assemble(slices.Concat(allowed, writing))
+	}
+	if l.Seccomp, err = calls.install(); err != nil {
 		return l, err
 	}
 	return l, nil
@@ -50,7 +54,7 @@ func limit(set *settings) error {
 		max  uint64
 	}{
 		{unix.RLIMIT_AS, "address space", uint64(size + set.Memory)},
-		{unix.RLIMIT_NOFILE, "descriptors", uint64(fdFiles + set.Files + set.NoFile)},
+		{unix.RLIMIT_NOFILE, "descriptors", uint64(set.NoFile)},
 		{unix.RLIMIT_FSIZE, "file size", longest},
 		{unix.RLIMIT_CORE, "core file", 0},
 	} {
@@ -132,19 +136,21 @@ var writing = []string{
 	"rmdir", "sync_file_range", "truncate", "umask", "unlink", "unlinkat",
 }
 
-// filter installs the filter of system calls; false without an error where the
+// A program is a filter of system calls that is ready to be installed: none where the
 // kernel or the processor is not known to have it.
-func filter(write bool) (bool, error) {
+type program struct {
+	code []unix.SockFilter
+	err  error
+}
+
+// assemble makes the filter that allows some calls.
+func assemble(calls []string) program {
 	if !seccomp.Supported() {
-		return false, nil
+		return program{}
 	}
 	info, err := arch.GetInfo("")
 	if err != nil {
-		return false, nil // a processor the filter's author does not know
-	}
-	calls := allowed
-	if write {
-		calls = slices.Concat(allowed, writing)
+		return program{} // a processor the filter's author does not know
 	}
 	var names []string
 	for _, n := range calls {
@@ -163,25 +169,34 @@ func filter(write bool) (bool, error) {
 			}},
 		}},
 	}
-	program, err := policy.Assemble()
+	list, err := policy.Assemble()
 	if err != nil {
-		return false, fmt.Errorf("seccomp: %w", err)
+		return program{err: fmt.Errorf("seccomp: %w", err)}
 	}
 	// The policy's only error number is EPERM.
-	for i, inst := range program {
+	for i, inst := range list {
 		if inst == (bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}) {
-			program[i] = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
+			list[i] = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
 		}
 	}
-	raw, err := bpf.Assemble(program)
+	raw, err := bpf.Assemble(list)
 	if err != nil {
-		return false, fmt.Errorf("seccomp: %w", err)
+		return program{err: fmt.Errorf("seccomp: %w", err)}
 	}
 	code := make([]unix.SockFilter, len(raw))
 	for i, r := range raw {
 		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
-	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	return program{code: code}
+}
+
+// install puts the filter before all threads of the process; false without an error if
+// there is none.
+func (p program) install() (bool, error) {
+	if p.err != nil || len(p.code) == 0 {
+		return false, p.err
+	}
+	prog := unix.SockFprog{Len: uint16(len(p.code)), Filter: &p.code[0]}
 	if err := seccomp.SetNoNewPrivs(); err != nil {
 		return false, fmt.Errorf("no_new_privs: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -31,14 +32,14 @@ func initialized() bool { return inited.Load() }
 // main (of a test binary: of TestMain). In a process that a Client started, it
 // serves and never returns.
 func Init() {
-	if name, ok := os.LookupEnv(envWorker); ok {
-		os.Exit(serve(name))
+	if _, ok := os.LookupEnv(envWorker); ok {
+		os.Exit(serve())
 	}
 	inited.Store(true)
 }
 
 // serve returns the exit status of the worker.
-func serve(name string) int {
+func serve() int {
 	// A socket stands where the host puts one; a person who sets the variable by
 	// hand gets a word and not a hang.
 	if t, err := unix.GetsockoptInt(fdControl, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || t != unix.SOCK_STREAM {
@@ -47,7 +48,10 @@ func serve(name string) int {
 	}
 	unix.SetNonblock(fdControl, true)
 	control := os.NewFile(fdControl, "control")
-	h, session, err := begin(control, name)
+	h, session, err := begin(control)
+	if errors.Is(err, io.EOF) {
+		return 0 // a spare that nobody needed
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		writeFrame(control, frameError, encodeError(err, errors.Is))
@@ -98,8 +102,10 @@ func serve(name string) int {
 		}
 	}()
 	var handler Handler
+	// Calls that run beside each other do so in goroutines that stay: their stacks have grown.
 	var running sync.WaitGroup
-	places := make(chan struct{}, runtime.GOMAXPROCS(0))
+	calls := make(chan func())
+	hands := 0
 	for request := range requests {
 		r := make(chan result, 1)
 		results <- r
@@ -125,8 +131,16 @@ func serve(name string) int {
 			}
 		}
 		if beside, ok := handler.(Beside); ok && beside.Beside(request) {
-			places <- struct{}{}
-			running.Go(func() { call(); <-places })
+			running.Add(1)
+			for ; hands < runtime.GOMAXPROCS(0); hands++ {
+				go func() {
+					for c := range calls {
+						c()
+						running.Done()
+					}
+				}()
+			}
+			calls <- call
 			continue
 		}
 		running.Wait()
@@ -136,33 +150,42 @@ func serve(name string) int {
 }
 
 // begin takes the settings, holds the process and prepares the session. The
-// service itself starts with the first call, when all holds.
-func begin(control *os.File, name string) (*settings, *Session, error) {
+// service itself starts with the first call, when all holds. io.EOF: there were none.
+func begin(control *os.File) (*settings, *Session, error) {
+	reading := assemble(allowed) // what most workers need, before it is known what this one is for
+	fds, err := receiveFiles(control)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(fds) == 0 {
+		return nil, nil, io.EOF
+	}
 	kind, payload, err := readFrame(control)
 	if err != nil {
 		return nil, nil, fmt.Errorf("settings: %w", err)
 	}
 	var set settings
-	if err := json.Unmarshal(payload, &set); kind != frameConfig || err != nil || set.Service != name {
+	if err := json.Unmarshal(payload, &set); kind != frameConfig || err != nil || service(set.Service) == nil {
 		return nil, nil, fmt.Errorf("%w: settings of kind %d, %d bytes", ErrProtocol, kind, len(payload))
 	}
 	s := &Session{Open: set.Open}
-	for i := range set.Files {
-		unix.CloseOnExec(fdFiles + i)
-		s.Files = append(s.Files, os.NewFile(uintptr(fdFiles+i), fmt.Sprintf("file %d", i)))
+	window := fds[0]
+	for i, fd := range fds[1:] {
+		s.Files = append(s.Files, os.NewFile(uintptr(fd), fmt.Sprintf("file %d", i)))
 		// Libraries take paths: this one is the file that the host has open, whatever
 		// its name leads to by now.
 		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
 			set.Read = append(set.Read, FilePath(s.Files[i]))
 		}
 	}
-	if s.Window, err = unix.Mmap(fdWindow, 0, int(set.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+	if s.Window, err = unix.Mmap(window, 0, int(set.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, nil, fmt.Errorf("map the window: %w", err)
 	}
-	unix.Close(fdWindow)
+	unix.Close(window)
+	set.NoFile += slices.Max(fds) + 1 // the limit is the number after the highest descriptor
 	// The runtime gives memory back before it meets the limit.
 	debug.SetMemoryLimit(set.Memory)
-	if s.Level, err = hold(&set); err != nil {
+	if s.Level, err = hold(&set, reading); err != nil {
 		return nil, nil, err
 	}
 	return &set, s, nil

@@ -149,11 +149,15 @@ func (l Level) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// maxFiles bounds the files of a Config: with the window as many descriptors as one
+// message carries (Linux: SCM_MAX_FD).
+const maxFiles = 252
+
 // Config says what a worker runs and what it may reach.
 type Config struct {
 	Service string
 	Open    []byte     // given to the Service when it starts
-	Files   []*os.File // given to the Service as Session.Files, in this order; the host keeps its own
+	Files   []*os.File // given to the Service as Session.Files, in this order, at most 252; the host keeps its own
 	Read    []string   // files and directories the worker may open for reading; absolute paths
 	Write   string     // a directory in which it may make, change and remove files; absolute path; "" for none
 	Limits  Limits

@@ -111,7 +111,10 @@ func TestLimits(t *testing.T) {
 		require.ErrorIs(t, err, worker.ErrTimeout)
 	})
 	t.Run("processor time", func(t *testing.T) {
-		c := client(t, func(cfg *worker.Config) { cfg.Limits.CPU = time.Second })
+		c := client(t, func(cfg *worker.Config) {
+			cfg.Limits.CPU = time.Second
+			cfg.Limits.Wall = time.Hour // others may have the processors meanwhile
+		})
 		_, err := ask(c, "spin")
 		require.ErrorIs(t, err, worker.ErrLimit)
 		require.ErrorContains(t, err, "processor time")
@@ -327,6 +330,22 @@ func TestFilesCanBeOpenedAnew(t *testing.T) {
 		_, err = ask(c, "open "+name)
 		require.Error(t, err)
 	}
+}
+
+// JSON crosses through the window, up to its last byte; what is none is ErrProtocol.
+func TestJSON(t *testing.T) {
+	c := client(t, nil)
+	var text string
+	require.NoError(t, worker.CallJSON(t.Context(), c, []byte("json"), &text))
+	require.Equal(t, strings.Repeat("x", 1<<20-2), text)
+	said, err := ask(c, "longjson")
+	require.NoError(t, err)
+	require.Empty(t, said, "the service is told that there is no room")
+	for _, said := range []string{"", "6", "-1", "1048577", "many", "4"} {
+		err := worker.CallJSON(t.Context(), c, []byte("otherjson "+said), &text)
+		require.ErrorIs(t, err, worker.ErrProtocol, said)
+	}
+	require.ErrorIs(t, worker.CallJSON(t.Context(), c, []byte("error"), &text), errOdd)
 }
 
 func TestStream(t *testing.T) {

@@ -35,6 +35,9 @@ func Decode(b []byte, v any) error { return decode(b, v) }
 // Boxes are the pieces that a region is read in.
 var Boxes = boxes
 
+// Ahead is how many of them the worker may have, and their goroutines.
+var Ahead = ahead
+
 // WireEntries and DecodeEntry are how the objects of a file cross.
 type WireEntries = wireEntries
 

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -31,11 +32,8 @@ const windowBytes = 32 << 20
 
 // slotBytes is the size of a slot that elements are read through, unless a chunk is
 // larger: what the worker has just decoded shall still be in the processor's cache when
-// the program copies it. slotsAhead are those that the worker fills meanwhile.
-const (
-	slotBytes  = 2 << 20
-	slotsAhead = 2
-)
+// the program copies it.
+const slotBytes = 2 << 20
 
 func init() {
 	worker.Register(service, serve)
@@ -57,6 +55,8 @@ type request struct {
 	Part         ndarray.Region // "read": the box of the region that is wanted now
 	Skip, Size   int64
 	At           int64
+	Workers      int  // "read": goroutines for it, 0 for as many as there are processors
+	Alone        bool // "read": not beside other requests
 }
 
 // remote is the backend.
@@ -69,7 +69,7 @@ type remote struct {
 
 // caller is a worker.Client, or a part of one.
 type caller interface {
-	Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error
+	worker.Caller
 	Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error
 	Close() error
 }
@@ -208,29 +208,53 @@ func (r *remote) slot() int64 {
 	return max(n, slotBytes)
 }
 
+// ahead is how many slots of a read of so many pieces the worker may be filling or have
+// filled while the program empties one, and how many goroutines each piece gets. If all
+// processors may work, pieces wait in a line, so that none of them is idle while the
+// program and the worker wake each other.
+func ahead(allowed, slots int, pieces int64) (n, each int) {
+	processors := runtime.GOMAXPROCS(0)
+	if n = slots - 1; allowed < processors {
+		n = min(n, allowed)
+	} else {
+		n = min(n, 2*processors+2)
+	}
+	n = int(min(int64(n), max(pieces, 1)))
+	return n, max(min(allowed, processors)/n, 1)
+}
+
 // ReadRegion reads elements, box by box: while this copies one out of the window the
-// worker decodes the next.
+// worker decodes the next ones.
 func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) error {
-	slot := r.slot()
-	slots := min(windowBytes/slot, slotsAhead+1)
-	type piece struct{ box, part ndarray.Region }
-	var sent []piece // at most one for each slot
 	item := r.meta.DType.Size
+	slot := r.slot()
+	slots := int(windowBytes / slot)
+	allowed := ndarray.Workers(ctx)
+	ahead, each := ahead(allowed, slots, g.NumElems()*int64(item)/slot)
+	// The slot that was emptied last is filled next: it is still in the cache.
+	var free []int64
+	for i := range min(slots, ahead+1) {
+		free = append(free, int64(i)*slot)
+	}
+	type piece struct {
+		box, part ndarray.Region
+		at        int64
+	}
+	var sent []piece // at most one for each slot
 	requests := func(yield func([]byte) bool) {
-		i := int64(0)
 		for box := range boxes(g, r.meta.ChunkShape, item, slot) {
 			// Of a chunk that is larger than a slot the worker keeps the rest.
 			for part := range boxes(box, nil, item, slot) {
-				sent = append(sent, piece{box, part})
-				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, At: i % slots * slot, Size: slot})) {
+				p := piece{box, part, free[len(free)-1]}
+				free = free[:len(free)-1]
+				sent = append(sent, p)
+				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, At: p.at, Size: slot, Workers: each, Alone: allowed == 1})) {
 					return
 				}
-				i++
 			}
 		}
 	}
-	i := int64(0)
-	return r.client.Stream(ctx, int(slots-1), requests, func(answer, window []byte) error {
+	return r.client.Stream(ctx, ahead, requests, func(answer, window []byte) error {
 		p := sent[0]
 		sent = sent[1:]
 		want := p.part.NumElems() * int64(item)
@@ -241,9 +265,8 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 		if err != nil {
 			return err
 		}
-		at := i % slots * slot
-		i++
-		copyBox(dst, g, window[at:at+want], p.part, p.part, item)
+		copyBox(dst, g, window[p.at:p.at+want], p.part, p.part, item)
+		free = append(free, p.at)
 		return nil
 	})
 }

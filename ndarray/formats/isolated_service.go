@@ -16,14 +16,10 @@ import (
 
 // serve is the service of the worker package: one array in each worker.
 func serve(s *worker.Session) (worker.Handler, error) {
-	x := &suspect{}
-	if err := decode(s.Open, x); err != nil {
+	x, err := suspectOf(s)
+	if err != nil {
 		return nil, err
 	}
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
-	}
-	x.file = s.Files[0]
 	ctx := context.Background()
 	b, err := x.backend(ctx)
 	if err != nil {
@@ -34,6 +30,19 @@ func serve(s *worker.Session) (worker.Handler, error) {
 		return nil, cause(err)
 	}
 	return &attendant{array: a, backend: b, window: s.Window}, nil
+}
+
+// suspectOf is what the program says of the one file that it gives.
+func suspectOf(s *worker.Session) (*suspect, error) {
+	x := &suspect{}
+	if err := decode(s.Open, x); err != nil {
+		return nil, err
+	}
+	if len(s.Files) != 1 {
+		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
+	}
+	x.file = s.Files[0]
+	return x, nil
 }
 
 // An attendant answers for one array.
@@ -79,10 +88,11 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 var _ worker.Beside = (*attendant)(nil)
 
 // Beside: elements of whole boxes can be read at the same time, as nothing is kept of
-// them. If something is, one call must throw it away first.
+// them, unless the program allows one goroutine in all. If something is kept, one call
+// must throw it away first.
 func (h *attendant) Beside(b []byte) bool {
 	var q request
-	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all()
+	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all() && !q.Alone
 }
 
 // all reports whether the part that is wanted is the whole box.
@@ -136,7 +146,7 @@ func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, erro
 // read puts the elements of a part of a region into to. A region that is more than
 // the part is read once and kept.
 func (h *attendant) read(to []byte, q request) (int64, error) {
-	ctx := context.Background()
+	ctx := ndarray.WithWorkers(context.Background(), q.Workers)
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
 	for _, g := range []ndarray.Region{whole, q.Part} {
 		if err := g.Check(h.array.Shape()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -196,6 +197,56 @@ func TestIsolatedLargeChunks(t *testing.T) {
 		have, err := g.Storage(bg)
 		require.NoError(t, err)
 		require.Equal(t, want, have)
+		require.NoError(t, direct.Close())
+		require.NoError(t, g.Close())
+	}
+}
+
+// What is asked for ahead finds room, and no more goroutines work than are allowed.
+func TestAhead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		allowed := rapid.IntRange(1, 3*runtime.GOMAXPROCS(0)).Draw(t, "allowed")
+		slots := rapid.IntRange(2, 20).Draw(t, "slots")
+		pieces := rapid.Int64Range(0, 50).Draw(t, "pieces")
+		n, each := formats.Ahead(allowed, slots, pieces)
+		require.GreaterOrEqual(t, n, 1)
+		require.Less(t, n, slots, "one is being emptied")
+		require.LessOrEqual(t, int64(n), max(pieces, 1))
+		require.GreaterOrEqual(t, each, 1)
+		if allowed < runtime.GOMAXPROCS(0) {
+			require.LessOrEqual(t, n*each, allowed)
+		}
+	})
+}
+
+// Reads of more pieces than the window has slots, by as many goroutines as are allowed,
+// are those without a worker.
+func TestIsolatedManyPieces(t *testing.T) {
+	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+		location := in(t.TempDir(), name)
+		spec := ndarray.Spec{
+			Shape: []int64{300, 1 << 15}, ChunkShape: []int64{7, 1 << 15}, DType: ndarray.DTypeOf[int32](),
+			Compression: &ndarray.Compression{Codec: "none"},
+		}
+		save(t, location, spec)
+		direct, err := formats.Open(bg, location)
+		require.NoError(t, err)
+		g, err := formats.OpenUntrusted(bg, location, formats.Untrusted{})
+		require.NoError(t, err)
+		require.True(t, g.Isolated())
+		for _, r := range []ndarray.Region{
+			ndarray.Whole(spec.Shape),
+			{Start: []int64{3, 100}, Shape: []int64{290, 1<<15 - 333}},
+			{Start: []int64{13, 0}, Shape: []int64{40, 1 << 15}},
+		} {
+			want := make([]byte, r.NumElems()*4)
+			require.NoError(t, direct.Read(bg, want, r))
+			for _, workers := range []int{0, 1, 2, 3, 100} {
+				got := make([]byte, len(want))
+				require.NoError(t, g.Read(ndarray.WithWorkers(bg, workers), got, r))
+				require.True(t, bytes.Equal(want, got), "%v by %d", r, workers)
+			}
+		}
 		require.NoError(t, direct.Close())
 		require.NoError(t, g.Close())
 	}

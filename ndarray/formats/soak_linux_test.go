@@ -30,6 +30,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 // The arrays of a soak: rows × columns numbers, 0, 1, 2, …, plus step for each time
@@ -381,7 +382,7 @@ func (g gauge) String() string {
 // settle waits until nothing is left of a round, and reads the gauge.
 func settle(t *testing.T) gauge {
 	t.Helper()
-	require.NoError(t, leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}))
+	require.NoError(t, leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left}))
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(t, err)
 	for _, path := range tasks {

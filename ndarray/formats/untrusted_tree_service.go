@@ -36,14 +36,10 @@ type treeAttendant struct {
 
 // serveTree is the service of the worker package.
 func serveTree(s *worker.Session) (worker.Handler, error) {
-	x := &suspect{}
-	if err := decode(s.Open, x); err != nil {
+	x, err := suspectOf(s)
+	if err != nil {
 		return nil, err
 	}
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
-	}
-	x.file = s.Files[0]
 	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed; there is nowhere to go
 	h := &treeAttendant{s: x, window: s.Window}
 	return h, h.check()
@@ -162,24 +158,15 @@ func (h *treeAttendant) failed(err error) []byte {
 	if err == nil {
 		return nil
 	}
-	return worker.EncodeError(&renamed{h.named(err.Error()), err})
+	return worker.EncodeError(h.renamed(err))
 }
-
-// renamed is an error with another text.
-type renamed struct {
-	text string
-	err  error
-}
-
-func (r *renamed) Error() string { return r.text }
-func (r *renamed) Unwrap() error { return r.err }
 
 // renamed is err with the file's name in place of its descriptor's.
 func (h *treeAttendant) renamed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &renamed{h.named(err.Error()), err}
+	return worker.WithText(err, h.named(err.Error()))
 }
 
 func (h *treeAttendant) attrs(path string) ([]byte, error) {

@@ -17,6 +17,13 @@
 // a check of its metadata, in the program's own process; what asks for isolation is
 // ErrUnavailable.
 //
+// # The next one
+//
+// Each file has a process of its own, which ends with it. In a program that opens the
+// second file within five seconds of the first, another process is started meanwhile and
+// waits for the next file; it knows nothing until then, and is held as any before it sees
+// a byte. One waits at a time, for five seconds. Left ends it.
+//
 // # Errors
 //
 // What happens to a worker is an *Error with one of the sentinels below. What the

@@ -31,7 +31,7 @@ type leakChecked struct{ m *testing.M }
 func (l leakChecked) Run() int {
 	status := l.m.Run()
 	if status == 0 {
-		if err := leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}); err != nil {
+		if err := leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left}); err != nil {
 			fmt.Fprintf(os.Stderr, "leak: %v\n", err)
 			status = 1
 		}

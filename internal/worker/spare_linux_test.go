@@ -1,0 +1,126 @@
+package worker_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+// pid is the process that answers.
+func pid(t testing.TB, c *worker.Client) (n int) {
+	t.Helper()
+	got, err := ask(c, "pid")
+	require.NoError(t, err)
+	_, err = fmt.Sscan(got, &n)
+	require.NoError(t, err)
+	return n
+}
+
+// One worker makes no spare; from the second on the next is there already, is held as a
+// new one and has what it is given, and no two clients ever have the same.
+func TestSpare(t *testing.T) {
+	t.Cleanup(worker.SpareIdle(time.Hour))
+	dir := t.TempDir()
+	name, other := filepath.Join(dir, "data"), filepath.Join(dir, "other")
+	require.NoError(t, os.WriteFile(name, []byte("handed over"), 0o600))
+	require.NoError(t, os.WriteFile(other, []byte("secret"), 0o600))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	first := client(t, nil)
+	seen := map[int]bool{pid(t, first): true}
+	require.Zero(t, worker.Spare(), "a program that opens one file")
+	seen[pid(t, client(t, nil))] = true
+	require.Len(t, seen, 2)
+	for range 3 {
+		spare := worker.Spare()
+		require.NotZero(t, spare)
+		require.NotContains(t, seen, spare)
+		c := client(t, func(cfg *worker.Config) { cfg.Files = []*os.File{f} })
+		require.Equal(t, spare, pid(t, c))
+		require.Equal(t, first.Level(), c.Level())
+		got, err := ask(c, "reopen")
+		require.NoError(t, err)
+		require.Equal(t, "handed over", got)
+		if c.Level().Landlock > 0 {
+			_, err = ask(c, "open "+other)
+			require.ErrorIs(t, err, os.ErrPermission)
+		}
+		if c.Level().Seccomp {
+			_, err = ask(c, "exec")
+			require.ErrorContains(t, err, "not implemented")
+		}
+		seen[spare] = true
+		next := worker.Spare()
+		_, err = ask(c, "segv")
+		require.ErrorIs(t, err, worker.ErrCrashed)
+		require.Equal(t, next, pid(t, c), "the call after a crash has it, too")
+		seen[next] = true
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 16 {
+		c := client(t, nil)
+		wg.Go(func() {
+			got, err := ask(c, "pid")
+			mu.Lock()
+			defer mu.Unlock()
+			var n int
+			if _, scan := fmt.Sscan(got, &n); err != nil || scan != nil || seen[n] {
+				t.Errorf("%q: %v, %v, seen before: %v", got, err, scan, seen[n])
+			}
+			seen[n] = true
+		})
+	}
+	wg.Wait()
+	left, err := worker.Left()
+	require.NoError(t, err)
+	require.EqualValues(t, 2+3+16, left, "of the clients that are open")
+	require.Zero(t, worker.Spare())
+}
+
+// A spare that is dead, or that is somebody else's by now, is as none; one that nobody
+// needs ends.
+func TestSpareThatIsNone(t *testing.T) {
+	t.Cleanup(worker.SpareIdle(time.Hour))
+	pid(t, client(t, nil))
+	pid(t, client(t, nil))
+	for what, spoil := range map[string]func(pid int){
+		"killed":  func(pid int) { require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) },
+		"strange": func(int) { worker.StrangeSpare() },
+	} {
+		spare := worker.Spare()
+		require.NotZero(t, spare, what)
+		spoil(spare)
+		c := client(t, nil)
+		require.NotEqual(t, spare, pid(t, c), what)
+		require.Equal(t, 1, c.Starts(), what)
+	}
+	require.NotZero(t, worker.Spare())
+	worker.ExpireSpare()
+	require.Eventually(t, func() bool { return worker.Spare() == 0 }, time.Minute, time.Millisecond)
+}
+
+func TestTooManyFiles(t *testing.T) {
+	_, err := worker.NewClient(worker.Config{Service: "test", Files: make([]*os.File, 253)})
+	require.ErrorIs(t, err, worker.ErrProtocol)
+	require.ErrorContains(t, err, "253 files, at most 252")
+	files := make([]*os.File, 252)
+	for i := range files {
+		var err error
+		files[i], err = os.Open(os.DevNull)
+		require.NoError(t, err)
+		defer files[i].Close()
+	}
+	got, err := ask(client(t, func(cfg *worker.Config) { cfg.Files = files }), "echo all")
+	require.NoError(t, err)
+	require.Equal(t, "all", got)
+}
