@@ -167,7 +167,7 @@ func TestGrowth(t *testing.T) {
 
 // A row below its bar tells what two processes reach and where the processor was.
 func TestBelow(t *testing.T) {
-	r := &result{row: row{Name: "x", Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 2"}}, Compare: []compare{{"C", "ours, 2", 6}}}, Timings: []*timing{
+	r := &result{row: row{Name: "x", Note: "The peer is quick.", Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 2"}}, Compare: []compare{{"C", "ours, 2", 6}}}, Timings: []*timing{
 		{Name: "C", Wall: []float64{100}, CPU: []float64{100}},
 		{Name: "ours, 1", Wall: []float64{40}, CPU: []float64{40}},
 		{Name: "ours, 2", Wall: []float64{20}, CPU: []float64{40}, Twice: 1.9, Profiled: " 90.00%  bench  [.] inflate\n"},
@@ -175,5 +175,33 @@ func TestBelow(t *testing.T) {
 	var s strings.Builder
 	new(bench).below(func(format string, args ...any) { fmt.Fprintf(&s, format, args...) }, []*result{r})
 	require.Contains(t, s.String(), `Two processes of "ours, 1" at once, which share nothing, did 1.90× the work of one here: two workers that share nothing would make the ratio 4.75×.`)
+	require.Contains(t, s.String(), "It worked 40 ns on all cores: shared out evenly among 2 the ratio would be 5.00×.")
+	require.Contains(t, s.String(), "The peer is quick.")
 	require.Contains(t, s.String(), "inflate")
+}
+
+// A way works on as many cores as its name says, or, if it is a program of its own, on all.
+func TestCores(t *testing.T) {
+	r := &row{Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 4"}, {Name: "ours, 2 goroutines"}, {Name: "ours, synced"}, {Name: "hyperslab", Once: true}}}
+	for i, want := range []int{1, 1, 4, 2, 1, 16} {
+		require.Equal(t, want, r.cores(r.Tasks[i].Name, 16), r.Tasks[i].Name)
+	}
+}
+
+// The rows have one name each, and every row of a kind of data has one of each other kind. What is promised of one kind only
+// is no promise of others.
+func TestRows(t *testing.T) {
+	b := &bench{options: new(options), all: 2}
+	names := map[string]bool{}
+	for _, s := range b.specs() {
+		require.False(t, names[s.name], "two rows are called %s", s.name)
+		names[s.name] = true
+	}
+	for _, name := range []string{"read/deflate/real", "slices/blosc2-zstd", "read/b2nd", "append/20000/real", "random/4KiB", "buffer/decompress/lz4/64KiB",
+		"batch/compress/zstd/4KiB", "repack/hdf5", "convert/hdf5-b2nd"} {
+		stem := strings.TrimSuffix(name, "/"+string(real))
+		for _, want := range []string{name, stem + "/" + string(noise), stem + "/" + string(constant)} {
+			require.True(t, names[want], "no row is called %s", want)
+		}
+	}
 }

@@ -49,6 +49,20 @@ func (r *row) alone(name string) *task {
 	return nil
 }
 
+// cores is on how many cores, of all, a way works.
+func (r *row) cores(name string, all int) int {
+	for _, t := range r.Tasks {
+		if t.Name == name && t.Once {
+			return all
+		}
+	}
+	n := 1
+	if _, err := fmt.Sscanf(name, "ours, %d", &n); err != nil {
+		return 1
+	}
+	return n
+}
+
 // twiceRuns is how often one process and two do the same.
 const twiceRuns = 5
 

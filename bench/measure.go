@@ -34,8 +34,9 @@ type task struct {
 type row struct {
 	Name, Group string
 	Work        string
-	Bytes       int64 // of values, in each run
-	Ops         int64 // operations in each run; 0: the time of a run is what matters
+	Note        string // why a bar may be out of reach, for the report of rows below it
+	Bytes       int64  // of values, in each run
+	Ops         int64  // operations in each run; 0: the time of a run is what matters
 	Tasks       []task
 	Compare     []compare
 	Peak        map[string]int64 // the most memory that a task may take, bytes

@@ -137,7 +137,13 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 			}
 			any = true
 			p("### %s: %.2f× against %s, bar %g× (load %s)\n\n", r.Name, x.Median, x.Peer, x.Bar, r.Load)
+			if r.Note != "" {
+				p("%s\n\n", r.Note)
+			}
 			t := r.timing(x.Ours)
+			if n, work := r.cores(x.Ours, b.all), median(t.CPU); n > 1 {
+				p("It worked %s on all cores: shared out evenly among %d the ratio would be %.2f×.\n\n", duration(work), n, float64(n)*median(r.timing(x.Peer).Wall)/work)
+			}
 			if t.Twice > 0 {
 				one := r.alone(x.Ours)
 				p("Two processes of \"%s\" at once, which share nothing, did %.2f× the work of one here", one.Name, t.Twice)
