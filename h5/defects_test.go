@@ -181,3 +181,34 @@ func TestFillValueOfNegativeSize(t *testing.T) {
 	require.Error(t, err)
 	require.NoError(t, f.Close())
 }
+
+// An attribute CLASS as long as that of a dimension scale, which says something else.
+func TestClassOfAnotherKind(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "class.h5"), nil)
+	require.NoError(t, err)
+	i4 := h5.Int(4, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	s, err := f.Root().CreateDataset("s", i4, h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.AttachScale(0, s))
+	class := func(text string, space h5.Dataspace) h5.Attribute {
+		n := max(space.NumElems(), 1)
+		return h5.Attribute{Name: "CLASS", Datatype: h5.FixedString(16, h5.NullTerm, h5.ASCII), Space: space, Data: bytes.Repeat(append([]byte(text), make([]byte, 16-len(text))...), int(n))}
+	}
+	for _, a := range []h5.Attribute{class("DIMENSION_SCANE", h5.ScalarSpace()), class("A TABLE OF MINE", h5.ScalarSpace()), class("DIMENSION_SCALE", h5.SimpleSpace(50))} {
+		require.NoError(t, s.DeleteAttribute("CLASS"))
+		require.NoError(t, s.WriteAttribute(a))
+		_, is, err := s.ScaleName()
+		require.NoError(t, err)
+		require.False(t, is)
+		for _, err := range d.Scales(0) {
+			require.NoError(t, err)
+		}
+		require.ErrorIs(t, d.AttachScale(0, s), h5.ErrType)
+		require.ErrorIs(t, d.DetachScale(0, s), h5.ErrType)
+	}
+	require.NoError(t, d.Close())
+	require.NoError(t, s.Close())
+	require.NoError(t, f.Close())
+}
