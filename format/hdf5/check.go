@@ -103,6 +103,10 @@ func (r *reader) everything(p Policy) {
 // do not. They are described in any case.
 func (c *checker) writing() bool { return c.policy.Write || c.tracing }
 
+// tokenSize is H5O_MAX_TOKEN_SIZE. The library puts an address into a token without a
+// look at its length (H5VL_native_addr_to_token).
+const tokenSize = 16
+
 // wholeFile is what concerns the file as a whole.
 func (c *checker) wholeFile() error {
 	f := c.f
@@ -117,6 +121,8 @@ func (c *checker) wholeFile() error {
 		return fail("end of file address", s.EndOfFile.String(), fmt.Sprintf("at most the file's size, %d", f.size), format.ErrTruncated)
 	case s.Version >= 3 && s.Flags&(WriteAccess|SWMRWrite) != 0 && c.policy.Write:
 		return fail("file consistency flags", s.Flags.String(), "a file that was closed", format.ErrUnsupported)
+	case s.OffsetSize > tokenSize && !c.policy.describing:
+		return fail("size of offsets", fmt.Sprint(s.OffsetSize), fmt.Sprintf("at most %d, the bytes of the library's token of an object", tokenSize), format.ErrUnsupported)
 	case f.driver != nil && !c.policy.describing && (f.driver.ID == "NCSAfami" || f.driver.ID == "NCSAmult"):
 		return fail("driver identification", f.driver.ID, "a file of one member", format.ErrUnsupported)
 	}

@@ -57,6 +57,10 @@ func fixtures(t testing.TB) map[string][]byte {
 		"v18":      make1(h5.V18, nil, everything),
 		"small sizes": make1(h5.V114, func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 4, 4 }, func(b *builder) {
 			b.links()
+			if strictHeaps {
+				b.fewAttributes()
+				return
+			}
 			b.attributes()
 		}),
 		"tiny sizes": make1(h5.Earliest, func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 2, 2 }, func(b *builder) {

@@ -270,6 +270,10 @@ func TestWideSizesOfTheLibrary(t *testing.T) {
 	opened, refused := compareFile(t, writeTemp(t, widest()), map[string]int{})
 	require.True(t, opened)
 	require.Zero(t, refused)
+	require.NoError(t, mustOpen(t, fixtures(t)["wide addresses"]).Check(everything()))
+	err := mustOpen(t, widest()).Check(everything())
+	require.ErrorIs(t, err, format.ErrUnsupported, "for what asks the library more of it")
+	require.ErrorContains(t, err, "size of offsets")
 	for _, wide := range []byte{16, 32} {
 		b := emptyGroup(1)
 		b[10] = wide

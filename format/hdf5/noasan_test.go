@@ -1,0 +1,7 @@
+// See asan_test.go.
+
+//go:build !asan
+
+package hdf5_test
+
+const strictHeaps = false
