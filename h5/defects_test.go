@@ -182,7 +182,8 @@ func TestFillValueOfNegativeSize(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// An attribute CLASS as long as that of a dimension scale, which says something else.
+// An attribute CLASS as long as that of a dimension scale, which says something else, or says
+// it more than once.
 func TestClassOfAnotherKind(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "class.h5"), nil)
 	require.NoError(t, err)

@@ -38,7 +38,8 @@ static int class_is_odd(goh5_err_t *err, hid_t id, int *odd)
     }
     TRY((attr = H5Aopen(id, "CLASS", H5P_DEFAULT)) >= 0);
     TRY((type = H5Aget_type(attr)) >= 0);
-    if (H5Tget_class(type) != H5T_STRING || H5Tget_size(type) != sizeof scale || H5Tget_strpad(type) != H5T_STR_NULLTERM) {
+    if (H5Tget_class(type) != H5T_STRING || H5Tget_size(type) != sizeof scale ||
+        H5Tget_strpad(type) != H5T_STR_NULLTERM) {
         goto done;
     }
     hid_t space = H5Aget_space(attr);
