@@ -70,6 +70,11 @@ func (t *tree) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	size, err := bytesOf(t.r.Source)
+	if err != nil {
+		return err
+	}
+	t.r.seen.begin(size, 0)
 	if !table {
 		if err := t.array(ctx, "."); err != nil {
 			return err
@@ -523,6 +528,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		name := path.Join(dir, a.FileName(i))
 		want := a.FileBytes(i)
 		b, err := t.load(dir, i)
+		t.r.seen.more(int64(len(b.raw)))
 		last := i == a.NumFiles()-1
 		most := want
 		if last { // may be as long as the others

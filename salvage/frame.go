@@ -83,10 +83,16 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	if err := f.readHeader(); err != nil {
 		return err
 	}
-	if err := f.readIndex(ctx); err != nil {
+	all, err := bytesOf(r.Source)
+	if err != nil {
+		return err
+	}
+	r.seen.begin(all, all)
+	if err := f.readIndex(ctx, all); err != nil {
 		return err
 	}
 	f.readTrailer()
+	f.r.seen.begin(all, 0)
 	return f.write(ctx, o)
 }
 
@@ -147,7 +153,7 @@ func (f *frame) readHeader() error {
 }
 
 // readIndex finds the chunks and their order.
-func (f *frame) readIndex(ctx context.Context) error {
+func (f *frame) readIndex(ctx context.Context, all int64) error {
 	// Where the header says that the index is.
 	if f.header {
 		at := f.base
@@ -160,6 +166,7 @@ func (f *frame) readIndex(ctx context.Context) error {
 		}
 		f.r.note(Lost, "", "index", at, "there is none for the %d chunks of the header", max(f.head.NumChunks(), 0))
 	}
+	f.r.seen.begin(all, all)
 	if f.dir != "" {
 		return f.listFiles(ctx)
 	}
@@ -260,6 +267,7 @@ func (f *frame) walk(ctx context.Context) error {
 		}
 		c, raw, err := f.chunkAt(at)
 		if err == nil && f.good(c, raw) {
+			f.r.seen.more(c.stored)
 			f.found = append(f.found, c)
 			at += c.stored
 			continue
@@ -268,6 +276,7 @@ func (f *frame) walk(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		f.r.seen.more(next - at)
 		if next < f.size || f.header && at < f.base+f.head.CBytes {
 			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are no chunk", next-at)})
 		}
@@ -303,7 +312,9 @@ func (f *frame) holds(o []cframe.Offset) bool {
 		}
 		seen[x] = true
 		stored++
-		if _, _, err := f.load(x); err == nil {
+		c, _, err := f.load(x)
+		f.r.seen.more(c.stored)
+		if err == nil {
 			there++
 		}
 	}
@@ -389,6 +400,7 @@ func (f *frame) listFiles(ctx context.Context) error {
 			continue
 		}
 		c, raw, err := f.load(cframe.Offset(k))
+		f.r.seen.more(c.stored)
 		if err != nil || !f.good(c, raw) {
 			f.r.add(Finding{Lost, "", "chunk file " + e.Name(), -1, -1, "it does not decode"})
 			continue

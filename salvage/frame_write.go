@@ -112,6 +112,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 		offset = -1
 	}
 	c, raw, err := f.load(p)
+	f.r.seen.more(c.stored)
 	if err != nil {
 		return lost(offset, "%v", err)
 	}

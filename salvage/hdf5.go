@@ -25,6 +25,7 @@ import (
 // source is a damaged HDF5 file.
 type source struct {
 	r    *Report
+	seen *passes
 	most int64
 	in   io.ReaderAt // the file, perhaps with another superblock
 	size int64
@@ -46,7 +47,7 @@ func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	s := &source{r: r, most: o.MaxChunk, in: f, size: info.Size(), done: map[hdf5.Addr]string{}}
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: f, size: info.Size(), done: map[hdf5.Addr]string{}}
 	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
 	if err != nil {
 		return err
@@ -80,7 +81,8 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 			err = os.Remove(path)
 		}
 	}()
-	if _, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(s.in, 0, s.size)}); err != nil {
+	s.seen.begin(s.size, s.size)
+	if _, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(s.in, 0, s.size), s.seen}); err != nil {
 		return false, err
 	}
 	cleared, err := clearFlags(f, s.size)
@@ -91,7 +93,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		s.r.note(Guessed, "", "file", -1, "written anew%s: %v", why, err)
 		return false, ctx.Err()
 	}
-	c := &source{most: s.most, in: f, size: s.size}
+	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
 	if err := c.check(); err != nil {
 		return false, nil // what it is the salvage will meet
 	}
@@ -101,6 +103,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err := accepted(path); err != nil {
 		return anew(", since the library refuses what no rule forbids", err)
 	}
+	s.seen.begin(s.size, 0)
 	t, err := c.decoded(ctx)
 	if err != nil {
 		return false, err
@@ -109,7 +112,8 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		if err := replaceChunks(path, t.bad); err != nil {
 			return false, err
 		}
-		if err := proved(ctx, f, s.most); err != nil {
+		s.seen.begin(s.size, 0)
+		if err := proved(ctx, f, s.seen, s.most); err != nil {
 			return anew(", since chunks cannot be replaced in it", err)
 		}
 	}
@@ -331,12 +335,12 @@ func replaceChunks(path string, list []lostChunk) (err error) {
 }
 
 // proved looks at a file in which chunks were replaced as at any other.
-func proved(ctx context.Context, f *os.File, most int64) error {
+func proved(ctx context.Context, f *os.File, seen *passes, most int64) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	s := &source{most: most, in: f, size: info.Size()}
+	s := &source{seen: seen, most: most, in: f, size: info.Size()}
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -384,6 +388,7 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 // chunk reads a chunk and decodes it, into s.data. Without a filter it is an
 // *h5.FilterError, h5.ErrNoFilter, and raw is there.
 func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err error) {
+	s.seen.more(int64(min(c.Size, uint64(s.size))))
 	l := o.Layout()
 	full, ok := l.ChunkBytes()
 	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) || c.Size > uint64(s.size) {
@@ -438,17 +443,20 @@ func filters(l *hdf5.Pipeline) []h5.Filter {
 	return out
 }
 
-// withContext is a reader that ends with its context.
+// withContext is a reader that ends with its context, and is counted.
 type withContext struct {
-	ctx context.Context
-	r   io.Reader
+	ctx  context.Context
+	r    io.Reader
+	seen *passes
 }
 
 func (r *withContext) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return r.r.Read(p)
+	n, err := r.r.Read(p)
+	r.seen.more(int64(n))
+	return n, err
 }
 
 // salvage makes a new file of what can be read.
@@ -461,6 +469,7 @@ func (s *source) salvage(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
+	s.seen.begin(s.size, 0)
 	if root != nil {
 		if err := s.group(ctx, "/", root); err != nil {
 			return err

@@ -72,6 +72,7 @@ func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, spac
 			first := int64(l.Addr) + i*row
 			b, err = s.file.Read(hdf5.Addr(first), min(n*row, max(s.size-first-s.file.UserBlock(), 0)))
 		}
+		s.seen.more(int64(len(b)))
 		if there := int64(len(b)) / row; there < n {
 			s.r.Lost++
 			s.r.note(Lost, at, "elements", -1, "rows %d to %d of %d are not in the file: %v", i+there, rows, rows, err)

@@ -24,6 +24,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 		return err
 	}
 	s.guessed = true
+	s.seen.begin(s.size, 0)
 	led := map[hdf5.Addr]bool{}
 	for _, o := range list {
 		if o.Kind() == hdf5.GroupKind {
@@ -98,10 +99,12 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 	var list []*hdf5.Object
 	b := make([]byte, window+16)
 	base := s.file.UserBlock()
+	s.seen.begin(s.size, 0)
 	for at := base; at < s.size; at += window {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		s.seen.more(window)
 		n, err := s.in.ReadAt(b, at)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err

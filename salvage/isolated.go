@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -56,10 +57,11 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	if err := json.Unmarshal(s.Open, &h.order); err != nil {
 		return nil, fmt.Errorf("%w: %w", worker.ErrProtocol, err)
 	}
-	if len(s.Files) != 1 {
+	if len(s.Files) != 2 {
 		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
 	h.file = s.Files[0]
+	h.order.Options.Progress = telling(s.Files[1])
 	return h, nil
 }
 
@@ -123,10 +125,28 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 
 // ask has a worker recover f into dir.
 func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Report, err error) {
-	size, err := bytesOf(f)
+	size, err := bytesOf(worker.FilePath(f))
 	if err != nil {
 		return nil, err
 	}
+	heard, tells, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	hearing := make(chan struct{})
+	go func() {
+		defer close(hearing)
+		if o.Progress == nil {
+			_, _ = io.Copy(io.Discard, heard)
+			return
+		}
+		hear(heard, o.Progress)
+	}()
+	defer func() { // the worker has ended by then
+		err = errors.Join(err, tells.Close())
+		<-hearing
+		err = errors.Join(err, heard.Close())
+	}()
 	limits := worker.Limits{Memory: o.Memory, Wall: o.Time, File: 1<<30 + min(size, math.MaxInt64/8)*4}
 	if limits.Memory == 0 {
 		limits.Memory = 2 << 30
@@ -140,7 +160,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 		return nil, err
 	}
 	client, err := worker.NewClient(worker.Config{
-		Service: service, Open: open, Files: []*os.File{f}, Write: dir, Limits: limits,
+		Service: service, Open: open, Files: []*os.File{f, tells}, Write: dir, Limits: limits,
 		Require: worker.Level{Landlock: 1, Seccomp: true, Rlimits: true},
 	})
 	if err != nil {
@@ -157,25 +177,6 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	}
 	r.guessed = a.Guessed
 	return r, nil
-}
-
-// bytesOf is the size of a file, or of all the files in a directory.
-func bytesOf(f *os.File) (n int64, err error) {
-	info, err := f.Stat()
-	if err != nil || !info.IsDir() {
-		return info.Size(), err
-	}
-	err = fs.WalkDir(os.DirFS(worker.FilePath(f)), ".", func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Mode().IsRegular() {
-			n += info.Size()
-		}
-		return err
-	})
-	return n, err
 }
 
 // plain is an error if a worker has made anything but files and directories of files.

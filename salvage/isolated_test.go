@@ -51,9 +51,9 @@ func TestIsolated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			here, there := filepath.Join(dir, "here"), filepath.Join(dir, "there")
-			want, err := salvage.Recover(bg, here, src, nil)
+			want, err := salvage.Recover(bg, here, src, &salvage.Options{Progress: forward(t)})
 			require.NoError(t, err)
-			got, err := salvage.Recover(bg, there, src, &salvage.Options{Isolated: true})
+			got, err := salvage.Recover(bg, there, src, &salvage.Options{Isolated: true, Progress: forward(t)})
 			require.NoError(t, err)
 			require.Equal(t, want.ExitCode(), got.ExitCode())
 			same := func() {
@@ -83,6 +83,21 @@ func TestIsolated(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, left, 2)
 		})
+	}
+}
+
+// forward makes a Progress that has to reach its end, and never goes back.
+func forward(t *testing.T) func(done, total int64) {
+	var last, end int64
+	t.Cleanup(func() {
+		require.Positive(t, end, "nobody was told")
+		require.Equal(t, end, last)
+	})
+	return func(done, total int64) {
+		require.LessOrEqual(t, last, done)
+		require.LessOrEqual(t, end, total)
+		require.LessOrEqual(t, done, total)
+		last, end = done, total
 	}
 }
 

@@ -26,6 +26,11 @@ type Options struct {
 	MaxChunk    int64          // bytes of a decoded chunk; what claims more is damaged; default 512 MiB
 	MaxFindings int            // findings that are listed; default 1000
 
+	// Progress is told how many bytes of the damaged file were gone through, of how many:
+	// some formats need a second pass, and damage further ones, so that total may grow. Nil
+	// is for nobody. It is called from one goroutine at a time.
+	Progress func(done, total int64) `json:"-"`
+
 	// Isolated does the work in a worker process that can reach nothing but the damaged
 	// file and the new one. Without worker.Init in main, or where the system has no
 	// sandbox, it is worker.ErrUnavailable.
@@ -85,6 +90,7 @@ type Report struct {
 	NumFindings      int64 // all; Findings has the first Options.MaxFindings
 	guessed          bool  // beside chunks
 	most             int
+	seen             *passes
 }
 
 // The exit codes of a command that recovers; an error of Recover is 2.
@@ -195,7 +201,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Repor
 			}
 		}
 	}
-	r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings}
+	r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}}
 	switch {
 	case f == formats.B2ND || f == formats.Caterva:
 		err = recoverFrame(ctx, r, opts, info.IsDir())
@@ -209,6 +215,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Repor
 	if err != nil {
 		return nil, err
 	}
+	r.seen.over()
 	return r, nil
 }
 

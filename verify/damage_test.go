@@ -393,13 +393,21 @@ func TestCancelAndProgress(t *testing.T) {
 	path := save(t, "a.b2nd")
 	ctx, cancel := context.WithCancel(bg)
 	calls := int64(0)
-	_, err := verify.File(ctx, path, &verify.Options{Workers: 1, Progress: func(done, total int64) {
+	_, err := verify.File(ctx, path, &verify.Options{Workers: 1, Progress: func(p verify.Progress) {
 		calls++
-		require.Equal(t, int64(35), total)
-		if done == 3 {
+		require.Equal(t, int64(35), p.TotalChunks)
+		if p.Chunks == 3 {
 			cancel()
 		}
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, int64(3), calls)
+	for _, isolated := range []bool{false, true} {
+		var last verify.Progress
+		r, err := verify.File(bg, path, &verify.Options{Isolated: isolated, Progress: func(p verify.Progress) { last = p }})
+		require.NoError(t, err)
+		require.Equal(t, verify.Progress{Chunks: 35, TotalChunks: 35, StoredBytes: r.StoredBytes, DecodedBytes: r.DecodedBytes}, last)
+		require.Positive(t, last.StoredBytes)
+		require.Greater(t, last.DecodedBytes, last.StoredBytes)
+	}
 }

@@ -220,7 +220,7 @@ func (h *host) all(ctx context.Context) error {
 			return err
 		}
 		if h.o.Progress != nil {
-			h.o.Progress(next, a.Total)
+			h.o.Progress(Progress{next, a.Total, h.r.StoredBytes, h.r.DecodedBytes})
 		}
 		if h.crashes > maxCrash {
 			return h.r.add(Place{What: "chunks", Chunk: -1, Offset: -1, Err: fmt.Errorf("%w: %d of %d, after %d crashes of the worker", errors.ErrUnsupported, a.Total-next, a.Total, h.crashes)}, h.o.MaxDamages)

@@ -154,7 +154,7 @@ func (j *job) directory(ctx context.Context, dir string) error {
 }
 
 // run does the tasks from to end on the goroutines of the options.
-func (j *job) run(ctx context.Context, from, end int64, progress func(done int64)) error {
+func (j *job) run(ctx context.Context, from, end int64, progress func(Progress)) error {
 	workers := j.opts.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -180,7 +180,7 @@ func (j *job) run(ctx context.Context, from, end int64, progress func(done int64
 				if progress != nil {
 					j.mu.Lock()
 					done++
-					progress(done)
+					progress(Progress{done, j.total, j.report.StoredBytes, j.report.DecodedBytes})
 					j.mu.Unlock()
 				}
 			}
@@ -233,11 +233,7 @@ func direct(ctx context.Context, path string, o Options) (_ *Report, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
-	progress := func(done int64) { o.Progress(done, j.total) }
-	if o.Progress == nil {
-		progress = nil
-	}
-	if err := j.run(ctx, 0, j.total, progress); err != nil {
+	if err := j.run(ctx, 0, j.total, o.Progress); err != nil {
 		return nil, err
 	}
 	return &j.report, nil

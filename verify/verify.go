@@ -54,7 +54,13 @@ type Options struct {
 
 	// Progress is told of the chunks that were looked at, and how many there are; nil
 	// for nobody. It is called from one goroutine at a time.
-	Progress func(done, total int64) `json:"-"`
+	Progress func(Progress) `json:"-"`
+}
+
+// Progress is how much of a file was looked at.
+type Progress struct {
+	Chunks, TotalChunks       int64
+	StoredBytes, DecodedBytes int64 // of these chunks
 }
 
 func (o *Options) filled() (Options, error) {

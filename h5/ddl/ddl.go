@@ -4,6 +4,7 @@ package ddl
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +18,16 @@ import (
 type Options struct {
 	Name          string // of the file in the first line; "": the path it was opened by
 	WithoutValues bool   // of datasets and attributes only what they are (h5dump -H)
+
+	// Object is the path of the one group, dataset or committed datatype that is written
+	// (h5dump -g, -d and -t); "" is the whole file. With Attribute it is the object whose
+	// attribute of that name is written alone (h5dump -a).
+	Object, Attribute string
 }
 
-// Write writes a file as h5dump does without options. The error is the first of
-// those met on the way, all of which wrap *h5.Error, or the writer's.
+// Write writes a file as h5dump does, the whole of it or one object. The error is the
+// first of those met on the way, all of which wrap *h5.Error, or the writer's. If Object or
+// Attribute is not there, h5.ErrNotFound, nothing is written.
 func Write(w io.Writer, f *h5.File, o *Options) error {
 	p := &printer{w: bufio.NewWriterSize(w, 64<<10), file: f}
 	if o != nil {
@@ -30,11 +37,27 @@ func Write(w io.Writer, f *h5.File, o *Options) error {
 	if name == "" {
 		name = f.Path()
 	}
+	body := func() { p.group(f.Root(), "/", false) }
+	if p.o.Object != "" || p.o.Attribute != "" {
+		one, err := f.Root().OpenObject(cmp.Or(p.o.Object, "/"))
+		if err != nil {
+			return err
+		}
+		defer one.Close()
+		body = func() { p.object(one, p.o.Object, false) }
+		if p.o.Attribute != "" {
+			info, err := one.AttributeInfo(p.o.Attribute)
+			if err != nil {
+				return err
+			}
+			body = func() { p.attribute(one, info) }
+		}
+	}
 	p.learn(f.Root())
 	p.others = map[uint64]*known{}
 	p.line(`HDF5 "%s" {`, name)
 	p.indent = 0 // as h5dump has it
-	p.group(f.Root(), "/", false)
+	body()
 	p.line("}")
 	for _, k := range p.others {
 		_ = k.root.Close()

@@ -159,3 +159,38 @@ func TestErrors(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// One object, or one attribute, word for word as h5dump has it; what is not there is an
+// error, and nothing is written.
+func TestObjectsAsH5dump(t *testing.T) {
+	tool := need.Tool(t, "h5dump") // the oracle
+	f := everything(t)
+	for _, tt := range []struct {
+		flag, path string
+		o          ddl.Options
+	}{
+		{"-d", "/g/numbers", ddl.Options{Object: "/g/numbers"}},
+		{"-d", "/same", ddl.Options{Object: "/same"}},
+		{"-d", "/records", ddl.Options{Object: "/records"}},
+		{"-d", "/texts", ddl.Options{Object: "/texts", WithoutValues: true}},
+		{"-g", "/g", ddl.Options{Object: "/g"}},
+		{"-g", "/", ddl.Options{Object: "/"}},
+		{"-a", "/g/numbers/unit", ddl.Options{Object: "/g/numbers", Attribute: "unit"}},
+	} {
+		got := write(t, f, &tt.o)
+		args := []string{tt.flag, tt.path, f.Path()}
+		if tt.o.WithoutValues {
+			args = append([]string{"-H"}, args...)
+		}
+		cmd := exec.Command(tool, args...)
+		cmd.Env = append(os.Environ(), "HDF5_USE_FILE_LOCKING=FALSE")
+		want, err := cmd.Output()
+		require.NoError(t, err)
+		require.Equal(t, words(string(want)), words(got), "%s %s", tt.flag, tt.path)
+	}
+	for _, o := range []ddl.Options{{Object: "/nope"}, {Object: "/g/numbers", Attribute: "nope"}, {Attribute: "nope"}} {
+		var b bytes.Buffer
+		require.ErrorIs(t, ddl.Write(&b, f, &o), h5.ErrNotFound, o)
+		require.Empty(t, b.String())
+	}
+}

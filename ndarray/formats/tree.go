@@ -265,6 +265,13 @@ func (c *treeCopy) checkName(path string, group bool) error {
 
 func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	a, err := c.source.Open(ctx, item.from)
+	if errors.Is(err, errors.ErrUnsupported) { // for one, elements in files that a worker does not reach
+		if e, ok := errors.AsType[*ndarray.Error](err); ok {
+			err = e.Err
+		}
+		c.lose(item.from, "array", err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // treeAttendant answers for one file.
@@ -135,6 +136,12 @@ func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 	b, err := s.bounded()
 	if err != nil {
 		return nil, errors.Join(bare(err), s.close())
+	}
+	if d, ok := b.(*hdf5.Backend); ok && !s.Direct {
+		if files := d.Elsewhere(); len(files) > 0 { // which a library without them takes for fill value
+			err := fmt.Errorf("%w: elements in other files, %q for one, where a worker does not reach", errors.ErrUnsupported, files[0])
+			return nil, errors.Join(err, b.Close(), s.close())
+		}
 	}
 	a, err := ndarray.New(&guard{Backend: b, name: s.Name, file: s.file})
 	if err != nil {

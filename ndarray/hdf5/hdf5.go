@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -26,7 +27,13 @@ type Backend struct {
 
 	filters    []h5.Filter
 	plainEdges bool
+	elsewhere  []string
 }
+
+// Elsewhere are the names of the other files in which elements lie, those of a virtual
+// dataset or of one with external files (H5Pget_virtual_filename, H5Pget_external), each
+// once; none for a dataset that has its elements in its own.
+func (b *Backend) Elsewhere() []string { return b.elsewhere }
 
 // OpenOptions say how Open opens; nil means the zero value.
 type OpenOptions struct {
@@ -98,7 +105,19 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if meta.AxisNames, err = axisNames(d, len(meta.Shape)); err != nil {
 		return nil, err
 	}
-	return &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, filters: info.Filters, plainEdges: info.PlainEdges}, nil
+	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, filters: info.Filters, plainEdges: info.PlainEdges}
+	add := func(name string) {
+		if name != "." && !slices.Contains(b.elsewhere, name) {
+			b.elsewhere = append(b.elsewhere, name)
+		}
+	}
+	for _, m := range info.Mappings {
+		add(m.File)
+	}
+	for _, x := range info.External {
+		add(x.Name)
+	}
+	return b, nil
 }
 
 // The attributes in which HDF5's dimension scales keep the names of axes

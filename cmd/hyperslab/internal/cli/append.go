@@ -39,7 +39,7 @@ but for that axis, its shape. An HDF5 dataset must be made to grow (a maximum sh
 	}
 	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
 	o.job.add(cmd, "no progress and no summary")
-	o.edit.add(cmd)
+	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -84,7 +84,6 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		a.note("would append %s along axis %d of %s", iecBytes(bytes), o.axis, safe(target))
 		return nil
 	}
-	m := newMeter(o.job.progress, a.stderr, "append", bytes, time.Now)
 	var shape []int64
 	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
 		dst, err := formats.Open(ctx, formats.Location{File: file, Object: loc.Object}.String(), formats.WithWrite())
@@ -92,6 +91,11 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 			return err
 		}
 		defer func() { err = errors.Join(err, dst.Close()) }()
+		m := o.edit.meter(bytes)
+		if !o.edit.inPlace { // where nobody knows what was written and what waits
+			m.made = growing(file)
+		}
+		defer m.finish()
 		done := int64(0)
 		for _, src := range from {
 			err := appendArray(ctx, dst, src, o.axis, memory, func(n int64) { done += n; m.update(done) })
@@ -102,7 +106,6 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		shape = dst.Shape()
 		return nil
 	})
-	m.finish()
 	if err == nil && !o.job.quiet {
 		a.note("%s: %s, %s in %v", safe(target), shapeText(shape), iecBytes(bytes), time.Since(start).Round(time.Millisecond))
 	}
@@ -146,7 +149,7 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 				ndarray.ErrShape, src.Meta().Path, metaShape(src.Meta()), target, metaShape(dst.Meta()), axis)
 		}
 		length += own[axis]
-		bytes += src.NBytes()
+		bytes += allBytes(src)
 	}
 	m := dst.Meta()
 	if m.MaxShape == nil && m.Format == string(formats.HDF5) {
@@ -185,8 +188,17 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 		if err := dst.WriteStrings(ctx, texts, place(r)); err != nil {
 			return err
 		}
+		moved(r.NumElems() * textBytes)
 	}
 	return nil
+}
+
+// allBytes are the bytes of all elements, of texts so many as they count for.
+func allBytes(arr *ndarray.Array) int64 {
+	if arr.DType().Kind == ndarray.String {
+		return arr.NumElems() * textBytes
+	}
+	return arr.NBytes()
 }
 
 // textBytes is what a text of variable length counts for in --memory, as in

@@ -159,7 +159,7 @@ looks like. A value that does not fit the type is refused.` + editHelp,
 		},
 	}
 	cmd.Flags().StringVar(&dtype, "dtype", "", "element `TYPE` of the value")
-	e.add(cmd)
+	e.add(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -193,7 +193,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 			return e.editAttrs(cmd.Context(), args[0], nil, args[1:])
 		},
 	}
-	e.add(cmd)
+	e.add(a, cmd)
 	a.done(cmd)
 	return cmd
 }

@@ -247,7 +247,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if isFlat(format) {
 		r.describe(src.Meta(), nil, nil, &ndarray.Compression{Codec: "none"})
 		if !o.dryRun {
-			err = a.writeFlatTarget(ctx, target, src.Array, string(format), memory, r, start, o)
+			err = a.writeFlatTarget(ctx, target, src, string(format), memory, r, start, o)
 		}
 		return r, err
 	}

@@ -52,13 +52,13 @@ func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target st
 
 // writeFlatTarget writes the target: a file as a whole or not at all, or standard
 // output.
-func (a *app) writeFlatTarget(ctx context.Context, target string, src *ndarray.Array, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
+func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
 	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
-	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now)
+	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).reading(ctx, src.stored())
 	defer m.finish()
 	var err error
 	if target == stdio {
-		err = writeFlat(ctx, a.stdout, src, format, memory, m.update)
+		err = writeFlat(ctx, a.stdout, src.Array, format, memory, m.update)
 	} else {
 		err = written(target, o.force, func(file string) (err error) {
 			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -66,7 +66,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *ndarray.A
 				return err
 			}
 			defer func() { err = errors.Join(err, f.Close()) }()
-			return writeFlat(ctx, f, src, format, memory, m.update)
+			return writeFlat(ctx, f, src.Array, format, memory, m.update)
 		})
 	}
 	if err != nil {

@@ -53,7 +53,7 @@ convert goes from one format to another.` + editHelp,
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
 	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
-	o.edit.add(cmd)
+	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -114,7 +114,12 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 	if err != nil {
 		return err
 	}
-	err = atomicfile.Copy(ctx, out.Path(), from.File)
+	size, err := pathBytes(from.File)
+	if err == nil {
+		m := o.edit.meter(size).watch(unfinishedBytes)
+		err = atomicfile.Copy(ctx, out.Path(), from.File)
+		m.finish()
+	}
 	if err == nil {
 		err = out.Commit()
 	}
@@ -176,6 +181,10 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 }
 
 func copyObjects(ctx context.Context, from []formats.Location, within []bool, file string, names []string, create bool, o *cpFlags) (err error) {
+	m := o.edit.meter(0)
+	if m.mode != progressNone { // before the file is open for writing
+		m = o.edit.meter(storedIn(ctx, from))
+	}
 	var dst *h5.File
 	if create {
 		dst, err = h5.Create(file, nil)
@@ -186,6 +195,8 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 		return hdf5.Translate(err)
 	}
 	defer func() { err = errors.Join(err, hdf5.Translate(dst.Close())) }()
+	m.watch(growing(file))
+	defer m.finish()
 	for i, loc := range from {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -205,6 +216,46 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 		}
 	}
 	return nil
+}
+
+// storedIn are the bytes that all datasets at and below some objects take. What cannot be
+// looked at counts for nothing: the copy will tell.
+func storedIn(ctx context.Context, objects []formats.Location) (total int64) {
+	for _, loc := range objects {
+		f, err := h5.Open(loc.File, h5.ReadOnly)
+		if err != nil {
+			continue
+		}
+		if o, err := f.Root().OpenObject(loc.Object); err == nil {
+			total += storedAt(ctx, o)
+			_ = o.Close()
+		}
+		_ = f.Close()
+	}
+	return total
+}
+
+func storedAt(ctx context.Context, o h5.Object) (total int64) {
+	switch o := o.(type) {
+	case *h5.Dataset:
+		if info, err := o.Info(); err == nil {
+			total = info.StorageBytes
+		}
+	case *h5.Group:
+		for v, err := range o.Visit() {
+			if ctx.Err() != nil {
+				break
+			}
+			if err != nil || v.Kind != h5.DatasetObject {
+				continue
+			}
+			if d, err := o.OpenDataset(v.Path); err == nil {
+				total += storedAt(ctx, d)
+				_ = d.Close()
+			}
+		}
+	}
+	return total
 }
 
 func copyObject(src *h5.File, object string, dst *h5.File, name string, o *cpFlags) error {

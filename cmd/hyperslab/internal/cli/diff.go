@@ -148,7 +148,7 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	opts.Workers = o.job.jobs
-	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now)
+	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now).reading(ctx, x, y)
 	opts.Progress = func(p ndarray.Progress) { m.update(p.DoneBytes) }
 	c, err := ndarray.Compare(ctx, x, y, opts)
 	m.finish()

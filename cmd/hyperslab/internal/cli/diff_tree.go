@@ -247,6 +247,7 @@ func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) 
 		return err
 	}
 	before := d.done
+	d.meter.reading(ctx, x, y)
 	opts.Progress = func(p ndarray.Progress) {
 		d.done = before + p.DoneBytes
 		d.meter.update(d.done)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // dumpDoc is the document of dump --json. The values, which may be many, are
@@ -27,6 +29,7 @@ type dumpDoc struct {
 }
 
 type dumpFlags struct {
+	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
 	h5dump                                     h5dumpFlags
 }
@@ -42,20 +45,21 @@ for each field.
 
 --json writes one document, --ndjson a line of JSON for each index of the first axis,
 --csv a line for each row of the last axis (of structures: a line for each, below the
-names of the fields), --npy what numpy.load reads. --ddl writes a whole HDF5 file in the
-words of h5dump. Values are read some megabytes at a time, however large the array is.` +
+names of the fields), --npy what numpy.load reads. --ddl writes an HDF5 file, or an object
+in it with all that is below, in the words of h5dump. Values are read some megabytes at a time, however large the array is.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
   hyperslab dump 'rose.b2nd[::10, ::10]' --json
   hyperslab dump 'rose.b2nd[45]' --npy > row.npy
-  hyperslab dump etopo.h5 --ddl --header`,
+  hyperslab dump etopo.h5 --ddl --header
+  hyperslab dump etopo.h5:/ETOPO120Y --ddl`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.ddl || o.header {
-			return a.dumpDDL(args, &o)
+			return a.dumpDDL(cmd.Context(), args, &o)
 		}
 		where, err := o.h5dump.address(args)
 		if err != nil {
@@ -68,9 +72,10 @@ words of h5dump. Values are read some megabytes at a time, however large the arr
 	f.BoolVar(&o.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
 	f.BoolVar(&o.csv, "csv", false, "write comma-separated values")
 	f.BoolVar(&o.npy, "npy", false, "write what numpy.load reads")
-	f.BoolVar(&o.ddl, "ddl", false, "write a whole HDF5 file as text, as h5dump does")
+	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: what there is, without the values")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
+	progressFlag(cmd, &o.progress)
 	o.h5dump.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
 	a.each(cmd)
@@ -83,6 +88,9 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	if o.index && !o.csv {
 		return usagef("--index goes with --csv")
 	}
+	if err := checkProgress(o.progress); err != nil {
+		return err
+	}
 	arr, err := openPart(ctx, address)
 	if err != nil {
 		return err
@@ -91,6 +99,13 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	if o.npy && isTerminal(a.stdout) {
 		return usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
+	kind := o.progress
+	if kind == progressAuto && !isFile(a.stdout) { // a pager, or what else shows it, wants the terminal
+		kind = progressNone
+	}
+	m := newMeter(kind, a.stderr, "dump", allBytes(arr.Array), time.Now).reading(ctx, arr.stored())
+	defer m.finish()
+	ctx = telling(ctx, m.update)
 	w := bufio.NewWriterSize(a.stdout, 64<<10)
 	switch {
 	case o.json:
@@ -107,30 +122,35 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	return errors.Join(err, w.Flush())
 }
 
-// dumpDDL writes an HDF5 file in h5dump's words.
-func (a *app) dumpDDL(args []string, o *dumpFlags) (err error) {
-	if !o.ddl {
+// dumpDDL writes an HDF5 file, or one object or attribute in it, in h5dump's words.
+func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
+	switch {
+	case !o.ddl:
 		return usagef("--header goes with --ddl")
+	case untrusted(ctx):
+		return usagef("--ddl and --untrusted do not go together: what it writes the library reads, and nobody has looked at the file before")
 	}
-	loc, err := formats.ParseLocation(args[0])
+	file, what, err := o.h5dump.object(args)
 	if err != nil {
 		return err
 	}
-	if len(args) > 1 || strings.Trim(loc.Object, "/") != "" {
-		return usagef("--ddl writes a whole file; give it FILE alone")
-	}
-	switch format, err := formats.Sniff(loc.File); {
+	switch format, err := formats.Sniff(file); {
 	case err != nil:
 		return err
 	case format != formats.HDF5:
-		return usagef("%s: --ddl is for HDF5 files, this is %s", loc.File, format)
+		return usagef("%s: --ddl is for HDF5 files, this is %s", file, format)
 	}
-	f, err := h5.Open(loc.File, h5.ReadOnly)
+	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return ddl.Write(a.stdout, f, &ddl.Options{Name: loc.File, WithoutValues: o.header})
+	what.Name, what.WithoutValues = file, o.header
+	err = ddl.Write(a.stdout, f, what)
+	if what.Object+what.Attribute != "" {
+		err = ndarray.Wrap("dump", formats.Location{File: file, Object: what.Object}.String(), hdf5.Translate(err))
+	}
+	return err
 }
 
 // dumpJSON writes the document with the values as nested arrays, a line for each

@@ -3,18 +3,24 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// h5dumpFlags are h5dump's -d -s -S -c -k, which say in another way what an address
-// with a selection says. They are not listed in the help.
+// h5dumpFlags are h5dump's -d -g -t -a -s -S -c -k, which say in another way what an
+// address with a selection says; all but -d, -s, -S, -c and -k go with --ddl alone. They are
+// not listed in the help.
 type h5dumpFlags struct {
-	dataset, start, stride, count, block string
+	dataset, group, datatype, attribute string
+	start, stride, count, block         string
 }
 
 func (o *h5dumpFlags) add(cmd *cobra.Command) {
@@ -24,11 +30,53 @@ func (o *h5dumpFlags) add(cmd *cobra.Command) {
 	f.StringVarP(&o.stride, "stride", "S", "", "`STEP` along each axis, as in h5dump")
 	f.StringVarP(&o.count, "count", "c", "", "`NUMBER` of blocks along each axis, as in h5dump")
 	f.StringVarP(&o.block, "block", "k", "", "`LENGTH` of a block along each axis, as in h5dump")
-	for _, name := range []string{"dataset", "start", "stride", "count", "block"} {
+	f.StringVarP(&o.group, "group", "g", "", "with --ddl: the group `PATH`, as in h5dump")
+	f.StringVarP(&o.datatype, "datatype", "t", "", "with --ddl: the named datatype `PATH`, as in h5dump")
+	f.StringVarP(&o.attribute, "attribute", "a", "", "with --ddl: the attribute `PATH`/NAME, as in h5dump")
+	for _, name := range []string{"group", "datatype", "attribute", "dataset", "start", "stride", "count", "block"} {
 		if err := f.MarkHidden(name); err != nil {
 			panic("cli: " + err.Error())
 		}
 	}
+}
+
+// object finds out the file, and what of it is to be written with --ddl: all of it, an
+// object, or an attribute.
+func (o *h5dumpFlags) object(args []string) (file string, what *ddl.Options, err error) {
+	path, flag := "", ""
+	for _, x := range [][2]string{{"-d", o.dataset}, {"-g", o.group}, {"-t", o.datatype}, {"-a", o.attribute}} {
+		switch {
+		case x[1] == "":
+		case flag != "" || len(args) > 1:
+			return "", nil, usagef("%s %s: --ddl writes one object, or the whole file", x[0], x[1])
+		default:
+			flag, path = x[0], x[1]
+		}
+	}
+	where := address(args)
+	if path != "" {
+		where = address([]string{args[0], path})
+	}
+	location, selection := splitSelection(where)
+	if selection != "" || strings.Contains(path, "[") || o.start+o.stride+o.count+o.block != "" {
+		return "", nil, usagef("%s: %w: --ddl with a selection; it writes all elements, or with --header none", where, errors.ErrUnsupported)
+	}
+	loc, err := formats.ParseLocation(location)
+	if err != nil {
+		return "", nil, err
+	}
+	what = &ddl.Options{}
+	if object := strings.Trim(loc.Object, "/"); object != "" {
+		what.Object = "/" + object
+	}
+	if flag == "-a" {
+		at := strings.LastIndex(what.Object, "/")
+		if at < 0 || what.Object == "/" {
+			return "", nil, usagef("-a %s: want the path of an object and behind a slash the name of an attribute, for example /time/units", path)
+		}
+		what.Object, what.Attribute = what.Object[:at], what.Object[at+1:]
+	}
+	return loc.File, what, nil
 }
 
 // address turns the flags into the address that means the same.
@@ -38,6 +86,11 @@ func (o *h5dumpFlags) address(args []string) (string, error) {
 			return "", usagef("-d %s and %s are two objects; dump writes one", o.dataset, args[1])
 		}
 		args = []string{args[0], o.dataset}
+	}
+	for _, x := range [][2]string{{"-g", o.group}, {"-t", o.datatype}, {"-a", o.attribute}} {
+		if x[1] != "" {
+			return "", usagef("%s %s goes with --ddl; without it dump writes the values of arrays", x[0], x[1])
+		}
 	}
 	where := address(args)
 	lists := map[string][]int64{}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -79,4 +80,45 @@ func TestDumpInPieces(t *testing.T) {
 	stdout, _, code = run("dump", file+"[::100]", "--ndjson")
 	require.Zero(t, code)
 	require.Equal(t, 30, strings.Count(stdout, "\n"))
+}
+
+// dump --ddl of an object is what h5dump says of it, with h5dump's own flags and with an
+// address; a selection is refused, and so is a file that may be crafted.
+func TestDumpObjectsAsH5dump(t *testing.T) {
+	tool := need.Tool(t, "h5dump")
+	t.Chdir(field(t))
+	place := regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
+	words := func(s string) []string { return strings.Fields(place.ReplaceAllString(s, "")) }
+	for _, tt := range []struct{ theirs, ours string }{
+		{"-d /run1/temperature tree.h5", "tree.h5:/run1/temperature"},
+		{"-d /run1/temperature tree.h5", "tree.h5 -d /run1/temperature"},
+		{"-H -d /time tree.h5", "tree.h5 /time --header"},
+		{"-g /run1 tree.h5", "tree.h5:/run1"},
+		{"-g /run1 tree.h5", "tree.h5 -g /run1"},
+		{"-d /waves waves.h5", "waves.h5:/waves"},
+		{"-a /waves/units waves.h5", "waves.h5 -a /waves/units"},
+		{"tree.h5", "tree.h5"},
+	} {
+		want, err := exec.Command(tool, strings.Fields(tt.theirs)...).Output()
+		require.NoError(t, err, tt.theirs)
+		got, stderr, code := run(append([]string{"dump", "--ddl"}, strings.Fields(tt.ours)...)...)
+		require.Zero(t, code, "%s: %s", tt.ours, stderr)
+		require.Equal(t, words(string(want)), words(got), tt.ours)
+	}
+	for _, tt := range []struct{ args, says string }{
+		{"--ddl tree.h5:/time[0]", "--ddl with a selection"},
+		{"--ddl tree.h5 -d /time[0,0;;3,4;]", "--ddl with a selection"},
+		{"--ddl tree.h5 -d /time -s 0,0 -c 1,1", "--ddl with a selection"},
+		{"--ddl tree.h5 -d /time -g /run1", "--ddl writes one object"},
+		{"--ddl tree.h5:/nope", "not found"},
+		{"--ddl waves.h5 -a /waves/nope", "not found"},
+		{"--ddl waves.h5 -a /", "the name of an attribute"},
+		{"--ddl tree.h5:/time --untrusted", "--ddl and --untrusted do not go together"},
+		{"tree.h5 -g /run1", "-g /run1 goes with --ddl"},
+	} {
+		stdout, stderr, code := run(append([]string{"dump"}, strings.Fields(tt.args)...)...)
+		require.Equal(t, 2, code, tt.args)
+		require.Empty(t, stdout, tt.args)
+		require.Contains(t, stderr, tt.says, tt.args)
+	}
 }

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,14 +14,31 @@ import (
 
 // editFlags are the flags of commands that change a file.
 type editFlags struct {
-	inPlace bool
-	dryRun  bool
+	inPlace  bool
+	dryRun   bool
+	progress string
+
+	app *app
+	cmd *cobra.Command
 }
 
-func (e *editFlags) add(cmd *cobra.Command) {
+// add goes behind the flags of a job, if the command has them, and before all else that
+// wraps cmd.RunE.
+func (e *editFlags) add(a *app, cmd *cobra.Command) {
+	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
 	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself, not a copy that then replaces it: takes no room, and a crash can damage the file")
 	f.BoolVar(&e.dryRun, "dry-run", false, "say what would be done and change nothing")
+	if f.Lookup("progress") == nil {
+		progressFlag(cmd, &e.progress)
+	}
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkProgress(e.kind()); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
 }
 
 // editHelp ends the long help of commands with these flags.
@@ -29,12 +47,44 @@ const editHelp = `
 The change is made to a copy, which replaces the file when all is well: a run that is
 stopped leaves the old file or the new one. --in-place saves the copy.`
 
+// kind is the kind of progress, the command's own flag.
+func (e *editFlags) kind() string {
+	f := e.cmd.Flags()
+	if quiet, err := f.GetBool("quiet"); err == nil && quiet {
+		return progressNone
+	}
+	return f.Lookup("progress").Value.String()
+}
+
+// meter shows how far a part of the command is.
+func (e *editFlags) meter(total int64) *meter {
+	return newMeter(e.kind(), e.app.stderr, e.cmd.Name(), total, time.Now)
+}
+
 // edit calls change with the name of a file or directory that it may write to. What
 // it has done counts if it returns nil, and not at all otherwise, unless it worked
-// in place.
+// in place. Where the file system does not share blocks, the copy takes time.
 func (e *editFlags) edit(ctx context.Context, file string, change func(file string) error) error {
 	if e.inPlace {
 		return change(file)
 	}
-	return formats.Edit(ctx, file, change)
+	size, err := pathBytes(file)
+	if err != nil {
+		return err
+	}
+	m := e.meter(size).watch(unfinishedBytes)
+	defer m.finish()
+	return formats.Edit(ctx, file, func(file string) error {
+		m.finish()
+		return change(file)
+	})
+}
+
+// growing is how many bytes a file or directory has got since now.
+func growing(file string) func() int64 {
+	before, _ := pathBytes(file) // none, if it is still to be made
+	return func() int64 {
+		n, _ := pathBytes(file)
+		return max(n-before, 0)
+	}
 }

@@ -90,9 +90,9 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 	}
 	size := int64(m.DType.Size)
 	if m.DType.Kind == ndarray.String {
-		size = 64 // as ndarray counts them
+		size = textBytes
 	}
-	e := &batch{dtype: m.DType}
+	e, told, done := &batch{dtype: m.DType}, tellOf(ctx), int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, limit/size) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {
@@ -113,8 +113,24 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 		if err := f(r, e); err != nil {
 			return err
 		}
+		done += int64(e.n) * size
+		told(done)
 	}
 	return nil
+}
+
+type tellKey struct{}
+
+// telling makes eachBlock tell how many bytes of elements are through.
+func telling(ctx context.Context, tell func(bytes int64)) context.Context {
+	return context.WithValue(ctx, tellKey{}, tell)
+}
+
+func tellOf(ctx context.Context) func(bytes int64) {
+	if tell, ok := ctx.Value(tellKey{}).(func(int64)); ok {
+		return tell
+	}
+	return func(int64) {}
 }
 
 // place counts through the elements of an array in row-major order.

@@ -308,11 +308,8 @@ func writeFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format stri
 	} else if m.DType.Kind == ndarray.String || m.Null {
 		return fmt.Errorf("%w: %s as raw bytes", errors.ErrUnsupported, m.DType.Kind)
 	}
-	done := int64(0)
-	err := eachBlock(ctx, arr, min(memory, outputBlock), func(_ ndarray.Region, e *batch) error {
+	err := eachBlock(telling(ctx, progress), arr, min(memory, outputBlock), func(_ ndarray.Region, e *batch) error {
 		_, err := out.Write(e.data)
-		done += int64(len(e.data))
-		progress(done)
 		return err
 	})
 	return errors.Join(err, out.Flush())

@@ -261,3 +261,111 @@ func TestTwoArguments(t *testing.T) {
 	_, stderr, code := run("bench", "tree.h5", "time", "--codec", "lz4", "--level", "1", "--seconds", "0")
 	require.Zero(t, code, stderr)
 }
+
+// looks are the commands that read metadata and no array, and write as they go: they have
+// no progress to show.
+var looks = []string{"ls", "tree", "info", "chunks", "explain", "attr list", "attr get", "version"}
+
+// Every other command shows how far it is: lines or objects where that is asked for, with
+// the rate, and the ratio where there is one; nothing where the job is short, and nothing
+// with --progress none.
+func TestProgressOfEveryCommand(t *testing.T) {
+	t.Chdir(field(t))
+	_, stderr, code := run("convert", "etopo.h5:/ROSE", "rose.b2nd", "--exclude-unsupported", "-q")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", "etopo.h5:/ROSE", "rose.h5:/r", "--exclude-unsupported", "-q")
+	require.Zero(t, code, stderr)
+	seen := make(map[string]bool)
+	for i, x := range []struct {
+		command, args string
+		code          int
+		ratio         bool
+	}{
+		{"append", "rose.b2nd rose.h5:/r", 0, true},
+		{"append", "rose.b2nd rose.h5:/r --in-place", 0, false},
+		{"attr set", "rose.b2nd units m", 0, false},
+		{"attr rm", "rose.b2nd units", 0, false},
+		{"bench", "waves.b2nd --codec lz4 --level 1 --seconds 0", 0, false},
+		{"convert", "rose.b2nd OUT.h5:/r", 0, true},
+		{"convert", "rose.h5:/r OUT.npy --exclude-unsupported", 0, true},
+		{"convert", "tree.h5:/run1 OUT --exclude-unsupported", 0, true},
+		{"cp", "rose.b2nd OUT.b2nd", 0, false},
+		{"cp", "rose.h5:/r OUT.h5:/r", 0, false},
+		{"cp", "tree.h5:/run1 rose.h5:/OUT", 0, false},
+		{"cp", "tree.h5:/run1 rose.h5:/OUT2 --in-place", 0, false},
+		{"crosscheck emit", "OUT --area metalayer", 0, false},
+		{"crosscheck run", "LAST --read false", 2, false},
+		{"diff", "rose.h5:/r rose.h5:/r", 0, true},
+		{"diff", "tree.h5:/run1 tree.h5:/run1", 0, true},
+		{"dump", "rose.h5:/r", 0, true},
+		{"dump", "rose.h5:/r --npy", 0, true},
+		{"plot", "rose.h5:/r -o OUT.svg", 0, true},
+		{"plot", "rose.h5:/r[3] -o OUT.svg", 0, true},
+		{"plot", "rose.h5:/r --kind histogram -o OUT.svg", 0, true},
+		{"recover", "rose.h5 OUT.h5", 0, false},
+		{"recover", "rose.h5 OUT.h5 --untrusted", 0, false},
+		{"recover", "rose.b2nd OUT.b2nd", 0, false},
+		{"repack", "rose.h5 OUT.h5 --codec zstd", 0, true},
+		{"repack", "rose.b2nd OUT.b2nd", 0, false},
+		{"rm", "rose.h5:/OUT -r", 0, false},
+		{"stats", "rose.h5:/r", 0, true},
+		{"verify", "rose.h5", 0, true},
+		{"verify", "rose.h5 --sandbox=false", 0, true},
+	} {
+		seen[x.command] = true
+		t.Run(x.command+" "+x.args, func(t *testing.T) {
+			line := strings.Fields(x.command + " " + x.args)
+			for _, kind := range []string{"none", "json", "plain"} {
+				args := append(slices.Clone(line), "--progress", kind)
+				for k := range args {
+					args[k] = strings.ReplaceAll(args[k], "LAST", "o"+strconv.Itoa(i-1)+"plain")
+					args[k] = strings.ReplaceAll(args[k], "OUT", "o"+strconv.Itoa(i)+kind)
+				}
+				if x.command == "rm" {
+					args[1] = "rose.h5:/o10" + kind
+				}
+				if x.command == "crosscheck run" {
+					args[4] = "false {in} {out}"
+				}
+				if x.args == "rose.b2nd units" && kind != "none" { // there again
+					_, stderr, code := run("attr", "set", "rose.b2nd", "units", "m")
+					require.Zero(t, code, stderr)
+				}
+				cli.ShowAtOnce(t, 0)
+				_, stderr, code := run(args...)
+				if x.command == "crosscheck run" {
+					require.Equal(t, 1, code, "%v: %s", args, stderr)
+				} else {
+					require.Equal(t, x.code, code, "%v: %s", args, stderr)
+				}
+				name := strings.Fields(x.command)[0]
+				if name == "attr" {
+					name = strings.Fields(x.command)[1]
+				}
+				switch kind {
+				case "none":
+					require.NotContains(t, stderr, "%  ", "%v", args)
+				case "plain":
+					require.Regexp(t, `(?m)^`+name+`: [0-9]+%  [0-9.]+( [KM]?i?B)? / [0-9]`, stderr, "%v", args)
+					if x.ratio {
+						require.Regexp(t, `(?m)^`+name+`: 100%  .* [0-9.]+x  .* MB/s`, stderr, "%v", args)
+					}
+				case "json":
+					require.Regexp(t, `(?m)^{"schema":"hyperslab.progress/1","t":`, stderr, "%v", args)
+					require.Equal(t, x.ratio, strings.Contains(stderr, `"ratio":`), "%v: %s", args, stderr)
+				}
+			}
+			args := append(slices.Clone(line), "--progress", "loud")
+			_, stderr, code := run(args...)
+			require.Equal(t, 2, code, "%v", args)
+			require.Contains(t, stderr, "--progress loud: want auto, none, plain or json", "%v", args)
+		})
+	}
+	for _, name := range leaves(t) {
+		require.NotEqual(t, seen[name], slices.Contains(looks, name), "%s: with progress or without", name)
+		if !seen[name] {
+			stdout, _, _ := run(append(strings.Fields(name), "--help")...)
+			require.NotContains(t, stdout, "--progress", name)
+		}
+	}
+}

@@ -44,11 +44,14 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 }
 
 // whole is what the elements of a part are stored in.
-func (p *part) whole() ndarray.Meta {
+func (p *part) whole() ndarray.Meta { return p.stored().Meta() }
+
+// stored is the array of which an array or a part of one is stored.
+func (p *part) stored() *ndarray.Array {
 	if p.source != nil {
-		return p.source.Meta()
+		return p.source
 	}
-	return p.Array.Meta()
+	return p.Array
 }
 
 // specMeta is what fit looks at, of an array that is to be made.

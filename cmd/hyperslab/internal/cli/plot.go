@@ -10,6 +10,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,7 @@ const (
 )
 
 type plotFlags struct {
+	job    jobFlags
 	output string
 	kind   string
 	title  string
@@ -91,6 +93,7 @@ no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceH
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "draw _FillValue and missing_value like any other value")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
+	o.job.add(cmd, "no progress, and no word of the picture")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", "viridis", "gray", "diverging")
 	(&untrustedFlags{}).add(cmd)
@@ -99,6 +102,10 @@ no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceH
 }
 
 func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error) {
+	memory, err := o.job.check()
+	if err != nil {
+		return err
+	}
 	width, height, format, err := o.check()
 	if err != nil {
 		return err
@@ -114,7 +121,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	if out == nil {
 		columns, lines = terminalRoom(a.columns())
 	}
-	p, err := gatherPicture(ctx, address, o, columns, lines)
+	p, err := a.gatherPicture(ctx, address, o, memory, columns, lines)
 	if err != nil {
 		return err
 	}
@@ -127,7 +134,9 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	if err := out.Commit(); err != nil {
 		return ndarray.Wrap("create", o.output, err)
 	}
-	a.note("%s: %s of %s, %dx%d", safe(o.output), p.kind, safe(address), width, height)
+	if !o.job.quiet {
+		a.note("%s: %s of %s, %dx%d", safe(o.output), p.kind, safe(address), width, height)
+	}
 	return nil
 }
 
@@ -168,7 +177,7 @@ func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 }
 
 // gatherPicture reads the array, reduced to width × height cells or points.
-func gatherPicture(ctx context.Context, address string, o *plotFlags, width, height int) (_ *picture, err error) {
+func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, memory int64, width, height int) (_ *picture, err error) {
 	low, high, clipped, err := o.limitsOf()
 	if err != nil {
 		return nil, err
@@ -178,6 +187,10 @@ func gatherPicture(ctx context.Context, address string, o *plotFlags, width, hei
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
+	if err := o.job.fit(memory, address, arr.whole()); err != nil {
+		return nil, err
+	}
+	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
 	p := &picture{kind: o.kind, shape: arr.Shape(), low: low, high: high, clipped: clipped}
 	if err := p.choose(address, arr.Meta()); err != nil {
 		return nil, err
@@ -193,7 +206,13 @@ func gatherPicture(ctx context.Context, address string, o *plotFlags, width, hei
 	if values != arr.Array {
 		defer func() { err = errors.Join(err, values.Close()) }()
 	}
-	return p, p.read(ctx, values, o.bins, width, height)
+	total := arr.NBytes()
+	if p.kind == kindHistogram {
+		total *= 2 // passes
+	}
+	m := newMeter(o.job.progress, a.stderr, "plot", total, time.Now).reading(ctx, arr.stored())
+	defer m.finish()
+	return p, p.read(ctx, values, o, memory, width, height, m)
 }
 
 // choose finds out the kind of picture and whether it can be.
@@ -263,20 +282,24 @@ func visible(ctx context.Context, arr *ndarray.Array, asIs bool) (*ndarray.Array
 }
 
 // read fills in the values, and the range that they have if none was asked for.
-func (p *picture) read(ctx context.Context, arr *ndarray.Array, bins, width, height int) (err error) {
+func (p *picture) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
+	before := int64(0)
+	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
+	ctx = telling(ctx, m.update)
 	low, high := math.NaN(), math.NaN()
 	switch p.kind {
 	case kindHeat:
-		if p.grid, err = reduceGrid(ctx, arr, height, width); err == nil {
+		if p.grid, err = reduceGrid(ctx, arr, memory, height, width); err == nil {
 			low, high = p.grid.low, p.grid.high
 		}
 	case kindLine:
-		if p.line, err = reduceLine(ctx, arr, width); err == nil {
+		if p.line, err = reduceLine(ctx, arr, memory, width); err == nil {
 			low, high = p.line.least, p.line.most
 		}
 	default:
 		var sum ndarray.Summary
-		if sum, err = ndarray.Summarize(ctx, arr, nil); err == nil {
+		if sum, err = ndarray.Summarize(ctx, arr, work); err == nil {
+			before = arr.NBytes()
 			low, high = sum.Min, sum.Max
 		}
 	}
@@ -290,7 +313,7 @@ func (p *picture) read(ctx context.Context, arr *ndarray.Array, bins, width, hei
 		return fmt.Errorf("%w: no finite range of values to draw, from %v to %v; --range LOW,HIGH gives one", ndarray.ErrValue, low, high)
 	}
 	if p.kind == kindHistogram {
-		h, err := ndarray.CountBins(ctx, arr, p.low, p.high, bins, nil)
+		h, err := ndarray.CountBins(ctx, arr, p.low, p.high, o.bins, work)
 		p.bins = &h
 		return err
 	}

@@ -15,8 +15,15 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// plotBlock is the bytes of elements that are read at a time to be reduced.
+// plotBlock is the bytes of elements that are read at a time to be reduced, at most.
 const plotBlock = 32 << 20
+
+// drawnAtOnce is how many bytes of elements of type d fit into memory: where they are
+// decoded, as they are read, and as numbers, in bytes and as such.
+func drawnAtOnce(d ndarray.DType, memory int64) int64 {
+	size := int64(d.Size)
+	return min(plotBlock, max(memory/(2*size+16)*size, size))
+}
 
 // grid is an array of two axes as cells, each the mean of the elements in it. Cells
 // of nothing but missing elements are NaN.
@@ -37,12 +44,12 @@ type envelope struct {
 }
 
 // floats reads the elements as numbers, piece by piece.
-func floats(ctx context.Context, arr *ndarray.Array, f func(r ndarray.Region, values []float64) error) error {
+func floats(ctx context.Context, arr *ndarray.Array, block int64, f func(r ndarray.Region, values []float64) error) error {
 	d := arr.DType()
 	to := ndarray.DTypeOf[float64]()
 	var values []float64
 	var raw []byte
-	return eachBlock(ctx, arr, plotBlock, func(r ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, block, func(r ndarray.Region, e *batch) error {
 		if need := 8 * e.n; cap(raw) < need {
 			raw, values = make([]byte, need), make([]float64, e.n)
 		}
@@ -57,12 +64,12 @@ func floats(ctx context.Context, arr *ndarray.Array, f func(r ndarray.Region, va
 }
 
 // reduceGrid makes at most rows × columns cells of an array of two axes.
-func reduceGrid(ctx context.Context, arr *ndarray.Array, rows, columns int) (*cellGrid, error) {
+func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int) (*cellGrid, error) {
 	shape := arr.Shape()
 	g := &cellGrid{rows: int(min(shape[0], int64(rows))), columns: int(min(shape[1], int64(columns)))}
 	g.cells = make([]float64, g.rows*g.columns)
 	counts := make([]float64, len(g.cells))
-	err := floats(ctx, arr, func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), func(r ndarray.Region, values []float64) error {
 		for i := range r.Shape[0] {
 			row := cellOf(r.Start[0]+i, shape[0], g.rows)
 			for k := range r.Shape[1] {
@@ -106,7 +113,7 @@ func widen(low, high *float64, v float64) {
 }
 
 // reduceLine makes at most n stretches of an array of one axis.
-func reduceLine(ctx context.Context, arr *ndarray.Array, n int) (*envelope, error) {
+func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int) (*envelope, error) {
 	length := arr.Shape()[0]
 	n = int(min(length, int64(n)))
 	e := &envelope{
@@ -117,7 +124,7 @@ func reduceLine(ctx context.Context, arr *ndarray.Array, n int) (*envelope, erro
 		e.low[i], e.high[i] = math.NaN(), math.NaN()
 		e.stretchStarts[i] = -1
 	}
-	err := floats(ctx, arr, func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), func(r ndarray.Region, values []float64) error {
 		for i, v := range values {
 			at := r.Start[0] + int64(i)
 			c := cellOf(at, length, n)
@@ -238,7 +245,7 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 	if arr.Rank() != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
 		return nil, "", nil
 	}
-	err = floats(ctx, arr, func(_ ndarray.Region, v []float64) error {
+	err = floats(ctx, arr, plotBlock, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
 		return nil
 	})

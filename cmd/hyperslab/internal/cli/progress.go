@@ -4,10 +4,13 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Values of --progress.
@@ -27,10 +31,10 @@ const (
 	progressBar   = "bar" // what auto means on a terminal; not a value of the flag
 )
 
-const (
-	progressDelay    = 500 * time.Millisecond // a job done by then shows nothing
-	progressInterval = time.Second            // between two lines
-)
+const progressInterval = time.Second // between two lines
+
+// progressDelay is how long a job takes that shows nothing. Only tests change it.
+var progressDelay = 500 * time.Millisecond
 
 // meter shows how far one job is. Its methods may be called concurrently.
 type meter struct {
@@ -39,17 +43,19 @@ type meter struct {
 	label string
 	now   func() time.Time
 	start time.Time
-	made  func() int64 // bytes of the target so far, nil if the job makes none
-	ratio atomic.Int64 // of what is done to what is made, in thousandths; 0: unknown. The bar reads it while mu is held
+	made  func() int64                  // bytes of the target so far, nil if the job makes none
+	from  func() (bytes, stored int64)  // of what the job reads now, nil if nobody knows; asked once
+	at    atomic.Pointer[progressState] // what the bar draws, while mu is held by whoever takes it away
 
 	mu    sync.Mutex
-	unit  string // what is counted, "" for bytes of array data
-	done  int64
-	total int64
+	state progressState
+	read  [2]int64  // elements and stored bytes of all that from has told
 	last  time.Time // when the last line was written; zero: none yet
 	asked time.Time // when the target was measured
 	bars  *mpb.Progress
 	bar   *mpb.Bar
+	quit  chan struct{} // ends watch
+	ended chan struct{} // by now it has
 }
 
 // newMeter starts the clock. Mode auto is a bar if w is a terminal, else nothing.
@@ -60,31 +66,82 @@ func newMeter(mode string, w io.Writer, label string, total int64, now func() ti
 			mode = progressBar
 		}
 	}
-	return &meter{mode: mode, w: w, label: label, now: now, start: now(), total: total}
+	return &meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
 // making tells that the job makes targets: what they have so far gives a ratio.
 func (m *meter) making() *meter {
-	m.made = func() (total int64) {
-		for _, file := range atomicfile.Unfinished() {
-			n, _ := pathBytes(file) // a file that is just being made or moved has none
-			total += n
-		}
-		return total
+	m.made = unfinishedBytes
+	return m
+}
+
+// unfinishedBytes are what all targets in the making have so far.
+func unfinishedBytes() (total int64) {
+	for _, file := range atomicfile.Unfinished() {
+		n, _ := pathBytes(file) // a file that is just being made or moved has none
+		total += n
 	}
+	return total
+}
+
+// reading tells what the job reads from now on: the ratio is that of the elements to what
+// they are stored in. It is found out when there is something to show, once.
+func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.from = func() (bytes, stored int64) {
+		for _, arr := range arrays {
+			s, err := arr.Storage(ctx)
+			if err != nil || s.StoredBytes == 0 {
+				return 0, 0 // there is no such number
+			}
+			bytes, stored = bytes+arr.NBytes(), stored+s.StoredBytes
+		}
+		return bytes, stored
+	}
+	return m
+}
+
+// watch looks now and then how far a job is that does not tell: done is asked on a
+// goroutine of its own until finish, and once more then.
+func (m *meter) watch(done func() int64) *meter {
+	if m.mode == progressNone {
+		return m
+	}
+	m.quit, m.ended = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(m.ended)
+		tick := time.NewTicker(progressInterval / 5)
+		defer tick.Stop()
+		for {
+			select {
+			case <-m.quit:
+				m.update(done())
+				return
+			case <-tick.C:
+				m.update(done())
+			}
+		}
+	}()
 	return m
 }
 
 // measure brings the ratio up to date, at most once in an interval: a target can be
 // many files.
 func (m *meter) measure() {
-	now := m.now()
-	if m.made == nil || m.done == 0 || now.Sub(m.asked) < progressInterval {
-		return
+	var bytes, stored int64
+	switch now := m.now(); {
+	case m.from != nil:
+		bytes, stored = m.from()
+		m.from = nil
+		bytes, stored = bytes+m.read[0], stored+m.read[1]
+		m.read = [2]int64{bytes, stored}
+	case m.made != nil && m.state.done > 0 && now.Sub(m.asked) >= progressInterval:
+		m.asked = now
+		bytes, stored = m.state.done, m.made()
 	}
-	m.asked = now
-	if made := m.made(); made > 0 {
-		m.ratio.Store(int64(math.Round(float64(m.done) / float64(made) * 1000)))
+	if stored > 0 {
+		m.state.ratio = float64(bytes) / float64(stored)
 	}
 }
 
@@ -92,16 +149,47 @@ func (m *meter) measure() {
 func (m *meter) update(done int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.done = max(m.done, done)
-	if m.mode == progressNone || m.elapsed() < progressDelay {
+	m.state.done = max(m.state.done, done)
+	m.show()
+}
+
+// units tells that done of total are through, of a job that is not counted in bytes.
+func (m *meter) units(done, total int64, unit string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state.done, m.state.total, m.state.unit = max(m.state.done, done), total, unit
+	m.show()
+}
+
+// decoding is units of a job that knows the bytes of those that are through as well: as
+// they are stored, and decoded.
+func (m *meter) decoding(done, total int64, unit string, bytes, stored int64) {
+	m.mu.Lock()
+	m.state.bytes = max(m.state.bytes, bytes)
+	if stored > 0 {
+		m.state.ratio = float64(bytes) / float64(stored)
+	}
+	m.mu.Unlock()
+	m.units(done, total, unit)
+}
+
+// of tells how many bytes are through, of a job that finds out on its way how many there
+// are.
+func (m *meter) of(done, total int64) { m.units(done, total, "") }
+
+// show draws what there is to tell, if it is time.
+func (m *meter) show() {
+	m.state.elapsed = m.now().Sub(m.start)
+	if m.mode == progressNone || m.state.elapsed < progressDelay {
 		return
 	}
 	m.measure()
 	if m.mode == progressBar {
+		s := m.state
+		m.at.Store(&s)
 		if m.bar == nil {
 			m.startBar()
 		}
-		m.bar.SetCurrent(m.done)
 		return
 	}
 	if now := m.now(); now.Sub(m.last) >= progressInterval {
@@ -110,27 +198,26 @@ func (m *meter) update(done int64) {
 	}
 }
 
-// units tells that done of total are through, of a job that is not counted in bytes.
-func (m *meter) units(done, total int64, unit string) {
-	m.mu.Lock()
-	if m.total != total || m.unit != unit { // the bar reads them
-		m.total, m.unit = total, unit
-	}
-	m.mu.Unlock()
-	m.update(done)
-}
-
-// finish takes the bar away, or writes the last line if there were lines.
+// finish takes the bar away, or writes the last line if there were lines. A second call
+// does nothing.
 func (m *meter) finish() {
+	if m.quit != nil {
+		close(m.quit)
+		<-m.ended
+		m.quit = nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case m.bar != nil:
 		m.bar.Abort(true)
 		m.bars.Wait()
+		m.bar = nil
 	case !m.last.IsZero():
+		m.state.elapsed = m.now().Sub(m.start)
 		m.line()
 	}
+	m.mode, m.last = progressNone, time.Time{}
 }
 
 // startBar makes the bar; it is drawn at once and redrawn by a goroutine of mpb.
@@ -140,36 +227,34 @@ func (m *meter) startBar() {
 		options = []mpb.ContainerOption{mpb.WithOutput(struct{ io.Writer }{m.w}), mpb.WithAutoRefresh(), mpb.WithWidth(80)}
 	}
 	m.bars = mpb.New(options...)
-	bar := mpb.BarStyle().Lbound("").Rbound("").Filler("█").Tip("█").Padding("░")
-	m.bar = m.bars.New(max(m.total, 1), bar,
-		mpb.BarRemoveOnComplete(),
-		mpb.BarWidth(30),
-		mpb.PrependDecorators(decor.Name(m.label+" "), decor.Percentage()),
-		mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
-			return " " + progressText(s.Current, m.total, m.ratio.Load(), m.elapsed(), m.unit)
-		})),
-	)
+	draw := mpb.BarFillerFunc(func(w io.Writer, at decor.Statistics) error {
+		s := *m.at.Load()
+		s.elapsed = m.now().Sub(m.start)
+		_, err := io.WriteString(w, s.bar(m.label, at.AvailableWidth-1)) // the last column would break the line on some
+		return err
+	})
+	m.bar = m.bars.MustAdd(math.MaxInt64, draw, mpb.BarRemoveOnComplete(), mpb.BarFillerTrim()) // when it is done finish says
 }
-
-func (m *meter) elapsed() time.Duration { return m.now().Sub(m.start) }
 
 // line writes one line; an error is not worth ending the job for.
 func (m *meter) line() {
-	elapsed := m.elapsed()
+	s := &m.state
 	if m.mode == progressPlain {
-		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(m.done, m.total), progressText(m.done, m.total, m.ratio.Load(), elapsed, m.unit))
+		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(s.done, s.total), s.text())
 		return
 	}
-	doc := progressDoc{Schema: schemaProgress, Seconds: jsonFloat(math.Round(elapsed.Seconds()*1000) / 1000)}
-	done, total := jsonInt(m.done), jsonInt(m.total)
-	if m.unit == "" {
-		speed := jsonFloat(rate(m.done, elapsed))
-		doc.DoneBytes, doc.TotalBytes, doc.MBPerS = &done, &total, &speed
-		if r := jsonFloat(m.ratio.Load()) / 1000; r > 0 {
-			doc.Ratio = &r
-		}
+	doc := progressDoc{Schema: schemaProgress, Seconds: jsonFloat(math.Round(s.elapsed.Seconds()*1000) / 1000)}
+	done, total, speed := jsonInt(s.done), jsonInt(s.total), jsonFloat(rate(s.data(), s.elapsed))
+	if s.unit == "" {
+		doc.DoneBytes, doc.TotalBytes = &done, &total
 	} else {
-		doc.Unit, doc.DoneUnits, doc.TotalUnits = m.unit, &done, &total
+		doc.Unit, doc.DoneUnits, doc.TotalUnits = s.unit, &done, &total
+	}
+	if s.unit == "" || s.bytes > 0 {
+		doc.MBPerS = &speed
+	}
+	if r := jsonFloat(math.Round(s.ratio*1000) / 1000); r > 0 {
+		doc.Ratio = &r
 	}
 	b, err := json.Marshal(doc)
 	if err == nil {
@@ -190,21 +275,82 @@ type progressDoc struct {
 	TotalUnits *jsonInt   `json:"total_units,omitempty"`
 }
 
-// progressText is "1.2 GiB / 2.6 GiB  3.97x  310 MB/s  5s left", or "12 / 40 chunks  5s left".
-func progressText(done, total int64, thousandths int64, elapsed time.Duration, unit string) string {
-	text := fmt.Sprintf("%s / %s", iecBytes(done), iecBytes(total))
-	if thousandths > 0 {
-		text += fmt.Sprintf("  %.2fx", float64(thousandths)/1000)
+// progressState is how far a job is.
+type progressState struct {
+	unit    string // what is counted, "" for bytes of array data
+	done    int64
+	total   int64
+	bytes   int64   // of array data, where something else is counted
+	ratio   float64 // of the elements to what is stored; 0: unknown
+	elapsed time.Duration
+}
+
+// data are the bytes of array data that are through.
+func (s *progressState) data() int64 {
+	if s.unit == "" {
+		return s.done
 	}
-	text += "  " + rateText(done, elapsed)
-	if unit != "" {
-		text = fmt.Sprintf("%d / %d %s", done, total, unit)
+	return s.bytes
+}
+
+// parts are what there is to tell beside a bar, in this order; "" where there is nothing.
+func (s *progressState) parts() (amount, ratio, speed, left string) {
+	amount = fmt.Sprintf("%s / %s", iecBytes(s.done), iecBytes(s.total))
+	if s.unit != "" {
+		amount = fmt.Sprintf("%d / %d %s", s.done, s.total, s.unit)
 	}
-	if done > 0 && done < total {
-		left := time.Duration(float64(elapsed) * (1/share(done, total) - 1))
-		text += fmt.Sprintf("  %s left", left.Round(time.Second))
+	if s.ratio > 0 {
+		ratio = fmt.Sprintf("%.2fx", s.ratio)
 	}
-	return text
+	if s.unit == "" || s.bytes > 0 {
+		speed = rateText(s.data(), s.elapsed)
+	}
+	if s.done > 0 && s.done < s.total {
+		t := time.Duration(min(float64(s.elapsed)*(1/share(s.done, s.total)-1), float64(time.Hour)*1e5))
+		left = fmt.Sprintf("%s left", t.Round(time.Second))
+	}
+	return amount, ratio, speed, left
+}
+
+// text is "1.2 GiB / 2.6 GiB  3.97x  310 MB/s  5s left", or "12 / 40 chunks  5s left".
+func (s *progressState) text() string {
+	amount, ratio, speed, left := s.parts()
+	return strings.Join(slices.DeleteFunc([]string{amount, ratio, speed, left}, func(part string) bool { return part == "" }), "  ")
+}
+
+// Columns of the bar itself: as many as there is room for.
+const (
+	mostBar  = 30
+	leastBar = 5
+)
+
+// bar is a line of at most width columns: label, share, bar and the rest. Where there is
+// no room for all of it, what matters least goes first: how much that is, the label, the
+// bar, the ratio, the rate, the time left.
+func (s *progressState) bar(label string, width int) string {
+	amount, ratio, speed, left := s.parts()
+	percent := fmt.Sprintf("%3.0f %%", 100*share(s.done, s.total))
+	blocks := true
+	optional := []func(){func() { amount = "" }, func() { label = "" }, func() { blocks = false }, func() { ratio = "" }, func() { speed = "" }, func() { left = "" }}
+	for {
+		head := strings.TrimPrefix(label+" ", " ") + percent
+		tail := ""
+		for _, part := range []string{amount, ratio, speed, left} {
+			if part != "" {
+				tail += "  " + part
+			}
+		}
+		room := min(width-len(head)-len(tail)-1, mostBar)
+		switch {
+		case blocks && room >= leastBar:
+			full := int(math.Round(share(s.done, s.total) * float64(room)))
+			return head + " " + strings.Repeat("█", full) + strings.Repeat("░", room-full) + tail
+		case !blocks && room >= -1 || len(optional) == 0:
+			return head + tail
+		}
+		optional[0]()
+		optional = optional[1:]
+	}
 }
 
 func share(done, total int64) float64 {

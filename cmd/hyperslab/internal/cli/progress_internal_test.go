@@ -1,12 +1,21 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // clock is a time that only moves when told to.
@@ -104,6 +113,101 @@ func TestProgressIsSilent(t *testing.T) {
 func TestProgressOfNothing(t *testing.T) {
 	require.Equal(t, 1.0, share(0, 0))
 	require.Equal(t, 0.0, rate(1<<20, 0))
-	require.Equal(t, "0 B / 0 B  0 MB/s", progressText(0, 0, 0, time.Second, ""))
-	require.Equal(t, "1 / 4 chunks  3s left", progressText(1, 4, 0, time.Second, "chunks"))
+	require.Equal(t, "0 B / 0 B  0 MB/s", (&progressState{elapsed: time.Second}).text())
+	require.Equal(t, "1 / 4 chunks  3s left", (&progressState{done: 1, total: 4, elapsed: time.Second, unit: "chunks"}).text())
+}
+
+// Where something else is counted than bytes, these are known as well.
+func TestProgressOfDecoding(t *testing.T) {
+	c := newClock()
+	m, out := meterAt(c, progressPlain)
+	c.advance(progressInterval)
+	m.decoding(10, 40, "chunks", 20<<20, 5<<20)
+	require.Equal(t, "convert: 25%  10 / 40 chunks  4.00x  21 MB/s  3s left\n", out.String())
+	m, out = meterAt(c, progressJSON)
+	c.advance(progressInterval)
+	m.decoding(10, 40, "chunks", 20<<20, 5<<20)
+	require.Equal(t, `{"schema":"hyperslab.progress/1","t":1,"mb_per_s":20.97,"ratio":4,"unit":"chunks","done_units":10,"total_units":40}`+"\n", out.String())
+}
+
+// What is read has the ratio of all that is stored, which is asked for when there is
+// something to show.
+func TestProgressOfReading(t *testing.T) {
+	ctx := context.Background()
+	file := filepath.Join(t.TempDir(), "a.b2nd")
+	draft, err := formats.Create(ctx, file, ndarray.Spec{Shape: []int64{1 << 16}, DType: ndarray.DTypeOf[int64]()})
+	require.NoError(t, err)
+	values := make([]int64, 1<<16)
+	for i := range values {
+		values[i] = int64(i)
+	}
+	require.NoError(t, ndarray.Write(ctx, draft.Array, values, ndarray.Whole([]int64{1 << 16})))
+	require.NoError(t, draft.Commit(ctx))
+	arr, err := formats.Open(ctx, file)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, arr.Close()) }()
+	s, err := arr.Storage(ctx)
+	require.NoError(t, err)
+	c := newClock()
+	m, out := meterAt(c, progressPlain)
+	m.reading(ctx, arr)
+	m.update(1 << 20)
+	require.NotNil(t, m.from, "nobody asks while there is nothing to show")
+	c.advance(progressInterval)
+	m.update(2 << 20)
+	require.Contains(t, out.String(), fmt.Sprintf("  %.2fx  ", float64(1<<19)/float64(s.StoredBytes)))
+	require.Nil(t, m.from)
+}
+
+// A job that does not tell how far it is, is looked at.
+func TestProgressOfWatching(t *testing.T) {
+	for _, mode := range []string{progressPlain, progressNone} {
+		c := newClock()
+		m, _ := meterAt(c, mode)
+		asked := make(chan bool)
+		var once sync.Once
+		m.watch(func() int64 { once.Do(func() { close(asked) }); return 7 << 20 })
+		if mode == progressPlain {
+			<-asked
+		}
+		m.finish()
+		m.finish()
+		if mode == progressPlain {
+			require.Equal(t, int64(7<<20), m.state.done)
+		}
+	}
+}
+
+// The bar fits the terminal: what matters least goes first.
+func TestProgressBarFits(t *testing.T) {
+	s := &progressState{done: 10 << 20, total: 40 << 20, ratio: 3.97, elapsed: time.Second}
+	for _, tt := range []struct {
+		width int
+		want  string
+	}{
+		{200, "convert  25 % ████████░░░░░░░░░░░░░░░░░░░░░░  10.0 MiB / 40.0 MiB  3.97x  10 MB/s  3s left"},
+		{79, "convert  25 % █████░░░░░░░░░░░░░░  10.0 MiB / 40.0 MiB  3.97x  10 MB/s  3s left"},
+		{60, "convert  25 % █████░░░░░░░░░░░░░░░░  3.97x  10 MB/s  3s left"},
+		{39, " 25 % ██░░░░░░  3.97x  10 MB/s  3s left"},
+		{36, " 25 % █░░░░  3.97x  10 MB/s  3s left"},
+		{35, " 25 %  3.97x  10 MB/s  3s left"},
+		{24, " 25 %  10 MB/s  3s left"},
+		{16, " 25 %  3s left"},
+		{6, " 25 %"},
+		{1, " 25 %"},
+	} {
+		got := s.bar("convert", tt.width)
+		require.Equal(t, tt.want, got, tt.width)
+		require.LessOrEqual(t, utf8.RuneCountInString(got), max(tt.width, 5))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		total := rapid.Int64Min(0).Draw(t, "total")
+		s := progressState{
+			total: total, done: rapid.Int64Range(0, total).Draw(t, "done"), bytes: rapid.Int64Min(0).Draw(t, "bytes"),
+			unit: rapid.SampledFrom([]string{"", "chunks"}).Draw(t, "unit"), ratio: rapid.Float64Range(0, 1e6).Draw(t, "ratio"),
+			elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
+		}
+		width := rapid.IntRange(8, 250).Draw(t, "width")
+		require.LessOrEqual(t, utf8.RuneCountInString(s.bar(rapid.SampledFrom([]string{"", "crosscheck"}).Draw(t, "label"), width)), width)
+	})
 }

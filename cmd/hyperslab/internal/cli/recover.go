@@ -48,6 +48,8 @@ type recoverFlags struct {
 	most   int
 	quiet  bool
 	json   bool
+
+	progress string
 }
 
 func (a *app) recoverCommand() *cobra.Command {
@@ -79,7 +81,8 @@ Exit codes: 0 all there was is in the new file and certain, 2 nothing was writte
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of a file too damaged to tell: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings, and no progress")
+	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
@@ -90,6 +93,12 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz)); err != nil {
 			return err
 		}
+	}
+	if err := checkProgress(o.progress); err != nil {
+		return err
+	}
+	if o.quiet {
+		o.progress = progressNone
 	}
 	if o.most < 0 {
 		return usagef("-n %d: want 0 or more findings", o.most)
@@ -102,7 +111,10 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		opts.MaxFindings = 1 << 30
 	}
 	start := time.Now()
+	m := newMeter(o.progress, a.stderr, "recover", 0, time.Now)
+	opts.Progress = m.of
 	r, err := salvage.Recover(ctx, target, source, opts)
+	m.finish()
 	if err != nil {
 		return err
 	}

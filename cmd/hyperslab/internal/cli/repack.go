@@ -248,6 +248,8 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 			row.expect(int64(*row.SourceBytes), &forecast{})
 			return nil
 		}
+		m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
+		defer m.finish()
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
 	row.Rewritten, row.Bytes = 1, jsonInt(src.NBytes())

@@ -43,7 +43,7 @@ file use the system's own rm.` + editHelp,
 	f := cmd.Flags()
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups, with what is in them")
 	f.BoolVarP(&o.force, "force", "f", false, "a path that is not there is no error")
-	o.edit.add(cmd)
+	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
 }

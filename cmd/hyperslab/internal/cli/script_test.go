@@ -109,6 +109,11 @@ func TestSignals(t *testing.T) {
 		{"repack HDF5", syscall.SIGTERM, 143, "slow.h5", append([]string{"repack", "--replace", "TARGET"}, hard...)},
 		{"append", syscall.SIGTERM, 143, "target.b2nd", []string{"append", "TARGET", at("noise.b2nd"), "-j", "1"}},
 		{"recover", syscall.SIGINT, 130, "saved.h5", []string{"recover", at("slow.h5"), "TARGET"}},
+		{"recover untrusted", syscall.SIGINT, 130, "saved.h5", []string{"recover", at("slow.h5"), "TARGET", "--untrusted"}},
+		{"recover untrusted", syscall.SIGTERM, 143, "saved.h5", []string{"recover", at("slow.h5"), "TARGET", "--untrusted"}},
+		{"convert untrusted", syscall.SIGTERM, 143, "out.b2nd", append([]string{"convert", at("noise.b2nd"), "TARGET", "--untrusted"}, hard...)},
+		{"plot untrusted", syscall.SIGINT, 130, "out.svg", []string{"plot", at("slow.h5:/x"), "-o", "TARGET", "--untrusted", "-j", "1"}},
+		{"dump untrusted", syscall.SIGINT, 130, "", []string{"dump", at("noise.b2nd"), "--untrusted"}},
 		{"bench", syscall.SIGINT, 130, "", []string{"bench", at("noise.b2nd"), "--seconds", "20"}},
 		{"verify", syscall.SIGTERM, 143, "", append([]string{"verify"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
 	} {
@@ -127,6 +132,7 @@ func TestSignals(t *testing.T) {
 			}
 			cmd := exec.Command("hyperslab", args...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its worker is of its group
 			stdout, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
 			require.NoError(t, err)
 			defer stdout.Close()
@@ -149,6 +155,7 @@ func TestSignals(t *testing.T) {
 			require.Equal(t, tt.code, exit.ExitCode(), stderr.String())
 			require.Less(t, time.Since(begun), time.Minute, "it stops between two chunks")
 			require.Contains(t, stderr.String(), "no temporary file is left")
+			require.Eventually(t, func() bool { return errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH) }, time.Minute, time.Millisecond, "its worker is gone")
 			left, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			require.Len(t, left, before)

@@ -123,7 +123,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	if o.bins > 0 {
 		passes = 2
 	}
-	m := newMeter(o.job.progress, a.stderr, "stats", passes*arr.NBytes(), time.Now)
+	m := newMeter(o.job.progress, a.stderr, "stats", passes*arr.NBytes(), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}

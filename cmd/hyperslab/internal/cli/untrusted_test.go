@@ -195,3 +195,46 @@ func TestStorageOfManyStructures(t *testing.T) {
 	}
 	require.Equal(t, doc.Bytes, sum)
 }
+
+// Arrays with elements in other files are listed among what cannot be carried over, and
+// left out if that is asked for: never taken for fill value.
+func TestUntrustedTreeWithElementsElsewhere(t *testing.T) {
+	t.Chdir(field(t))
+	require.NoError(t, os.WriteFile("raw", make([]byte, 20*30*4), 0o644))
+	_, stderr, code := run("convert", "waves.h5", "a.h5", "-q")
+	require.Zero(t, code, stderr)
+	f, err := h5.Open("a.h5", h5.ReadWrite)
+	require.NoError(t, err)
+	space, f4 := h5.SimpleSpace(20, 30), h5.IEEEFloat(4, h5.LittleEndian)
+	for name, o := range map[string]*h5.DatasetOptions{
+		"virtual":  {Mappings: []h5.Mapping{{Region: space.All(), File: "waves.h5", Dataset: "waves", Source: space, SourceRegion: space.All()}}},
+		"external": {External: []h5.ExternalFile{{Name: "raw", Size: 20 * 30 * 4}}},
+		"own":      {Mappings: []h5.Mapping{{Region: space.All(), File: ".", Dataset: "waves", Source: space, SourceRegion: space.All()}}},
+	} {
+		d, err := f.Root().CreateDataset(name, f4, space, o)
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	_, stderr, code = run("convert", "a.h5", "dir", "--untrusted")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, `/virtual: array: `)
+	require.Contains(t, stderr, `elements in other files, "waves.h5" for one`)
+	require.Contains(t, stderr, `/external: array: `)
+	require.NotContains(t, stderr, "/own: array")
+	require.NoDirExists(t, "dir")
+	_, stderr, code = run("convert", "a.h5", "dir", "--untrusted", "--exclude-unsupported")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "leaving out /virtual: array")
+	require.FileExists(t, "dir/own.b2nd")
+	require.NoFileExists(t, "dir/virtual.b2nd")
+	require.NoFileExists(t, "dir/external.b2nd")
+	for _, name := range []string{"waves", "own"} {
+		stdout, stderr, code := run("diff", "dir/"+name+".b2nd", "waves.h5:/waves", "--values-only")
+		require.Zero(t, code, stdout+stderr)
+	}
+	_, stderr, code = run("convert", "a.h5", "dir2", "--untrusted", "--sandbox=false", "--exclude-unsupported")
+	require.Equal(t, 2, code, "nothing keeps the library from following")
+	require.NoDirExists(t, "dir2")
+	require.NotEmpty(t, stderr)
+}

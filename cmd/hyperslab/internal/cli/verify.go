@@ -161,7 +161,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 			}
 		}
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
-		v.Progress = func(done, total int64) { m.units(done, total, "chunks") }
+		v.Progress = func(p verify.Progress) { m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes) }
 		r, err := verify.File(cmd.Context(), source, v)
 		m.finish()
 		row := verifyFile{Path: source, Verdict: verdictUnknown, Damages: []placeDoc{}, Unchecked: []placeDoc{}}
