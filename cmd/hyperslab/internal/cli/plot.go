@@ -131,6 +131,9 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	if err := p.save(out.Path(), format, width, height, gradients[o.colors]); err != nil {
 		return ndarray.Wrap("create", o.output, err)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := out.Commit(); err != nil {
 		return ndarray.Wrap("create", o.output, err)
 	}

@@ -112,7 +112,6 @@ func TestSignals(t *testing.T) {
 		{"recover untrusted", syscall.SIGINT, 130, "saved.h5", []string{"recover", at("slow.h5"), "TARGET", "--untrusted"}},
 		{"recover untrusted", syscall.SIGTERM, 143, "saved.h5", []string{"recover", at("slow.h5"), "TARGET", "--untrusted"}},
 		{"convert untrusted", syscall.SIGTERM, 143, "out.b2nd", append([]string{"convert", at("noise.b2nd"), "TARGET", "--untrusted"}, hard...)},
-		{"plot untrusted", syscall.SIGINT, 130, "out.svg", []string{"plot", at("slow.h5:/x"), "-o", "TARGET", "--untrusted", "-j", "1"}},
 		{"dump untrusted", syscall.SIGINT, 130, "", []string{"dump", at("noise.b2nd"), "--untrusted"}},
 		{"bench", syscall.SIGINT, 130, "", []string{"bench", at("noise.b2nd"), "--seconds", "20"}},
 		{"verify", syscall.SIGTERM, 143, "", append([]string{"verify"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
