@@ -390,6 +390,9 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err error) {
 	s.seen.more(int64(min(c.Size, uint64(s.size))))
 	l := o.Layout()
+	if t := o.Datatype(); t == nil || len(l.Dims) == 0 || l.Dims[len(l.Dims)-1] != uint64(t.Size) {
+		return nil, nil, fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
+	}
 	full, ok := l.ChunkBytes()
 	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) || c.Size > uint64(s.size) {
 		return nil, nil, fmt.Errorf("%w: %d bytes, %d as stored", format.ErrLimit, full, c.Size)

@@ -383,3 +383,14 @@ func TestCommittedTypeIsGone(t *testing.T) {
 	}
 	requireSound(t, dst)
 }
+
+// The size of the type is not that of the elements in the chunks: of those nothing is put
+// into chunks of another size.
+func TestChunksOfAnotherElementSize(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	at := hdf5test.Object(t, src, "/hard").Message(hdf5.DatatypeType).Offset
+	change(t, src, func(b []byte) []byte { b[at+4]++; return b })
+	dst, r := recovered(t, src, nil)
+	require.Positive(t, r.Lost, "%v", r.Findings)
+	requireSound(t, dst)
+}
