@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// Every file of other people's software that a reference library opens: repack gives what
+// h5repack gives, by h5diff's judgement, and what repack and convert write holds for h5py,
+// python-blosc2, bcolz and NumPy what they read from the file itself, byte for byte.
+func TestRealFilesAgainstReferenceLibraries(t *testing.T) {
+	hdf5Files := need.Files(t, need.Corpus, "hdf5-filters/*.h5", "caterva2/*.h5")
+	blosc2Files := need.Files(t, need.Corpus, "caterva2/*.b2nd", "caterva2/*.b2frame")
+	h5diff, h5repack := need.Tool(t, "h5diff"), need.Tool(t, "h5repack")
+	python := need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz")
+	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
+	require.NoError(t, err)
+	hdf5Files = append(hdf5Files, etopo)
+	plugins, err := exec.Command(python, "-c", "import hdf5plugin; print(hdf5plugin.PLUGIN_PATH)").Output()
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+
+	ours := func(args ...string) {
+		t.Helper()
+		_, stderr, code := run(args...)
+		require.Zero(t, code, "%v: %s", args, stderr)
+	}
+	theirs := func(tool string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(tool, args...)
+		cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+strings.TrimSpace(string(plugins)))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s %v: %s", tool, args, out)
+		return string(out)
+	}
+	for _, file := range hdf5Files {
+		base := strings.TrimSuffix(filepath.Base(file), ".h5")
+		for name, flags := range map[string][]string{
+			"same": nil, "deflate": {"--codec", "deflate", "--level", "4"}, "blosc2": {"--codec", "blosc2/zstd"}, "none": {"--codec", "none", "--shuffle", "none"},
+		} {
+			ours(append([]string{"repack", file, base + "." + name + ".h5", "-q"}, flags...)...)
+		}
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		put(t, "twin", content) // h5diff cannot compare everything, not even to an exact copy
+		twins := theirs(h5diff, file, "twin")
+		for _, name := range []string{"same", "deflate", "none"} {
+			require.Equal(t, twins, theirs(h5diff, file, base+"."+name+".h5"), "%s %s", base, name)
+		}
+		theirs(h5repack, "-f", "GZIP=4", file, base+".theirs")
+		require.Equal(t, twins, theirs(h5diff, base+".theirs", base+".deflate.h5"), base)
+		ours("convert", file, base+".tree", "-q", "--exclude-unsupported")
+		ours("convert", base+".tree", base+".back.h5", "-q", "--codec", "zstd")
+	}
+
+	// What a format has no room for is refused with a reason, and nothing else is.
+	refused := make(map[string]string)
+	for _, file := range blosc2Files {
+		base := filepath.Base(file)
+		ours("repack", file, base+".packed.b2nd", "-q", "--codec", "lz4", "--shuffle", "bit")
+		for _, to := range []string{".b2nd", ".h5:/x", ".npy", ".bcolz"} {
+			_, stderr, code := run("convert", file, base+to, "-q", "--exclude-unsupported")
+			if code != 0 {
+				require.Equal(t, 2, code)
+				require.Contains(t, stderr, "unsupported operation", "%s to %s", base, to)
+				refused[base+to] = stderr
+			}
+		}
+	}
+	var names []string
+	for name := range refused {
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{"ds-2d-fields.b2nd.bcolz", "ds-4d.b2nd.bcolz", "ds-sc-attr.b2nd.bcolz", "ds-sc-attr.b2nd.h5:/x"}, names)
+
+	out, err := exec.Command(python, append([]string{"-c", `
+import glob, os, sys
+import bcolz, blosc2, h5py, hdf5plugin, numpy as np
+
+def check(what, got, want):
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape, (what, got.dtype, want.dtype, got.shape, want.shape)
+    assert list(got.flat) == list(want.flat) if want.dtype.hasobject else got.tobytes() == want.tobytes(), what
+
+def whole(a):  # a plain frame has no element type
+    return a[()] if isinstance(a, blosc2.NDArray) else np.frombuffer(a[:], "V1")
+
+hdf5 = b2nd = npy = carray = 0
+left = []
+for file in sys.argv[1:]:
+    base = os.path.basename(file)
+    if not file.endswith(".h5"):
+        want = whole(blosc2.open(file))
+        for copy in glob.glob(base + ".*"):
+            if copy.endswith(".npy"):
+                check(copy, np.load(copy), want); npy += 1
+            elif copy.endswith(".bcolz"):
+                check(copy, bcolz.open(copy, "r")[:], want); carray += 1
+            elif copy.endswith(".h5"):
+                with h5py.File(copy) as f: check(copy, f["x"][()], want); hdf5 += 1
+            else:
+                check(copy, whole(blosc2.open(copy)), want); b2nd += 1
+        continue
+    base, names = base[:-3], []
+    with h5py.File(file) as f:
+        f.visititems(lambda name, o: names.append(name) if isinstance(o, h5py.Dataset) else None)
+        for name in names:
+            want = f[name][()]
+            for copy in glob.glob(base + ".*.h5"):
+                with h5py.File(copy) as g:
+                    if name not in g:
+                        left.append(copy + ":/" + name)
+                    elif isinstance(want, h5py.Empty):
+                        assert copy.endswith(".back.h5") and g[name].shape == (0,) or g[name][()] == want, (copy, name)
+                    else:
+                        check((copy, name), g[name][()], want); hdf5 += 1
+            array = base + ".tree/" + name + ".b2nd"
+            if os.path.exists(array):
+                check(array, blosc2.open(array)[()], np.zeros(0, want.dtype) if isinstance(want, h5py.Empty) else want); b2nd += 1
+            else:
+                left.append(array)
+print(f"{hdf5 > 500} {b2nd > 140} {npy} {carray}", *sorted(left))
+`}, append(hdf5Files, blosc2Files...)...)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, fmt.Sprintln("True True", len(blosc2Files), len(blosc2Files)-3,
+		"root-example.back.h5:/unsupported/too-many-dimensions", "root-example.back.h5:/unsupported/vlstring",
+		"root-example.tree/unsupported/too-many-dimensions.b2nd", "root-example.tree/unsupported/vlstring.b2nd"), string(out))
+}
