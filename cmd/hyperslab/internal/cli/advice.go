@@ -39,7 +39,9 @@ func advice(cmd *cobra.Command, err error) string {
 		return "-f replaces it, as a whole"
 	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":
 		return "the folder must exist"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case full(err) && inPlace(cmd) && failed.Path != "":
+		return "make room there; the file was being changed itself, so hyperslab verify " + shellWord(failed.Path) + " tells what became of it, and hyperslab recover saves what it holds"
+	case full(err):
 		return "make room there, or write to another disk; what is half done has been removed"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on the size of files (ulimit -f), or write to a file system without one"
@@ -62,6 +64,15 @@ func advice(cmd *cobra.Command, err error) string {
 		return "hyperslab verify " + shellWord(loc.File) + " tells whether the file is damaged"
 	}
 	return help
+}
+
+// full reports whether a disk has no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// inPlace reports whether the file itself was to be changed, and not a copy of it.
+func inPlace(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("in-place")
+	return f != nil && f.Value.String() == "true"
 }
 
 // summaryError counts failures that were told one by one, with what to do about each.
