@@ -29,6 +29,14 @@ var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
 
 // save draws the picture to a file.
 func (p *picture) save(file, format string, width, height int, g gradient) error {
+	if format == "png" { // a viewer of SVG has fonts of its own
+		f := plot.New().Title.TextStyle.Font
+		f.Typeface, f.Variant = "Liberation", "Sans"
+		p.title, p.label = inFont(f, p.title), inFont(f, p.label)
+		for i := range p.axes {
+			p.axes[i].label = inFont(f, p.axes[i].label)
+		}
+	}
 	return savePlot(file, format, width, height, func(c draw.Canvas) error { return p.draw(c, g) })
 }
 
@@ -67,11 +75,12 @@ func (p *picture) draw(c draw.Canvas, g gradient) error {
 	case kindHeat:
 		p.drawHeat(fig, c, g)
 	case kindLine:
-		err = p.addLine(fig)
-		fig.Draw(margins(c, 0))
+		if err = p.addLine(fig); err == nil {
+			drawWords(fig, margins(c, 0), !p.axes[0].known, false)
+		}
 	default:
 		p.addHistogram(fig)
-		fig.Draw(margins(c, 0))
+		drawWords(fig, margins(c, 0), false, false)
 	}
 	return err
 }
@@ -94,26 +103,17 @@ func styleText(p *plot.Plot) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = evenTicks{}, evenTicks{}
 }
 
-// evenTicks are five to ten ticks at multiples of 1, 2 or 5 times a power of ten.
-type evenTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (evenTicks) Ticks(low, high float64) []plot.Tick {
-	if !(low < high) || math.IsInf(high-low, 0) {
-		return nil
-	}
-	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
-	for _, times := range []float64{5, 2} {
-		if (high-low)/(step*times) >= 5 {
-			step *= times
-			break
-		}
-	}
-	var ticks []plot.Tick
-	for n := math.Ceil(low / step); n*step <= high && len(ticks) < 64; n++ {
-		ticks = append(ticks, plot.Tick{Value: n * step, Label: number(n * step)})
-	}
-	return ticks
+// drawWords shortens what is written around a figure to what it has room for, and draws
+// it on the canvas.
+func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
+	width := c.Max.X - c.Min.X
+	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
+	fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, width)
+	fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, c.Max.Y-c.Min.Y)
+	room := fig.DataCanvas(c).Size()
+	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, room.X)
+	fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, room.Y)
+	fig.Draw(c)
 }
 
 // edges are the coordinates of the outer edges of the first and the last element:
@@ -147,11 +147,11 @@ func (p *picture) drawHeat(fig *plot.Plot, c draw.Canvas, g gradient) {
 		fig.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
 	fig.Add(&cellImage{p.grid, g, p.low, p.high, flipX, flipY})
-	room := vg.Points(74)
-	inner := margins(c, room)
-	fig.Draw(inner)
+	bar := p.newBar()
+	inner := margins(c, bar.room)
+	drawWords(fig, inner, !p.axes[1].known, !p.axes[0].known)
 	data := fig.DataCanvas(inner)
-	p.drawBar(c, data, g)
+	bar.draw(c, data, g)
 }
 
 // cellImage draws cells as an image that fills the axes.
@@ -187,8 +187,30 @@ func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.DrawImage(c.Rectangle, img)
 }
 
-// drawBar draws the colour bar beside the data, as high as they are.
-func (p *picture) drawBar(c, data draw.Canvas, g gradient) {
+// colorBar says beside a heat map which colour is which value.
+type colorBar struct {
+	low, high float64
+	label     string
+	style     text.Style
+	room      vg.Length // that it takes at the right of the data, beyond the margin
+	along     bool      // the label stands along the bar, and not above it
+}
+
+func (p *picture) newBar() *colorBar {
+	b := &colorBar{low: p.low, high: p.high, label: p.label, style: plot.New().Y.Tick.Label}
+	b.style.Font.Typeface, b.style.Font.Variant, b.style.Font.Size = "Liberation", "Sans", 9.5
+	for _, t := range (evenTicks{}).Ticks(b.low, b.high) {
+		b.room = max(b.room, b.style.Width(t.Label)+vg.Points(33))
+	}
+	b.room = max(b.room, vg.Points(74))
+	if b.along = b.style.Width(b.label) > b.room; b.along {
+		b.room += vg.Points(14)
+	}
+	return b
+}
+
+// draw draws the bar, as high as the data.
+func (b *colorBar) draw(c, data draw.Canvas, g gradient) {
 	left := data.Max.X + vg.Points(14)
 	bar := vg.Rectangle{Min: vg.Point{X: left, Y: data.Min.Y}, Max: vg.Point{X: left + vg.Points(14), Y: data.Max.Y}}
 	const steps = 256
@@ -202,18 +224,23 @@ func (p *picture) drawBar(c, data draw.Canvas, g gradient) {
 	line := draw.LineStyle{Color: color.Black, Width: vg.Points(0.5)}
 	c.StrokeLines(line, []vg.Point{bar.Min, {X: bar.Max.X, Y: bar.Min.Y}, bar.Max, {X: bar.Min.X, Y: bar.Max.Y}, bar.Min})
 
-	style := plot.New().Y.Tick.Label
-	style.Font.Typeface, style.Font.Variant, style.Font.Size = "Liberation", "Sans", 9.5
+	style := b.style
 	style.XAlign, style.YAlign = text.XLeft, text.YCenter
-	for _, t := range (evenTicks{}).Ticks(p.low, p.high) {
-		y := bar.Min.Y + vg.Length((t.Value-p.low)/(p.high-p.low))*(bar.Max.Y-bar.Min.Y)
+	for _, t := range ticksBeside(&b.style, false, bar.Max.Y-bar.Min.Y).Ticks(b.low, b.high) {
+		y := bar.Min.Y + vg.Length((t.Value-b.low)/(b.high-b.low))*(bar.Max.Y-bar.Min.Y)
 		c.StrokeLine2(line, bar.Max.X, y, bar.Max.X+vg.Points(3), y)
 		c.FillText(style, vg.Point{X: bar.Max.X + vg.Points(5), Y: y}, t.Label)
 	}
-	if p.label != "" {
-		style.XAlign, style.YAlign = text.XCenter, text.YBottom
-		c.FillText(style, vg.Point{X: bar.Min.X + vg.Points(14), Y: bar.Max.Y + vg.Points(5)}, p.label)
+	if b.label == "" {
+		return
 	}
+	style.XAlign, style.YAlign = text.XCenter, text.YBottom
+	at := vg.Point{X: bar.Min.X + vg.Points(14), Y: bar.Max.Y + vg.Points(5)}
+	if b.along {
+		at = vg.Point{X: c.Max.X - vg.Points(6), Y: (bar.Min.Y + bar.Max.Y) / 2}
+		style.Rotation = math.Pi / 2
+	}
+	c.FillText(style, at, fitText(&b.style, b.label, bar.Max.Y-bar.Min.Y))
 }
 
 // addLine adds the curve, broken where values are missing. Where several elements

@@ -66,7 +66,7 @@ func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, heig
 		if !down {
 			at = float64(p.shape[0]-1) - at
 		}
-		return number(p.axes[0].at(at, p.shape[0]))
+		return numberBetween(p.axes[0].at(at, p.shape[0]), p.axes[0].first, p.axes[0].last)
 	}
 	step := 2
 	for row := 0; row < rows; row += step {
@@ -101,7 +101,8 @@ func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, heig
 	if !left {
 		first, last = last, first
 	}
-	p.ends(w, number(first), p.axes[1].label, number(last), columns)
+	from, to := numbers(first, last)
+	p.ends(w, 10, from, p.axes[1].label, to, columns)
 	p.scale(w, ink, g)
 }
 
@@ -121,14 +122,15 @@ func (p *picture) shade(top, bottom float64) string {
 }
 
 // ends writes what stands below the left end, the middle and the right end.
-func (p *picture) ends(w *bufio.Writer, first, middle, last string, columns int) {
+func (p *picture) ends(w *bufio.Writer, gutter int, first, middle, last string, columns int) {
 	gap := max(columns-textWidth(first)-textWidth(middle)-textWidth(last), 2)
-	_, _ = fmt.Fprintf(w, "%11s%s%s%s%s%s\n", "", first, strings.Repeat(" ", gap/2), middle, strings.Repeat(" ", gap-gap/2), last)
+	_, _ = fmt.Fprintf(w, "%*s%s%s%s%s%s\n", gutter+1, "", first, strings.Repeat(" ", gap/2), middle, strings.Repeat(" ", gap-gap/2), last)
 }
 
 // scale writes which colour or shade is which value.
 func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
-	_, _ = fmt.Fprintf(w, "%11s%s ", "", number(p.low))
+	low, high := numbers(p.low, p.high)
+	_, _ = fmt.Fprintf(w, "%11s%s ", "", low)
 	if ink {
 		for i := range 24 {
 			c := g.at(float64(i)/23, 0, 1)
@@ -140,7 +142,7 @@ func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
 			_, _ = w.WriteString(strings.Repeat(s, 4))
 		}
 	}
-	line := " " + number(p.high)
+	line := " " + high
 	if p.label != "" {
 		line += " " + p.label
 	}
@@ -149,6 +151,9 @@ func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
 
 // lineBlocks draws the envelope with Braille characters, 2 × 4 dots each.
 func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
+	least, most := numbers(p.low, p.high)
+	gutter := max(10, textWidth(least), textWidth(most))
+	columns -= gutter - 10
 	dotsX, dotsY := 2*columns, 4*lines
 	dots := make([][]byte, lines)
 	for i := range dots {
@@ -188,13 +193,13 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 		text := ""
 		switch i {
 		case 0:
-			text = number(p.high)
+			text = most
 		case lines - 1:
-			text = number(p.low)
+			text = least
 		case lines / 2:
 			text = shorten(p.label, 10)
 		}
-		line := strings.Repeat(" ", max(10-textWidth(text), 0)) + text + " "
+		line := strings.Repeat(" ", max(gutter-textWidth(text), 0)) + text + " "
 		for _, b := range row {
 			line += string(rune(0x2800 + int(b)))
 		}
@@ -204,5 +209,6 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 	if backwards {
 		first, last = last, first
 	}
-	p.ends(w, number(first), p.axes[0].label, number(last), columns)
+	from, to := numbers(first, last)
+	p.ends(w, gutter, from, p.axes[0].label, to, columns)
 }

@@ -1,0 +1,156 @@
+// What is written in pictures: numbers that can be told apart, and texts that fit.
+
+package cli
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// evenTicks are five to thirteen ticks at multiples of 1, 2 or 5 times a power of ten.
+type evenTicks struct {
+	whole bool                         // at whole numbers only, as the indexes of an axis are
+	room  vg.Length                    // along the axis; labels that it has no room for are left out
+	takes func(label string) vg.Length // what a label takes of it
+}
+
+// ticksBelow are those of an axis from left to right, ticksBeside of one upwards.
+func ticksBelow(style *text.Style, whole bool, room vg.Length) evenTicks {
+	return evenTicks{whole, room, func(label string) vg.Length { return style.Width(label) + style.Font.Size }}
+}
+
+func ticksBeside(style *text.Style, whole bool, room vg.Length) evenTicks {
+	return evenTicks{whole, room, func(string) vg.Length { return style.Font.Size * 1.2 }}
+}
+
+// Ticks implements plot.Ticker.
+func (e evenTicks) Ticks(low, high float64) []plot.Tick {
+	if !(low < high) || math.IsInf(high-low, 0) {
+		return nil
+	}
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/5)))
+	for _, times := range []float64{5, 2} {
+		if (high-low)/(step*times) >= 5 {
+			step *= times
+			break
+		}
+	}
+	if step == 0 { // there is nothing between the two least numbers
+		return []plot.Tick{{Value: low, Label: number(low)}, {Value: high, Label: number(high)}}
+	}
+	if e.whole {
+		step = max(step, 1)
+	}
+	for high+step == high || low-step == low { // two values that nothing is between
+		step *= 2
+	}
+	var ticks []plot.Tick
+	for i := range 64 {
+		v := (math.Ceil(low/step) + float64(i)) * step
+		if v > high {
+			break
+		}
+		if n := len(ticks); v >= low && (n == 0 || v > ticks[n-1].Value) { // rounding may give one twice, or one below low
+			ticks = append(ticks, plot.Tick{Value: v, Label: numberAmong(v, low, high, step)})
+		}
+	}
+	if e.room <= 0 {
+		return ticks
+	}
+	widest := vg.Length(0)
+	for _, t := range ticks {
+		widest = max(widest, e.takes(t.Label))
+	}
+	apart := max(int(math.Ceil(float64(widest/e.room)*(high-low)/step)), 1)
+	for i := range ticks {
+		if i%apart != 0 {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
+}
+
+// numberAmong writes a value with as many digits as tell it from those a step beside it
+// in the range from low to high.
+func numberAmong(v, low, high, step float64) string {
+	greatest := max(math.Abs(low), math.Abs(high))
+	if !(step > 0) || !(greatest > 0) {
+		return number(v)
+	}
+	step = max(step, math.Nextafter(greatest, math.Inf(1))-greatest) // there is no smaller one
+	before, behind := int(math.Floor(math.Log10(greatest))), int(math.Floor(math.Log10(step)))
+	digits := min(before-behind+1, 17)
+	switch {
+	case digits <= 6:
+		return number(v)
+	case before < 17 && before-digits+1 > -18:
+		return strconv.FormatFloat(v+0, 'f', max(digits-before-1, 0), 64)
+	}
+	return strconv.FormatFloat(v+0, 'g', digits, 64)
+}
+
+// numbers writes the two ends of a range so that they can be told apart.
+func numbers(low, high float64) (first, last string) {
+	return numberBetween(low, low, high), numberBetween(high, low, high)
+}
+
+// numberBetween writes a value in the range from low to high, whose ends can be told apart.
+func numberBetween(v, low, high float64) string {
+	if low != high && number(low) == number(high) {
+		return numberAmong(v, low, high, math.Abs(high-low)/10)
+	}
+	return number(v)
+}
+
+// fitText takes letters from the middle of s until it fits.
+func fitText(style *text.Style, s string, room vg.Length) string {
+	runes := []rune(s)
+	for n := len(runes) - 1; n > 0 && style.Width(s) > room; n-- {
+		s = string(runes[:(n+1)/2]) + "…" + string(runes[len(runes)-n/2:])
+	}
+	return s
+}
+
+// superscripts are the raised signs that units are written with, and the plain ones.
+var superscripts = map[rune]rune{
+	'⁺': '+', '⁻': '-', '⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9',
+}
+
+// inFont writes s with what a font has, since what it lacks would not be drawn at all:
+// m⁻² would read m². Raised signs become ^-2, others a box.
+func inFont(f font.Font, s string) string {
+	face := font.DefaultCache.Lookup(f, f.Size)
+	has := func(r rune) bool {
+		g, err := face.Face.GlyphIndex(nil, r)
+		return err == nil && g != 0
+	}
+	var out strings.Builder
+	runes := []rune(s)
+	for i := 0; i < len(runes); {
+		end, drawn := i, true
+		for ; end < len(runes) && superscripts[runes[end]] != 0; end++ {
+			drawn = drawn && has(runes[end])
+		}
+		switch {
+		case end == i && has(runes[i]), end > i && drawn:
+			end = max(end, i+1)
+			out.WriteString(string(runes[i:end]))
+		case end == i:
+			end++
+			out.WriteRune('□')
+		default:
+			out.WriteByte('^')
+			for _, r := range runes[i:end] {
+				out.WriteRune(superscripts[r])
+			}
+		}
+		i = end
+	}
+	return out.String()
+}
