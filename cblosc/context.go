@@ -126,7 +126,7 @@ func (c *Compressor) compressAs(op string, dst, src []byte, index int64) (int, e
 	if err := c.h.lock(op); err != nil {
 		return 0, err
 	}
-	defer c.h.mu.Unlock()
+	defer c.h.unlockAfter(compressing * len(src))
 	if c.tuning != nil {
 		return c.tunedLocked(op, dst, src, index)
 	}
@@ -264,7 +264,7 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 	if err := d.h.lock(op); err != nil {
 		return 0, err
 	}
-	defer d.h.mu.Unlock()
+	defer d.h.unlockAfter(int(head.NBytes))
 	return d.wholeLocked(op, dst, b, &head, index)
 }
 

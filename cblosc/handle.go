@@ -29,6 +29,8 @@ type handle struct {
 	hooks *hooks // what the library may call in Go for a super-chunk; nil if nothing
 
 	beforeChange func() error // nil, or what must be true before the library changes something
+
+	worked int // bytes since the last rest
 }
 
 // own takes over c; kind is the public type, for the report of a leak.
@@ -69,6 +71,30 @@ func (h *handle) lock(op string) error {
 	}
 	h.mu.Unlock()
 	return refused(op, h.path, err)
+}
+
+// restAfter is how many bytes a context decompresses before it yields: those of about a millisecond, a tenth of what Go's
+// scheduler bears. compressing is about how much longer it takes to compress as many.
+const (
+	restAfter   = 4 << 20
+	compressing = 8
+)
+
+// unlockAfter unlocks at the end of a call that worked on n bytes, and yields now and then.
+//
+// A goroutine of many such calls never visits the scheduler. After 10 ms its monitor takes the processor away in the middle of
+// a call, wakes a thread for it that finds nothing to do, and looks again every 20 µs for a while, from another core. Who
+// yields is left alone.
+func (h *handle) unlockAfter(n int) {
+	h.worked += n
+	rest := h.worked >= restAfter
+	if rest {
+		h.worked = 0
+	}
+	h.mu.Unlock()
+	if rest {
+		runtime.Gosched()
+	}
 }
 
 // lockWrite is lock for an op that changes what is stored. It fails also if the

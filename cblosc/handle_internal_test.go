@@ -1,0 +1,37 @@
+package cblosc
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A context counts what it has done, yields with the lock released, and counts anew.
+func TestRest(t *testing.T) {
+	h := new(handle)
+	for _, tt := range []struct{ n, want int }{{restAfter - 1, restAfter - 1}, {1, 0}, {5, 5}, {3 * restAfter, 0}, {0, 0}} {
+		h.mu.Lock()
+		h.unlockAfter(tt.n)
+		require.Equal(t, tt.want, h.worked)
+		require.True(t, h.mu.TryLock(), "the lock is still held")
+		h.mu.Unlock()
+	}
+}
+
+// Both ways count.
+func TestWorked(t *testing.T) {
+	c, err := NewCompressor(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, c.Close()) }()
+	d, err := NewDecompressor(nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	data := make([]byte, 4096)
+	b := make([]byte, MaxCompressedSize(len(data)))
+	n, err := c.Compress(b, data)
+	require.NoError(t, err)
+	require.Equal(t, compressing*len(data), c.h.worked)
+	_, err = d.Decompress(data, b[:n])
+	require.NoError(t, err)
+	require.Equal(t, len(data), d.h.worked)
+}
