@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -89,12 +90,28 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 			return nil, err
 		}
 		b := make([]byte, c.Bytes)
-		if _, _, err := d.ReadChunk(b, c.Offset...); err != nil {
+		if len(c.Offset) < h5.MaxRank {
+			_, _, err = d.ReadChunk(b, c.Offset...)
+		} else { // which the library does not read as stored, see h5.Defects
+			err = readAt(path, b, int64(c.Address))
+		}
+		if err != nil {
 			return nil, err
 		}
 		s.chunks = append(s.chunks, hdf5Chunk{c, b})
 	}
 	return s, nil
+}
+
+// readAt fills b with what is at an offset of a file.
+func readAt(path string, b []byte, offset int64) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.ReadAt(b, offset)
+	return err
 }
 
 // partial reports whether a chunk reaches over the edge.
