@@ -80,7 +80,8 @@ input, and standard output, of .npy or raw bytes in this machine's byte order.
 
 The target appears when it is complete, or not at all; one that exists is only
 replaced with -f. What cannot be carried over is listed before anything is written,
-and the conversion is refused until each is excluded.
+and the conversion is refused until each is excluded. The names of its axes go along
+with an array; coordinates are arrays of their own, and go along with the whole file.
 
 Values are never changed. Unless flags say otherwise the codec is zstd 5 with byte
 shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that of

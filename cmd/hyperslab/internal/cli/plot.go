@@ -64,11 +64,15 @@ histogram. With -o the picture goes to a PNG or SVG file, else as blocks to stan
 output. A selection takes two axes out of more.
 
 Title and labels come from the attributes long_name and units and from the names of the
-axes. Along the axes stand the indexes in the whole array, or the values of the variable
-that an axis is named after, as in netCDF files. Values equal to _FillValue or
-missing_value are left blank, unless --as-is is given. A cell of a heat map is the mean
-of the elements in it, a point of a line stands for the least and the greatest, so that
-no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceHelp,
+axes. Along the axes stand the indexes in the whole array, row 0 at the top, or the
+values of the array that an axis is named after, as in netCDF files; these grow to the
+right and up. That array is in the same group: of the HDF5 file, of the ctable, or of
+the folder that convert makes of a whole file. An array converted alone keeps the names
+of its axes.
+
+Values equal to _FillValue or missing_value are left blank, unless --as-is is given. A
+cell of a heat map is the mean of the elements in it, a point of a line stands for the
+least and the greatest, so that no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab plot etopo.h5:/ROSE -o rose.png
   hyperslab plot etopo.h5:/ROSE
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg

@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/bits"
 	"path"
+	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -157,9 +158,8 @@ func (x *axis) at(i float64, n int64) float64 {
 }
 
 // axesOf finds names and coordinates of the axes of a part: the indexes in the whole
-// array, or, where the axis is named after a variable of the same length beside the
-// array, as netCDF and HDF5's dimension scales have it, its values if they are evenly
-// spaced.
+// array, or, where the axis is named after an array of the same length beside this one,
+// as netCDF and HDF5's dimension scales have it, its values if they are evenly spaced.
 func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 	m := p.Meta()
 	whole := p.Array
@@ -229,17 +229,31 @@ func even(values []float64) bool {
 // longestAxis is the number of coordinates that are looked at.
 const longestAxis = 1 << 22
 
-// coordinatesOf reads the variable name beside the array, if it has one axis of that
-// length and holds numbers.
-func coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
+// beside is where the array of that name is in the group of the array at a location: in
+// its HDF5 file or ctable, or in its folder, where a tree that was converted has a file
+// for each array. A folder of arrays takes no name for a path out of it.
+func beside(location, name string) (formats.Location, error) {
 	loc, err := formats.ParseLocation(location)
-	if err != nil || loc.Object == "" || name == "" || length > longestAxis {
-		return nil, "", err
+	if err == nil && loc.Object == "" {
+		loc = formats.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
 	}
 	loc.Object = path.Join(path.Dir(loc.Object), name)
+	return loc, err
+}
+
+// coordinatesOf reads the array of that name beside the array at a location, if it has
+// one axis of that length and holds numbers.
+func coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
+	if name == "" || length > longestAxis {
+		return nil, "", nil
+	}
+	loc, err := beside(location, name)
+	if err != nil {
+		return nil, "", err
+	}
 	arr, err := openArray(ctx, loc.String())
 	if err != nil {
-		return nil, "", nil //nolint:nilerr // no such variable: the axis has indexes
+		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
 	if arr.Rank() != 1 || arr.NumElems() != length || !drawable(arr.DType()) {

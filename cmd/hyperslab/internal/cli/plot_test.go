@@ -1,12 +1,9 @@
 package cli_test
 
 import (
-	"encoding/xml"
-	"errors"
 	"image"
 	"image/color"
 	"image/png"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -103,23 +100,10 @@ func TestSVG(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "p.svg")
 			_, stderr, code := run("plot", filepath.Join(dir, address), "--kind", kind, "-o", file, "--title", "A < B & C")
 			require.Zero(t, code, stderr)
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			d := xml.NewDecoder(strings.NewReader(string(text)))
-			var words strings.Builder
-			for {
-				token, err := d.Token()
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				require.NoError(t, err)
-				if s, ok := token.(xml.CharData); ok {
-					words.Write(s)
-				}
-			}
-			require.Contains(t, words.String(), "A < B & C")
+			words := svgWords(t, file)
+			require.Contains(t, words, "A < B & C")
 			if strings.Contains(address, "ROSE") {
-				require.Contains(t, words.String(), "METERS")
+				require.Contains(t, words, "METERS")
 			}
 		}
 	}
