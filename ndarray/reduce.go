@@ -85,10 +85,10 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 // Summary is what Summarize found. Elements that are not a number are counted in
 // NaNs and in nothing else. Infinities are numbers.
 //
-// Integers are summed up exactly, whatever their number. Floats are summed up so
-// that the error does not grow with their number, in float64; the last digits may
-// differ from run to run, as the order of chunks does. A sum beyond float64 is
-// infinite, and the mean then still right.
+// Everything is summed up exactly, whatever the number of elements, and rounded once: sum,
+// mean and standard deviation depend neither on the order of chunks nor on the number of
+// workers. A sum beyond float64 is infinite, and the mean then still right. Of infinite
+// elements Std is NaN, and Mean what Sum is.
 type Summary struct {
 	DType DType
 	Count int64 // elements that are numbers
@@ -114,7 +114,7 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		base = *d.Base
 	}
 	var mu sync.Mutex
-	ints, floats := newIntTotals(base.Kind != Int), floatTotals{min: math.NaN(), max: math.NaN()}
+	ints, floats := newIntTotals(base.Kind != Int), newFloatTotals()
 	var f func(context.Context, Region, []byte) error
 	switch base.Kind {
 	case Bool, Int, Uint:
@@ -128,7 +128,7 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		}
 	case Float, BFloat:
 		f = func(_ context.Context, _ Region, b []byte) error {
-			own := floatTotals{min: math.NaN(), max: math.NaN()}
+			own := newFloatTotals()
 			own.add(base, b)
 			mu.Lock()
 			defer mu.Unlock()
@@ -263,13 +263,16 @@ func (t *intTotals) summary(d DType) Summary {
 	return s
 }
 
-// floatTotals hold a sum with its compensation (Neumaier) and the moments of
-// Welford and Chan, which do not cancel.
+// floatTotals are exact, too.
 type floatTotals struct {
 	count, nans int64
 	min, max    float64
-	sum, rest   float64
-	mean, m2    float64 // of the finite sum's elements
+	infinite    float64 // the sum of the elements that are infinite
+	finite      moments // of the others
+}
+
+func newFloatTotals() floatTotals {
+	return floatTotals{min: math.NaN(), max: math.NaN(), finite: newMoments()}
 }
 
 func (t *floatTotals) add(d DType, b []byte) {
@@ -281,10 +284,11 @@ func (t *floatTotals) add(d DType, b []byte) {
 		}
 		t.count++
 		t.bounds(x, x)
-		t.addSum(x)
-		delta := x - t.mean
-		t.mean += delta / float64(t.count)
-		t.m2 += delta * (x - t.mean)
+		if math.IsInf(x, 0) {
+			t.infinite += x
+			continue
+		}
+		t.finite.add(x)
 	}
 }
 
@@ -298,52 +302,25 @@ func (t *floatTotals) bounds(low, high float64) {
 	}
 }
 
-func (t *floatTotals) addSum(x float64) {
-	s := t.sum + x
-	switch {
-	case math.IsInf(s, 0) || math.IsNaN(s): // no rest can mend that
-	case math.Abs(t.sum) >= math.Abs(x):
-		t.rest += t.sum - s + x
-	default:
-		t.rest += x - s + t.sum
-	}
-	t.sum = s
-}
-
 func (t *floatTotals) join(o *floatTotals) {
 	t.nans += o.nans
 	if o.count == 0 {
 		return
 	}
 	t.bounds(o.min, o.max)
-	t.addSum(o.sum)
-	t.rest += o.rest
-	if t.count == 0 {
-		t.mean, t.m2 = o.mean, o.m2
-	} else {
-		share := float64(o.count) / float64(t.count+o.count)
-		delta := o.mean - t.mean
-		t.m2 += o.m2 + delta*delta*(float64(t.count)*share)
-		t.mean += delta * share
-	}
+	t.infinite += o.infinite
+	t.finite.join(&o.finite)
 	t.count += o.count
 }
 
 func (t *floatTotals) summary(d DType) Summary {
-	s := Summary{DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Sum: t.sum, Mean: math.NaN(), Std: math.NaN()}
-	if !math.IsInf(t.sum, 0) && !math.IsNaN(t.sum) {
-		s.Sum += t.rest
-	}
-	if t.count == 0 {
-		return s
-	}
-	s.Mean = s.Sum / float64(t.count)
-	if math.IsInf(s.Sum, 0) && !math.IsInf(t.min, 0) && !math.IsInf(t.max, 0) {
-		s.Mean = t.mean // the sum is too large, the mean is not
-	}
-	s.Std = math.Sqrt(max(t.m2, 0) / float64(t.count))
-	if math.IsNaN(t.m2) {
-		s.Std = math.NaN()
+	s := Summary{DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Mean: math.NaN(), Std: math.NaN()}
+	switch {
+	case t.count == 0:
+	case t.infinite != 0: // or NaN, of both signs
+		s.Sum, s.Mean = t.infinite, t.infinite
+	default:
+		s.Sum, s.Mean, s.Std = t.finite.summary(t.count)
 	}
 	return s
 }

@@ -98,8 +98,7 @@ func TestSummarizeOfFloats(t *testing.T) {
 	}
 }
 
-// The sum of many floats stays as near to the true one as float64 allows, however
-// the work is cut.
+// The sum of many floats is the true one, rounded once, however the work is cut.
 func TestSummarizeOfManyFloats(t *testing.T) {
 	values := make([]float32, 300_000)
 	exact := new(big.Float).SetPrec(200)
@@ -113,10 +112,41 @@ func TestSummarizeOfManyFloats(t *testing.T) {
 		var units int64
 		s, err := ndarray.Summarize(t.Context(), a, &ndarray.WorkOptions{Memory: memory, Workers: 3, Progress: func(p ndarray.Progress) { units = p.DoneUnits }})
 		require.NoError(t, err)
-		require.InEpsilon(t, want, s.Sum, 1e-15)
+		require.Equal(t, want, s.Sum)
 		require.InEpsilon(t, want/300_000, s.Mean, 1e-15)
 		require.Positive(t, units)
 	}
+}
+
+// Sum, mean and standard deviation are the true ones, rounded once, however the work is cut
+// and shared.
+func TestSummarizeOfFloatsIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e3, 1e3), rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64),
+			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, -0.1, math.SmallestNonzeroFloat64, 1e300, -1e300, 1e15 + 1, 1})), 1, 300).Draw(t, "values")
+		n := new(big.Rat).SetInt64(int64(len(values)))
+		sum, squares := new(big.Rat), new(big.Rat)
+		for _, v := range values {
+			x := new(big.Rat).SetFloat64(v)
+			sum.Add(sum, x)
+			squares.Add(squares, x.Mul(x, x))
+		}
+		wantSum, _ := sum.Float64()
+		mean := new(big.Rat).Quo(sum, n)
+		wantMean, _ := mean.Float64()
+		variance := new(big.Rat).Sub(new(big.Rat).Quo(squares, n), mean.Mul(mean, mean))
+		root := new(big.Float).SetPrec(400).SetRat(variance)
+		wantStd, _ := root.Sqrt(root).Float64()
+		a := fromSlice(t, []int64{int64(len(values))}, []int64{rapid.Int64Range(1, 50).Draw(t, "chunk")}, values)
+		for range 3 {
+			o := &ndarray.WorkOptions{Memory: rapid.Int64Range(64, 1<<12).Draw(t, "memory"), Workers: rapid.IntRange(1, 8).Draw(t, "workers")}
+			s, err := ndarray.Summarize(context.Background(), a, o)
+			require.NoError(t, err)
+			require.Equal(t, wantSum, s.Sum)
+			require.Equal(t, wantMean, s.Mean)
+			require.Equal(t, wantStd, s.Std)
+		}
+	})
 }
 
 func TestSummarizeOfOtherTypes(t *testing.T) {
