@@ -151,9 +151,11 @@ looks like. A value that does not fit the type is refused.` + editHelp,
 				return err
 			}
 			if e.dryRun {
+				if _, err := attrsAt(cmd.Context(), args[0]); err != nil {
+					return err
+				}
 				a.note("would set %s of %s to %s %s", safe(attr.Name), safe(args[0]), v.DType, safe(v.String()))
-				_, err := attrsAt(cmd.Context(), args[0])
-				return err
+				return e.planAt(args[0])
 			}
 			return e.editAttrs(cmd.Context(), args[0], []ndarray.Attr{attr}, nil)
 		},
@@ -188,7 +190,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 			}
 			if e.dryRun {
 				a.note("would remove %s of %s", plural(int64(len(args)-1), "attribute"), safe(args[0]))
-				return nil
+				return e.planAt(args[0])
 			}
 			return e.editAttrs(cmd.Context(), args[0], nil, args[1:])
 		},
@@ -196,6 +198,15 @@ func (a *app) attrRmCommand() *cobra.Command {
 	e.add(a, cmd)
 	a.done(cmd)
 	return cmd
+}
+
+// planAt is plan of the file of an address.
+func (e *editFlags) planAt(address string) error {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return err
+	}
+	return e.plan(loc.File)
 }
 
 // editAttrs changes the attributes of the array or group at an address.

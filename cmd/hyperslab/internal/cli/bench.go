@@ -102,7 +102,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of those that have levels (default 1,5,9)")
 	f.StringSliceVar(&o.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
 	f.StringArrayVar(&o.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: the array's own, and the format's choice)")
-	f.StringVar(&o.sample, "sample", "32MiB", "measure on at most so many `BYTES` from the middle of the array")
+	f.StringVar(&o.sample, "sample", "32MiB", "measure on at most so many `BYTES` from the middle of the array, and on a ninth of a --memory that is given")
 	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "measure each for at least `SECONDS` of writing and as many of reading; the best run counts")
 	f.StringVar(&o.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
 	f.Float64Var(&o.storage, "storage", 500, "for balance: what the storage does, in `MB/S`")
@@ -176,7 +176,15 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	t, err := newTrial(ctx, src.Array, formats.Format(o.format), most, o.job.jobs, memory)
+	room := memory
+	if o.job.given { // a chunk is no larger than the sample, which is in memory three times
+		if err := o.job.fit(memory, address, src.whole()); err != nil {
+			return err
+		}
+		most = min(most, memory/(3+chunkCopies))
+		room = memory - 3*most
+	}
+	t, err := newTrial(ctx, src.Array, formats.Format(o.format), most, o.job.jobs, room)
 	if err != nil {
 		return err
 	}
@@ -185,6 +193,14 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	if err != nil {
 		return err
 	}
+	for _, way := range ways {
+		if o.job.given {
+			if err := o.job.fit(room, address, specMeta(way)); err != nil {
+				return err
+			}
+		}
+	}
+	t.jobs = o.job.jobs
 	doc := benchDoc{
 		Schema: schemaBench, Address: address, Format: o.format, DType: t.spec.DType.String(), SampleShape: jsonShape(t.spec.Shape),
 		SampleBytes: jsonInt(len(t.data)), Workers: ndarray.Workers(t.context(ctx)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},

@@ -159,10 +159,10 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	}
 	switch {
 	case o.edit.dryRun:
-		for i, loc := range from {
-			a.note("would copy %s to %s:%s", safe(loc.String()), safe(to.File), safe(names[i]))
+		if err := a.planCopies(ctx, from, to.File, names, there, o); err != nil || !there {
+			return err
 		}
-		return nil
+		return o.edit.plan(to.File)
 	case there:
 		return o.edit.edit(ctx, to.File, func(file string) error { return copyAll(file, false) })
 	}
@@ -216,6 +216,36 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 		}
 	}
 	return nil
+}
+
+// planCopies tells what the elements of each object take, if it is there and its place is
+// free or may be taken.
+func (a *app) planCopies(ctx context.Context, from []formats.Location, file string, names []string, there bool, o *cpFlags) error {
+	for i, loc := range from {
+		if err := found(loc.File, loc.Object); err != nil {
+			return ndarray.Wrap("copy", loc.String(), err)
+		}
+		if there && !o.force {
+			if err := found(file, names[i]); err == nil {
+				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, names[i]))
+			} else if !errors.Is(err, ndarray.ErrNotFound) {
+				return err
+			}
+		}
+		a.note("would copy %s to %s:%s: %s", safe(loc.String()), safe(file), safe(names[i]), iecBytes(storedIn(ctx, from[i:i+1])))
+	}
+	return nil
+}
+
+// found is nil if there is a link of a name in an HDF5 file.
+func found(file, name string) (err error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.Root().Link(name)
+	return hdf5.Translate(err)
 }
 
 // storedIn are the bytes that all datasets at and below some objects take. What cannot be

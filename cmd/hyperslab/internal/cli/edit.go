@@ -56,6 +56,21 @@ func (e *editFlags) kind() string {
 	return f.Lookup("progress").Value.String()
 }
 
+// plan tells, for a dry run, how much is copied before a file changes. How long that takes
+// is known to the disk alone: where the file system shares blocks it takes no time.
+func (e *editFlags) plan(file string) error {
+	size, err := pathBytes(file)
+	switch {
+	case err != nil:
+		return err
+	case e.inPlace:
+		e.app.note("would change %s itself, of %s", safe(file), iecBytes(size))
+	default:
+		e.app.note("would copy %s first, %s, and put the copy in its place", safe(file), iecBytes(size))
+	}
+	return nil
+}
+
 // meter shows how far a part of the command is.
 func (e *editFlags) meter(total int64) *meter {
 	return newMeter(e.kind(), e.app.stderr, e.cmd.Name(), total, time.Now)

@@ -63,6 +63,7 @@ var changes = map[string][]string{
 		"rm missing.h5:/x",
 		"rm tree.h5:/time tree.h5:/nope",
 		"rm tree.h5:/time tree.h5:/dangling --dry-run",
+		"rm --in-place -r tree.h5:/run1 --dry-run",
 		"rm tree.h5:/time tree.h5:/dangling",
 		"rm -r tree.h5:/run1 tree.h5:/run1/raw",
 		"ls -r tree.h5",
@@ -84,6 +85,8 @@ var changes = map[string][]string{
 		"diff waves.b2nd again.b2nd -q",
 		"cp waves.b2nd again.b2nd",
 		"cp changed.b2nd again.b2nd -f --dry-run",
+		"cp tree.h5:/time archive.h5:/2024/time --dry-run",
+		"cp tree.h5:/time archive.h5:/2024/time -f --dry-run",
 		"cp changed.b2nd again.b2nd -f",
 		"diff changed.b2nd again.b2nd -q",
 		"cp waves.b2nd archive.h5:/w",
@@ -98,6 +101,7 @@ var changes = map[string][]string{
 	},
 	"append": {
 		"append waves.b2nd changed.b2nd --dry-run",
+		"append waves.b2nd changed.b2nd --dry-run --in-place",
 		"append waves.b2nd changed.b2nd waves.h5:/waves",
 		"info waves.b2nd",
 		"append waves.b2nd changed.b2nd --axis 1",
@@ -143,6 +147,7 @@ var changes = map[string][]string{
 		"dump waves.b2nd[0,:3] --sandbox=false",
 	},
 	"recover": {
+		"recover cut.h5 saved.h5 --dry-run",
 		"recover cut.h5 saved.h5",
 		"verify saved.h5",
 		"ls -r saved.h5",

@@ -4,11 +4,13 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,9 +20,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// --memory is a promise (without the race detector, which takes ten times as much): half a GiB goes through 48 MiB of buffers in a process that
-// never has more than those, and 96 MiB of its own, and which the system stops (RLIMIT_DATA)
-// if it asks for the array as a whole.
+// --memory is a promise (without the race detector, which takes ten times as much): half a
+// GiB goes through 48 MiB of buffers in a process that never has more than those, and 96 MiB
+// of its own, and which the system stops (RLIMIT_DATA) if it asks for the array as a whole.
+// So do the processes that it starts, and commands that have no such flag.
 func TestMemoryIsAPromise(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "big.b2nd")
@@ -33,7 +36,25 @@ func TestMemoryIsAPromise(t *testing.T) {
 	require.NoError(t, os.Mkdir(tree, 0o777))
 	require.NoError(t, os.Link(source, filepath.Join(tree, "big.b2nd")))
 	create(t, filepath.Join(tree, "small.b2nd"), ndarray.Spec{Shape: []int64{3}}, []float64{1, 2, 3})
-	const most = (48 + 96) << 20
+	fill := func(name string, shape, chunk []int64, names ...string) string {
+		draft, err := formats.Create(context.Background(), filepath.Join(dir, name), ndarray.Spec{
+			Shape: shape, ChunkShape: chunk, DType: dtype(t, "<f8"), AxisNames: names, Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+		})
+		require.NoError(t, err)
+		require.NoError(t, draft.Commit(context.Background()))
+		return filepath.Join(dir, name)
+	}
+	plane := fill("plane.b2nd", []int64{16384, 4096}, []int64{256, 4096})
+	line := fill("line.b2nd", []int64{64 << 20}, []int64{1 << 20})
+	series := fill("series.h5:/v", []int64{4 << 20}, []int64{1 << 18}, "t")
+	times := make([]float64, 4<<20)
+	for i := range times {
+		times[i] = float64(i) / 2
+	}
+	create(t, filepath.Join(dir, "times.h5:/t"), ndarray.Spec{Shape: []int64{4 << 20}, ChunkShape: []int64{1 << 18}}, times)
+	_, stderr, code := run("cp", filepath.Join(dir, "times.h5:/t"), filepath.Join(dir, "series.h5:/t"))
+	require.Zero(t, code, stderr)
+	var lines []string
 	for _, args := range [][]string{
 		{"convert", tree, filepath.Join(dir, "tree.h5")},
 		{"convert", tree, filepath.Join(dir, "copy")},
@@ -43,17 +64,48 @@ func TestMemoryIsAPromise(t *testing.T) {
 		{"convert", source, filepath.Join(dir, "out.raw")},
 		{"repack", source, filepath.Join(dir, "again.b2nd"), "--chunks", "8,256,256"},
 		{"diff", source, filepath.Join(dir, "out.b2nd")},
+		{"append", filepath.Join(dir, "again.b2nd"), source},
+		{"stats", source},
+		{"plot", source, "--kind", "histogram"},
+		{"plot", plane, "-o", filepath.Join(dir, "plane.png")},
+		{"plot", plane},
+		{"plot", line, "-o", filepath.Join(dir, "line.svg")},
+		{"plot", series, "-o", filepath.Join(dir, "series.png")},
+		{"bench", filepath.Join(dir, "out.b2nd"), "--seconds", "0", "--level", "1"},
+		{"bench", filepath.Join(dir, "out.h5:/x"), "--seconds", "0", "--level", "1", "--format", "hdf5"},
+		{"verify", source, filepath.Join(dir, "out.h5"), "-M", "256MiB"},
+		{"dump", source, "--npy"},
+		{"cp", source, filepath.Join(dir, "cp.b2nd")},
+		{"cp", filepath.Join(dir, "out.h5:/x"), filepath.Join(dir, "cp.h5:/x")},
+		{"recover", source, filepath.Join(dir, "recovered.b2nd")},
 	} {
+		memory := 48
+		switch args[0] {
+		case "verify": // the room of a process, not of buffers
+			memory = 256
+		case "dump", "cp", "recover":
+		default:
+			args = append(args, "-q", "-M", "48MiB")
+		}
+		if !slices.Contains([]string{"dump", "cp", "recover"}, args[0]) {
+			args = append(args, "-j", "2")
+			lines = append(lines, args[0])
+		}
 		// 8 MiB for the stack of each thread are no memory that is used, but count for the limit.
-		line := append([]string{"-c", `ulimit -d 393216; exec peak "$@" -q -j 2 -M 48MiB`, "sh"}, args...)
-		cmd := exec.Command("sh", line...)
+		cmd := exec.Command("sh", append([]string{"-c", `ulimit -d 393216; exec peak "$@" >/dev/null`, "sh"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%v: %.2000s", args, out)
-		var used int64
-		_, err = fmt.Sscanf(string(out), "VmHWM: %d kB", &used)
-		require.NoError(t, err, "%s", out)
-		require.Less(t, used<<10, int64(most), "%v", args)
+		for _, who := range []string{"VmHWM:", "children:"} {
+			var used int64
+			_, err = fmt.Sscanf(string(out[max(strings.Index(string(out), who), 0):]), who+" %d kB", &used)
+			require.NoError(t, err, "%v: %s", args, out)
+			t.Logf("%v: %s %d MiB of %d", args, who, used>>10, memory+96)
+			require.Less(t, used<<10, int64(memory+96)<<20, "%v", args)
+		}
 	}
+	everyCommand(t, slices.DeleteFunc(flagged(t, "--memory"), func(name string) bool {
+		return name == "crosscheck run" // whose flag is of the program that it judges
+	}), lines)
 }
 
 // A job of which one chunk does not fit into --memory is refused by the name of the
@@ -84,6 +136,7 @@ func TestMemoryOfLargeChunks(t *testing.T) {
 		{at("large.b2nd"), []string{"append", at("small.b2nd"), at("large.b2nd"), "--axis", "0"}},
 		{at("large.b2nd"), []string{"append", at("large.b2nd"), at("small.b2nd")}},
 		{at("large.b2nd"), []string{"diff", at("small.b2nd"), at("large.b2nd")}},
+		{at("large.b2nd"), []string{"plot", at("large.b2nd[0]")}},
 		{at("large.b2nd"), []string{"stats", at("large.b2nd[0]"), "--bins", "0"}},
 	} {
 		_, stderr, code := run(append(tt.args, "-q", "-M", "48MiB")...)
@@ -115,4 +168,38 @@ func TestMemoryOfLargeChunks(t *testing.T) {
 			create(t, tt.args[1], s, values)
 		}
 	}
+}
+
+// bench takes a sample that --memory has room for, with a chunk as large as that, and without
+// the flag as large as was asked for.
+func TestMemoryOfBench(t *testing.T) {
+	dir := t.TempDir()
+	noise(t, filepath.Join(dir, "n.b2nd"), 4096) // 16 MiB, 64 KiB a chunk
+	args := []string{"bench", filepath.Join(dir, "n.b2nd"), "--codec", "lz4", "--level", "1", "--shuffle", "none", "--seconds", "0", "--json"}
+	sampled := func(more ...string) (bytes int, stderr string, code int) {
+		stdout, stderr, code := run(append(args, more...)...)
+		var doc struct {
+			Sample int `json:"sample_bytes"`
+		}
+		if code == 0 {
+			require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+		}
+		return doc.Sample, stderr, code
+	}
+	n, stderr, code := sampled()
+	require.Zero(t, code, stderr)
+	require.Equal(t, 16<<20, n)
+	n, stderr, code = sampled("-M", "24MiB")
+	require.Zero(t, code, stderr)
+	require.LessOrEqual(t, n, 3<<20)
+	require.Greater(t, n, 2<<20)
+	_, stderr, code = sampled("-M", "256KiB")
+	require.Equal(t, 2, code, stderr)
+	require.Contains(t, stderr, "n.b2nd: a chunk of 16x1024 takes 64.0 KiB, and --memory 256KiB has no room to read or write one; give at least --memory 1MiB")
+	_, stderr, code = sampled("-M", "24MiB", "--chunks", "4096,1024")
+	require.Zero(t, code, stderr) // it is no larger than the sample
+
+	_, stderr, code = run("verify", filepath.Join(dir, "n.b2nd"), "-M", "256MiB", "--sandbox=false")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "--memory 256MiB is what the sandbox may take, and --sandbox=false means none")
 }

@@ -229,6 +229,9 @@ func even(values []float64) bool {
 // longestAxis is the number of coordinates that are looked at.
 const longestAxis = 1 << 22
 
+// coordinatesBlock is the bytes of coordinates that are read at a time.
+const coordinatesBlock = 4 << 20
+
 // beside is where the array of that name is in the group of the array at a location: in
 // its HDF5 file or ctable, or in its folder, where a tree that was converted has a file
 // for each array. A folder of arrays takes no name for a path out of it.
@@ -259,7 +262,8 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 	if arr.Rank() != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
 		return nil, "", nil
 	}
-	err = floats(ctx, arr, plotBlock, func(_ ndarray.Region, v []float64) error {
+	values = make([]float64, 0, length)
+	err = floats(ctx, arr, coordinatesBlock, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
 		return nil
 	})

@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
@@ -48,6 +50,7 @@ type recoverFlags struct {
 	most   int
 	quiet  bool
 	json   bool
+	dryRun bool
 
 	progress string
 }
@@ -82,6 +85,7 @@ Exit codes: 0 all there was is in the new file and certain, 2 nothing was writte
 	f.StringVar(&o.format, "format", "", "`FORMAT` of a file too damaged to tell: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings, and no progress")
+	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be read and write nothing; what is left of it is known when all is read")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
 	(&untrustedFlags{}).add(cmd)
@@ -106,6 +110,9 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if sameFile(source, target) {
 		return usagef("%s is the damaged file, which is never changed; give the new one another name", target)
 	}
+	if o.dryRun {
+		return a.planRecovery(source, target, o)
+	}
 	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30
@@ -127,6 +134,40 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		return errors.Join(&exitError{code: code}, err)
 	}
 	return err
+}
+
+// planRecovery tells what would be read. Whether anything can be made of it is known when
+// that is done.
+func (a *app) planRecovery(source, target string, o *recoverFlags) error {
+	start := time.Now()
+	if _, err := os.Stat(source); err != nil {
+		return ndarray.Wrap("recover", source, err)
+	}
+	if _, err := os.Lstat(target); err == nil && !o.force {
+		return ndarray.Wrap("recover", source, fmt.Errorf("%w: %s", ndarray.ErrExists, target))
+	}
+	size, err := pathBytes(source)
+	if err != nil {
+		return ndarray.Wrap("recover", source, err)
+	}
+	format := o.format
+	if format == "" {
+		f, err := formats.Sniff(source)
+		if named, ok := formats.ForName(source); err != nil && ok {
+			f, err = named, nil
+		}
+		if err != nil {
+			return err
+		}
+		format = string(f)
+	}
+	a.note("would read all of %s as %s, %s, and write what is left of it to %s", safe(source), format, iecBytes(size), safe(target))
+	if !o.json {
+		return nil
+	}
+	return writeJSON(a.stdout, doneDoc{
+		Schema: schemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true, Seconds: seconds(time.Since(start)),
+	})
 }
 
 func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {

@@ -79,8 +79,11 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 	}
 	for _, file := range files {
 		if o.edit.dryRun {
-			for _, path := range paths[file] {
-				a.note("would remove %s:%s", safe(file), safe(path))
+			if err := a.planRemoval(ctx, file, paths[file]); err != nil {
+				return err
+			}
+			if err := o.edit.plan(file); err != nil {
+				return err
 			}
 			continue
 		}
@@ -117,6 +120,37 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 		if info.Kind == h5.GroupObject {
 			return usagef("%s:%s is a group; -r removes it with what is in it", file, path)
 		}
+	}
+	return nil
+}
+
+// planRemoval tells for each path that is there what the elements take of which it is the
+// last name.
+func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, path := range paths {
+		link, err := f.Root().Link(path)
+		if errors.Is(err, h5.ErrNotFound) { // with -f
+			continue
+		}
+		if err != nil {
+			return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+		}
+		what := "a link"
+		if link.Kind == h5.HardLink {
+			info, err := f.Root().ObjectInfo(path)
+			if err != nil {
+				return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+			}
+			if what = "one of " + plural(int64(info.Links), "name"); info.Links == 1 {
+				what = iecBytes(storedIn(ctx, []formats.Location{{File: file, Object: path}}))
+			}
+		}
+		a.note("would remove %s:%s: %s", safe(file), safe(path), what)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (a *app) statsCommand() *cobra.Command {
 bounded memory: how many there are and how many are not a number, the least and the
 greatest, sum, mean, standard deviation (divided by the number of values), and how many
 fall into each of --bins bins of equal width, from the least to the greatest or between
-the bounds of --range. Integers are summed up exactly.
+the bounds of --range. Everything is summed up exactly and rounded once.
 
 With --skip-missing values equal to the attributes _FillValue or missing_value count as
 not a number, as they do for netCDF.` + addressHelp + twoArguments + sliceHelp,

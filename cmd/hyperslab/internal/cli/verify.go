@@ -100,6 +100,7 @@ looked at.` + batchHelp,
 		},
 	}
 	f := cmd.Flags()
+	o.job.flags = f
 	f.IntVarP(&o.job.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
 	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
 	progressFlag(cmd, &o.job.progress)
@@ -125,6 +126,9 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 	}
 	v := &verify.Options{
 		Format: formats.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
+	}
+	if o.job.given && !o.sandbox {
+		return nil, usagef("--memory %s is what the sandbox may take, and --sandbox=false means none", o.job.memory)
 	}
 	if o.digests != "" {
 		if err := oneOf("--digests", o.digests, "write", "check"); err != nil {
