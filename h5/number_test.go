@@ -340,7 +340,8 @@ func TestVAXReadAgain(t *testing.T) {
 		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
 		if dt.Class == h5.Float {
-			require.NoError(t, h5.Write(d, []float64{-2.5, 1024}, h5.All))
+			// Not compared, but read below: in 2.2 H5Tconvert forgets the order, and a checked write is refused.
+			require.NoError(t, h5.WriteLossy(d, []float64{-2.5, 1024}, h5.All))
 		}
 	}
 	require.NoError(t, f.Close())
