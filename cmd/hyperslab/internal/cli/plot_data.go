@@ -190,8 +190,8 @@ func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 			x := &out[i]
 			x.label = name
 			x.first, x.last = float64(along[0]), float64(along[len(along)-1])
-			if values := pick(coordinates, along); even(values) {
-				x.first, x.last, x.known = values[0], values[len(values)-1], true
+			if even(coordinates, along) {
+				x.first, x.last, x.known = coordinates[along[0]], coordinates[along[len(along)-1]], true
 				if units != "" {
 					x.label += " [" + units + "]"
 				}
@@ -201,25 +201,15 @@ func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 	return out, nil
 }
 
-func pick(values []float64, at []int64) []float64 {
-	if values == nil {
-		return nil
-	}
-	out := make([]float64, len(at))
-	for i, k := range at {
-		out[i] = values[k]
-	}
-	return out
-}
-
-// even reports whether values go up or down in equal steps.
-func even(values []float64) bool {
-	if len(values) < 2 {
+// even reports whether the values at some places go up or down in equal steps.
+func even(values []float64, at []int64) bool {
+	if values == nil || len(at) < 2 {
 		return false
 	}
-	step := (values[len(values)-1] - values[0]) / float64(len(values)-1)
-	for i, v := range values {
-		if !(math.Abs(v-(values[0]+step*float64(i))) <= 1e-3*math.Abs(step)) {
+	first, last := values[at[0]], values[at[len(at)-1]]
+	step := (last - first) / float64(len(at)-1)
+	for i, k := range at {
+		if !(math.Abs(values[k]-(first+step*float64(i))) <= 1e-3*math.Abs(step)) {
 			return false
 		}
 	}
