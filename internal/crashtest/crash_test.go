@@ -129,19 +129,24 @@ func TestReplay(t *testing.T) {
 	})
 }
 
+// countChanges lets the writer do all of its work, and counts what it changes.
+func countChanges(t *testing.T, name, dir string) (changes int) {
+	run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
+		if e.Kind.Changes() {
+			changes++
+		}
+		return crashtest.Verdict{}
+	})
+	return changes
+}
+
 // A writer that is really killed, before any of its changes, leaves the old state or the
 // new one, and the next one goes on from there.
 func TestKilled(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()
 		require.NoError(t, s.prepare(dir))
-		changes := 0
-		run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
-			if e.Kind.Changes() {
-				changes++
-			}
-			return crashtest.Verdict{}
-		})
+		changes := countChanges(t, name, dir)
 		for k := range changes {
 			if !all() && k != len(name)*changes/37%changes {
 				continue // another one for each
@@ -235,13 +240,7 @@ func TestFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()
 		require.NoError(t, s.prepare(dir))
-		changes := 0
-		run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
-			if e.Kind.Changes() {
-				changes++
-			}
-			return crashtest.Verdict{}
-		})
+		changes := countChanges(t, name, dir)
 		for k, from := range []int{1, changes / 3, changes / 2, changes * 3 / 4} {
 			if !all() && (k+len(name))%4 != 0 {
 				continue // another one for each
