@@ -38,6 +38,15 @@ func requireSalvaged(t *testing.T, src string, f formats.Format) {
 	require.Empty(t, v.Damages) // a filter that nobody knows stays one
 }
 
+// addDamaged adds a file with 16 bytes lost at each of some places.
+func addDamaged(f *testing.F, whole []byte, places ...int64) {
+	for _, at := range places {
+		b := append([]byte{}, whole...)
+		clear(b[at:][:16])
+		f.Add(b)
+	}
+}
+
 // FuzzRecoverFrame is about the walk through a frame in one file.
 func FuzzRecoverFrame(f *testing.F) {
 	salvage.SetMaxChunks(f, 1<<12)
@@ -47,11 +56,7 @@ func FuzzRecoverFrame(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[p.header:])
 	f.Add(whole[:p.index])
-	for _, damaged := range []int64{0, p.header, p.index} {
-		b := append([]byte{}, whole...)
-		clear(b[damaged:][:16])
-		f.Add(b)
-	}
+	addDamaged(f, whole, 0, p.header, p.index)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		src := filepath.Join(t.TempDir(), "a.b2nd")
 		require.NoError(t, os.WriteFile(src, b, 0o600))
@@ -87,11 +92,7 @@ func FuzzRecoverHDF5(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
-	for _, damaged := range []int{0, 48, 96} {
-		b := append([]byte{}, whole...)
-		clear(b[damaged:][:16])
-		f.Add(b)
-	}
+	addDamaged(f, whole, 0, 48, 96)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		src := filepath.Join(t.TempDir(), "a.h5")
 		require.NoError(t, os.WriteFile(src, b, 0o600))
