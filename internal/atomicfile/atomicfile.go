@@ -62,7 +62,8 @@ const nameMax = 255
 // Nothing is created yet. A symbolic link at target counts as the target itself:
 // it is replaced, not followed.
 //
-// It returns ErrExists without Overwrite if target is there.
+// It returns ErrExists without Overwrite if target is there, and syscall.EROFS where nothing
+// can be written.
 func Create(target string, o Options) (*Output, error) {
 	dir, base := filepath.Split(filepath.Clean(target))
 	if base == "" || base == "." || base == ".." {
@@ -76,6 +77,9 @@ func Create(target string, o Options) (*Output, error) {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: ErrExists}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
+	}
+	if readOnly(filepath.Join(dir, ".")) {
+		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.EROFS}
 	}
 	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile}
 	for { // a killed process with our id may have left a name behind
@@ -146,7 +150,9 @@ func (o *Output) Abort() error {
 		return nil
 	}
 	if err := os.RemoveAll(o.temp); err != nil {
-		return err
+		if _, lost := os.Lstat(o.temp); !errors.Is(lost, fs.ErrNotExist) { // else the file system just does not remove
+			return err
+		}
 	}
 	o.finish(aborted)
 	return nil

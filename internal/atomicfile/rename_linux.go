@@ -1,4 +1,5 @@
-// Linux moves names exclusively and exchanges them (renameat2).
+// Linux moves names exclusively and exchanges them (renameat2), and knows before anything is
+// written whether it can be (access).
 
 package atomicfile
 
@@ -8,6 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// readOnly reports whether a directory is on a file system that is read-only.
+func readOnly(dir string) bool { return errors.Is(unix.Access(dir, unix.W_OK), unix.EROFS) }
 
 func renameNoReplace(from, to string) error {
 	return renameat2(from, to, unix.RENAME_NOREPLACE)

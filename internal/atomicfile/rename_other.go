@@ -1,6 +1,7 @@
 //go:build !linux
 
-// Systems without exclusive rename and exchange.
+// Systems without exclusive rename and exchange, which tell when it is tried that nothing can
+// be written.
 
 package atomicfile
 
@@ -8,6 +9,8 @@ import (
 	"errors"
 	"os"
 )
+
+func readOnly(string) bool { return false }
 
 func renameNoReplace(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: errors.ErrUnsupported}

@@ -43,4 +43,12 @@
 // A Client may be used by any number of goroutines; it makes one call at a time.
 // Closing it ends the process. A host that dies takes its workers with it: a
 // worker ends when its control socket does.
+//
+// # Signals
+//
+// The host's side catches no signal and waits for no process but its own, by its
+// descriptor. A program may have SIGCHLD ignored, or wait for whatever child ends, as
+// the first process of a container does: how a worker ended is then not known, and a
+// limit of processor time that it met is ErrCrashed. A worker is in a process group
+// of its own, so that an interrupt from a terminal is the program's alone.
 package worker

@@ -40,5 +40,5 @@ func ExpireSpare() {
 func StrangeSpare() {
 	spare.mu.Lock()
 	defer spare.mu.Unlock()
-	spare.p.user[0]++
+	spare.p.host.user++
 }

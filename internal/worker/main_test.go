@@ -2,13 +2,13 @@ package worker_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,9 +24,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	worker.Init()
-	if os.Getenv("WORKER_TEST_HOST") != "" {
-		host()
+	if os.Getenv(asHost) != "without Init" {
+		worker.Init()
+	}
+	if how := os.Getenv(asHost); how != "" {
+		if err := hosts[how](); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	leak.Main(m, leak.Check{Name: "worker processes", Left: worker.Left})
 }
@@ -156,26 +162,22 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 	case "otherjson":
 		copy(h.s.Window, `[1, 2`)
 		return []byte(arg), nil
+	case "limits":
+		var b []byte
+		for _, what := range []int{unix.RLIMIT_AS, unix.RLIMIT_CPU, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_CORE} {
+			var r unix.Rlimit
+			if err := unix.Getrlimit(what, &r); err != nil {
+				return nil, err
+			}
+			b = fmt.Appendf(b, "%d ", r.Cur)
+		}
+		return b, nil
+	case "processors":
+		return fmt.Append(nil, runtime.GOMAXPROCS(0)), nil
 	case "environ":
 		return []byte(strings.Join(os.Environ(), "\n")), nil
 	}
 	return nil, errOdd
-}
-
-// host is a program with a worker inside a call that does not end.
-func host() {
-	c, err := worker.NewClient(worker.Config{Service: "test"})
-	if err != nil {
-		panic(err)
-	}
-	err = c.Call(context.Background(), []byte("pid"), func(pid, _ []byte) error {
-		_, err := fmt.Printf("%s\n", pid)
-		return err
-	})
-	if err != nil {
-		panic(err)
-	}
-	panic(c.Call(context.Background(), []byte("hang"), nil))
 }
 
 type list struct {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,7 +49,7 @@ type process struct {
 	cmd     *exec.Cmd
 	control *os.File
 	errors  *os.File // what it writes to standard error
-	user    [2]int   // the ids it was started with
+	host    host     // that it was started by
 
 	// From begin on.
 	cfg    *Config
@@ -86,8 +87,11 @@ func start(ctx context.Context, cfg *Config) (*process, error) {
 	return p, p.begin(ctx, cfg)
 }
 
-// identity are the ids that decide what a process may reach.
-func identity() [2]int { return [2]int{os.Geteuid(), os.Getegid()} }
+// A host is what the program is at a time, and its workers are with it: the ids that decide
+// what a process may reach, and the processors it takes.
+type host struct{ user, group, processors int }
+
+func thisHost() host { return host{os.Geteuid(), os.Getegid(), runtime.GOMAXPROCS(0)} }
 
 // spawn runs the binary again, which then waits to be told what it is for. No goroutine
 // looks after it meanwhile.
@@ -102,7 +106,7 @@ func spawn() (_ *process, err error) {
 		unix.Close(pair[0])
 		return nil, err
 	}
-	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), user: identity()} // nonblocking: deadlines work
+	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), host: thisHost()} // nonblocking: deadlines work
 	var stderr *os.File
 	if p.errors, stderr, err = os.Pipe(); err != nil {
 		p.control.Close()
@@ -111,10 +115,14 @@ func spawn() (_ *process, err error) {
 	defer stderr.Close()
 	p.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
-		Env:        []string{envWorker + "=1", "GOTRACEBACK=single"},
+		// As many processors as the program takes: the runtime need not look for their number.
+		Env:        []string{envWorker + "=1", "GOTRACEBACK=single", fmt.Sprintf("GOMAXPROCS=%d", p.host.processors)},
 		Dir:        "/",
 		Stderr:     stderr,
 		ExtraFiles: []*os.File{theirs},
+		// What a terminal sends to the program's group is the program's to answer: a worker
+		// ends when its socket does.
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := p.cmd.Start(); err != nil {
 		p.control.Close()

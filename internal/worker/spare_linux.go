@@ -30,7 +30,7 @@ func takeSpare() *process {
 		spare.p = nil
 	}
 	spare.mu.Unlock()
-	if p != nil && p.user != identity() { // the program has become somebody else
+	if p != nil && p.host != thisHost() { // the program has become another
 		p.kill()
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -107,6 +109,20 @@ func TestSpareThatIsNone(t *testing.T) {
 	require.NotZero(t, worker.Spare())
 	worker.ExpireSpare()
 	require.Eventually(t, func() bool { return worker.Spare() == 0 }, time.Minute, time.Millisecond)
+}
+
+// A worker takes as many processors as the program does when it begins, a spare too.
+func TestProcessors(t *testing.T) {
+	t.Cleanup(worker.SpareIdle(time.Hour))
+	was := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
+	for _, n := range []int{3, 3, 3, 1, 2} {
+		runtime.GOMAXPROCS(n)
+		got, err := ask(client(t, nil), "processors")
+		require.NoError(t, err)
+		require.Equal(t, strconv.Itoa(n), got)
+		worker.Spare() // the next one is there
+	}
 }
 
 func TestTooManyFiles(t *testing.T) {

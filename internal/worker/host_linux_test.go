@@ -1,0 +1,207 @@
+// Programs that have workers: what their signals, their way of waiting for children and their end
+// mean to those, and those to them. Each is this test binary, executed again.
+
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+// asHost names the program that this binary is.
+const asHost = "WORKER_TEST_HOST"
+
+var hosts = map[string]func() error{
+	"within a call":      withinCall,
+	"without Init":       withoutInit,
+	"at a terminal":      atTerminal,
+	"SIGCHLD is ignored": func() error { signal.Ignore(unix.SIGCHLD); return deaths() },
+	"SIGCHLD is heard":   hearing,
+	"waits for any":      waitsForAny,
+}
+
+// program is this binary as one of hosts, in a process group of its own.
+func program(t *testing.T, how string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), asHost+"="+how)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+func hostClient() (*worker.Client, error) { return worker.NewClient(worker.Config{Service: "test"}) }
+
+// withinCall has a worker inside a call that does not end.
+func withinCall() error {
+	c, err := hostClient()
+	if err != nil {
+		return err
+	}
+	pid, err := ask(c, "pid")
+	if err != nil {
+		return err
+	}
+	fmt.Println(pid)
+	return c.Call(context.Background(), []byte("hang"), nil)
+}
+
+// A host that is killed takes its workers along, even out of a call.
+func TestAWorkerEndsWithItsHost(t *testing.T) {
+	cmd := program(t, "within a call")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var pid int
+	_, err = fmt.Fscanln(out, &pid)
+	require.NoError(t, err)
+	alive := func() bool {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && !bytes.Contains(b, []byte(") Z "))
+	}
+	require.True(t, alive())
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	for alive() { // until the test's own limit
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// withoutInit does not call Init.
+func withoutInit() error {
+	if _, err := hostClient(); !errors.Is(err, worker.ErrUnavailable) {
+		return fmt.Errorf("not ErrUnavailable: %w", err)
+	}
+	return nil
+}
+
+// atTerminal gets the signals that a terminal sends to all of its group, and goes on.
+func atTerminal() error {
+	signals := []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM}
+	heard := make(chan os.Signal, len(signals))
+	signal.Notify(heard, signals...)
+	c, err := hostClient()
+	if err != nil {
+		return err
+	}
+	if _, err := ask(c, "echo"); err != nil {
+		return err
+	}
+	for _, s := range signals {
+		if err := unix.Kill(0, s.(unix.Signal)); err != nil {
+			return err
+		}
+		<-heard
+	}
+	for range 100 {
+		if _, err := ask(c, "echo"); err != nil {
+			return err
+		}
+	}
+	if n := c.Starts(); n != 1 {
+		return fmt.Errorf("%d workers, want 1", n)
+	}
+	return nothingLeft(c)
+}
+
+// hearing has a handler for SIGCHLD, which hears of workers and is not needed by them.
+func hearing() error {
+	heard := make(chan os.Signal, 64)
+	signal.Notify(heard, unix.SIGCHLD)
+	err := deaths()
+	if err == nil {
+		<-heard
+	}
+	return err
+}
+
+// waitsForAny takes the end of its workers away, as the first process of a container does.
+func waitsForAny() error {
+	c, err := hostClient()
+	if err != nil {
+		return err
+	}
+	for _, next := range []error{worker.ErrCrashed, nil} { // the next call, or none but Close
+		said, err := ask(c, "pid")
+		if err != nil {
+			return err
+		}
+		pid, err := strconv.Atoi(said)
+		if err != nil {
+			return err
+		}
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			return err
+		}
+		if got, err := unix.Wait4(-1, nil, 0, nil); got != pid || err != nil {
+			return fmt.Errorf("child %d ended, want %d: %w", got, pid, err)
+		}
+		if next != nil {
+			if _, err := ask(c, "echo"); !errors.Is(err, next) {
+				return fmt.Errorf("not %v: %w", next, err)
+			}
+		}
+	}
+	return nothingLeft(c)
+}
+
+// deaths has workers die, in a program that may not learn how.
+func deaths() error {
+	c, err := hostClient()
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		for _, how := range []string{"segv", "abort", "exit"} {
+			if got, err := ask(c, "echo "+how); err != nil || got != how {
+				return fmt.Errorf("before %s: %q, %w", how, got, err)
+			}
+			if _, err := ask(c, how); !errors.Is(err, worker.ErrCrashed) {
+				return fmt.Errorf("%s: not ErrCrashed: %w", how, err)
+			}
+		}
+	}
+	if n := c.Starts(); n != 9 {
+		return fmt.Errorf("%d workers, want 9", n)
+	}
+	return nothingLeft(c)
+}
+
+// nothingLeft closes the client and looks for what is left of its workers.
+func nothingLeft(c *worker.Client) error {
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if n, err := worker.Left(); n != 0 || err != nil {
+		return fmt.Errorf("%d workers left, %w", n, err)
+	}
+	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
+		return fmt.Errorf("child %d, %w", pid, err)
+	}
+	return nil
+}
+
+// A program keeps its own signals and its own way to wait for children: workers neither
+// disturb it nor mind.
+func TestPrograms(t *testing.T) {
+	for _, how := range []string{"without Init", "at a terminal", "SIGCHLD is ignored", "SIGCHLD is heard", "waits for any"} {
+		t.Run(how, func(t *testing.T) {
+			out, err := program(t, how).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
