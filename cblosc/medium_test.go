@@ -238,8 +238,8 @@ func TestMediaOnManyGoroutines(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Medium: shared, Contiguous: true, CParams: p})
 	require.NoError(t, err)
 	want := changeAll(t, s)
-	errs := make(chan error, 32)
-	for g := range 16 {
+	errs := make(chan error, 128)
+	for g := range 64 {
 		wg.Go(func() {
 			for range 5 {
 				got := make([]byte, len(want))

@@ -143,6 +143,25 @@ func (m *Metalayers) Get(name string) ([]byte, error) {
 	return m.getLocked(name)
 }
 
+// Size returns how many bytes the content of a metalayer has, which Get makes room for, and
+// how many are stored: of a fixed one the same, of one of variable length as many as its
+// chunk claims (blosc2_cbuffer_sizes). It returns ErrNotFound, ErrFormat, or ErrClosed.
+func (m *Metalayers) Size(name string) (content, stored int64, err error) {
+	if err := m.lock("measure"); err != nil {
+		return 0, 0, err
+	}
+	defer m.s.h.mu.Unlock()
+	if !m.hasLocked(name) {
+		return 0, 0, m.refused("measure", name, ErrNotFound)
+	}
+	var cStored C.int32_t
+	n := C.goblosc2_meta_size(m.s.h.c, cBool(m.vl), cString(name), &cStored)
+	if n < 0 {
+		return 0, 0, m.refused("measure", name, ErrFormat)
+	}
+	return int64(n), int64(cStored), nil
+}
+
 // getLocked is Get for a name that is there.
 func (m *Metalayers) getLocked(name string) ([]byte, error) {
 	var cerr C.goblosc2_err_t

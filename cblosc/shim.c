@@ -465,6 +465,20 @@ int goblosc2_meta_get(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, con
     return 0;
 }
 
+int32_t goblosc2_meta_size(goblosc2_handle_t *h, int32_t vl, const char *name, int32_t *stored)
+{
+    int i = vl ? blosc2_vlmeta_exists(h->sc, name) : blosc2_meta_exists(h->sc, name);
+    if (i < 0) {
+        return -1;
+    }
+    if (!vl) {
+        return *stored = h->sc->metalayers[i]->content_len;
+    }
+    int32_t n = 0;
+    *stored = h->sc->vlmetalayers[i]->content_len;
+    return blosc2_cbuffer_sizes(h->sc->vlmetalayers[i]->content, &n, NULL, NULL) < 0 ? -1 : n;
+}
+
 int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int32_t update, const char *name,
                       const uint8_t *content, int32_t n)
 {

@@ -227,6 +227,9 @@ int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_
  * and no name is written if that is more than most. */
 int goblosc2_meta_names(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, uint8_t *names, int32_t most);
 int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name);
+/* The bytes of a metalayer, decompressed, as the head of its chunk says, and as it is stored; -1 without one. */
+int32_t goblosc2_meta_size(goblosc2_handle_t *h, int32_t vl, const char *name, int32_t *stored);
+
 int goblosc2_meta_get(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, const char *name, uint8_t **content,
                       int32_t *n);
 int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int32_t update, const char *name,

@@ -7,17 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // ArrayOptions say how the chunks of an array are written. A nil *ArrayOptions is the
@@ -36,36 +37,26 @@ type ArrayOptions struct {
 }
 
 // ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the bytes
-// are those that the library writes when it is given the same chunks one by one in
-// row-major order, with BLOSC_NTHREADS=1 in its environment.
+// are those that the library writes when it is given the same chunks one by one, with
+// BLOSC_NTHREADS=1 in its environment: in the order of the calls, and those of one
+// WriteRegion, whatever the number of workers, or of all calls between InOrder and Ordered,
+// in row-major order.
 //
 // All methods but Commit and Close are safe for any number of goroutines at once.
-// Chunks go to the file in row-major order as long as those that wait for one before
-// them are less than 32 MiB, compressed.
 type ArrayWriter struct {
 	a       *Array // the array as it will be; its chunks are read as they were
 	w       *Writer
 	durable bool
 
+	order atomic.Pointer[chunkQueue] // nil unless chunks wait for those before them
+
 	mu      sync.Mutex // guards what follows, and w
 	idle    []*encoder
-	next    int64            // chunks from here on may wait for those before them
-	waiting map[int64]stored // all behind next
-	held    int              // bytes in waiting
-	nowhere map[int64]bool   // chunks that were written and are nowhere in the frame: zeros, for one
-	stale   []cframe.Offset  // files of a sparse frame that nothing refers to after Commit
-	err     error            // why nothing more can be written
+	nowhere map[int64]bool  // chunks that were written and are nowhere in the frame: zeros, for one
+	stale   []cframe.Offset // files of a sparse frame that nothing refers to after Commit
+	err     error           // why nothing more can be written
 	closed  bool
 }
-
-// stored is a chunk on its way to the file.
-type stored struct {
-	b     []byte        // nil for one that is nowhere
-	entry cframe.Offset // of the index, for that
-}
-
-// maxHeld is how many bytes of compressed chunks wait for one before them.
-const maxHeld = 32 << 20
 
 // encoder is what one goroutine needs to make chunks.
 type encoder struct {
@@ -112,7 +103,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	if err := a.plain(w); err != nil {
 		return nil, err
 	}
-	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, waiting: map[int64]stored{}, nowhere: map[int64]bool{}}
+	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, nowhere: map[int64]bool{}}
 	if o.Rows != 0 {
 		if err := aw.grow(o.Rows); err != nil {
 			return nil, err
@@ -227,18 +218,34 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 			return &Error{op, a.f.path, -1, fmt.Errorf("%w: start %v shape %v is not whole chunks of %v", cblosc.ErrRegion, start, shape, a.meta.Chunks)}
 		}
 	}
-	err = share(ctx, r.chunks, workers, w.take, w.put, func(e *encoder, k int64) error {
+	// Chunks go on in the order of the region, and wait in memory, since few are ahead.
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	put := func(k int64, c []byte, entry cframe.Offset) error {
+		i, _ := a.part(r, k)
+		return w.accept(i, c, entry)
+	}
+	queue := inorder.New(math.MaxInt, "", put)
+	if w.order.Load() == nil { // which would know the order of all regions
+		put = queue.Put
+	}
+	err = share(ctx, r.chunks, workers, 2*int64(workers), w.take, w.put, func(e *encoder, k int64) error {
 		i, b := a.part(r, k)
-		if err := w.encode(e, src, r, i, b); err != nil {
+		c, entry, err := w.encode(e, src, r, b)
+		if err == nil {
+			err = put(k, c, entry)
+		}
+		if err != nil {
 			return &Error{op, a.f.path, i, err}
 		}
 		return nil
 	})
-	return a.f.wrap(op, err)
+	return a.f.wrap(op, errors.Join(err, queue.Close()))
 }
 
-// encode makes chunk i, whose part b is all of it, and hands it on.
-func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, i int64, b box) error {
+// encode makes the chunk of which the part b is all.
+func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte, entry cframe.Offset, err error) {
 	a := w.a
 	values := w.w.params.ChunkSize
 	var data []byte
@@ -257,13 +264,24 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, i int64, b box) 
 	e.out = grown(e.out, cblosc.MaxCompressedSize(values))
 	n, err := e.c.Compress(e.out, data)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	h, err := chunk.ParseHeader(e.out[:n])
 	if err != nil {
-		return invalid(err)
+		return nil, 0, invalid(err)
 	}
-	return w.accept(i, h, e.out[:n])
+	c, entry = stored(h, e.out[:n])
+	return c, entry, nil
+}
+
+// stored is what of a chunk goes to the file: nothing of one that is nowhere, which has
+// its entry in the index alone.
+func stored(h chunk.Header, b []byte) ([]byte, cframe.Offset) {
+	entry, nowhere := special(h)
+	if nowhere {
+		return nil, entry
+	}
+	return b, entry
 }
 
 // gather puts the elements of the box b, a chunk clipped to the array, block by block.
@@ -305,7 +323,8 @@ func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
 		h, err = w.judge(b)
 	}
 	if err == nil {
-		err = w.accept(i, h, b)
+		c, entry := stored(h, b)
+		err = w.accept(i, c, entry)
 	}
 	if err != nil {
 		return &Error{op, w.a.f.path, i, err}
@@ -334,7 +353,7 @@ func (w *ArrayWriter) Unwritten(f func(i int64) error) error {
 	w.mu.Lock()
 	var all []int64
 	for i, o := range w.w.offsets {
-		if _, waits := w.waiting[int64(i)]; o.IsSpecial() && !waits && !w.nowhere[int64(i)] {
+		if o.IsSpecial() && !w.nowhere[int64(i)] {
 			all = append(all, int64(i))
 		}
 	}
@@ -355,8 +374,7 @@ func (w *ArrayWriter) HasChunk(i int64) bool {
 	if i < 0 || i >= int64(len(w.w.offsets)) {
 		return false
 	}
-	_, waits := w.waiting[i]
-	return waits || w.nowhere[i] || !w.w.offsets[i].IsSpecial()
+	return w.nowhere[i] || !w.w.offsets[i].IsSpecial()
 }
 
 func (w *ArrayWriter) state() error {
@@ -365,85 +383,21 @@ func (w *ArrayWriter) state() error {
 	return w.err
 }
 
-// accept puts chunk i in the file, or keeps a copy until those before it are there.
-func (w *ArrayWriter) accept(i int64, h chunk.Header, b []byte) error {
-	o, nowhere := special(h)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	c := stored{b, o}
-	if nowhere {
-		c.b = nil
-	}
-	var err error
-	switch {
-	case i > w.next:
-		err = w.hold(i, c)
-	case i < w.next:
-		err = w.store(i, c)
-	default:
-		err = w.store(i, c)
-		for w.next++; err == nil; w.next++ {
-			c, ok := w.waiting[w.next]
-			if !ok {
-				break
-			}
-			err = w.release(w.next, c)
-		}
-	}
-	if err != nil {
-		w.err = fmt.Errorf("%w: %w", cblosc.ErrBroken, err)
-	}
-	return err
-}
-
-// hold keeps chunk i until those before it are there, or there is no more room for
-// chunks that wait.
-func (w *ArrayWriter) hold(i int64, c stored) error {
-	w.held += len(c.b) - len(w.waiting[i].b)
-	c.b = slices.Clone(c.b)
-	w.waiting[i] = c
-	if w.held <= maxHeld {
-		return nil
-	}
-	return w.flush()
-}
-
-// release stores a chunk that waited.
-func (w *ArrayWriter) release(i int64, c stored) error {
-	delete(w.waiting, i)
-	w.held -= len(c.b)
-	return w.store(i, c)
-}
-
-// flush stores all chunks that wait, in order.
-func (w *ArrayWriter) flush() error {
-	for _, i := range slices.Sorted(maps.Keys(w.waiting)) {
-		if err := w.release(i, w.waiting[i]); err != nil {
-			return err
-		}
-		w.next = i + 1
-	}
-	return nil
-}
-
 // store puts chunk i in the file, as the library does it (frame.c,
 // frame_update_chunk): where the old one was if that was not shorter, else at the end.
-func (w *ArrayWriter) store(i int64, c stored) error {
+func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 	old := w.w.offsets[i]
-	if c.b == nil {
-		w.w.offsets[i] = c.entry
+	if b == nil {
+		w.w.offsets[i] = entry
 		w.nowhere[i] = true
 		return w.drop(old)
 	}
-	o, err := w.room(old, len(c.b))
+	o, err := w.room(old, len(b))
 	if err != nil {
 		return err
 	}
 	w.w.offsets[i] = o
-	return w.w.to.put(c.b, o)
+	return w.w.to.put(b, o)
 }
 
 // drop takes a chunk that a special one replaces out of the counts.
@@ -490,20 +444,21 @@ func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
 	return int64(h.CBytes), invalid(err)
 }
 
-// Commit writes what is missing: chunks that wait, the index, the trailer, the
+// Commit writes what is missing: chunks that wait, the index, the trailer and the
 // header; with Durable it is on the disk then. Afterwards the ArrayWriter takes nothing
 // more. It returns cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
 func (w *ArrayWriter) Commit() error {
 	const op = "commit"
+	late := w.Ordered(true)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if late != nil {
+		return late
+	}
 	if w.err != nil {
 		return &Error{op, w.a.f.path, -1, w.err}
 	}
-	err := w.flush()
-	if err == nil {
-		err = w.w.surround()
-	}
+	err := w.w.surround()
 	if err == nil && w.durable {
 		err = w.removeStale()
 	}
@@ -528,6 +483,7 @@ func (w *ArrayWriter) removeStale() error {
 // says. After Commit it does nothing; a second Close returns cblosc.ErrClosed.
 func (w *ArrayWriter) Close() error {
 	const op = "close"
+	dropped := w.Ordered(false)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -538,7 +494,7 @@ func (w *ArrayWriter) Close() error {
 		return nil
 	}
 	w.err = cblosc.ErrClosed
-	if err := errors.Join(w.w.to.discard(), w.free(), w.a.Close()); err != nil {
+	if err := errors.Join(dropped, w.w.to.discard(), w.free(), w.a.Close()); err != nil {
 		return &Error{op, w.a.f.path, -1, err}
 	}
 	return nil

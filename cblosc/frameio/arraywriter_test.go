@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,63 @@ func TestArrayWriterBytes(t *testing.T) {
 		w, err := frameio.WriteArray(got, nil)
 		require.NoError(t, err)
 		require.NoError(t, w.WriteRegion(context.Background(), data, make([]int64, len(shape)), shape, rapid.IntRange(0, 3).Draw(t, "workers")))
+		require.NoError(t, w.Commit())
+		require.NoError(t, w.Close())
+		require.Equal(t, files(t, want), files(t, got))
+	})
+}
+
+// Regions of whole chunks, written in any order by several goroutines at once, and chunks
+// that are skipped, make the file that the library makes of them in the order of the grid.
+func TestArrayWriterInOrder(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		item := itemSizes.Draw(t, "item")
+		p := cblosc.ArrayParams{Shape: []int64{7 * 10, 33}, Chunks: []int32{10, 12}, Blocks: []int32{5, 12},
+			Storage: cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: drawCParams(t, item)}}
+		own, err := os.MkdirTemp(dir, "")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, os.RemoveAll(own)) }()
+		want, got := filepath.Join(own, "library.b2nd"), filepath.Join(own, "ours.b2nd")
+		zerosArray(t, want, p)
+		zerosArray(t, got, p)
+		a, err := cblosc.OpenArray(want)
+		require.NoError(t, err)
+		w, err := frameio.WriteArray(got, nil)
+		require.NoError(t, err)
+		require.NoError(t, w.InOrder(rapid.SampledFrom([]int{0, 500, 1 << 20}).Draw(t, "window"), own))
+		require.ErrorIs(t, w.InOrder(1, own), cblosc.ErrParam)
+		var order []int
+		write := make([]func() error, 21)
+		for i := range write {
+			order = append(order, i)
+			start := []int64{int64(i/3) * 10, int64(i%3) * 12}
+			shape := []int64{10, min(12, 33-start[1])}
+			src := ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
+			if rapid.Float64Range(0, 1).Draw(t, "skip") < 0.2 {
+				write[i] = func() error { return w.Skip(int64(i)) }
+				continue
+			}
+			require.NoError(t, a.WriteRegion(src, start, shape))
+			write[i] = func() error { return w.WriteRegion(context.Background(), src, start, shape, 1) }
+		}
+		require.NoError(t, a.Close())
+		order = rapid.Permutation(order).Draw(t, "order")
+		errs := make([]error, len(order))
+		var both sync.WaitGroup
+		for half := range 2 {
+			both.Go(func() {
+				for k := half; k < len(order); k += 2 {
+					errs[order[k]] = write[order[k]]()
+				}
+			})
+		}
+		both.Wait()
+		require.NoError(t, errors.Join(errs...))
+		if rapid.Bool().Draw(t, "ended") {
+			require.NoError(t, w.Ordered(true))
+			require.NoError(t, w.Ordered(true), "again")
+		}
 		require.NoError(t, w.Commit())
 		require.NoError(t, w.Close())
 		require.Equal(t, files(t, want), files(t, got))

@@ -295,6 +295,21 @@ func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	return dst, nil
 }
 
+// VLMetalayerSize returns how many bytes the content of a variable-length metalayer has, as
+// its chunk says, and how many are stored. It returns cblosc.ErrNotFound or cblosc.ErrFormat.
+func (f *Frame) VLMetalayerSize(name string) (content, stored int64, err error) {
+	const op = "measure metalayer"
+	b, ok := f.head.Trailer.VLMetalayer(name)
+	if !ok {
+		return 0, 0, &Error{op, f.path, -1, fmt.Errorf("%w: %q", cblosc.ErrNotFound, name)}
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return 0, 0, &Error{op, f.path, -1, fmt.Errorf("%q: %w", name, invalid(err))}
+	}
+	return int64(h.NBytes), int64(len(b)), nil
+}
+
 // VLMetalayers returns the names of the variable-length metalayers, as stored.
 func (f *Frame) VLMetalayers() []string {
 	names := make([]string, len(f.head.Trailer.VLMetalayers))

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // worker is what one goroutine needs to read chunks.
@@ -144,13 +145,14 @@ func (s *stock) with(f func(*worker) error) error {
 
 // each calls f for 0 to n-1 on at most that many workers of the stock.
 func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, int64) error) error {
-	return share(ctx, n, workers, s.take, s.put, f)
+	return share(ctx, n, workers, n, s.take, s.put, f)
 }
 
 // share calls f for 0 to n-1 on at most that many goroutines, 0 for GOMAXPROCS, each
-// with what take gives it and put gets back. It stops at the first error, and at the
-// end of ctx, which it looks at before each call.
-func share[W any](ctx context.Context, n int64, workers int, take func() (W, error), put func(W) error, f func(W, int64) error) error {
+// with what take gives it and put gets back. No call begins that many, ahead, behind the
+// first that has not ended. It stops at the first error, and at the end of ctx, which it
+// looks at before each call.
+func share[W any](ctx context.Context, n int64, workers int, ahead int64, take func() (W, error), put func(W) error, f func(W, int64) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -181,18 +183,22 @@ func share[W any](ctx context.Context, n int64, workers int, take func() (W, err
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
+	turn, done := func() int64 { return next.Add(1) - 1 }, func(int64) {}
+	if ahead < n {
+		gate := &inorder.Gate{Ahead: ahead}
+		turn, done = gate.Take, gate.Done
+	}
 	for range workers {
 		g.Go(func() error {
 			return with(func(w W) error {
 				for {
-					i := next.Add(1) - 1
-					if i >= n {
-						return nil
+					i := turn()
+					err := gctx.Err()
+					if err == nil && i < n {
+						err = f(w, i)
 					}
-					if err := gctx.Err(); err != nil {
-						return err
-					}
-					if err := f(w, i); err != nil {
+					done(i)
+					if err != nil || i >= n {
 						return err
 					}
 				}

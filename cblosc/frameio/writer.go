@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -217,6 +218,41 @@ func (w *Writer) WriteChunk(b []byte) error {
 	}
 	w.count(o, int(h.NBytes))
 	w.ended = int(h.NBytes) < w.params.ChunkSize
+	return nil
+}
+
+// RepeatLast appends the last chunk n times more. It must be a whole one of zeros, NaNs or
+// values that were never set, of which a frame has an entry of 8 bytes in its index and no
+// more: so n chunks cost as little as they take.
+//
+// It returns cblosc.ErrParam for n < 0 and for any other last chunk or none, cblosc.ErrLimit,
+// cblosc.ErrBroken, or cblosc.ErrClosed.
+func (w *Writer) RepeatLast(n int) error {
+	const op = "repeat"
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state != nil {
+		return w.fail(op, w.state, false)
+	}
+	if n < 0 {
+		return w.fail(op, fmt.Errorf("%w: %d chunks", cblosc.ErrParam, n), false)
+	}
+	if len(w.pending) == 0 {
+		if err := w.drain(); err != nil {
+			return w.fail(op, err, true)
+		}
+	}
+	k := len(w.offsets)
+	if len(w.pending) > 0 || w.ended || k == 0 || !w.offsets[k-1].IsSpecial() {
+		return w.fail(op, fmt.Errorf("%w: the last chunk is no whole one of special values", cblosc.ErrParam), false)
+	}
+	if n > maxChunks-k {
+		return w.fail(op, tooMany(), false)
+	}
+	w.offsets = slices.Grow(w.offsets, n)
+	for range n {
+		w.count(w.offsets[k-1], w.params.ChunkSize)
+	}
 	return nil
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -400,6 +402,77 @@ func TestWriteChunkRefuses(t *testing.T) {
 	require.Zero(t, n)
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	require.NoError(t, w.Commit(), "what was refused left no trace")
+}
+
+// The last chunk many times more is what writing it so often is.
+func TestRepeatLast(t *testing.T) {
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 4
+	for _, sparse := range []bool{false, true} {
+		for _, kind := range []cblosc.Special{cblosc.Zeros, cblosc.NaNs, cblosc.Uninit} {
+			raw, err := cblosc.SpecialChunk(cp, kind, 80, nil)
+			require.NoError(t, err)
+			dir := t.TempDir()
+			write := func(name string, more func(w *frameio.Writer)) map[string]string {
+				path := filepath.Join(dir, name)
+				w, err := frameio.Create(path, &frameio.Params{CParams: cp, ChunkSize: 80, Sparse: sparse})
+				require.NoError(t, err)
+				_, err = w.Write(ramp(160, 1))
+				require.NoError(t, err)
+				require.NoError(t, w.WriteChunk(raw))
+				more(w)
+				_, err = w.Write(ramp(100, 2))
+				require.NoError(t, err)
+				require.NoError(t, w.Commit())
+				require.NoError(t, w.Close())
+				files := map[string]string{}
+				require.NoError(t, filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+					if err == nil && !d.IsDir() {
+						b, rerr := os.ReadFile(p)
+						files[strings.TrimPrefix(p, path)], err = string(b), rerr
+					}
+					return err
+				}))
+				return files
+			}
+			want := write("one by one", func(w *frameio.Writer) {
+				for range 3000 {
+					require.NoError(t, w.WriteChunk(raw))
+				}
+			})
+			require.Equal(t, want, write("at once", func(w *frameio.Writer) {
+				require.NoError(t, w.RepeatLast(2999))
+				require.NoError(t, w.RepeatLast(0))
+				require.NoError(t, w.RepeatLast(1))
+			}))
+		}
+	}
+}
+
+func TestRepeatLastRefuses(t *testing.T) {
+	cp := cblosc.DefaultCParams()
+	w, err := frameio.NewWriter(&memory{}, &frameio.Params{CParams: cp, ChunkSize: 80})
+	require.NoError(t, err)
+	closing(t, w)
+	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "no chunk")
+	require.NoError(t, w.WriteChunk(chunkOf(t, cp, ramp(80, 1))))
+	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "a stored one")
+	zeros, err := cblosc.SpecialChunk(cp, cblosc.Zeros, 80, nil)
+	require.NoError(t, err)
+	require.NoError(t, w.WriteChunk(zeros))
+	require.ErrorIs(t, w.RepeatLast(-1), cblosc.ErrParam)
+	require.ErrorIs(t, w.RepeatLast(math.MaxInt), cblosc.ErrLimit)
+	_, err = w.Write(make([]byte, 8))
+	require.NoError(t, err)
+	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "values that wait")
+	_, err = w.Write(make([]byte, 72))
+	require.NoError(t, err)
+	short, err := cblosc.SpecialChunk(cp, cblosc.Zeros, 40, nil)
+	require.NoError(t, err)
+	require.NoError(t, w.WriteChunk(short))
+	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "a short one")
+	require.NoError(t, w.Commit(), "what was refused left no trace")
+	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrClosed)
 }
 
 // An error of writing ends the Writer.
