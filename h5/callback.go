@@ -37,7 +37,8 @@ func run(f func() error) (rc C.int32_t) {
 //export goh5_go_read_at
 func goh5_go_read_at(id, at C.uint64_t, dst *C.uint8_t, n C.uint64_t) C.int32_t {
 	return run(func() error {
-		return readers[uint64(id)].readAt(unsafe.Slice((*byte)(dst), int(n)), int64(at))
+		_, err := readers[uint64(id)].ReadAt(unsafe.Slice((*byte)(dst), int(n)), int64(at))
+		return err
 	})
 }
 

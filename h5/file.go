@@ -165,6 +165,9 @@ func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
 	if a != nil {
 		f.evict, f.log = a.EvictOnClose, a.CacheLog
 	}
+	if mode == ReadWrite {
+		writingLocked(f.h.ids, path)
+	}
 	return f
 }
 
@@ -224,6 +227,8 @@ func Create(path string, o *CreateOptions) (*File, error) {
 //
 // It returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another
 // process has the file open in a way that excludes this one.
+// Of addresses of more than 16 bytes, which the library has no room for, it is
+// errors.ErrUnsupported; for writing, of a file that would be cut, an *UnclosedError.
 func Open(path string, mode Mode) (*File, error) {
 	o := DefaultOpenOptions()
 	o.Mode = mode
@@ -264,7 +269,7 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 var images atomic.Uint64
 
 // OpenImage opens a file that is in memory (H5Pset_file_image). What is written
-// changes a copy of image, which Image returns.
+// changes a copy of image, which Image returns. Its errors are those of Open.
 func OpenImage(image []byte, mode Mode) (*File, error) {
 	const op = "open image"
 	path := fmt.Sprintf("image-%d", images.Add(1))
@@ -336,6 +341,9 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	defer unlock()
 	if err := readyLocked(op, path); err != nil {
 		return nil, err
+	}
+	if err := fitLocked(path, o, image); err != nil {
+		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	flags := C.uint32_t(C.H5F_ACC_RDONLY)
 	switch {

@@ -266,7 +266,11 @@ func (f *File) Reopen() (*File, error) {
 	if rc < 0 {
 		return nil, newError(op, f.path, rc, &cerr)
 	}
-	return &File{h: newHandleLocked(newIDSet(again), again), path: f.path, mode: f.mode, evict: f.evict, log: f.log}, nil
+	g := &File{h: newHandleLocked(newIDSet(again), again), path: f.path, mode: f.mode, evict: f.evict, log: f.log}
+	if info, ok := writers[f.h.ids]; ok {
+		writers[g.h.ids] = info
+	}
+	return g, nil
 }
 
 // Delete removes a file that is closed, all of its members (H5Fdelete). A nil

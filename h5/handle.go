@@ -51,6 +51,7 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	clear(s.open)
 	err := closeIDsLocked(op, path, append(ids, s.file))
 	delete(readers, s.reader)
+	delete(writers, s)
 	return err
 }
 

@@ -11,6 +11,7 @@ package h5
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -254,21 +255,27 @@ func explainMembers(err error, path string, d Driver) error {
 			missing = missingFile(missing, strings.Replace(d.Names[d.member(i)], "%s", path, 1))
 		}
 	case Split:
-		for _, m := range []struct{ name, usual string }{{d.Meta, ".meta"}, {d.Raw, ".raw"}} {
-			name := m.name
-			if name == "" {
-				name = m.usual
-			}
-			if !strings.Contains(name, "%s") {
-				name = "%s" + name
-			}
-			missing = missingFile(missing, strings.Replace(name, "%s", path, 1))
+		for _, name := range d.files(path) {
+			missing = missingFile(missing, name)
 		}
 	}
 	if missing != "" {
 		e.Err = fmt.Errorf("%w: member %s", ErrNotFound, missing)
 	}
 	return err
+}
+
+// files are the two members.
+func (d Split) files(path string) [2]string {
+	names := [2]string{d.Meta, d.Raw}
+	for i, usual := range [2]string{".meta", ".raw"} {
+		name := cmp.Or(names[i], usual)
+		if !strings.Contains(name, "%s") {
+			name = "%s" + name
+		}
+		names[i] = strings.Replace(name, "%s", path, 1)
+	}
+	return names
 }
 
 // missingFile is before, or name if that does not exist.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -340,8 +341,7 @@ func TestVAXReadAgain(t *testing.T) {
 		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
 		if dt.Class == h5.Float {
-			// Not compared, but read below: in 2.2 H5Tconvert forgets the order, and a checked write is refused.
-			require.NoError(t, h5.WriteLossy(d, []float64{-2.5, 1024}, h5.All))
+			require.NoError(t, h5.Write(d, []float64{-2.5, 1024}, h5.All))
 		}
 	}
 	require.NoError(t, f.Close())
@@ -364,6 +364,76 @@ func TestVAXReadAgain(t *testing.T) {
 	}
 }
 
+// VAX floats are written in their order whatever they come of, or not at all: HDF5 2.2
+// makes little-endian ones of other floats, which number.go converts then.
+func TestVAXWritten(t *testing.T) {
+	f := newFile(t)
+	values := []float64{1, -2.5, 1024}
+	narrow := []float32{1, -2.5, 1024}
+	for size, stored := range map[int][]byte{
+		4: {0x80, 0x40, 0, 0, 0x20, 0xc1, 0, 0, 0x80, 0x45, 0, 0},
+		8: {0x10, 0x40, 0, 0, 0, 0, 0, 0, 0x24, 0xc0, 0, 0, 0, 0, 0, 0, 0xb0, 0x40, 0, 0, 0, 0, 0, 0},
+	} {
+		vax := h5.IEEEFloat(size, h5.VAX)
+		vax.Layout.ExpBias += 2
+		d, err := f.Root().CreateDataset(fmt.Sprint(size), vax, h5.SimpleSpace(3), nil)
+		require.NoError(t, err)
+		whole := region([]int64{0}, []int64{3})
+		check := func(how string) {
+			t.Helper()
+			got := make([]byte, len(stored))
+			require.NoError(t, d.ReadRegion(got, vax, whole))
+			require.Equal(t, stored, got, "%d: %s", size, how)
+			back, err := h5.ReadAll[float64](d)
+			require.NoError(t, err)
+			require.Equal(t, values, back, "%d: %s", size, how)
+			require.NoError(t, d.WriteRegion(make([]byte, len(stored)), vax, whole))
+		}
+		require.NoError(t, h5.Write(d, values, h5.All))
+		check("doubles")
+		require.NoError(t, h5.WriteLossy(d, values, h5.All))
+		check("doubles, lossy")
+		require.NoError(t, h5.Write(d, narrow, h5.All))
+		check("floats")
+		require.NoError(t, h5.Write(d, []int16{1, -2, 1024}, h5.All)) // by the library, in all releases
+		back, err := h5.ReadAll[float64](d)
+		require.NoError(t, err)
+		require.Equal(t, []float64{1, -2, 1024}, back)
+
+		if vaxByTheLibrary(t, d.WriteRegion(natives(t, values...), h5.TypeOf[float64](), whole)) {
+			check("bytes")
+		}
+		if vaxByTheLibrary(t, d.WriteRegion(natives(t, narrow...), h5.TypeOf[float32](), whole)) {
+			check("bytes of floats")
+		}
+		if vaxByTheLibrary(t, d.WriteRegionLossy(natives(t, values...), h5.TypeOf[float64](), whole)) {
+			check("bytes, lossy")
+		}
+		ieee := writtenAs(t, f, fmt.Sprint("ieee", size), h5.TypeOf[float64](), values)
+		got := make([]byte, len(stored))
+		if vaxByTheLibrary(t, ieee.ReadRegion(got, vax, whole)) {
+			require.Equal(t, stored, got, "read as VAX")
+		}
+	}
+}
+
+// vaxByTheLibrary reports whether the library has made VAX floats of others, which it
+// may not be asked for where it makes wrong ones.
+func vaxByTheLibrary(t *testing.T, err error) bool {
+	t.Helper()
+	version, verr := h5.Version()
+	require.NoError(t, verr)
+	switch {
+	case version == "2.2.0":
+		require.ErrorIs(t, err, h5.ErrType)
+	case err == nil || strings.HasPrefix(version, "1."):
+		require.NoError(t, err)
+	default: // a release that nobody has asked yet
+		require.ErrorIs(t, err, h5.ErrType)
+	}
+	return err == nil
+}
+
 // VAX floats inside compounds and arrays are converted here: to what the library makes
 // of the same bytes where they stand alone, and back to the same bytes.
 func TestVAXInsideCompounds(t *testing.T) {
@@ -374,7 +444,9 @@ func TestVAXInsideCompounds(t *testing.T) {
 		vax.Layout.ExpBias += 2
 		alone := writtenAs(t, f, fmt.Sprint("alone", size), vax, make([]float64, len(values)))
 		exact := make([]float64, len(values)) // as the type holds them
-		require.NoError(t, alone.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{6})))
+		if !vaxByTheLibrary(t, alone.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{6}))) {
+			require.NoError(t, h5.WriteLossy(alone, values, h5.All))
+		}
 		require.NoError(t, h5.Read(alone, exact, h5.All))
 		stored := make([]byte, size*len(values))
 		require.NoError(t, alone.ReadRegion(stored, vax, region([]int64{0}, []int64{6})))

@@ -151,28 +151,29 @@ type block struct {
 	b    []byte
 }
 
-// readAt fills p with what is at off; both lie inside the file. Whole blocks of a
+// ReadAt fills p with what is at off; both lie inside the file. Whole blocks of a
 // long read go past the cache.
-func (r *blockReader) readAt(p []byte, off int64) error {
+func (r *blockReader) ReadAt(p []byte, off int64) (int, error) {
+	wanted := len(p)
 	size := int64(r.opts.BlockSize)
 	for len(p) > 0 {
 		number, skip := off/size, off%size
 		if skip == 0 && int64(len(p)) >= 2*size {
 			n := int64(len(p)) / size * size
 			if err := r.full(p[:n], off); err != nil {
-				return err
+				return wanted - len(p), err
 			}
 			p, off = p[n:], off+n
 			continue
 		}
 		b, err := r.block(number)
 		if err != nil {
-			return err
+			return wanted - len(p), err
 		}
 		n := copy(p, b[skip:])
 		p, off = p[n:], off+int64(n)
 	}
-	return nil
+	return wanted, nil
 }
 
 func (r *blockReader) block(number int64) ([]byte, error) {

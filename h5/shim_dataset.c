@@ -385,7 +385,7 @@ done:
     return rc;
 }
 
-/* Whether the pipeline has a filter whose decoder trusts its parameters (steps.go). */
+/* Whether the pipeline has a filter whose decoder trusts its parameters, or the length of a chunk (steps.go). */
 static int has_trusting(goh5_err_t *err, hid_t dcpl, int *has)
 {
     int rc = 0;
@@ -398,7 +398,8 @@ static int has_trusting(goh5_err_t *err, hid_t dcpl, int *has)
             size_t count = 0;
             H5Z_filter_t filter = H5Pget_filter2(dcpl, i, &flags, &count, NULL, 0, NULL, &config);
             TRY(filter >= 0);
-            *has = filter == H5Z_FILTER_SZIP || filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET;
+            *has = filter == H5Z_FILTER_SZIP || filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET ||
+                   filter == H5Z_FILTER_FLETCHER32;
         }
     }
 done:

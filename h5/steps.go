@@ -1,6 +1,6 @@
 // What the library's decoders and encoders of szip, n-bit and scale-offset take on trust,
-// their parameters and how long a chunk is: a damaged one would make them leave their
-// buffers.
+// their parameters and how long a chunk is, which that of checksums does too: a damaged one
+// would make them leave their buffers.
 
 package h5
 
@@ -8,11 +8,15 @@ package h5
 import "C"
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/bits"
+	"runtime"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
 // soundLocked comes before an operation that runs the dataset's filters. It returns
@@ -48,13 +52,18 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 }
 
 // trusting is a filter of those, the last but for checksums, and the chunks that were
-// found long enough for its decoder. The library's lock guards it.
+// found long enough for its decoder and theirs. The library's lock guards it.
 type trusting struct {
-	step           int // its place
-	sums           int // checksums behind it
-	filter         hdf5.Filter
-	element, chunk uint64 // bytes
-	enough         uint64 // of a chunk, with which it is not too short whatever is in it
+	step           int         // its place; of another filter if it is none of those, -1 if there is none
+	sums           int         // checksums behind it
+	filter         hdf5.Filter // the zero one if it is none of those
+	element, chunk uint64      // bytes
+	plain          bool        // no filter but shuffles is before the checksums
+	enough         uint64      // of a chunk, with which it is not too short whatever is in it
+
+	// early is all the filters if a checksum comes before one that is none: each chunk is
+	// looked at behind those, and enough is never enough.
+	early *hdf5.Pipeline
 
 	stored uint64              // lib.stored when seen was begun
 	seen   map[string]struct{} // offsets of chunks
@@ -68,39 +77,59 @@ const (
 	fewChunks = 1 << 12
 )
 
-// newTrusting is nil if another filter comes after: how long a chunk is before it nobody
-// knows without undoing it.
+// newTrusting is nil if there is no checksum, and no such filter comes last: how long a chunk
+// is before another filter nobody knows without undoing that, which is done for checksums.
 func newTrusting(filters []Filter, element, chunk uint64) *trusting {
 	t := &trusting{step: len(filters) - 1, element: element, chunk: chunk}
 	for t.step >= 0 && filters[t.step].ID == FilterFletcher32 {
 		t.step--
 		t.sums++
 	}
-	if t.step < 0 {
-		return nil
-	}
-	t.filter = hdf5.Filter{ID: hdf5.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
-	need, err := t.filter.Needs(nil, element, chunk)
-	if err != nil || need == 0 {
-		return nil // no filter of those, or it does nothing
+	t.enough = 4 * uint64(t.sums)
+	if t.step >= 0 {
+		last := hdf5.Filter{ID: hdf5.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
+		if need, err := last.Needs(nil, element, chunk); err == nil && need > 0 { // else it is none of those, or does nothing
+			t.filter = last
+			t.enough += need
+		}
 	}
 	if t.filter.ID == hdf5.ScaleOffset {
-		need += chunk // and less if its numbers have fewer bits, which the chunk says
+		t.enough += chunk // and less if its numbers have fewer bits, which the chunk says
 	}
-	t.enough = need + 4*uint64(t.sums)
+	before := filters[:t.step+1]
+	if slices.ContainsFunc(before, func(f Filter) bool { return f.ID == FilterFletcher32 }) {
+		t.early, t.enough = &hdf5.Pipeline{}, math.MaxUint64
+		for _, f := range filters {
+			t.early.Filters = append(t.early.Filters, hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values})
+		}
+	}
+	if t.enough == 0 {
+		return nil
+	}
+	if t.plain = !slices.ContainsFunc(before, func(f Filter) bool { return f.ID != FilterShuffle }); t.plain {
+		t.enough += chunk
+	}
 	return t
 }
 
 // short says why a chunk of so many bytes, with that mask and beginning, is too short.
 func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte) error {
-	if bytes >= t.enough || mask>>t.step&1 != 0 {
+	if bytes >= t.enough {
 		return nil
 	}
-	sums := uint64(4 * (t.sums - bits.OnesCount32(mask>>t.step)))
+	sums := uint64(4 * (t.sums - bits.OnesCount32(mask>>(t.step+1))))
 	have := bytes - min(bytes, sums)
-	need, err := t.filter.Needs(head[:min(4, have)], t.element, t.chunk)
-	if err == nil && have < need {
-		err = fmt.Errorf("%d bytes for %v, which reads %d", have, t.filter.ID, need)
+	var err error
+	switch {
+	case bytes < sums:
+		err = fmt.Errorf("%d bytes for %v, which reads %d", bytes, hdf5.Fletcher32, sums)
+	case t.plain && have < t.chunk:
+		err = fmt.Errorf("%d bytes before the checksum, want %d", have, t.chunk)
+	case t.filter.ID != 0 && mask>>t.step&1 == 0:
+		var need uint64
+		if need, err = t.filter.Needs(head[:min(4, have)], t.element, t.chunk); err == nil && have < need {
+			err = fmt.Errorf("%d bytes for %v, which reads %d", have, t.filter.ID, need)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)
@@ -110,12 +139,13 @@ func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte)
 
 // longLocked comes before an operation that decodes chunks of a selection, behind
 // soundLocked. It returns ErrCorrupt, with the chunk and both sizes, for a stored chunk
-// that is shorter than what the decoder of the last filter reads, if that is szip, n-bit
-// or scale-offset: the library reads on behind it. It looks at the chunks in the box
+// that is shorter than what the decoder of the last filter reads, if that is szip, n-bit,
+// scale-offset or a checksum: the library reads on behind it. It looks at the chunks in the box
 // around the selection, at each once as long as WriteChunk stores none.
 //
-// Chunks behind another filter it does not see: whether those are long enough package
-// verify finds out. What is wrong with the selection the operation itself will say.
+// Behind another filter it sees checksums only, and undoes that filter to do so: whether
+// chunks are long enough for n-bit and the like there package verify finds out. A checksum
+// before a filter of a plugin, which only the library could undo, it does not see. What is wrong with the selection the operation itself will say.
 func (d *Dataset) longLocked(op string, id C.int64_t, words []int64, rank int) error {
 	t := d.trusting
 	if t == nil {
@@ -175,12 +205,75 @@ func (d *Dataset) longChunkLocked(op string, id C.int64_t, offset []int64) error
 		if err := t.short(offset, uint64(bytes), uint32(mask), head[:]); err != nil {
 			return &Error{Op: op, Path: d.path, Err: err}
 		}
+		if t.early != nil {
+			if err := d.longForSumsLocked(op, id, offset, uint64(bytes)); err != nil {
+				return err
+			}
+		}
 	}
 	if t.seen == nil || len(t.seen) >= mostSeen {
 		t.seen = map[string]struct{}{}
 	}
 	t.seen[key] = struct{}{}
 	return nil
+}
+
+// longForSumsLocked looks at the checksums of a chunk that is stored in so many bytes.
+func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, bytes uint64) error {
+	t := d.trusting
+	stored := make([]byte, bytes)
+	var cerr C.goh5_err_t
+	var mask C.uint32_t
+	var n C.uint64_t
+	if rc := C.goh5_dread_chunk(&cerr, id, cInts(offset), C.size_t(len(offset)), cBytes(stored), C.size_t(len(stored)), &n, &mask); rc < 0 {
+		return d.chunkError(op, offset, rc, &cerr)
+	}
+	most := t.chunk + t.chunk/8 + 4096
+	if t.chunk == 0 { // elements with pointers, whose stored size the library does not tell
+		most = mostChunk
+	}
+	err := t.early.LongForSums(uint32(mask), stored[:n], most, undoLocked)
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)}
+}
+
+// mostChunk is more than a chunk of the library's has.
+const mostChunk = 1 << 32
+
+// undoLocked undoes a filter of a chunk that format/hdf5 does not know. It returns nothing,
+// and no error, for a filter that only the library could undo.
+func undoLocked(f *hdf5.Filter, src []byte, most uint64) ([]byte, error) {
+	id := int(f.ID)
+	if slot := slices.IndexFunc(goFilters[:], func(p filterSlot) bool { return p.filter != nil && p.filter.ID == id }); slot >= 0 {
+		return goDecodeLocked(goFilters[slot].filter, src, f.Values)
+	}
+	if undo.Known != nil && undo.Known(id) {
+		for room := min(most, uint64(len(src))*4+4096); ; room *= 4 {
+			dst := make([]byte, min(room, most))
+			n, err := undo.Decode(id, f.Values, dst, src)
+			if errors.Is(err, ErrSize) && room < most {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			return dst[:n], nil
+		}
+	}
+	return nil, nil
+}
+
+// goDecodeLocked is a filter's Decode, as the library would call it.
+func goDecodeLocked(f *GoFilter, src []byte, values []uint32) (out []byte, err error) {
+	runtime.LockOSThread() // by which run knows calls from inside
+	defer runtime.UnlockOSThread()
+	if run(func() (err error) { out, err = f.Decode(src, slices.Clone(values)); return err }) != 0 {
+		err, lib.cause = lib.cause, nil
+		return nil, fmt.Errorf("filter %d (%s): %w", f.ID, f.Name, err)
+	}
+	return append([]byte{}, out...), nil
 }
 
 // allLongLocked looks at every stored chunk.

@@ -93,6 +93,9 @@ func TestChunksTooShortForTheirDecoder(t *testing.T) {
 		"scaleoffset":            {[]h5.Filter{h5.ScaleOffsetInt(0)}, i4, 5, 8, "42 bytes for scaleoffset, which reads 50"},
 		"scaleoffset, head":      {[]h5.Filter{h5.ScaleOffsetInt(0)}, i4, 5, -3, "3 bytes for scaleoffset, which reads 21"},
 		"szip":                   {[]h5.Filter{h5.Szip(h5.SzipNearest, 4)}, i4, 5, -3, "3 bytes for szip, which reads 4"},
+		"checksum":               {[]h5.Filter{h5.Fletcher32()}, i4, 5, -3, "3 bytes for fletcher32, which reads 4"},
+		"checksum of deflate":    {[]h5.Filter{h5.Deflate(1), h5.Fletcher32()}, i4, 5, -1, "1 bytes for fletcher32, which reads 4"},
+		"two checksums of nbit":  {[]h5.Filter{h5.Nbit(), h5.Fletcher32(), h5.Fletcher32()}, thin, 5, -7, "7 bytes for fletcher32, which reads 8"},
 		"nbit, very many chunks": {[]h5.Filter{h5.Nbit()}, thin, 1, 1, "2 bytes for nbit, which reads 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,4 +185,141 @@ func TestScaleOffsetOverTheFullRange(t *testing.T) {
 	require.GreaterOrEqual(t, n, 25)
 	require.Equal(t, data, raw[21:25], "they stand behind the chunk's head")
 	require.NoError(t, f.Close())
+}
+
+// fletcher is b with its checksum behind it, as the filter stores it.
+func fletcher(b []byte) []byte {
+	var one, two uint32
+	for i := 0; i < len(b); i += 2 {
+		pair := uint32(b[i]) << 8
+		if i+1 < len(b) {
+			pair |= uint32(b[i+1])
+		}
+		one = (one + pair) % 65535
+		two = (two + one) % 65535
+	}
+	return binary.LittleEndian.AppendUint32(bytes.Clone(b), two<<16|one)
+}
+
+// A chunk that comes to a checksum shorter than the 4 bytes of that, wherever it is among
+// the filters, is an error of whatever would decode it, of the chunk at the edge too; the
+// library would sum up all memory (CVE-2026-19028).
+func TestChunksTooShortForTheirChecksum(t *testing.T) {
+	plus := h5.GoFilter{ID: 41234, Name: "plus",
+		Decode: func(b []byte, _ []uint32) ([]byte, error) {
+			if b[0] == 0xFF {
+				panic("nothing of the kind")
+			}
+			return bytes.Clone(b[1:]), nil
+		},
+		Encode: func(b []byte, _ []uint32) ([]byte, error) { return append([]byte{0}, b...), nil },
+	}
+	require.NoError(t, h5.RegisterFilter(plus))
+	defer func() { require.NoError(t, h5.UnregisterFilter(plus.ID)) }()
+	sum, zip, turn, own := h5.Fletcher32(), h5.Deflate(1), h5.Shuffle(), h5.Filter{ID: plus.ID}
+	i4, short := h5.Int(4, h5.LittleEndian), []byte{1, 2, 3}
+	const early = "a chunk of 3 bytes, want at least 4"
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+		want    string
+	}{
+		"alone":         {[]h5.Filter{sum}, short, "3 bytes for fletcher32, which reads 4"},
+		"alone, data":   {[]h5.Filter{sum}, fletcher(short), "3 bytes before the checksum, want 100"},
+		"last":          {[]h5.Filter{turn, zip, sum}, short, "3 bytes for fletcher32, which reads 4"},
+		"last, data":    {[]h5.Filter{turn, sum}, fletcher(short), "3 bytes before the checksum, want 100"},
+		"twice at last": {[]h5.Filter{zip, sum, sum}, fletcher(short), "7 bytes for fletcher32, which reads 8"},
+		"first":         {[]h5.Filter{sum, zip}, deflated(t, short), early},
+		"first of more": {[]h5.Filter{sum, turn, zip}, deflated(t, short), early},
+		"shuffled":      {[]h5.Filter{sum, turn}, short, early},
+		"in the middle": {[]h5.Filter{turn, sum, zip}, deflated(t, short), early},
+		"between":       {[]h5.Filter{zip, sum, turn}, short, early},
+		"empty":         {[]h5.Filter{sum, zip}, deflated(t, nil), "a chunk of 0 bytes, want at least 4"},
+		"first, last":   {[]h5.Filter{sum, zip, sum}, fletcher(deflated(t, short)), early},
+		"last of both":  {[]h5.Filter{sum, zip, sum}, short, "3 bytes for fletcher32, which reads 4"},
+		"three times":   {[]h5.Filter{sum, sum, zip, sum}, fletcher(deflated(t, fletcher(short))), early},
+		"not deflated":  {[]h5.Filter{sum, zip}, short, "want a zlib stream"},
+		"in Go":         {[]h5.Filter{sum, own}, append([]byte{0}, short...), early},
+		"panic in Go":   {[]h5.Filter{sum, own}, []byte{0xFF, 1}, "nothing of the kind"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.h5")
+			f, err := h5.Create(path, nil)
+			require.NoError(t, err)
+			space := h5.SimpleSpace(8, 8)
+			space.MaxDims = []int64{h5.Unlimited, 8}
+			d, err := f.Root().CreateDataset("d", i4, space, &h5.DatasetOptions{Chunks: []int64{5, 5}, Filters: tt.filters})
+			require.NoError(t, err)
+			values := make([]byte, 4*64)
+			for i := range values {
+				values[i] = byte(i * i)
+			}
+			require.NoError(t, d.WriteRegion(values, i4, space.All()))
+			got := make([]byte, 4*64)
+			require.NoError(t, d.ReadRegion(got, i4, space.All()))
+			require.Equal(t, values, got, "all chunks are as they should be")
+			whole := map[int64][]byte{}
+			for _, at := range []int64{0, 5} {
+				b := make([]byte, 1000)
+				n, _, err := d.ReadChunk(b, at, at)
+				require.NoError(t, err)
+				whole[at] = b[:n]
+				require.NoError(t, d.WriteChunk(tt.stored, 0, at, at))
+			}
+			require.NoError(t, f.Close())
+
+			f, err = h5.Open(path, h5.ReadWrite)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			d, err = f.Root().OpenDataset("d")
+			require.NoError(t, err)
+			for _, at := range []int64{0, 5} {
+				one := h5.Region{Start: []int64{at, at}, Count: []int64{1, 1}}
+				_, lines := h5.ReadAll[int32](d)
+				_, boxed := d.ReadValues(one)
+				for op, err := range map[string]error{
+					"read": d.ReadRegion(got[:4], i4, one), "read all": lines, "values": boxed,
+					"points": d.ReadSelection(got[:4], i4, h5.Points{{at, at}}), "selection": d.ReadSelection(got, i4, h5.All),
+					"convert": d.ReadRegionLossy(got[:8], h5.IEEEFloat(8, h5.LittleEndian), one),
+					"write":   d.WriteRegion(values[:4], i4, one), "write points": d.WriteSelection(values[:4], i4, h5.Points{{at, at}}),
+					"cut": d.Resize(at+1, 8),
+				} {
+					require.ErrorIs(t, err, h5.ErrCorrupt, op)
+					require.ErrorContains(t, err, tt.want, op)
+					require.ErrorContains(t, err, "chunk [", op)
+				}
+			}
+			rest := h5.Region{Start: []int64{0, 5}, Count: []int64{5, 3}}
+			require.NoError(t, d.ReadRegion(got[:60], i4, rest), "the others are read")
+			require.Equal(t, values[20:32], got[:12])
+			for at, b := range whole {
+				require.NoError(t, d.WriteChunk(b, 0, at, at))
+			}
+			require.NoError(t, d.ReadRegion(got, i4, space.All()))
+			require.Equal(t, values, got)
+		})
+	}
+}
+
+// Chunks at the edge that pass no filters have no checksum.
+func TestChecksumsLeftOutAtTheEdge(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V114, High: h5.V114})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	all := h5.SimpleSpace(3).All()
+	for name, filters := range map[string][]h5.Filter{"last": {h5.Fletcher32()}, "first": {h5.Fletcher32(), h5.Deflate(1)}} {
+		d, err := f.Root().CreateDataset(name, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(3), &h5.DatasetOptions{Chunks: []int64{2}, Filters: filters, PlainEdges: true})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int8{1, 2, 3}, all))
+		for range 2 {
+			numbers, err := h5.ReadAll[int8](d)
+			require.NoError(t, err)
+			require.Equal(t, []int8{1, 2, 3}, numbers)
+			require.NoError(t, d.WriteChunk([]byte{3, 9}, 0, 2))
+		}
+		stored := map[string][]byte{"last": {1}, "first": deflated(t, []byte{1})}[name]
+		require.NoError(t, d.WriteChunk(stored, 0, 0))
+		_, err = h5.ReadAll[int8](d)
+		require.ErrorIs(t, err, h5.ErrCorrupt, "a whole chunk")
+	}
 }

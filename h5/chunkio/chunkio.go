@@ -21,6 +21,12 @@ type Options struct {
 	Lossy    bool                    // as h5.ReadRegionLossy and WriteRegionLossy
 	Exact    bool                    // Write: deflate as zlib does, byte for byte
 	Progress func(done, total int64) // bytes of elements; called by one goroutine at a time, in no order of chunks
+
+	// Store takes the chunks of Write in the place of the dataset, as they are to be
+	// stored (h5.Dataset.WriteChunk), in their order, from one goroutine; b is its own
+	// until it returns. Chunks without filters go there too. What only the library can
+	// write, and regions that cut chunks, are errors.ErrUnsupported.
+	Store func(b []byte, mask uint32, offset []int64) error
 }
 
 // defaultMemory holds 16 workers with chunks of 4 MiB.
@@ -97,6 +103,9 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 // Write replaces the elements of r with src, which holds them as mem in row-major
 // order, as h5.Dataset.WriteRegion does, with its lengths, types and errors.
 //
+// Chunks are stored in row-major order of the grid, one behind the other, so that the file
+// is the same whatever the number of workers. That of several calls at once is theirs.
+//
 // It stops between two chunks when ctx is done; some of the chunks are stored then.
 func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
 	c := newCall("write", d, mem, r, o)
@@ -107,7 +116,7 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 	if err != nil {
 		return Stats{}, err
 	}
-	if why == "" && c.set.pipeline.Len() == 0 {
+	if why == "" && c.set.pipeline.Len() == 0 && c.o.Store == nil {
 		why = "no filters: the library only copies"
 	}
 	if why == "" && c.conv != nil && !c.conv.exact {
@@ -116,6 +125,9 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 		} else if err != nil {
 			return Stats{}, err
 		}
+	}
+	if why != "" && c.o.Store != nil {
+		return Stats{}, fmt.Errorf("%w: chunkio: write %s: chunks that are not stored at once: %s", errors.ErrUnsupported, d.Path(), why)
 	}
 	if why != "" {
 		return Stats{Fallback: why}, c.writeByLibrary(ctx, src)
@@ -130,7 +142,14 @@ func Fallback(d *h5.Dataset) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if need := set.need(); set.why == "" && need > defaultMemory {
+		return tooLarge(need, defaultMemory), nil
+	}
 	return set.why, nil
+}
+
+func tooLarge(need, memory int64) string {
+	return fmt.Sprintf("a chunk needs %d bytes of memory, %d are allowed", need, memory)
 }
 
 // A call is one Read or Write.
@@ -189,7 +208,7 @@ func (c *call) prepare(length int) (why string, err error) {
 	case depth(combs) > boxes.MaxRank:
 		return "a region with steps between blocks in too many dimensions", nil
 	}
-	need := 3*int64(set.chunkBytes) + int64(set.bound)
+	need := set.need()
 	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
 		from, to := set.info.Datatype, c.mem
 		if c.op == "write" {
@@ -206,7 +225,7 @@ func (c *call) prepare(length int) (why string, err error) {
 	}
 	c.plan = newPlan(set, combs, c.mem.Size)
 	if need > c.o.Memory {
-		return fmt.Sprintf("a chunk needs %d bytes of memory, %d are allowed", need, c.o.Memory), nil
+		return tooLarge(need, c.o.Memory), nil
 	}
 	c.o.Workers = int(min(int64(c.o.Workers), c.o.Memory/need, c.plan.chunks))
 	c.progress.total = int64(length)

@@ -123,6 +123,9 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	return set, nil
 }
 
+// need is the most bytes that one worker takes beside conversions.
+func (s *dataset) need() int64 { return 3*int64(s.chunkBytes) + int64(s.bound) }
+
 // inOtherFile reports a dataset that an external link or a mount led to: its addresses
 // are not those of d.File(), nor need it be closed to writers as that may be.
 func inOtherFile(d *h5.Dataset) (bool, error) {

@@ -5,6 +5,8 @@ package chunkio
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,6 +31,10 @@ type encoded struct {
 
 func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 	workers := c.o.Workers
+	store := c.o.Store
+	if store == nil {
+		store = func(b []byte, mask uint32, offset []int64) error { return c.d.WriteChunk(b, mask, offset...) }
+	}
 	// As many chunks may be ahead of the one that is stored as memory allows: two for
 	// each worker, so that none waits for the storing of its last one.
 	ahead := int(min(int64(2*workers), max(c.o.Memory/int64(c.set.chunkBytes+c.set.bound), 1), c.plan.chunks))
@@ -85,7 +91,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 		for k := range c.plan.chunks {
 			select {
 			case e := <-done[k%int64(ahead)]:
-				if err := c.d.WriteChunk(e.b, e.mask, e.offset...); err != nil {
+				if err := store(e.b, e.mask, e.offset); err != nil {
 					return c.fail(e.offset, err)
 				}
 				stats.Stored += int64(len(e.b))
@@ -140,6 +146,9 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	data := grown(&w.data, c.set.chunkBytes)
 	stored := false
 	if !q.data {
+		if c.o.Store != nil {
+			return nil, fmt.Errorf("%w: part of a chunk that is not stored at once", errors.ErrUnsupported)
+		}
 		w.stats.Merged++
 		raw, mask, err := readRaw(c.d, &w.raw, c.set, q.offset)
 		if err != nil {

@@ -23,11 +23,16 @@ type Options struct {
 	// (h5dump -g, -d and -t); "" is the whole file. With Attribute it is the object whose
 	// attribute of that name is written alone (h5dump -a).
 	Object, Attribute string
+
+	// Part, unless it is nil, is of the dataset Object the elements that are written (h5dump
+	// -s, -S, -c and -k). It goes with neither Attribute nor WithoutValues.
+	Part *h5.Region
 }
 
 // Write writes a file as h5dump does, the whole of it or one object. The error is the
 // first of those met on the way, all of which wrap *h5.Error, or the writer's. If Object or
-// Attribute is not there, h5.ErrNotFound, nothing is written.
+// Attribute is not there, h5.ErrNotFound, if Part is not inside of it, h5.ErrRegion, and if
+// it is no dataset, h5.ErrKind, nothing is written.
 func Write(w io.Writer, f *h5.File, o *Options) error {
 	p := &printer{w: bufio.NewWriterSize(w, 64<<10), file: f}
 	if o != nil {
@@ -44,6 +49,11 @@ func Write(w io.Writer, f *h5.File, o *Options) error {
 			return err
 		}
 		defer one.Close()
+		if p.o.Part != nil {
+			if err := p.checkPart(one); err != nil {
+				return err
+			}
+		}
 		body = func() { p.object(one, p.o.Object, false) }
 		if p.o.Attribute != "" {
 			info, err := one.AttributeInfo(p.o.Attribute)
@@ -287,7 +297,11 @@ func (p *printer) dataset(d *h5.Dataset, name string, outside bool) {
 	p.failed(err)
 	p.datatype(info.Datatype, addr, committed)
 	p.line("DATASPACE  %v", info.Space)
-	if !p.o.WithoutValues {
+	switch {
+	case p.o.WithoutValues:
+	case p.o.Part != nil:
+		p.part(d, info)
+	default:
 		p.datasetValues(d, info)
 	}
 	p.attributes(d)

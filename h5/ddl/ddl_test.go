@@ -77,6 +77,10 @@ func everything(t testing.TB) *h5.File {
 	require.NoError(t, r.LinkSoft("soft", "/nowhere"))
 	require.NoError(t, r.LinkExternal("out", "nowhere.h5", "/x"))
 	require.NoError(t, r.LinkUser("user", 200, []byte("v")))
+	kind, err := r.CommitDatatype("kind", dt)
+	require.NoError(t, err)
+	require.NoError(t, kind.WriteAttribute(h5.Attribute{Name: "of", Datatype: h5.FixedString(5, h5.NullTerm, h5.ASCII), Space: h5.ScalarSpace(), Strings: []string{"what"}}))
+	require.NoError(t, kind.Close())
 	require.NoError(t, f.Flush())
 	return f
 }
@@ -175,6 +179,7 @@ func TestObjectsAsH5dump(t *testing.T) {
 		{"-d", "/texts", ddl.Options{Object: "/texts", WithoutValues: true}},
 		{"-g", "/g", ddl.Options{Object: "/g"}},
 		{"-g", "/", ddl.Options{Object: "/"}},
+		{"-t", "/kind", ddl.Options{Object: "/kind"}},
 		{"-a", "/g/numbers/unit", ddl.Options{Object: "/g/numbers", Attribute: "unit"}},
 	} {
 		got := write(t, f, &tt.o)

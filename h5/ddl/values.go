@@ -19,16 +19,34 @@ const width = 80
 // A row collects elements into lines that begin with the place of their first
 // element: "(3,0): 1, 2, 3,".
 type row struct {
-	p    *printer
-	dims []int64
-	next int64 // number of the element that comes
-	line strings.Builder
+	p      *printer
+	length int64                 // of a row in elements; 0: there is but one
+	index  func(n int64) []int64 // of the n-th element
+	next   int64                 // number of the element that comes
+	line   strings.Builder
+}
+
+// rows are those of the last axis of an array, or the one of a scalar.
+func (p *printer) rows(dims []int64) *row {
+	if len(dims) == 0 {
+		return &row{p: p, index: func(n int64) []int64 { return []int64{n} }}
+	}
+	return &row{p: p, length: dims[len(dims)-1], index: func(n int64) []int64 { return indexOf(n, dims) }}
+}
+
+// indexOf is where the n-th element in row-major order is.
+func indexOf(n int64, dims []int64) []int64 {
+	at := make([]int64, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		at[i] = n % max(dims[i], 1)
+		n /= max(dims[i], 1)
+	}
+	return at
 }
 
 func (r *row) add(text string, last bool) {
-	rank := len(r.dims)
 	begin := r.line.Len() == 0
-	if rank > 0 && r.next%max(r.dims[rank-1], 1) == 0 {
+	if r.length > 0 && r.next%r.length == 0 {
 		begin = true
 	}
 	if begin || r.line.Len()+len(text)+3*r.p.indent+2 > width || strings.Contains(text, "\n") {
@@ -46,14 +64,10 @@ func (r *row) add(text string, last bool) {
 
 // place is the prefix of a line.
 func (r *row) place() string {
-	if len(r.dims) == 0 {
-		return fmt.Sprintf("(%d): ", r.next)
-	}
-	at := make([]string, len(r.dims))
-	n := r.next
-	for i := len(r.dims) - 1; i >= 0; i-- {
-		at[i] = strconv.FormatInt(n%max(r.dims[i], 1), 10)
-		n /= max(r.dims[i], 1)
+	index := r.index(r.next)
+	at := make([]string, len(index))
+	for i, n := range index {
+		at[i] = strconv.FormatInt(n, 10)
 	}
 	return "(" + strings.Join(at, ",") + "): "
 }
@@ -183,11 +197,14 @@ func (p *printer) datasetValues(d *h5.Dataset, info h5.DatasetInfo) {
 }
 
 func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
+	if p.o.Part != nil {
+		return p.partElements(d, *p.o.Part)
+	}
 	n := info.Space.NumElems()
 	if n <= 0 {
 		return nil
 	}
-	r := &row{p: p, dims: info.Space.Dims}
+	r := p.rows(info.Space.Dims)
 	defer r.flush()
 	return pieces(info.Space.Dims, func(at h5.Region) error {
 		v, err := d.ReadValues(at)
@@ -210,7 +227,7 @@ func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {
 	if p.failed(err) {
 		return
 	}
-	r := &row{p: p, dims: a.Space.Dims}
+	r := p.rows(a.Space.Dims)
 	defer r.flush()
 	for i := range v.Len() {
 		p.element(r, v.View(i), i == v.Len()-1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -269,4 +270,41 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%s: %d bytes in %d", s.name, n, len(dst))
 		}
 	})
+}
+
+// A checksum that comes before a filter of this package's is looked at behind that filter:
+// of fewer than 4 bytes the library would sum up all memory (CVE-2026-19028).
+func TestChecksumsBeforeFilters(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	i1 := h5.Int(1, h5.LittleEndian)
+	for _, id := range []int{filter.BZip2, filter.Blosc, filter.LZ4, filter.BitShuffle, filter.Zstd, filter.Blosc2} {
+		for _, more := range [][]h5.Filter{nil, {h5.Fletcher32()}} {
+			filters := append([]h5.Filter{h5.Fletcher32(), {ID: id}}, more...)
+			d, err := f.Root().CreateDataset(fmt.Sprint(id, len(more)), i1, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{1000}, Filters: filters})
+			require.NoError(t, err, id)
+			src, got := data(1000, 1), make([]byte, 1000)
+			all := h5.SimpleSpace(1000).All()
+			require.NoError(t, d.WriteRegion(src, i1, all), id)
+			require.NoError(t, d.ReadRegion(got, i1, all), id)
+			require.Equal(t, src, got)
+			info, err := d.Info()
+			require.NoError(t, err)
+			p, err := filter.New(info.Filters[1:], filter.Options{})
+			require.NoError(t, err)
+			stored, mask, err := p.Encode(nil, []byte{0, 0, 0})
+			require.NoError(t, err, id)
+			require.NoError(t, d.WriteChunk(stored, mask<<1, 0))
+			for op, err := range map[string]error{"read": d.ReadRegion(got, i1, all), "write": d.WriteRegion(src[:1], i1, h5.Region{Start: []int64{1}, Count: []int64{1}})} {
+				require.ErrorIs(t, err, h5.ErrCorrupt, "%s %d", op, id)
+				require.ErrorContains(t, err, "chunk [0]: fletcher32: a chunk of 3 bytes, want at least 4", id)
+			}
+			whole, err := filter.New(info.Filters, filter.Options{})
+			require.NoError(t, err)
+			require.ErrorIs(t, whole.Decode(got, stored, mask<<1), h5.ErrCorrupt, id)
+			require.NoError(t, d.WriteChunk([]byte{1, 2, 3, 4}, 0, 0))
+			require.ErrorIs(t, d.ReadRegion(got, i1, all), h5.ErrCorrupt, "no stream of the filter")
+		}
+	}
 }

@@ -10,9 +10,11 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
 func init() {
+	undo.Decode, undo.Known = Decode, Known
 	if _, err := h5.Version(); err != nil {
 		return // the library cannot be used, which every call of h5 says
 	}
