@@ -492,6 +492,40 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
+// replacing puts another file in the place of one that was just looked at, as a writer may.
+type replacing struct {
+	fstest.MapFS
+	name string
+	by   *fstest.MapFile
+}
+
+func (r replacing) Stat(name string) (fs.FileInfo, error) {
+	info, err := r.MapFS.Stat(name)
+	if name == r.name {
+		r.MapFS[name] = r.by
+	}
+	return info, err
+}
+
+// What is read has the length of what was opened.
+func TestFileReplacedBesideAReader(t *testing.T) {
+	const name = "data/__0.blp"
+	half, quarter := stored([]byte("abcdefgh")), stored([]byte("abcd"))
+	for _, parts := range [][][]byte{{stored([]byte("abcdefghijklmnop"))}, {quarter, quarter, quarter, quarter}} {
+		by := oneFile(4, -1, parts...)[name]
+		a, err := bcolz.ReadArray(replacing{oneFile(4, -1, half, half), name, by}, ".", nil)
+		require.NoError(t, err)
+		chunks, err := a.ReadChunks(0)
+		require.NoError(t, err)
+		require.Len(t, chunks, len(parts))
+	}
+	a, err := bcolz.ReadArray(replacing{oneFile(4, -1, half, half), name, &fstest.MapFile{Mode: fs.ModeDir}}, ".", nil)
+	require.NoError(t, err)
+	_, err = a.ReadChunks(0)
+	require.ErrorIs(t, err, format.ErrCorrupt)
+	require.ErrorContains(t, err, "want a regular file")
+}
+
 func TestDescribe(t *testing.T) {
 	f := bcolz.Describe(golden, "rows")
 	require.Equal(t, "carray", f.Value)

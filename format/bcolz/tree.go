@@ -154,7 +154,8 @@ func newTree(fsys fs.FS, dir string, l *Limits) tree {
 func (t tree) path(file string) string { return path.Join(t.dir, file) }
 
 // open opens a file and returns its length in bytes. It must be a regular file:
-// to open a pipe would wait for somebody to write to it.
+// to open a pipe would wait for somebody to write to it. The length is that of what was
+// opened: a writer may have put another file in its place since the first look.
 func (t tree) open(name string) (fs.File, int64, error) {
 	info, err := fs.Stat(t.fsys, name)
 	if err != nil {
@@ -164,7 +165,16 @@ func (t tree) open(name string) (fs.File, int64, error) {
 		return nil, 0, bad(name, "file", 0, info.Mode().Type().String(), "a regular file", format.ErrCorrupt)
 	}
 	f, err := t.fsys.Open(name)
-	return f, info.Size(), err
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = bad(name, "file", 0, info.Mode().Type().String(), "a regular file", format.ErrCorrupt)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // metadata reads one metadata file whole.

@@ -22,6 +22,7 @@ type walk1 struct {
 	leaf     func(p *part, child Addr, left, right any) bool // visits a child of a node of level 0
 
 	levels map[uint8]*level1
+	unsure error // what is wrong with the nodes above that which is walked
 }
 
 // level1 is the node met last on one level.
@@ -81,12 +82,19 @@ func (w *walk1) node(a Addr, level int) bool {
 		q := *p
 		q.field, q.last, q.open = nil, nil, nil
 		right := w.key(&q)
-		if !p.ok() || !q.ok() {
-			p.fail(q.err)
+		if !p.ok() {
 			break
 		}
+		if !q.ok() { // a file that ends here has the child all the same
+			p.fail(q.err)
+		}
 		if l > 0 {
+			above := w.unsure
+			if w.unsure == nil {
+				w.unsure = p.err
+			}
 			more = w.node(child, int(l)-1)
+			w.unsure = above
 		} else {
 			more = w.leaf(p, child, left, right)
 		}

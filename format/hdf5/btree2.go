@@ -42,6 +42,7 @@ type walk2 struct {
 
 	nodeSize uint32
 	levels   []nodeShape // by depth, leaves first
+	unsure   error       // what is wrong with the node that is walked, or one above it
 }
 
 // nodeShape is what the nodes of one depth have in common.
@@ -79,12 +80,18 @@ func (w *walk2) run(a Addr) bool {
 	root := p.addr("root node address")
 	n := uint64(p.u16("number of records in root node"))
 	total := p.length("total number of records in B-tree")
+	bad := p.err
 	p.checksum()
-	if err := p.err; err == nil {
+	if sum := p.err; bad == nil && p.ok() {
+		p.err = nil
 		w.shapes(p, depth)
+		if bad = p.err; bad == nil {
+			p.err = sum
+		}
 	}
-	if err := p.done(); err != nil {
-		r.note(err)
+	w.unsure = p.done()
+	r.note(w.unsure)
+	if bad != nil || !p.ok() {
 		return true
 	}
 	if !root.Defined() {
@@ -159,9 +166,12 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 	for i := 0; i < int(n) && p.ok(); i++ {
 		end := p.group("record", i)
 		from := p.pos
-		records = append(records, w.record(p))
+		rec := w.record(p)
 		if k := from + w.recordSize - p.pos; k > 0 {
 			p.reserved(k)
+		}
+		if p.ok() {
+			records = append(records, rec)
 		}
 		end()
 	}
@@ -179,16 +189,19 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 			c.below = p.uint("total number of records", w.levels[depth-1].belowLen)
 		}
 		end()
-		pointers = append(pointers, c)
+		if p.ok() {
+			pointers = append(pointers, c)
+		}
 	}
 	p.checksum()
-	good := p.ok()
-	r.note(p.done())
-	if !good {
-		return 0, true
+	err := p.done()
+	r.note(err)
+	if above := w.unsure; above == nil {
+		w.unsure = err
+		defer func() { w.unsure = nil }()
 	}
 	for i, rec := range records {
-		if depth > 0 {
+		if i < len(pointers) {
 			c := pointers[i]
 			k, more := w.child(c.addr, depth, c.own, c.below)
 			if seen += k; !more {
@@ -200,7 +213,7 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 			return seen, false
 		}
 	}
-	if depth > 0 && len(pointers) > len(records) {
+	if len(pointers) > len(records) {
 		c := pointers[len(records)]
 		k, more := w.child(c.addr, depth, c.own, c.below)
 		return seen + k, more

@@ -54,10 +54,10 @@ func (p Policy) allows(id FilterID) bool {
 // structure that breaks a rule of the format, sizes and addresses that do not fit
 // the file, trees with cycles, types whose size is not that of their parts,
 // references into global heaps that lead nowhere, fill values that take more bytes in
-// the library's memory than in the file, for which it makes no room, and all that p
-// does not allow; the last two are format.ErrUnsupported. It reads all metadata, and
-// the elements of datasets that refer to global heaps, in time linear in the size of
-// the file.
+// the library's memory than in the file and addresses of more than 16 bytes, for which it
+// makes no room, and all that p does not allow; the last three are
+// format.ErrUnsupported. It reads all metadata, and the elements of datasets that refer
+// to global heaps, in time linear in the size of the file.
 //
 // Chunks are not decoded beyond that: filters must be safe on any bytes.
 func (f *File) Check(p Policy) error {
@@ -114,8 +114,7 @@ func (c *checker) wholeFile() error {
 	fail := func(what, got, want string, kind error) error {
 		return &format.Error{Format: formatName, What: what, Offset: f.base, Got: got, Want: want, Err: kind}
 	}
-	// The end counts from the start of the file as the base address has it.
-	end := int64(s.EndOfFile-s.Base) + f.base
+	end := f.end()
 	switch {
 	case !s.EndOfFile.Defined() || s.EndOfFile < s.Base || end < 0 || end > f.size:
 		return fail("end of file address", s.EndOfFile.String(), fmt.Sprintf("at most the file's size, %d", f.size), format.ErrTruncated)
@@ -439,23 +438,48 @@ func (c *checker) step(what string, at int64, err error) error {
 	return &format.Error{Format: formatName, What: what, Offset: max(at, 0), Got: fmt.Sprintf("%s with %s", s.id, s.got), Want: s.want, Err: format.ErrCorrupt}
 }
 
-// longEnough refuses a chunk that is shorter than what the decoder of its last filter
-// reads. How long the chunk is before other filters nobody knows without undoing them.
+// longEnough refuses a chunk that is shorter than what the decoders of its last filters
+// read. How long the chunk is before other filters nobody knows without undoing them,
+// which is done for checksums alone.
 func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint64) error {
-	f := pl.last(k.Mask)
-	if f == nil || f.ID != NBit && f.ID != ScaleOffset && f.ID != SZip {
+	what := fmt.Sprintf("chunk %v", k.Offset)
+	f, sums := pl.last(k.Mask)
+	if k.Size < sumSize*sums {
+		last := Filter{ID: Fletcher32}
+		return c.step(what, at, last.bad(fmt.Sprintf("a chunk of %d bytes", k.Size), fmt.Sprintf("at least %d", sumSize*sums)))
+	}
+	if f == nil {
 		return nil
 	}
-	b, err := c.bytes("chunk", at, int64(min(k.Size, 4)), 0)
+	have := k.Size - sumSize*sums
+	if f.ID == NBit || f.ID == ScaleOffset || f.ID == SZip {
+		b, err := c.bytes("chunk", at, int64(min(have, 4)), 0)
+		if err != nil {
+			return err
+		}
+		n, err := f.Needs(b, element, full)
+		if err == nil && have < n {
+			err = f.bad(fmt.Sprintf("a chunk of %d bytes", have), fmt.Sprintf("at least %d", n))
+		}
+		if err != nil {
+			return c.step(what, at, err)
+		}
+	}
+	if sums == pl.sums(k.Mask) {
+		return nil
+	}
+	if c.left -= int64(min(full, uint64(c.f.limits.Structure))); c.left < 0 {
+		return &format.Error{Format: formatName, What: what, Offset: at, Got: "more bytes after decoding than the file has many times over", Want: "fewer", Err: format.ErrLimit}
+	}
+	b, err := c.bytes("chunk", at, int64(k.Size), 0)
 	if err != nil {
 		return err
 	}
-	n, err := f.Needs(b, element, full)
-	if err == nil && k.Size < n {
-		err = f.bad(fmt.Sprintf("a chunk of %d bytes", k.Size), fmt.Sprintf("at least %d", n))
-	}
-	return c.step(fmt.Sprintf("chunk %v", k.Offset), at, err)
+	return c.step(what, at, pl.LongForSums(k.Mask, b, full+full/8+sumSize*uint64(len(pl.Filters)), unknown))
 }
+
+// unknown is of filters that are not undone here.
+func unknown(*Filter, []byte, uint64) ([]byte, error) { return nil, nil }
 
 // plainEdge reports a chunk that passes no filters because it reaches over the edge.
 func plainEdge(k Chunk, l *Layout, dims []uint64) bool {

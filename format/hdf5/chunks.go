@@ -17,11 +17,12 @@ type Chunk struct {
 	Addr   Addr
 	Size   uint64 // bytes as stored
 	Mask   uint32 // bit i set: filter i was left out
+	Unsure error  // what is wrong with a structure that leads to it; nil: nothing
 }
 
 // Chunks yields the chunks of a chunked dataset that are stored, in the order of the
-// index. Of a damaged index it yields what can be read, and the first error last,
-// with an empty chunk. The Offset of a chunk is the caller's to keep. Another
+// index. Of a damaged index it yields what can be read, chunks that are Unsure among
+// them, and the first error last, with an empty chunk. The Offset of a chunk is the caller's to keep. Another
 // object than a chunked dataset is format.ErrUnsupported.
 func (o *Object) Chunks() iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
@@ -41,6 +42,7 @@ type chunkIndex struct {
 	maxDims  []uint64
 	bytes    uint64 // of an unfiltered chunk
 	filtered bool
+	unsure   error // what is wrong with the structures above
 	visit    func(Chunk) bool
 }
 
@@ -111,6 +113,19 @@ func (x *chunkIndex) element(p *part) Chunk {
 	return c
 }
 
+// give visits chunks of a structure with which err is wrong.
+func (x *chunkIndex) give(list []Chunk, err error) bool {
+	for _, c := range list {
+		if c.Unsure = x.unsure; c.Unsure == nil {
+			c.Unsure = err
+		}
+		if !x.visit(c) {
+			return false
+		}
+	}
+	return true
+}
+
 // class is that of such an array.
 func (x *chunkIndex) class() uint8 {
 	if x.filtered {
@@ -119,7 +134,16 @@ func (x *chunkIndex) class() uint8 {
 	return 0
 }
 
+// single yields the one chunk there is. Of a dataset of more, libhdf5 would read that one
+// for all of them.
 func (x *chunkIndex) single() bool {
+	most, bounded := x.grid(x.maxDims)
+	now, _ := x.grid(x.dims)
+	if n, fits := product(now); !fits || n > 1 {
+		x.r.note(x.r.corrupt("single chunk index", x.layout.Addr, fmt.Sprintf("a dataset of %v in chunks of %v", x.dims, x.layout.Dims[:x.rank]), "one chunk"))
+	} else if n, fits := product(most); !bounded || !fits || n > 1 {
+		x.r.note(x.r.corrupt("single chunk index", x.layout.Addr, fmt.Sprintf("a dataset of up to %v in chunks of %v", x.maxDims, x.layout.Dims[:x.rank]), "one chunk"))
+	}
 	c := Chunk{Offset: make([]uint64, x.rank), Addr: x.layout.Addr, Size: x.bytes}
 	if x.layout.Flags&SingleChunkFiltered != 0 {
 		c.Size, c.Mask = x.layout.SingleSize, x.layout.SingleMask
@@ -162,15 +186,21 @@ func (x *chunkIndex) implicit() bool {
 		all, fitsAll = product(most)
 	}
 	hi, end := bits.Mul64(all, x.bytes)
-	if !ok || !fits || !fitsAll || hi != 0 || end > uint64(x.r.f.size) || uint64(x.layout.Addr) > uint64(x.r.f.size)-end {
+	size := uint64(x.r.f.size)
+	if !ok || !fits || !fitsAll || hi != 0 || end > size || uint64(x.layout.Addr) > size-end {
 		x.r.note(x.r.corrupt("implicit index", x.layout.Addr, fmt.Sprintf("chunks of %d bytes for a dataset of %v", x.bytes, x.maxDims), "chunks inside the file"))
-		return true
+		if !ok || !fits || !fitsAll || hi != 0 || uint64(x.layout.Addr) > size {
+			return true
+		}
 	}
 	for i := range n {
 		off := x.offsetOf(i, now)
 		at := uint64(0)
 		for d := range off {
 			at = at*most[d] + off[d]/x.layout.Dims[d]
+		}
+		if at*x.bytes > size {
+			break // this one and those behind it are beyond the end of the file
 		}
 		if !x.visit(Chunk{Offset: off, Addr: x.layout.Addr + Addr(at*x.bytes), Size: x.bytes}) {
 			return false
@@ -210,7 +240,11 @@ func (x *chunkIndex) tree1() bool {
 			p.bad(fmt.Sprintf("key %v before %v", k.offset, next.offset), "keys in order")
 		}
 		p.check(child.Defined(), child, "an address")
-		more = x.visit(Chunk{Offset: k.offset[:x.rank:x.rank], Addr: child, Size: uint64(k.size), Mask: k.mask})
+		c := Chunk{Offset: k.offset[:x.rank:x.rank], Addr: child, Size: uint64(k.size), Mask: k.mask, Unsure: w.unsure}
+		if c.Unsure == nil {
+			c.Unsure = p.err
+		}
+		more = x.visit(c)
 		return more
 	}
 	w.run(x.layout.Addr)
@@ -232,6 +266,6 @@ func (x *chunkIndex) tree2() bool {
 		}
 		return c
 	}
-	w.visit = func(rec any) bool { return x.visit(rec.(Chunk)) }
+	w.visit = func(rec any) bool { return x.give([]Chunk{rec.(Chunk)}, w.unsure) }
 	return w.run(x.layout.Addr)
 }

@@ -41,12 +41,13 @@ func (x *chunkIndex) extensibleArray() bool {
 		r.note(p.done())
 		return true
 	}
-	index := e.header(p)
+	index, bad := e.header(p)
 	if e.unlimited < 0 {
 		p.complain(format.ErrCorrupt, "client", fmt.Sprintf("a dataset of at most %v", x.maxDims), "one unlimited dimension")
 	}
-	if err := p.done(); err != nil {
-		r.note(err)
+	x.unsure = p.done()
+	r.note(x.unsure)
+	if bad || !p.ok() || e.unlimited < 0 {
 		return true
 	}
 	if index.Defined() && !e.indexBlock(index) {
@@ -60,7 +61,8 @@ func (x *chunkIndex) extensibleArray() bool {
 	return true
 }
 
-func (e *extensible) header(p *part) Addr {
+// header reads the header, and reports whether more than its checksum is wrong.
+func (e *extensible) header(p *part) (index Addr, bad bool) {
 	x := e.x
 	v := p.u8("version")
 	p.version(v, 0, 0)
@@ -87,10 +89,11 @@ func (e *extensible) header(p *part) Addr {
 	p.length("size of data blocks")
 	e.maxIndex = p.length("max index set")
 	p.length("number of elements")
-	a := p.addr("index block address")
+	index = p.addr("index block address")
+	bad = p.err != nil
 	p.checksum()
 	e.offsetSize = (int(e.params.MaxBits) + 7) / 8
-	return a
+	return index, bad
 }
 
 // superBlocks is the number of secondary blocks of the whole array.
@@ -125,14 +128,14 @@ func (e *extensible) indexBlock(a Addr) bool {
 	}
 	e.blockHead(p, false)
 	e.reach = uint64(e.params.IndexElems)
-	more := e.elements(p, 0, uint64(e.params.IndexElems))
+	list := e.elements(p, 0, uint64(e.params.IndexElems))
 	dataAddrs, superAddrs := p.addrs("data block address", data), p.addrs("secondary block address", supers)
 	p.checksum()
-	good := p.ok()
-	r.note(p.done())
-	if !good || !more {
-		return more
+	err := p.done()
+	if r.note(err); !e.x.give(list, err) {
+		return false
 	}
+	defer e.below(err)()
 	first := uint64(e.params.IndexElems)
 	for i := range own {
 		blocks, elems := e.superBlock(i)
@@ -159,11 +162,23 @@ func (e *extensible) indexBlock(a Addr) bool {
 	return true
 }
 
-// addrs reads n addresses.
+// below makes what is wrong with a block count for those that it leads to, until the
+// function that it returns is called.
+func (e *extensible) below(err error) (done func()) {
+	above := e.x.unsure
+	if above == nil {
+		e.x.unsure = err
+	}
+	return func() { e.x.unsure = above }
+}
+
+// addrs reads n addresses, or those that there are.
 func (p *part) addrs(name string, n int) []Addr {
 	var all []Addr
 	for i := 0; i < n && p.ok(); i++ {
-		all = append(all, p.addr(name))
+		if a := p.addr(name); p.ok() {
+			all = append(all, a)
+		}
 	}
 	return all
 }
@@ -192,11 +207,9 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	}
 	addrs := p.addrs("data block address", int(blocks))
 	p.checksum()
-	good := p.ok()
-	r.note(p.done())
-	if !good {
-		return true
-	}
+	err := p.done()
+	r.note(err)
+	defer e.below(err)()
 	for i, a := range addrs {
 		var pages *pageMap
 		if bitmapSize > 0 {
@@ -223,12 +236,16 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	}
 	if elems > uint64(r.f.size) {
 		r.note(r.corrupt("extensible array data block", a, fmt.Sprintf("%d elements", elems), "a block inside the file"))
-		return true
+		if elems > 1<<48 {
+			return true
+		}
 	}
 	head := uint64(6 + o + e.offsetSize)
 	size := head + 4
 	// Pages that were never written have their room in the file all the same.
-	if e.taken += elems * uint64(e.elem); e.taken > uint64(r.f.size) {
+	if all := elems * uint64(e.elem); uint64(a) > uint64(r.f.size) || all > uint64(r.f.size)-uint64(a) {
+		all = 0 // what there is of it costs what is read
+	} else if e.taken += all; e.taken > uint64(r.f.size) {
 		r.note(r.corrupt("extensible array data block", a, fmt.Sprintf("%d bytes of elements with those of other blocks", e.taken), "blocks inside the file"))
 		return true
 	}
@@ -243,24 +260,30 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	}
 	e.blockHead(p, true)
 	if pages == nil {
-		more := e.elements(p, first, elems)
+		list := e.elements(p, first, elems)
 		p.checksum()
-		r.note(p.done())
-		return more
+		err := p.done()
+		r.note(err)
+		return e.x.give(list, err)
 	}
 	p.checksum()
-	if err := p.done(); err != nil {
-		r.note(err)
+	err := p.done()
+	if r.note(err); !p.ok() {
 		return true
 	}
+	defer e.below(err)()
 	n := uint64(1) << e.params.PageElemBits
 	at := a + Addr(size)
 	for i := range elems / n {
+		if uint64(at) > uint64(r.f.size) {
+			break
+		}
 		if bit(pages.bits, pages.first+i) {
 			q := r.part("extensible array data block page", at, int64(n*uint64(e.elem)+4))
-			more := e.elements(q, first+i*n, n)
+			list := e.elements(q, first+i*n, n)
 			q.checksum()
-			if r.note(q.done()); !more {
+			err := q.done()
+			if r.note(err); !e.x.give(list, err) {
 				return false
 			}
 		}
@@ -269,9 +292,9 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	return true
 }
 
-// elements reads n elements and visits the chunks that are stored. Elements behind
+// elements reads n elements and returns the chunks that are stored. Elements behind
 // the last that was set are not the array's.
-func (e *extensible) elements(p *part, first, n uint64) bool {
+func (e *extensible) elements(p *part, first, n uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
 		end := p.group("element", int(first+i))
 		c := e.x.element(p)
@@ -279,12 +302,11 @@ func (e *extensible) elements(p *part, first, n uint64) bool {
 		if !p.ok() || !c.Addr.Defined() || first+i >= e.maxIndex {
 			continue
 		}
-		c.Offset = e.offsetOf(p, first+i)
-		if c.Offset != nil && !e.x.visit(c) {
-			return false
+		if c.Offset = e.offsetOf(p, first+i); c.Offset != nil {
+			list = append(list, c)
 		}
 	}
-	return true
+	return list
 }
 
 // offsetOf is the first element of chunk i. Chunks are counted with the dimension

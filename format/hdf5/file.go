@@ -115,6 +115,32 @@ func (f *File) Driver() *DriverInfo { return f.driver }
 // FileSpace returns how free space is managed, nil if the file does not say.
 func (f *File) FileSpace() *FileSpaceInfo { return f.space }
 
+// Unclosed reports a file that stores its free space, is longer than its superblock says,
+// and was never closed by who wrote it: a program that opens it for writing with libhdf5
+// cuts it there when it closes it. end is in bytes from the start of the file.
+//
+// The end of such a file is stored twice, once when it is closed
+// (H5MF_settle_meta_data_fsm); before that the file space info has none, or, of a file
+// that was closed and opened again, one that may be behind the superblock's, as its
+// free-space managers may be. With version 0 of that message there is one alone, and nothing
+// is reported.
+func (f *File) Unclosed() (end int64, unclosed bool) {
+	s := &f.super
+	if f.space == nil || f.space.Version == 0 || !f.space.Persist || !s.EndOfFile.Defined() {
+		return 0, false
+	}
+	end = f.end()
+	settled := f.space.EOA.Defined() && int64(f.space.EOA)+f.base <= end
+	for _, a := range f.space.Managers {
+		settled = settled && (!a.Defined() || int64(a)+f.base+s.managerSize() <= end)
+	}
+	return end, !settled && end >= 0 && end < f.size
+}
+
+// end is the end of the file as stored, which counts from the start of the file as the
+// base address has it.
+func (f *File) end() int64 { return int64(f.super.EndOfFile-f.super.Base) + f.base }
+
 // Root reads the header of the root group. As Object, it returns what it could
 // read also with an error.
 func (f *File) Root() (*Object, error) { return f.Object(f.super.Root) }

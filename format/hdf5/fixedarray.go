@@ -28,9 +28,11 @@ func (x *chunkIndex) fixedArray() bool {
 	}
 	p.check(ok && fits && n == want, n, fmt.Sprintf("%d, the chunks of the dataset", want))
 	block := p.addr("data block address")
+	bad := p.err
 	p.checksum()
-	if err := p.done(); err != nil || !block.Defined() {
-		r.note(err)
+	x.unsure = p.done()
+	r.note(x.unsure)
+	if bad != nil || !p.ok() || !block.Defined() {
 		return true
 	}
 	return x.fixedBlock(block, n, uint64(1)<<pageBits, grid)
@@ -39,16 +41,20 @@ func (x *chunkIndex) fixedArray() bool {
 func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool {
 	r := x.r
 	size := uint64(x.elementSize())
-	if n > uint64(r.f.size)/size {
-		r.note(r.corrupt("fixed array data block", a, fmt.Sprintf("%d entries", n), "entries inside the file"))
-		return true
-	}
 	head := uint64(6 + r.f.super.OffsetSize)
 	pages := uint64(0)
-	bytes := head + n*size + 4
 	if n > pageElems {
-		pages = (n + pageElems - 1) / pageElems
-		bytes = head + (pages+7)/8 + 4
+		pages = (n-1)/pageElems + 1
+	}
+	if most := uint64(r.f.size) / size; n > most {
+		r.note(r.corrupt("fixed array data block", a, fmt.Sprintf("%d entries", n), "entries inside the file"))
+		if pages == 0 {
+			n = most
+		}
+	}
+	bytes := head + n*size + 4
+	if pages > 0 {
+		bytes = head + (pages-1)/8 + 1 + 4
 	}
 	p := r.part("fixed array data block", a, int64(bytes))
 	if !p.signature("FADB") {
@@ -62,25 +68,34 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	back := p.addr("header address")
 	p.check(back == x.layout.Addr, back, x.layout.Addr.String())
 	if pages == 0 {
-		more := x.elements(p, 0, n, grid)
+		list := x.elements(p, 0, n, grid)
 		p.checksum()
-		r.note(p.done())
-		return more
+		err := p.done()
+		r.note(err)
+		return x.give(list, err)
 	}
-	bitmap := p.bytes("page bitmap", int((pages+7)/8))
+	bitmap := p.bytes("page bitmap", int((pages-1)/8+1))
+	bad := p.err
 	p.checksum()
 	if err := p.done(); err != nil {
 		r.note(err)
-		return true
+		if bad != nil || !p.ok() {
+			return true
+		}
+		x.unsure = err
 	}
 	at := a + Addr(bytes)
 	for i := range pages {
+		if uint64(at) > uint64(r.f.size) {
+			break
+		}
 		k := min(pageElems, n-i*pageElems)
 		if bit(bitmap, i) {
 			q := r.part("fixed array data block page", at, int64(k*size+4))
-			more := x.elements(q, i*pageElems, k, grid)
+			list := x.elements(q, i*pageElems, k, grid)
 			q.checksum()
-			if r.note(q.done()); !more {
+			err := q.done()
+			if r.note(err); !x.give(list, err) {
 				return false
 			}
 		}
@@ -93,8 +108,8 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 func bit(b []byte, i uint64) bool { return i/8 < uint64(len(b)) && b[i/8]>>(7-i%8)&1 != 0 }
 
 // elements reads n elements of an array, which are chunks first, first+1, … of the
-// grid, and visits those that are stored.
-func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) bool {
+// grid, and returns those that are stored.
+func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
 		end := p.group("element", int(first+i))
 		c := x.element(p)
@@ -102,9 +117,8 @@ func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) bool {
 		if !p.ok() || !c.Addr.Defined() {
 			continue
 		}
-		if c.Offset = x.offsetOf(first+i, grid); !x.visit(c) {
-			return false
-		}
+		c.Offset = x.offsetOf(first+i, grid)
+		list = append(list, c)
 	}
-	return true
+	return list
 }

@@ -36,11 +36,14 @@ type FreeRow struct {
 	Blocks   uint16
 }
 
+// managerSize is the bytes of a free-space manager's header.
+func (s *Superblock) managerSize() int64 { return int64(18 + 7*s.LengthSize + s.OffsetSize) }
+
 // freeSpace reads the free-space manager at a and calls visit for its sections. A
 // heap's manager needs the heap.
 func (r *reader) freeSpace(a Addr, client uint8, h *FractalHeap, visit func(FreeSection)) {
 	s := &r.f.super
-	p := r.part("free-space manager header", a, int64(18+7*s.LengthSize+s.OffsetSize))
+	p := r.part("free-space manager header", a, s.managerSize())
 	if !p.signature("FSHD") {
 		r.note(p.done())
 		return

@@ -1,6 +1,6 @@
-// What the library's decoders of n-bit, scale-offset and szip take on trust: their
-// parameters, and that a chunk is as long as those make them read (H5Znbit.c,
-// H5Zscaleoffset.c, H5Zszip.c).
+// What the library's decoders of n-bit, scale-offset, szip and checksums take on trust:
+// their parameters, and that a chunk is as long as those make them read (H5Znbit.c,
+// H5Zscaleoffset.c, H5Zszip.c, H5Zfletcher32.c).
 
 package hdf5
 
@@ -263,11 +263,66 @@ func (f *Filter) szip() error {
 	return nil
 }
 
-// last returns the filter that was applied last to a chunk with the mask; nil if none.
-func (l *Pipeline) last(mask uint32) *Filter {
+// last returns the filter that was applied last to a chunk with the mask, but for
+// checksums, and how many of those come after it; nil if there is none.
+func (l *Pipeline) last(mask uint32) (f *Filter, sums uint64) {
 	for i := len(l.Filters) - 1; i >= 0; i-- {
-		if mask>>i&1 == 0 {
-			return &l.Filters[i]
+		switch {
+		case mask>>i&1 != 0:
+		case l.Filters[i].ID != Fletcher32:
+			return &l.Filters[i], sums
+		default:
+			sums++
+		}
+	}
+	return nil, sums
+}
+
+// sums is how many checksums a chunk with the mask has.
+func (l *Pipeline) sums(mask uint32) (n uint64) {
+	for i := range l.Filters {
+		if l.Filters[i].ID == Fletcher32 && mask>>i&1 == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// sumSize is how many bytes fletcher32 puts behind a chunk.
+const sumSize = 4
+
+// LongForSums undoes the filters of a stored chunk, but those whose bit is set in mask,
+// down to the first fletcher32, and reports one that finds less than its 4 bytes: an
+// error that is format.ErrCorrupt. The library's decoder sums up all memory behind such a
+// chunk (CVE-2026-19028). The sums themselves are not looked at, and the chunk is not
+// changed. most is how many bytes a chunk may have on the way.
+//
+// undo is for filters other than deflate, shuffle and fletcher32, and its errors are
+// returned; what it says is nil stays unknown, and all before it: no error.
+func (l *Pipeline) LongForSums(mask uint32, b []byte, most uint64, undo func(f *Filter, b []byte, most uint64) ([]byte, error)) error {
+	left := l.sums(mask)
+	for i := len(l.Filters) - 1; i >= 0 && left > 0; i-- {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		var err error
+		switch f := &l.Filters[i]; {
+		case f.ID == Fletcher32 && len(b) < sumSize:
+			return f.bad(fmt.Sprintf("a chunk of %d bytes", len(b)), fmt.Sprintf("at least %d", sumSize))
+		case f.ID == Fletcher32:
+			b = b[:len(b)-sumSize]
+			left--
+		case f.ID == Shuffle: // as long as before
+			b = unshuffle(b, f.Values)
+		case f.ID == Deflate:
+			b, err = inflate(b, most)
+		default:
+			if b, err = undo(f, b, most); b == nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -5,7 +5,9 @@ package hdf5_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -222,4 +224,56 @@ func TestStepsMutants(t *testing.T) {
 		require.Greater(t, refused, before, name)
 	}
 	t.Logf("%d refused, %d passed", refused, passed)
+}
+
+// Checksums are looked at where the mask of a chunk leaves them, behind filters that are
+// undone, and nothing is said of what stands before one that is not.
+func TestLongForSums(t *testing.T) {
+	var zipped bytes.Buffer
+	z := zlib.NewWriter(&zipped)
+	_, err := z.Write([]byte{1, 2, 3})
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	sum, zip, turn, other := hdf5.Filter{ID: hdf5.Fletcher32}, hdf5.Filter{ID: hdf5.Deflate}, hdf5.Filter{ID: hdf5.Shuffle, Values: []uint32{4}}, hdf5.Filter{ID: 32015}
+	failure := errors.New("no such filter")
+	for _, x := range []struct {
+		filters []hdf5.Filter
+		mask    uint32
+		stored  []byte
+		undone  []byte
+		err     error
+		want    string
+	}{
+		{filters: []hdf5.Filter{sum, zip}, stored: zipped.Bytes(), want: "a chunk of 3 bytes, want at least 4"},
+		{filters: []hdf5.Filter{sum, zip}, mask: 1, stored: zipped.Bytes()},
+		{filters: []hdf5.Filter{sum, zip}, mask: 2, stored: zipped.Bytes()},
+		{filters: []hdf5.Filter{sum, zip}, mask: 2, stored: []byte{1, 2, 3}, want: "a chunk of 3 bytes"},
+		{filters: []hdf5.Filter{sum, sum}, stored: make([]byte, 8)},
+		{filters: []hdf5.Filter{sum, sum}, stored: make([]byte, 7), want: "a chunk of 3 bytes"},
+		{filters: []hdf5.Filter{sum, sum}, mask: 2, stored: make([]byte, 7)},
+		{filters: []hdf5.Filter{zip, sum}, stored: make([]byte, 4)}, // deflate is the library's matter
+		{filters: []hdf5.Filter{sum, turn}, stored: nil, want: "a chunk of 0 bytes"},
+		{filters: []hdf5.Filter{sum, other}, stored: []byte{1}},
+		{filters: []hdf5.Filter{sum, other}, stored: []byte{1}, undone: []byte{1, 2}, want: "a chunk of 2 bytes"},
+		{filters: []hdf5.Filter{sum, other}, stored: []byte{1}, undone: []byte{}, want: "a chunk of 0 bytes"},
+		{filters: []hdf5.Filter{sum, other}, stored: []byte{1}, undone: make([]byte, 5)},
+		{filters: []hdf5.Filter{sum, other}, stored: []byte{1}, err: failure, want: "no such filter"},
+		{filters: []hdf5.Filter{sum, other, sum}, stored: []byte{1}, err: failure, want: "a chunk of 1 bytes"},
+	} {
+		l := hdf5.Pipeline{Filters: x.filters}
+		err := l.LongForSums(x.mask, x.stored, 100, func(f *hdf5.Filter, b []byte, most uint64) ([]byte, error) {
+			require.Equal(t, other.ID, f.ID)
+			require.EqualValues(t, 100, most)
+			return x.undone, x.err
+		})
+		switch {
+		case x.want == "":
+			require.NoError(t, err, x)
+		case x.err == nil || x.want != failure.Error():
+			require.ErrorIs(t, err, format.ErrCorrupt, x)
+			require.ErrorContains(t, err, x.want, x)
+		default:
+			require.ErrorIs(t, err, failure)
+		}
+	}
 }
