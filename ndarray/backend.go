@@ -43,6 +43,30 @@ type RegionWriter interface {
 	WriteRegion(ctx context.Context, src []byte, r Region) error
 }
 
+// Sequencer is implemented by backends whose files also say in which order chunks were
+// written: in HDF5 and in frames each lies behind the one before it. Copy and Map write with
+// many workers, and ask for an order of which the number of workers is no part.
+type Sequencer interface {
+	// InOrder makes whole chunks that are written from now on wait until those before
+	// them, in row-major order of the grid, are stored or skipped. Each is then written once,
+	// by a call of WriteRegion whose region is whole chunks, or of ChunkWriter's WriteChunk;
+	// nothing else is called but TakesChunks and HasChunk, until the Sequence ends.
+	// What waits takes at most window bytes of memory, and otherwise a temporary file in dir,
+	// "" for os.TempDir.
+	//
+	// It returns nil if the order leaves no trace, and errors.ErrUnsupported if the
+	// backend cannot put calls in order: only one at a time then makes the same file.
+	InOrder(ctx context.Context, window int64, dir string) (Sequence, error)
+}
+
+// Sequence is an order of writes in the making.
+type Sequence interface {
+	// Skip says that chunk n of the grid, counted in row-major order, will not be written.
+	Skip(n int64) error
+	// End ends the order. keep says that what still waits is stored; otherwise it is lost.
+	End(keep bool) error
+}
+
 // StringReader is implemented by backends whose arrays may be of Kind String;
 // ReadRegion and WriteRegion are not called for those.
 type StringReader interface {

@@ -42,9 +42,15 @@ type CopyStats struct {
 // that would decode each chunk of src many times, the elements first go, decoded, to a
 // temporary file in chunks that suit both sides; it takes at most NBytes of disk, and
 // no room for zeros. Memory bounds the buffers of Copy; for each call that runs a
-// backend needs as much as it takes to hold a chunk besides. A chunk of dst larger
-// than Memory is written in parts, by one worker. Texts of variable length count as
-// 64 bytes each, however long they are.
+// backend needs as much as it takes to hold a chunk besides.
+//
+// What dst becomes depends on neither the number of workers nor their luck: where a
+// backend is a Sequencer, chunks get to the file in row-major order of the grid. Those
+// that are ready too early wait, in an eighth of Memory and not more than 32 MiB, and
+// otherwise in a temporary file; a backend that cannot do that is written by one worker.
+//
+// A chunk of dst larger than Memory is written in parts, by one worker. Texts of variable
+// length count as 64 bytes each, however long they are.
 //
 // The context is checked between units. Copy returns when all its goroutines
 // have ended. After an error dst is written in part; the temporary file is gone in any
@@ -71,19 +77,21 @@ func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, erro
 	return stats, nil
 }
 
-func copyAll(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, error) {
-	if !o.Decode {
-		_, memory, err := limits(o.Workers, o.Memory)
-		if err != nil {
-			return CopyStats{}, err
-		}
-		way, err := newPassage(ctx, dst, src, memory)
-		if err != nil {
-			return CopyStats{}, err
-		}
-		if way != nil {
-			return copyChunks(ctx, dst, src, way, o)
-		}
+func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ CopyStats, err error) {
+	way, err := passageOf(ctx, dst, src, options)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	in, err := inOrder(ctx, dst, options.Workers, options.Memory, options.TempDir)
+	if err != nil {
+		return CopyStats{}, err
+	}
+	defer in.end(&err)
+	own := *options
+	o := &own
+	o.Workers, o.Memory = in.workers, in.memory
+	if way != nil {
+		return copyChunks(ctx, dst, src, way, in, o)
 	}
 	p, err := newPlan(*dst.m(), *src.m(), o.Workers, o.Memory, 1)
 	if err != nil {
@@ -95,10 +103,22 @@ func copyAll(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, e
 			return CopyStats{}, err
 		}
 		if p.decodes > tooOften*read.decodes {
-			return copyTwice(ctx, dst, src, read, o)
+			return copyTwice(ctx, dst, src, read, in, o)
 		}
 	}
+	if err := in.shape(&p); err != nil {
+		return CopyStats{}, err
+	}
 	return copyUnits(ctx, dst, src, p, o.Progress)
+}
+
+// passageOf is the way on which chunks pass as they are stored, nil if there is none.
+func passageOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passage, error) {
+	_, memory, err := limits(o.Workers, o.Memory)
+	if err != nil || o.Decode {
+		return nil, err
+	}
+	return newPassage(ctx, dst, src, memory)
 }
 
 // copyUnits moves the units of p as elements.

@@ -14,9 +14,10 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // DefaultMemory is what Copy and Compare hold in buffers unless told otherwise,
@@ -43,6 +44,7 @@ type plan struct {
 	total   int64 // bytes of all elements
 	workers int
 	decodes float64 // how often a source chunk is decoded, on average
+	ahead   int64   // units that may be begun behind the first that is not done; 0: any number
 }
 
 // newPlan cuts the elements that dst and src both have. Each worker holds
@@ -280,10 +282,13 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		return ctx.Err()
 	}
 	var (
-		next  atomic.Int64
 		mu    sync.Mutex // progress is never called twice at once
 		state = Progress{TotalBytes: p.total, TotalUnits: p.count}
+		gate  = &inorder.Gate{Ahead: math.MaxInt64}
 	)
+	if p.ahead > 0 {
+		gate.Ahead = p.ahead
+	}
 	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
 	for range p.workers {
 		group.Go(func() error {
@@ -292,12 +297,9 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 				own[i] = make([]byte, p.unit)
 			}
 			part := make([][]byte, buffers)
-			for {
-				n := next.Add(1) - 1
-				if n >= state.TotalUnits {
-					return nil
-				}
-				if err := gctx.Err(); err != nil {
+			one := func(n int64) error {
+				defer gate.Done(n)
+				if err := gctx.Err(); err != nil || n >= p.count {
 					return err
 				}
 				r := p.units.at(n)
@@ -314,6 +316,13 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 					state.DoneUnits++
 					progress(state)
 					mu.Unlock()
+				}
+				return nil
+			}
+			for {
+				n := gate.Take()
+				if err := one(n); err != nil || n >= p.count {
+					return err
 				}
 			}
 		})

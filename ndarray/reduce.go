@@ -47,10 +47,10 @@ func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Cont
 
 // Map writes to dst what f makes of the elements of src, which has the same shape:
 // f is called as by Each, with out for the elements of r in dst's element type, in
-// native byte order.
+// native byte order. Chunks get to the file in the order that Copy gives them.
 //
 // It returns ErrShape, and the errors of Each and Write.
-func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx context.Context, r Region, out, in []byte) error) error {
+func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx context.Context, r Region, out, in []byte) error) (err error) {
 	if o == nil {
 		o = &WorkOptions{}
 	}
@@ -65,7 +65,15 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	if from.DType.Size > wide.DType.Size {
 		wide.DType = from.DType
 	}
-	p, err := newPlan(wide, from, o.Workers, o.Memory, 2)
+	in, err := inOrder(ctx, dst, o.Workers, o.Memory, "")
+	if err != nil {
+		return dst.wrap("map to", err)
+	}
+	defer in.end(&err)
+	p, err := newPlan(wide, from, in.workers, in.memory, 2)
+	if err == nil {
+		err = in.shape(&p)
+	}
 	if err != nil {
 		return dst.wrap("map to", err)
 	}

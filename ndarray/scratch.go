@@ -24,11 +24,14 @@ func readPlan(src Meta, o *CopyOptions) (plan, error) {
 }
 
 // copyTwice copies by way of a temporary file, which is filled in the units of read.
-func copyTwice(ctx context.Context, dst, src *Array, read plan, o *CopyOptions) (_ CopyStats, err error) {
+func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *CopyOptions) (_ CopyStats, err error) {
 	// The temporary array has no chunks that cost anything to cut.
 	loose := func(m Meta) Meta { m.ChunkShape = nil; return m }
 	write, err := newPlan(*dst.m(), loose(*src.m()), o.Workers, o.Memory, 1)
 	if err != nil {
+		return CopyStats{}, err
+	}
+	if err := in.shape(&write); err != nil {
 		return CopyStats{}, err
 	}
 	chunk := make([]int64, len(read.units.chunk))

@@ -4,6 +4,7 @@
 package ndarray
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -167,6 +168,26 @@ func (s Selection) Shape(of []int64) ([]int64, error) {
 		return nil, err
 	}
 	return p.shape, nil
+}
+
+// Steps returns what s takes along each axis of an array of the given shape: count[i]
+// indexes, the first of them start[i], each step[i] behind the one before. Of an axis that s
+// drops it is one index.
+//
+// It returns the errors of Shape, and errors.ErrUnsupported for what no steps describe:
+// lists, masks, points and new axes.
+func (s Selection) Steps(shape []int64) (start, count, step []int64, err error) {
+	p, err := s.resolve(shape)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if p.axes == nil || slices.Contains(p.from, -1) || slices.ContainsFunc(p.axes, func(x pick) bool { return x.list != nil }) {
+		return nil, nil, nil, fmt.Errorf("%w: %v is not one slice or index an axis", errors.ErrUnsupported, s)
+	}
+	for _, x := range p.axes {
+		start, count, step = append(start, x.start), append(count, x.count), append(step, x.step)
+	}
+	return start, count, step, nil
 }
 
 // picked is a selection that has met a shape.

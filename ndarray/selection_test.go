@@ -1,6 +1,7 @@
 package ndarray_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -115,7 +116,7 @@ func TestSelectionsAgainstNumPy(t *testing.T) {
 	}
 	oracle(t, "selections", map[string]any{"cases": cases}, &answers)
 	require.Len(t, answers, len(cases))
-	refused := 0
+	refused, steps := 0, 0
 	for i, c := range cases {
 		shape, text := c[0].([]int64), "["+strings.Join(c[1].([]string), ", ")+"]"
 		n, _ := ndarray.Product(shape)
@@ -137,9 +138,36 @@ func TestSelectionsAgainstNumPy(t *testing.T) {
 		taken, err := ndarray.Take[int64](t.Context(), a, s)
 		require.NoError(t, err)
 		require.Equal(t, answers[i].Items, taken, "%s of %v", text, shape)
+		start, count, step, err := s.Steps(shape)
+		if strings.Contains(text, "[[") || strings.Contains(text, ", [") || strings.Contains(text, "None") {
+			require.ErrorIs(t, err, errors.ErrUnsupported, text)
+			continue
+		}
+		require.NoError(t, err, text)
+		require.Equal(t, answers[i].Items, stepped(values, shape, start, count, step), "%s of %v", text, shape)
+		steps++
 	}
 	require.Greater(t, refused, 50)
 	require.Less(t, refused, 550)
+	require.Greater(t, steps, 50)
+	for _, s := range []ndarray.Selection{ndarray.Points([]int64{1}), ndarray.Where([]bool{true, false, true})} {
+		_, _, _, err := s.Steps([]int64{3})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+}
+
+// stepped takes out of values, axis by axis, what start, count and step say.
+func stepped(values, shape, start, count, step []int64) []int64 {
+	if len(shape) == 0 {
+		return values[:1]
+	}
+	inner, _ := ndarray.Product(shape[1:])
+	out := []int64{}
+	for i := range count[0] {
+		at := (start[0] + i*step[0]) * inner
+		out = append(out, stepped(values[at:at+inner], shape[1:], start[1:], count[1:], step[1:])...)
+	}
+	return out
 }
 
 // Points and masks over all axes take and replace what NumPy does, negative indexes and

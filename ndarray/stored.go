@@ -109,7 +109,7 @@ func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, e
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // pass moves chunk n; ok is false if it has to be moved as elements.
-func (p *passage) pass(ctx context.Context, dst, src *Array, buf *[]byte, n int64) (ok bool, err error) {
+func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
 	var b []byte
 	err = src.use("copy", func() (err error) { b, err = p.from.ReadChunk(ctx, (*buf)[:0], p.form, n); return err })
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -126,8 +126,11 @@ func (p *passage) pass(ctx context.Context, dst, src *Array, buf *[]byte, n int6
 			return p.to.WriteChunk(ctx, b, p.form, n)
 		}
 		stored, err := p.to.HasChunk(ctx, n)
-		if err == nil && (stored || !p.fill) {
-			err = errors.ErrUnsupported
+		switch {
+		case err == nil && (stored || !p.fill):
+			return errors.ErrUnsupported
+		case err == nil && in.seq != nil:
+			return in.seq.Skip(n)
 		}
 		return err
 	})
@@ -139,8 +142,11 @@ func (p *passage) pass(ctx context.Context, dst, src *Array, buf *[]byte, n int6
 
 // copyChunks moves all chunks in their stored form, and as elements those for which
 // that cannot be.
-func copyChunks(ctx context.Context, dst, src *Array, way *passage, o *CopyOptions) (CopyStats, error) {
+func copyChunks(ctx context.Context, dst, src *Array, way *passage, in *order, o *CopyOptions) (CopyStats, error) {
 	p, err := chunkPlan(*dst.m(), o)
+	if err == nil {
+		err = in.shape(&p)
+	}
 	if err != nil {
 		return CopyStats{}, err
 	}
@@ -154,7 +160,7 @@ func copyChunks(ctx context.Context, dst, src *Array, way *passage, o *CopyOptio
 	err = p.run(ctx, 0, o.Progress, func(ctx context.Context, n int64, r Region, _ [][]byte) error {
 		b := <-buffers
 		defer func() { buffers <- b }()
-		ok, err := way.pass(ctx, dst, src, &b, n)
+		ok, err := way.pass(ctx, dst, src, in, &b, n)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -40,6 +41,22 @@ func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 type layers interface {
 	Names() ([]string, error)
 	Get(name string) ([]byte, error)
+	Size(name string) (content, stored int64, err error)
+}
+
+// CheckLayer returns format.ErrLimit for a metalayer whose content is more than 64 MiB and more
+// than 4096 times as long as it is stored: a chunk of 32 bytes can claim 2 GiB of zeros.
+func CheckLayer(vl interface {
+	Size(name string) (content, stored int64, err error)
+}, name string) error {
+	content, stored, err := vl.Size(name)
+	if err != nil {
+		return translate(err)
+	}
+	if content > 64<<20 && content>>12 > stored {
+		return fmt.Errorf("%w: metalayer %q of %d bytes, of which %d are stored", format.ErrLimit, name, content, stored)
+	}
+	return nil
 }
 
 // attributes returns what the record and the metalayers say.
@@ -113,6 +130,14 @@ func checkFixed(a *cblosc.Array, name string) error {
 // addPlain adds the attribute that a metalayer holds, with the recorded type if
 // there is one and it fits.
 func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
+	err := CheckLayer(vl, name)
+	if errors.Is(err, format.ErrLimit) {
+		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "metalayer", Reason: err.Error()})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	content, err := vl.Get(name)
 	if err != nil {
 		return translate(err)
@@ -298,6 +323,9 @@ func readRecord(vl layers) (*record, error) {
 	}
 	if !slices.Contains(names, recordName) {
 		return &record{}, nil
+	}
+	if err := CheckLayer(vl, recordName); err != nil {
+		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
 	}
 	content, err := vl.Get(recordName)
 	if err != nil {

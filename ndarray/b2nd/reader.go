@@ -182,6 +182,8 @@ func (l frameLayers) Names() ([]string, error) { return l.f.VLMetalayers(), nil 
 
 func (l frameLayers) Get(name string) ([]byte, error) { return l.f.VLMetalayer(name) }
 
+func (l frameLayers) Size(name string) (int64, int64, error) { return l.f.VLMetalayerSize(name) }
+
 // fixedLayers are the fixed metalayers of a frame.
 type fixedLayers struct{ h cframe.Header }
 
@@ -196,4 +198,9 @@ func (l fixedLayers) Names() ([]string, error) {
 func (l fixedLayers) Get(name string) ([]byte, error) {
 	content, _ := l.h.Metalayer(name) // a name that Names has
 	return content, nil
+}
+
+func (l fixedLayers) Size(name string) (int64, int64, error) {
+	content, _ := l.h.Metalayer(name)
+	return int64(len(content)), int64(len(content)), nil
 }

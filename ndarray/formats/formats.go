@@ -136,7 +136,15 @@ func sniff(file string) (_ Format, err error) {
 	if !info.IsDir() && isHDF5(f, found.Size()) {
 		return HDF5, nil
 	}
-	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
+	return "", unknown(head)
+}
+
+// unknown is the error for a file of no format of ours that begins with head.
+func unknown(head []byte) error {
+	if len(head) == 0 {
+		return fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
+	}
+	return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
 }
 
 // sniffTree looks at a directory that is no sparse frame.

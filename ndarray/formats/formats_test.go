@@ -370,3 +370,23 @@ func TestCatervaToB2nd(t *testing.T) {
 	_, err := formats.Create(bg, in(dir, "x:/y"), int32s(2), formats.WithFormat(formats.Caterva))
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
+
+// HDF5 with addresses of 32 bytes, for which its library has no room, never gets there.
+func TestHDF5OfLongAddresses(t *testing.T) {
+	path := in(t.TempDir(), "a.h5")
+	save(t, path+":/x", int32s(5))
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	size := 9 // of addresses, by the version of the superblock
+	if b[8] < 2 {
+		size = 13
+	}
+	require.EqualValues(t, 8, b[size])
+	b[size] = 32
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	for _, opts := range [][]formats.Option{nil, {formats.WithWrite()}} {
+		_, err = formats.Open(bg, path+":/x", opts...)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "addresses of 32 bytes")
+	}
+}

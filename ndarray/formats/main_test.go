@@ -14,8 +14,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
+// withoutInit is set for this binary as a program that does not call worker.Init.
+const withoutInit = "FORMATS_TEST_WITHOUT_INIT"
+
 func TestMain(m *testing.M) {
-	worker.Init()
+	if os.Getenv(withoutInit) == "" {
+		worker.Init()
+	}
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left})
 }
 

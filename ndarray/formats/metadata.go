@@ -17,6 +17,7 @@ import (
 	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -140,6 +141,15 @@ func (m *Metadata) frame(file string) (err error) {
 		from *cblosc.Metalayers
 		to   *[]NamedBytes
 	}{{s.Meta(), &m.Fixed}, {s.VLMeta(), &m.Variable}} {
+		names, err := side.from.Names()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := b2nd.CheckLayer(side.from, name); err != nil {
+				return err
+			}
+		}
 		for x, err := range side.from.All() {
 			if err != nil {
 				return err

@@ -86,6 +86,13 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 	add("HDF5 with a writer", "rw.h5:/x", writable, true)
 	add("b2nd with a writer", "rw.b2nd", writable, true)
 	add("sparse b2nd with a writer", "rws.b2nd", writable, true, formats.WithSparse())
+	add("Caterva with a writer", "rw.cat", func(location string) (*ndarray.Array, error) {
+		return formats.Open(bg, location, formats.WithDType(ndarray.DTypeOf[int32]()), formats.WithWrite())
+	}, true, formats.WithFormat(formats.Caterva))
+	add("bcolz with a writer", "rw.bcolz", writable, true)
+	add("b2nd with a durable writer", "rwd.b2nd", func(location string) (*ndarray.Array, error) {
+		return formats.Open(bg, location, formats.WithWrite(), formats.WithDurable())
+	}, true)
 	for i := range places {
 		places[i].apart = places[i].name == "HDF5 in a worker"
 	}

@@ -316,7 +316,7 @@ func (s *suspect) sniff() (err error) {
 		return nil
 	}
 	if !isHDF5(s.file, info.Size()) {
-		return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head[:n])
+		return unknown(head[:n])
 	}
 	s.Format = HDF5
 	return nil // whatever else is wrong the check tells

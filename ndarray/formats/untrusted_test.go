@@ -2,6 +2,7 @@ package formats_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -281,6 +282,50 @@ func TestUntrustedRefuses(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, g.Close())
 	})
+}
+
+// A chunk shorter than its checksum, wherever that is among the filters, is found before the
+// library sums up all memory, in the process too, and as the source of a virtual dataset.
+func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err := z.Write([]byte{1, 2, 3})
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	i4, four := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"last":   {[]h5.Filter{h5.Deflate(1), h5.Fletcher32()}, []byte{1, 2, 3}},
+		"first":  {[]h5.Filter{h5.Fletcher32(), h5.Deflate(1)}, deflated.Bytes()},
+		"middle": {[]h5.Filter{h5.Shuffle(), h5.Fletcher32(), h5.Deflate(1)}, deflated.Bytes()},
+		"twice":  {[]h5.Filter{h5.Fletcher32(), h5.Fletcher32()}, []byte{0, 0, 0, 0}},
+	} {
+		path := in(t.TempDir(), "a.h5")
+		f, err := h5.Create(path, nil)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{Chunks: []int64{4}, Filters: tt.filters})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, four.All()))
+		v, err := f.Root().CreateDataset("v", i4, four, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: four.All(), File: ".", Dataset: "x", Source: four, SourceRegion: four.All()}}})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(tt.stored, 0, 0))
+		require.NoError(t, errors.Join(v.Close(), d.Close(), f.Close()))
+		everyWay(t, func(t *testing.T, u formats.Untrusted) {
+			for _, l := range []string{":/x", ":/v"} {
+				_, err := formats.OpenUntrusted(bg, path+l, u)
+				require.ErrorIs(t, err, ndarray.ErrCorrupt, name)
+				require.ErrorContains(t, err, "fletcher32 with a chunk of", name)
+			}
+		})
+		a, err := formats.Open(bg, path+":/x")
+		require.NoError(t, err)
+		require.ErrorIs(t, a.Read(bg, make([]byte, 16), ndarray.Whole(a.Shape())), ndarray.ErrCorrupt)
+		_, err = ndarray.ReadAll[int32](bg, a)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		require.NoError(t, a.Close())
+	}
 }
 
 // pipelined is an HDF5 file with a dataset /x behind one filter.

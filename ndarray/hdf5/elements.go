@@ -61,12 +61,14 @@ func (b *Backend) chunkBytes() int64 {
 
 // WriteRegion writes elements, in the order of storage.
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
-	write := b.writeByLibrary
-	if b.worthWriting(r) {
-		write = b.writeChunks
-		if b.meta.DType.IsNative() {
-			return write(ctx, src, r)
-		}
+	write, whole := b.writeByLibrary, false
+	if s := b.sequence.Load(); s != nil {
+		write, whole = s.writeInOrder, true
+	} else if b.worthWriting(r) {
+		write, whole = b.writeChunks, true
+	}
+	if whole && b.meta.DType.IsNative() {
+		return write(ctx, src, r)
 	}
 	var swapped []byte // one slab in the order of storage
 	for s := range b.meta.Slabs(r) {

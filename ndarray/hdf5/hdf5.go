@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -28,6 +29,8 @@ type Backend struct {
 	filters    []h5.Filter
 	plainEdges bool
 	elsewhere  []string
+
+	sequence atomic.Pointer[sequence] // nil unless chunks are put in order
 }
 
 // Elsewhere are the names of the other files in which elements lie, those of a virtual

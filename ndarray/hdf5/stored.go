@@ -204,12 +204,12 @@ func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkF
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	at, inside := b.offset(n)
+	_, inside := b.offset(n)
 	if f == b.rawForm() {
 		if len(chunk) < 4 {
 			return fmt.Errorf("%w: a chunk of %d bytes", ndarray.ErrSize, len(chunk))
 		}
-		return Translate(b.dataset.WriteChunk(chunk[4:], binary.LittleEndian.Uint32(chunk), at...))
+		return b.writeChunk(n, chunk[4:], binary.LittleEndian.Uint32(chunk))
 	}
 	values, c := b.blosc2Only()
 	blocks, ok := f.Blocks()
@@ -224,5 +224,5 @@ func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkF
 	if err != nil {
 		return Translate(err)
 	}
-	return Translate(b.dataset.WriteChunk(frame, 0, at...))
+	return b.writeChunk(n, frame, 0)
 }

@@ -15,8 +15,8 @@ import (
 // maxBytes is what New refuses to allocate: no address space is larger.
 const maxBytes = 1 << 47
 
-// Backend is an array in memory. It implements every optional interface of
-// ndarray.
+// Backend is an array in memory. It implements every optional interface of ndarray but
+// Sequencer: the order of writes leaves no trace.
 type Backend struct {
 	meta ndarray.Meta
 

@@ -1,6 +1,9 @@
 package mem_test
 
 import (
+	"context"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +49,43 @@ func TestNewCopiesItsSpec(t *testing.T) {
 	attrs, err := b.Attrs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []byte{1, 2}, attrs.List[0].Value.Data)
+}
+
+// 64 goroutines on one array, of which eight write: a read sees a write whole or not at all.
+func TestManyGoroutines(t *testing.T) {
+	spec := ndarray.Spec{Shape: []int64{40, 25}, DType: ndarray.DTypeOf[int32]()}
+	b, err := mem.New(spec)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	whole, ctx := ndarray.Whole(spec.Shape), context.Background()
+	errs := make([]error, 64)
+	var all sync.WaitGroup
+	for g := range errs {
+		all.Go(func() {
+			values := make([]int32, 1000)
+			for i := range 50 {
+				if g%8 == 0 {
+					for k := range values {
+						values[k] = int32(g*1000 + i)
+					}
+					errs[g] = ndarray.Write(ctx, a, values, whole)
+				} else if errs[g] = ndarray.Read(ctx, a, values, whole); errs[g] == nil {
+					for k, v := range values {
+						if v != values[0] {
+							errs[g] = fmt.Errorf("element %d is %d, the first is %d", k, v, values[0])
+						}
+					}
+				}
+				if errs[g] != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.NoError(t, a.Close())
 }

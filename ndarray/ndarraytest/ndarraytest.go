@@ -394,9 +394,9 @@ func testConcurrentReads(t *testing.T, f Factory) {
 	regions := slices.Collect(a.Chunks())
 	regions = append(regions, ndarray.Whole(a.Shape()), ndarray.Region{Start: []int64{1, 1}, Shape: []int64{4, 3}})
 	var wg sync.WaitGroup
-	for g := range 8 {
+	for g := range 64 {
 		wg.Go(func() {
-			for i := range 50 {
+			for i := range 8 {
 				r := regions[(g+i)%len(regions)]
 				got := make([]byte, r.NumElems()*4)
 				if err := a.Read(bg, got, r); err != nil {

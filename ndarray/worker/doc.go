@@ -24,6 +24,13 @@
 // waits for the next file; it knows nothing until then, and is held as any before it sees
 // a byte. One waits at a time, for five seconds. Left ends it.
 //
+// # Signals
+//
+// No signal is caught, and no child waited for but the workers, so a program may treat
+// signals and children as it likes. If it ignores SIGCHLD, or waits for whatever child
+// ends, a worker that met its limit of processor time is ErrCrashed instead of ErrLimit.
+// Signals that a terminal sends do not reach workers.
+//
 // # Errors
 //
 // What happens to a worker is an *Error with one of the sentinels below. What the

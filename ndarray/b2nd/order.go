@@ -1,0 +1,54 @@
+// Chunks in order: each lies in the frame behind the one before it, or in a file of the
+// next number.
+
+package b2nd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// sequence is the order of the chunks of a new array.
+type sequence struct{ e *engine }
+
+// InOrder makes chunks go to the frame in row-major order. It returns
+// errors.ErrUnsupported for an array that the library writes, and for one that was there
+// before: each write to it is complete when it returns.
+func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.engine.mu.RLock()
+	fresh := b.engine.fresh
+	b.engine.mu.RUnlock()
+	if !fresh {
+		return nil, fmt.Errorf("%w: writes in order to an array that was there", errors.ErrUnsupported)
+	}
+	err := b.engine.writing(func(w *frameio.ArrayWriter) error { return w.InOrder(int(window), dir) })
+	if errors.Is(err, errNoWriter) {
+		return nil, fmt.Errorf("%w: chunks in order by the library", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &sequence{b.engine}, nil
+}
+
+// Skip says that chunk n will not be written.
+func (s *sequence) Skip(n int64) error {
+	return s.e.writing(func(w *frameio.ArrayWriter) error { return w.Skip(n) })
+}
+
+// End ends the order.
+func (s *sequence) End(keep bool) error {
+	s.e.mu.RLock()
+	defer s.e.mu.RUnlock()
+	if s.e.writer == nil {
+		return nil // settled, which has stored all
+	}
+	return translate(s.e.writer.Ordered(keep))
+}

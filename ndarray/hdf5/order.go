@@ -1,0 +1,91 @@
+// Chunks in order: the place of each in the file follows from that of the one before it,
+// so those that workers finish too early wait.
+
+package hdf5
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// sequence is the order of the chunks that are written to one dataset.
+type sequence struct {
+	b     *Backend
+	queue *inorder.Queue[uint32] // with filter masks
+}
+
+// InOrder makes chunks go to the file in row-major order. A dataset without chunks has its
+// elements in one place, unless they are texts; what only the library can write has to
+// come in order.
+func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if b.meta.ChunkShape == nil && b.stored.Plain() {
+		return nil, nil
+	}
+	why := "asked for"
+	if !b.library {
+		var err error
+		if why, err = chunkio.Fallback(b.dataset); err != nil {
+			return nil, Translate(err)
+		}
+	}
+	if why != "" {
+		return nil, fmt.Errorf("%w: chunks in order: %s", errors.ErrUnsupported, why)
+	}
+	s := &sequence{b: b}
+	s.queue = inorder.New(int(window), dir, func(n int64, chunk []byte, mask uint32) error {
+		at, _ := b.offset(n)
+		return Translate(b.dataset.WriteChunk(chunk, mask, at...))
+	})
+	if !b.sequence.CompareAndSwap(nil, s) {
+		return nil, fmt.Errorf("%w: chunks are put in order already", ndarray.ErrParam)
+	}
+	return s, nil
+}
+
+// Skip says that chunk n will not be written.
+func (s *sequence) Skip(n int64) error { return s.queue.Skip(n) }
+
+// End ends the order.
+func (s *sequence) End(keep bool) error {
+	s.b.sequence.Store(nil)
+	var err error
+	if keep {
+		err = s.queue.Flush()
+	}
+	return errors.Join(err, s.queue.Close())
+}
+
+// writeChunk stores a chunk as it is, now or in its turn.
+func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
+	if s := b.sequence.Load(); s != nil {
+		return s.queue.Put(n, chunk, mask)
+	}
+	at, _ := b.offset(n)
+	return Translate(b.dataset.WriteChunk(chunk, mask, at...))
+}
+
+// number is that of the chunk that begins at an element.
+func (b *Backend) number(at []int64) int64 {
+	n := int64(0)
+	for i, c := range b.meta.ChunkShape {
+		n = n*((b.meta.Shape[i]+c-1)/c) + at[i]/c
+	}
+	return n
+}
+
+// writeInOrder hands the chunks of a region to the sequence.
+func (s *sequence) writeInOrder(ctx context.Context, src []byte, r ndarray.Region) error {
+	_, err := chunkio.Write(ctx, s.b.dataset, src, s.b.stored, region(r), &chunkio.Options{
+		Workers: ndarray.Workers(ctx),
+		Store:   func(chunk []byte, mask uint32, at []int64) error { return s.queue.Put(s.b.number(at), chunk, mask) },
+	})
+	return Translate(err)
+}
