@@ -472,7 +472,7 @@ func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 
 // maxMade is how many chunk files of zeros are made for a tree, unless more than that are
 // there: sizes of a few bytes can tell of any number.
-const maxMade = 1 << 14
+const maxMade = 1 << 10
 
 // believable refuses sizes that tell of so many chunk files more than the numbers there are.
 func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error {

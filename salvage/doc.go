@@ -24,6 +24,12 @@
 // files: the other files are not looked at. Where such a file has to be written anew, a
 // source that is no hyperslab is lost, and so are references into other files.
 //
+// A chunk of an HDF5 file is certain if no structure that leads to it is damaged; one that
+// a node with a wrong checksum, or without its end, tells of is guessed. Of the old format,
+// which has no checksums, only what breaks a rule is seen. Chunks of a filter that this
+// module lacks are passed on as they are: they are guessed, and the filter is optional in
+// the new file.
+//
 // Chunks whose codec or filters need to know the array (ZFP, NDLZ, NDCell, NDMean) are
 // checked by their headers and passed on as they are: they are guessed.
 //

@@ -8,3 +8,13 @@ func SetMaxChunks(t testing.TB, n int64) {
 	maxChunks = n
 	t.Cleanup(func() { maxChunks = before })
 }
+
+// SetPatience lets any frame be worth n bytes of work until the test ends.
+func SetPatience(t testing.TB, n int64) {
+	before := patience
+	patience = n
+	t.Cleanup(func() { patience = before })
+}
+
+// Work is how many bytes of chunks were read and decoded for a report.
+func Work(r *Report) int64 { return r.work }

@@ -35,7 +35,8 @@ type frame struct {
 	pool *cblosc.Pool
 	data []byte // values of a chunk that was decoded to see whether it can be
 
-	// Where chunks are: a file, or a directory.
+	// Where chunks are: a file, or a directory, of so many bytes.
+	bulk int64
 	file *os.File
 	size int64
 	dir  string
@@ -87,6 +88,7 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	if err != nil {
 		return err
 	}
+	f.bulk = all
 	r.seen.begin(all, all)
 	if err := f.readIndex(ctx, all); err != nil {
 		return err
@@ -179,11 +181,11 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 		return nil, 0, false
 	}
 	c, raw, err := f.chunkAt(at)
-	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 {
+	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 || c.n > 8*maxChunks || (chunk.Policy{}).CheckHeader(c.h) != nil || f.tired() {
 		return nil, 0, false
 	}
-	values, ok := f.decode(c, raw)
-	if !ok || values == nil {
+	values, ok := f.values(c, raw)
+	if !ok {
 		return nil, 0, false
 	}
 	o := make([]cframe.Offset, c.n/8)
@@ -212,6 +214,7 @@ func (f *frame) chunkAt(at int64) (located, []byte, error) {
 	if !ok || c.stored > f.size-at {
 		return c, nil, errNoChunk
 	}
+	f.r.work += c.stored
 	raw := make([]byte, c.stored)
 	if _, err := f.file.ReadAt(raw, at); err != nil {
 		return c, nil, err
@@ -231,12 +234,26 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 	return located{at, int64(h.CBytes), int64(h.NBytes), h}, true
 }
 
-// decode decodes a chunk, and says whether that can be done. What only a frame can
-// decode is taken as it is: there are no values then.
+// decode decodes a chunk, and says whether that can be done. There are no values of what is
+// taken as it is: what only a frame can decode, special ones, of which the header says all,
+// and any once the work is beyond reason.
 func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
-	if (chunk.Policy{}).CheckHeader(c.h) != nil {
+	if (chunk.Policy{}).CheckHeader(c.h) != nil || c.h.Special != chunk.NotSpecial || f.tired() {
 		return nil, true
 	}
+	return f.values(c, raw)
+}
+
+// tired reports whether more was read and decoded than the bytes that are there are worth: chunks
+// within chunks, of which each tells of all the rest, would cost the square of their number.
+func (f *frame) tired() bool { return f.r.work > patience+f.bulk<<10 }
+
+// patience is how many bytes of work any file is worth. Tests have less.
+var patience int64 = 1 << 31
+
+// values decodes a chunk.
+func (f *frame) values(c located, raw []byte) ([]byte, bool) {
+	f.r.work += c.n
 	if int64(cap(f.data)) < c.n {
 		f.data = make([]byte, c.n)
 	}
@@ -259,6 +276,10 @@ func (f *frame) walk(ctx context.Context) error {
 	for at < f.size {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if f.tired() {
+			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that were not searched: those before took %d bytes of work", f.size-at, f.r.work)})
+			break
 		}
 		if o, n, ok := f.indexAt(at); ok && f.matches(o, at) {
 			indexes = append(indexes, at)
@@ -366,6 +387,9 @@ func (f *frame) next(ctx context.Context, at int64) (int64, error) {
 		}
 		for i := 0; i < window && i+chunk.ExtendedHeaderSize <= n; i++ {
 			if c, ok := f.plausible(b[i:], at+int64(i)); ok && c.stored <= f.size-c.at {
+				if f.tired() {
+					return c.at, nil // which walk says
+				}
 				if c, raw, err := f.chunkAt(c.at); err == nil && f.good(c, raw) {
 					return c.at, nil
 				}

@@ -68,7 +68,7 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	for i := range n {
+	for i := int64(0); i < n; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -76,6 +76,13 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 		if err := f.copyChunk(w, i, size, typeSize, places); err != nil {
 			return err
 		}
+		more := alike(places, i, total/chunkSize) - 1
+		if more > 0 {
+			if err := f.repeat(w, i, more, places); err != nil {
+				return err
+			}
+		}
+		i += 1 + max(more, 0)
 	}
 	if n > 0 && f.r.Chunks == 0 {
 		return nothing("chunk")
@@ -84,9 +91,36 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 	return w.Commit()
 }
 
-// maxChunks is the most chunks of a new frame: a header that is damaged can ask for
-// any number. Tests have less patience.
-var maxChunks int64 = 1 << 27
+// maxChunks is the most chunks of a new frame, as many as package cframe reads the index of: a
+// header that is damaged can ask for any number. Tests have less patience.
+var maxChunks = cframe.DefaultLimits().Index / 8
+
+// alike counts the chunks from i on, of so many whole ones, that are of the same special values,
+// or of which none was found.
+func alike(places []cframe.Offset, i, whole int64) int64 {
+	there := int64(len(places))
+	if i >= there {
+		return whole - i
+	}
+	n := int64(1)
+	for places[i].IsSpecial() && places[i].Check() == nil && i+n < min(there, whole) && places[i+n] == places[i] {
+		n++
+	}
+	return n
+}
+
+// repeat writes more chunks like chunk i, which was written: a few bytes of a damaged file can
+// tell of millions of them.
+func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset) error {
+	if i < int64(len(places)) {
+		f.r.Chunks += more
+		f.r.Certain += more
+	} else {
+		f.r.Lost += more
+		f.r.add(Finding{Lost, "", "chunk", i + 1, -1, fmt.Sprintf("no chunk was found for it, and for the %d behind it", more-1)})
+	}
+	return w.RepeatLast(int(more))
+}
 
 // copyChunk writes chunk i, or zeros in its place.
 func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []cframe.Offset) error {
@@ -127,6 +161,11 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	case noRoom(err):
 		return err // of the new file, and not of the chunk
 	case errors.Is(err, errors.ErrUnsupported):
+		if c.h.Special != chunk.NotSpecial {
+			if values, ok = f.values(c, raw); !ok {
+				return lost(offset, "it does not decode")
+			}
+		}
 		if values == nil {
 			return err // only the library can, and not without the frame
 		}
@@ -138,7 +177,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	}
 	f.r.Chunks++
 	switch {
-	case values == nil: // with the codec or the filters of an array
+	case values == nil && c.h.Special == chunk.NotSpecial: // with the codec or the filters of an array, or not worth it
 		f.r.Guessed++
 		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are sound; the values were not decoded"})
 	case f.offsets != nil:

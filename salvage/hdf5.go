@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
@@ -27,7 +28,8 @@ type source struct {
 	r    *Report
 	seen *passes
 	most int64
-	in   io.ReaderAt // the file, perhaps with another superblock
+	in   io.ReaderAt   // the file, perhaps with another superblock
+	read *atomic.Int64 // bytes so far; nil for a copy
 	size int64
 	file *hdf5.File
 	data []byte // of a chunk that was decoded
@@ -36,6 +38,7 @@ type source struct {
 	values  *hdf5.Values
 	waiting []func() error       // what needs all objects of the new file
 	done    map[hdf5.Addr]string // what was made of an object
+	unsure  map[hdf5.Addr]bool   // objects of which any message may be wrong
 	guessed bool                 // nothing but luck leads to what is written now
 	damaged bool                 // something was wrong on the way
 	full    error                // there is no room for the new file
@@ -47,7 +50,9 @@ func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: f, size: info.Size(), done: map[hdf5.Addr]string{}}
+	read := new(atomic.Int64)
+	defer func() { r.work = read.Load() }()
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[hdf5.Addr]string{}, unsure: map[hdf5.Addr]bool{}}
 	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
 	if err != nil {
 		return err
@@ -99,6 +104,9 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	if err := c.distinct(ctx); err != nil {
 		return anew("", err)
+	}
+	if end, unclosed := c.file.Unclosed(); unclosed {
+		return anew(", since the library would cut it when it is written to", &h5.UnclosedError{End: end, Size: s.size})
 	}
 	if err := accepted(path); err != nil {
 		return anew(", since the library refuses what no rule forbids", err)
@@ -446,6 +454,29 @@ func filters(l *hdf5.Pipeline) []h5.Filter {
 	return out
 }
 
+// asked are filters as a dataset with them is created: those that compute more parameters
+// get what they computed them from. One that is not linked has to be optional: chunks that
+// have it are as they were, and the library makes no others.
+func asked(l *hdf5.Pipeline) []h5.Filter {
+	list := filters(l)
+	for i := range list {
+		f := &list[i]
+		switch f.ID {
+		case h5.FilterSzip, h5.FilterScaleOffset:
+			f.Values = f.Values[:min(2, len(f.Values))]
+		case h5.FilterNbit:
+			f.Values = nil
+		case filter.BitShuffle: // behind its version and the size of an element
+			f.Values = f.Values[min(3, len(f.Values)):]
+		}
+		if !f.Optional {
+			can, err := h5.FilterAvailable(f.ID)
+			f.Optional = err == nil && !can.Encode
+		}
+	}
+	return list
+}
+
 // withContext is a reader that ends with its context, and is counted.
 type withContext struct {
 	ctx  context.Context
@@ -538,6 +569,18 @@ func (s *source) open() (*hdf5.Object, error) {
 	}
 	s.damaged = true
 	return nil, nil
+}
+
+// counted is a file of which the bytes are counted that are read.
+type counted struct {
+	r io.ReaderAt
+	n *atomic.Int64
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.n.Add(int64(n))
+	return n, err
 }
 
 // overlaid is a file that begins with other bytes.

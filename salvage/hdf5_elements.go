@@ -3,16 +3,25 @@
 package salvage
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"iter"
+	"math"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// slab is how many bytes of contiguous elements are copied at a time.
-const slab = 8 << 20
+// slab is how many bytes of contiguous elements are copied at a time, sector how many
+// are lost where a disk does not read.
+const (
+	slab   = 8 << 20
+	sector = 512
+)
 
 // put writes n elements as stored, those of part, to the new dataset.
 type put func(b []byte, n int64, part h5.Region) error
@@ -27,11 +36,15 @@ func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5
 	if err != nil {
 		return err
 	}
+	if s.unsure[o.Addr] && !s.guessed {
+		s.guessed = true
+		defer func() { s.guessed = false }()
+	}
 	to := put(func(b []byte, _ int64, part h5.Region) error {
 		if err := d.WriteRegion(b, t, part); err != nil {
 			return err
 		}
-		s.count()
+		s.count(s.guessed)
 		return nil
 	})
 	if !t.Plain() {
@@ -48,55 +61,95 @@ func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5
 
 // contiguous copies elements in one piece, as far as the file has them.
 func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, space h5.Dataspace, to put) error {
-	l := o.Layout()
-	whole := space.All()
-	rows, inRow := int64(1), int64(1)
-	if len(space.Dims) > 0 {
-		rows = space.Dims[0]
-		for _, n := range space.Dims[1:] {
-			inRow *= n
-		}
+	l, item := o.Layout(), int64(o.Datatype().Size)
+	all := space.NumElems()
+	room := int64(len(l.Data))
+	if l.Class == hdf5.Contiguous {
+		room = max(s.size-s.file.UserBlock()-int64(min(l.Addr, math.MaxInt64)), 0)
 	}
-	row := inRow * int64(o.Datatype().Size)
-	step := max(slab/max(row, 1), 1)
-	for i := int64(0); i < rows; i += step {
+	lost := func(first, end int64, err error) {
+		s.r.Lost++
+		s.r.note(Lost, at, "elements", -1, "%d to %d of %d are not in the file: %v", first, end-1, all, err)
+		s.damaged = true
+	}
+	// What cannot be read is looked at in smaller and smaller pieces.
+	var piece func(first, end int64) error
+	piece = func(first, end int64) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(step, rows-i)
 		var b []byte
 		var err error
 		if l.Class == hdf5.Compact {
-			b = l.Data[min(i*row, int64(len(l.Data))):min((i+n)*row, int64(len(l.Data)))]
+			b = l.Data[first*item : end*item]
 		} else {
-			first := int64(l.Addr) + i*row
-			b, err = s.file.Read(hdf5.Addr(first), min(n*row, max(s.size-first-s.file.UserBlock(), 0)))
+			b, err = s.file.Read(l.Addr+hdf5.Addr(first*item), (end-first)*item)
+		}
+		if err != nil {
+			if n := end - first; n > 1 && n*item > sector {
+				if err := piece(first, first+n/2); err != nil {
+					return err
+				}
+				return piece(first+n/2, end)
+			}
+			lost(first, end, err)
+			return nil
 		}
 		s.seen.more(int64(len(b)))
-		if there := int64(len(b)) / row; there < n {
-			s.r.Lost++
-			s.r.note(Lost, at, "elements", -1, "rows %d to %d of %d are not in the file: %v", i+there, rows, rows, err)
-			s.damaged = true
-			n, rows = there, 0 // the last slab
+		for from, part := range boxes(space.Dims, first, end) {
+			n := int64(1)
+			for _, k := range part.Count {
+				n *= k
+			}
+			if err := to(b[(from-first)*item:][:n*item], n, part); err != nil {
+				return err
+			}
 		}
-		if n == 0 {
-			break
-		}
-		part := h5.Region{Start: slices.Clone(whole.Start), Count: slices.Clone(whole.Count)}
-		if len(space.Dims) > 0 {
-			part.Start[0], part.Count[0] = i, n
-		}
-		if err := to(b[:n*row], n*inRow, part); err != nil {
+		return nil
+	}
+	there, step := min(all, room/item), max(slab/item, 1)
+	for first := int64(0); first < there; first += step {
+		if err := piece(first, min(first+step, there)); err != nil {
 			return err
 		}
+	}
+	if there < all {
+		lost(there, all, errors.New("it ends before them"))
 	}
 	return nil
 }
 
+// boxes are parts of a dataset that together are its elements from first to end, in
+// row-major order, each with the number of its first element.
+func boxes(dims []int64, first, end int64) iter.Seq2[int64, h5.Region] {
+	return func(yield func(int64, h5.Region) bool) {
+		for first < end {
+			// The longest axis that begins here, and of which a step is not too far.
+			part := h5.Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
+			row, n := int64(1), int64(1)
+			left := first
+			for i := len(dims) - 1; i >= 0; i-- {
+				part.Start[i], part.Count[i] = left%dims[i], 1
+				left /= dims[i]
+				if first%row == 0 && row <= end-first { // all inner axes are taken whole
+					n = min((end-first)/row, dims[i]-part.Start[i])
+					part.Count[i] = n
+					n *= row
+				}
+				row *= dims[i]
+			}
+			if !yield(first, part) {
+				return
+			}
+			first += n
+		}
+	}
+}
+
 // count counts a chunk, or a piece of contiguous elements, that is in the new file.
-func (s *source) count() {
+func (s *source) count(guessed bool) {
 	s.r.Chunks++
-	if s.guessed {
+	if guessed {
 		s.r.Guessed++
 	} else {
 		s.r.Certain++
@@ -104,72 +157,126 @@ func (s *source) count() {
 }
 
 // chunks copies the chunks that decode: as they are, where the new dataset takes them
-// so.
+// so. Those of which a damaged part of the index tells come last, and only into places
+// that no other part of it knows a chunk for.
 func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object, to put, plain bool) error {
 	info, err := d.Info()
 	if err != nil {
 		return err
 	}
-	dims := o.Dataspace().Dims
-	same := plain && len(dims) < h5.MaxRank && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
+	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
+	w.same = plain && len(info.Chunks) < h5.MaxRank && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
 		return a.ID == b.ID && slices.Equal(a.Values, b.Values)
 	})
-	i := int64(-1)
+	unsure, i := 0, int64(-1)
 	for c, err := range o.Chunks() {
 		i++
-		if err == nil && slices.ContainsFunc(c.Offset, func(x uint64) bool { return x > 1<<62 }) {
-			err = errors.New("an offset beyond any dataset")
-		}
 		if err != nil {
 			s.damaged = true
 			s.r.Lost++
 			s.r.note(Lost, at, "index of chunks", -1, "%v", err)
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if c.Unsure != nil {
+			unsure++
+			continue
+		}
+		if err := w.write(ctx, i, c); err != nil {
 			return err
 		}
-		lost := func(err error) {
-			s.r.Lost++
-			s.r.add(Finding{Lost, at, "chunk", i, int64(c.Addr) + s.file.UserBlock(), err.Error()})
+	}
+	if unsure == 0 {
+		return nil
+	}
+	known, i := map[string]bool{}, int64(-1)
+	key := func(c hdf5.Chunk) string { return fmt.Sprint(c.Offset) }
+	for c, err := range o.Chunks() {
+		if err == nil && c.Unsure == nil {
+			known[key(c)] = true
 		}
-		offset := make([]int64, len(c.Offset))
-		outside := len(offset) != len(dims)
-		for k, x := range c.Offset {
-			offset[k] = int64(x)
-			outside = outside || x >= dims[k]
-		}
-		if outside {
-			continue // left over from a larger dataset
-		}
-		raw, values, err := s.chunk(o, c)
-		switch {
-		case errors.Is(err, h5.ErrNoFilter) && same:
-			// Only the library could decode it: nothing proves that it is whole.
-			if err := d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
-				return err
-			} else if err != nil {
-				lost(err)
-				continue
-			}
-			s.r.Chunks++
-			s.r.Guessed++
+	}
+	for c, err := range o.Chunks() {
+		i++
+		if err != nil || c.Unsure == nil || known[key(c)] {
 			continue
-		case err != nil:
-			lost(err)
-			continue
-		case same:
-			if err = d.WriteChunk(raw, c.Mask, offset...); err == nil {
-				s.count()
-			}
-		default:
-			err = putChunk(info, offset, values, int64(o.Datatype().Size), to)
 		}
-		if err != nil {
+		known[key(c)] = true
+		if err := w.write(ctx, i, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// chunkWriter puts chunks into a dataset of the new file.
+type chunkWriter struct {
+	s    *source
+	at   string
+	d    *h5.Dataset
+	o    *hdf5.Object
+	info h5.DatasetInfo
+	to   put
+	same bool // the dataset takes chunks as they are stored
+}
+
+// write writes chunk i of the old index. What is wrong with it is a finding; the error is of
+// the new file.
+func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := w.s
+	note := func(as Certainty, err error) {
+		s.r.add(Finding{as, w.at, "chunk", i, int64(c.Addr) + s.file.UserBlock(), err.Error()})
+	}
+	lost := func(err error) {
+		s.r.Lost++
+		note(Lost, err)
+	}
+	dims := w.o.Dataspace().Dims
+	offset := make([]int64, len(c.Offset))
+	outside := len(offset) != len(dims)
+	for k, x := range c.Offset {
+		if outside || x >= dims[k] {
+			lost(fmt.Errorf("%w: a chunk at %v of a dataset of %v", format.ErrCorrupt, c.Offset, dims))
+			return nil
+		}
+		offset[k] = int64(x)
+	}
+	if n := len(w.info.Filters); c.Mask>>n != 0 {
+		c.Unsure = cmp.Or(c.Unsure, fmt.Errorf("%w: filter mask %#x for %d filters", format.ErrCorrupt, c.Mask, n))
+		c.Mask &= 1<<n - 1
+	}
+	raw, values, err := s.chunk(w.o, c)
+	switch {
+	case errors.Is(err, h5.ErrNoFilter) && w.same:
+		// Only the library could decode it, or nobody: nothing proves that it is whole.
+		if err := w.d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
+			return err
+		} else if err != nil {
+			lost(err)
+			return nil
+		}
+		s.count(true)
+		return nil
+	case err != nil:
+		lost(err)
+		return nil
+	case w.same:
+		err = w.d.WriteChunk(raw, c.Mask, offset...)
+		if err == nil {
+			s.count(s.guessed || c.Unsure != nil)
+		}
+	default:
+		guessed := s.guessed
+		s.guessed = guessed || c.Unsure != nil
+		err = putChunk(w.info, offset, values, int64(w.o.Datatype().Size), w.to)
+		s.guessed = guessed
+	}
+	if err == nil && c.Unsure != nil {
+		note(Guessed, c.Unsure)
+	}
+	return err
 }
 
 // putChunk writes a decoded chunk, of which only what is inside the dataset counts.

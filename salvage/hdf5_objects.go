@@ -73,6 +73,9 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) 
 		if oerr != nil {
 			s.damaged = true
 			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
+			if o != nil && oerr != o.Err() { // not of one message alone
+				s.unsure[l.Target] = true
+			}
 		}
 		if o == nil {
 			s.r.LostObjects++
@@ -169,7 +172,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	if !ok || hi != 0 {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
 	}
-	opts := &h5.DatasetOptions{Filters: filters(o.Pipeline())}
+	opts := &h5.DatasetOptions{Filters: asked(o.Pipeline())}
 	switch l.Class {
 	case hdf5.Compact:
 		opts.Compact = true

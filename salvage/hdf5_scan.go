@@ -26,7 +26,11 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	s.guessed = true
 	s.seen.begin(s.size, 0)
 	led := map[hdf5.Addr]bool{}
+	enough := s.patience()
 	for _, o := range list {
+		if s.read.Load() > enough {
+			break // some have a place of their own then that another leads to
+		}
 		if o.Kind() == hdf5.GroupKind {
 			for l, err := range o.Links() {
 				if err == nil && l.Kind == hdf5.HardLink && l.Target != o.Addr {
@@ -97,9 +101,10 @@ func empty(o *hdf5.Object) bool {
 func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 	const window = 1 << 20
 	var list []*hdf5.Object
-	b := make([]byte, window+16)
+	b := make([]byte, window+headerBytes)
 	base := s.file.UserBlock()
 	s.seen.begin(s.size, 0)
+	enough := s.patience()
 	for at := base; at < s.size; at += window {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -110,11 +115,15 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 			return nil, err
 		}
 		for i := 0; i < window && i+16 <= n; i++ {
-			if !header(b[i:i+16], at+int64(i)-base, s.size) {
+			if !header(b[i:min(i+headerBytes, n)], s.size) {
 				continue
 			}
+			if s.read.Load() > enough {
+				s.r.note(Lost, "", "bytes", at+int64(i), "%d that were not searched: what looks like objects before them took %d bytes of work", s.size-at-int64(i), s.read.Load())
+				return list, nil
+			}
 			o, err := s.file.Object(hdf5.Addr(at + int64(i) - base))
-			if o == nil || err != nil && o.Version == 1 {
+			if o == nil || err != nil && o.Version == 1 && !convincing(o) {
 				continue // without a checksum, anything can look like one
 			}
 			switch k := o.Kind(); {
@@ -128,15 +137,41 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 	return list, nil
 }
 
-// header reports whether b can be the beginning of an object header: of version 2
-// with its signature, or of version 1 with numbers that can be.
-func header(b []byte, at, size int64) bool {
+// patience is up to where bytes may be read in a search: each that looks like the header of an
+// object may claim all behind it, and all of them the square of their number.
+func (s *source) patience() int64 { return s.read.Load() + 8*s.size + patience>>8 }
+
+// convincing reports whether an object header of version 1 with which something is wrong,
+// as when its end is gone, is one all the same: the messages that make a dataset of it are
+// there and good, or that which makes a group.
+func convincing(o *hdf5.Object) bool {
+	types := []hdf5.MessageType{hdf5.SymbolTableType}
+	if o.Kind() == hdf5.DatasetKind {
+		types = []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType}
+	}
+	for _, t := range types {
+		if m := o.Message(t); m == nil || m.Err != nil || m.Body == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// headerBytes are the prefix of a header of version 1 and that of its first message.
+const headerBytes = 16 + 8
+
+// header reports whether b, of at most headerBytes, can be the beginning of an object
+// header in a file of that size: of version 2 with its signature, or of version 1 with
+// numbers that can be. Old files have headers that are not aligned.
+func header(b []byte, size int64) bool {
 	if bytes.HasPrefix(b, []byte("OHDR\x02")) {
 		return true
 	}
-	if b[0] != 1 || b[1] != 0 || at%8 != 0 {
+	if b[0] != 1 || b[1] != 0 || len(b) < headerBytes {
 		return false
 	}
 	messages, links, bytes := binary.LittleEndian.Uint16(b[2:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
-	return messages > 0 && links < 1<<16 && bytes >= 8 && int64(bytes) <= size && bytes%8 == 0
+	kind, first := binary.LittleEndian.Uint16(b[16:]), binary.LittleEndian.Uint16(b[18:])
+	return messages > 0 && links < 1<<16 && bytes >= 8 && int64(bytes) <= size && bytes%8 == 0 &&
+		kind <= uint16(hdf5.FileSpaceInfoType) && first%8 == 0 && uint32(first) <= bytes-8
 }

@@ -4,6 +4,7 @@ package salvage_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -370,6 +371,42 @@ func TestFileThatTheLibraryRefuses(t *testing.T) {
 	requireSound(t, dst)
 }
 
+// A file with stored free space whose writer was killed is written anew: package h5 opens no
+// copy of it for writing.
+func TestFileThatWouldBeCut(t *testing.T) {
+	c := h5.DefaultFileCreation()
+	c.Space = h5.FileSpace{Strategy: h5.FreeListAggregate, Persist: true, Threshold: 1, PageSize: 4096}
+	path := filepath.Join(t.TempDir(), "open.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.V110, Creation: &c})
+	require.NoError(t, err)
+	for i, name := range []string{"x", "y"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(60000), nil)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, squares(60000), h5.SimpleSpace(60000).All()))
+		require.NoError(t, d.Close())
+		if i == 0 {
+			require.NoError(t, f.Flush())
+		}
+	}
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	src := filepath.Join(t.TempDir(), "killed.h5")
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	var unclosed *h5.UnclosedError
+	_, err = h5.Open(src, h5.ReadWrite)
+	require.ErrorAs(t, err, &unclosed)
+
+	dst, r := recovered(t, src, nil)
+	require.Zero(t, r.Lost, "%v", r.Findings)
+	require.Contains(t, r.Findings[0].Text, "written anew, since the library would cut it")
+	requireSound(t, dst)
+	require.Equal(t, squares(60000), values(t, dst+":/x"))
+	f, err = h5.Open(dst, h5.ReadWrite)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
 // A committed type that cannot be read any more is lost, and nothing else.
 func TestCommittedTypeIsGone(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "cut.h5")
@@ -393,4 +430,50 @@ func TestChunksOfAnotherElementSize(t *testing.T) {
 	dst, r := recovered(t, src, nil)
 	require.Positive(t, r.Lost, "%v", r.Findings)
 	requireSound(t, dst)
+}
+
+// Chunks that come to their checksum with fewer than 4 bytes, with which the library leaves
+// its buffers, are damages: of verify, and of recover, which takes the other chunks.
+func TestChunksShorterThanTheirChecksum(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err = z.Write([]byte{1, 2, 3})
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	sum, zip := h5.Fletcher32(), h5.Deflate(1)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"last": {[]h5.Filter{zip, sum}, []byte{1, 2, 3}}, "first": {[]h5.Filter{sum, zip}, deflated.Bytes()},
+		"middle": {[]h5.Filter{h5.Shuffle(), sum, zip}, deflated.Bytes()}, "twice": {[]h5.Filter{sum, sum}, []byte{0, 0, 0, 0}},
+	} {
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+		require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	v, err := verify.File(bg, src, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	chunks := 0
+	for _, d := range v.Damages {
+		if d.Chunk == 2 {
+			chunks++
+		}
+	}
+	require.Equal(t, 4, chunks, "%v", v.Damages)
+	dst, r := recovered(t, src, nil)
+	require.EqualValues(t, 4, r.Lost)
+	requireSound(t, dst)
+	for _, name := range []string{"last", "first", "middle", "twice"} {
+		got, want := values(t, dst+":/"+name), squares(600)
+		clear(want[200:300])
+		require.Equal(t, want, got, name)
+	}
 }

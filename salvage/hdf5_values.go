@@ -55,10 +55,10 @@ func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *hdf5.
 		case e.guessed && !s.guessed:
 			s.r.note(Guessed, at, fmt.Sprintf("elements from %v", part.Start), -1, "%v", e.err)
 			s.guessed = true
-			s.count()
+			s.count(s.guessed)
 			s.guessed = false
 		default:
-			s.count()
+			s.count(s.guessed)
 		}
 		return nil
 	}

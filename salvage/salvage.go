@@ -91,6 +91,7 @@ type Report struct {
 	guessed          bool  // beside chunks
 	most             int
 	seen             *passes
+	work             int64 // bytes read and decoded: of a frame those of chunks, of an HDF5 file those read
 }
 
 // The exit codes of a command that recovers; an error of Recover is 2.

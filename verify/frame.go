@@ -33,6 +33,8 @@ type frameUnit struct {
 	policy  chunk.Policy
 	most    int64
 
+	again []bool // chunks where one before them is; nil if there are none
+
 	frame *frameio.Frame // nil if the library reads the chunks
 	mu    sync.Mutex     // held while it does
 	lib   *cblosc.SChunk
@@ -98,6 +100,10 @@ func (j *job) frame(path, object string) (err error) {
 	}
 	j.append(u)
 	for i := range twice(u.offsets) {
+		if u.again == nil {
+			u.again = make([]bool, len(u.offsets))
+		}
+		u.again[i] = true
 		p := u.place(i)
 		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk is there too", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
 		if err := j.note(p); err != nil {
@@ -195,14 +201,26 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 	if u.offsets[i].IsSpecial() {
 		return result{decoded: n}, nil // the frame's reader has looked at the entry
 	}
+	if u.again != nil && u.again[i] {
+		return r, nil // which is noted, and would cost the same for each of the entries
+	}
 	if s.raw, err = u.frame.Chunk(s.raw[:0], i); err != nil {
 		return r, cause(err)
 	}
 	if err := u.policy.Check(s.raw); err != nil {
 		return r, err
 	}
-	_, err = u.frame.Decompress(room(&s.data, n), i)
-	return result{decoded: n, stored: int64(len(s.raw))}, cause(err)
+	r = result{decoded: n, stored: int64(len(s.raw))}
+	h, err := chunk.ParseHeader(s.raw)
+	if err != nil {
+		return r, err
+	}
+	if size := u.frame.TypeSize(); h.Special != chunk.NotSpecial && int64(size) < n { // the others are like the first
+		_, err = u.frame.Items(room(&s.data, int64(size)), i, 0, 1)
+	} else {
+		_, err = u.frame.Decompress(room(&s.data, n), i)
+	}
+	return r, cause(err)
 }
 
 // byLibrary is check for chunks that only the library decodes: those of codecs that

@@ -29,10 +29,14 @@ const service = "verify"
 const (
 	window   = 16 << 20        // bytes of shared memory, for reports
 	batch    = 1 << 10         // tasks of a call, at most
-	turn     = 2 * time.Second // after which a call ends
+	turn     = 2 * time.Second // after which a call ends that nobody watches
+	brisk    = turn / 100      // what a step of tasks takes before the next has more of them
 	maxCrash = 32              // crashes after which nothing more is tried
 	maxText  = 4 << 10         // bytes of an error's text
 )
+
+// watched is after which a call ends whose progress is told. Only tests change it.
+var watched = turn / 10
 
 // sentinels are the errors that cross from a worker.
 var sentinels = []error{
@@ -47,10 +51,11 @@ func init() {
 	worker.RegisterErrors(filter.ErrChecksum)
 }
 
-// request asks for tasks First to End, or, with neither, for the structure; Place asks
-// where task First is.
+// request asks for tasks First to End, or as many as are done in a turn, at least one for
+// each goroutine; or, with neither, for the structure; Place asks where task First is.
 type request struct {
 	First, End int64
+	Turn       time.Duration
 	Place      bool
 }
 
@@ -124,13 +129,15 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 	next := q.First
 	if q.End > 0 {
 		h.job.report = Report{Format: h.job.report.Format}
-		step := int64(16)
-		for start := time.Now(); next < q.End && time.Since(start) < turn; {
-			end := min(next+step, q.End)
+		step := int64(h.job.workers())
+		for start := time.Now(); next < q.End && (next == q.First || time.Since(start) < q.Turn); {
+			begun, end := time.Now(), min(next+step, q.End)
 			if err := h.job.run(context.Background(), next, end, nil); err != nil {
 				return nil, err
 			}
-			next = end
+			if next = end; time.Since(begun) < brisk {
+				step *= 2
+			}
 		}
 	}
 	return h.put(answer{Total: h.job.total, Next: next, Report: h.job.report})
@@ -232,7 +239,11 @@ func (h *host) all(ctx context.Context) error {
 // tasks does tasks from first on and returns the first that was not done. After a
 // crash it does them one by one, so that the crash has a place.
 func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
-	a, err := h.ask(ctx, request{First: first, End: end})
+	q := request{First: first, End: end, Turn: turn}
+	if h.o.Progress != nil {
+		q.Turn = watched
+	}
+	a, err := h.ask(ctx, q)
 	if err == nil {
 		if a.Next <= first || a.Next > end {
 			return 0, fmt.Errorf("%w: task %d after those from %d to %d", worker.ErrProtocol, a.Next, first, end)

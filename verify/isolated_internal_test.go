@@ -5,11 +5,14 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -80,6 +83,29 @@ func TestTooManyCrashes(t *testing.T) {
 func TestWorkerThatLies(t *testing.T) {
 	h := &host{client: &mortal{total: 30, lie: true}, o: Options{MaxDamages: 10}}
 	require.ErrorIs(t, h.all(t.Context()), worker.ErrProtocol)
+}
+
+// Progress moves by as many chunks as there are goroutines, and no more where a turn is
+// over with them: whatever a chunk takes, nobody waits for more than one.
+func TestProgressMovesByChunks(t *testing.T) {
+	defer func(before time.Duration) { watched = before }(watched)
+	watched = 0
+	path := filepath.Join(t.TempDir(), "x.b2nd")
+	draft, err := formats.Create(t.Context(), path, ndarray.Spec{Shape: []int64{37}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int32]()})
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(t.Context(), draft.Array, make([]int32, 37), ndarray.Whole([]int64{37})))
+	require.NoError(t, draft.Commit(t.Context()))
+	require.NoError(t, draft.Close())
+	for _, workers := range []int{1, 3} {
+		var told, want []int64
+		r, err := File(t.Context(), path, &Options{Isolated: true, Workers: workers, Progress: func(p Progress) { told = append(told, p.Chunks) }})
+		require.NoError(t, err)
+		require.Equal(t, int64(37), r.Chunks)
+		for n := workers; n < 37+workers; n += workers {
+			want = append(want, int64(min(n, 37)))
+		}
+		require.Equal(t, want, told)
+	}
 }
 
 // What is too long for the window is left out, and counted.

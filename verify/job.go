@@ -153,17 +153,21 @@ func (j *job) directory(ctx context.Context, dir string) error {
 	})
 }
 
+// workers is the number of goroutines that decode.
+func (j *job) workers() int {
+	if j.opts.Workers > 0 {
+		return j.opts.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
 // run does the tasks from to end on the goroutines of the options.
 func (j *job) run(ctx context.Context, from, end int64, progress func(Progress)) error {
-	workers := j.opts.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
 	next.Store(from)
 	done := from
-	for range min(int64(workers), end-from) {
+	for range min(int64(j.workers()), end-from) {
 		g.Go(func() error {
 			var s scratch
 			for {

@@ -1,0 +1,58 @@
+// Many goroutines recover the same damaged file at the same time.
+
+package salvage_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/salvage"
+)
+
+func TestManyGoroutines(t *testing.T) {
+	for _, location := range []string{"a.b2nd", "a.h5:/x", "a.bcolz"} {
+		src := save(t, location)
+		before := content(t, src)
+		dir := t.TempDir()
+		l, err := formats.ParseLocation(filepath.Join(dir, location))
+		require.NoError(t, err)
+		errs := make([]error, 64)
+		reports := make([]*salvage.Report, len(errs))
+		var all sync.WaitGroup
+		for g := range errs {
+			all.Go(func() {
+				to := l
+				to.File = filepath.Join(dir, fmt.Sprint(g)+filepath.Ext(src))
+				if reports[g], errs[g] = salvage.Recover(bg, to.File, src, nil); errs[g] != nil {
+					return
+				}
+				a, err := formats.Open(bg, to.String())
+				if err != nil {
+					errs[g] = err
+					return
+				}
+				v, err := ndarray.ReadAll[int64](bg, a)
+				if err == nil && !slices.Equal(squares(600), v) {
+					err = fmt.Errorf("%s holds other values", to)
+				}
+				errs[g] = errors.Join(err, a.Close())
+			})
+		}
+		all.Wait()
+		for g, err := range errs {
+			require.NoError(t, err, location)
+			require.Equal(t, salvage.ExitWhole, reports[g].ExitCode(), location)
+			require.Equal(t, reports[0].Certain, reports[g].Certain, location)
+		}
+		require.Positive(t, reports[0].Certain, location)
+		require.Equal(t, before, content(t, src), location)
+	}
+}
