@@ -33,6 +33,15 @@ func address(args []string) string {
 	return args[0] + ":/" + strings.TrimPrefix(args[1], "/")
 }
 
+// wholeFile refuses the address of an object in a file, for a command that takes files.
+func wholeFile(command, source string) error {
+	loc, err := formats.ParseLocation(source)
+	if _, missing := os.Stat(loc.File); err != nil || loc.Object == "" || missing != nil {
+		return err
+	}
+	return usagef("%s: %s works on whole files; give it %s alone", source, command, loc.File)
+}
+
 // splitSelection parts "FILE:/path[0, 10:20]" into the location and the text of the
 // selection, "" if there is none. The last pair of brackets is the selection, unless
 // the whole is the name of a file; an object whose name ends in a bracket takes a

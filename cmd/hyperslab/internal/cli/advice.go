@@ -7,11 +7,14 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -25,8 +28,9 @@ func advice(cmd *cobra.Command, err error) string {
 	errors.As(err, &failed)
 	help := "see " + cmd.CommandPath() + " --help"
 	around := func() string { return cmp.Or(lookAround(failed.Path), help) }
+	var stopped *signalError
 	switch {
-	case errors.As(err, &summary):
+	case errors.As(err, &summary), errors.As(err, &stopped):
 		return ""
 	case errors.As(err, &absent):
 		return "hyperslab attr list " + shellWord(absent.address) + " shows those there are"
@@ -45,12 +49,23 @@ func advice(cmd *cobra.Command, err error) string {
 		return "make room there, or write to another disk; what is half done has been removed"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on the size of files (ulimit -f), or write to a file system without one"
+	case errors.Is(err, syscall.EROFS):
+		return "nothing can be written there: name another place, or mount the file system for writing"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
 		return around()
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
+	case errors.Is(err, format.ErrLimit) && cmd.Flags().Changed("untrusted"):
+		return "a file that nobody vouches for gets so much and no more; without --untrusted there is no such limit"
+	case errors.Is(err, syscall.ENOTDIR):
+		return around()
 	case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, format.ErrVersion):
-		return "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
+		text := "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
+		if loc, ok := existing(failed.Path); ok && cmd.Name() != "verify" && cmd.Name() != "recover" {
+			file := shellWord(loc.File)
+			text += "\n  hyperslab verify " + file + " tells where, hyperslab recover " + file + " NEW saves what is left of it"
+		}
+		return text
 	case errors.Is(err, ndarray.ErrRegion) && failed.Path != "":
 		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
 	case errors.Is(err, ndarray.ErrType) && failed.Path != "":
@@ -90,15 +105,50 @@ func existing(location string) (formats.Location, bool) {
 	return loc, err == nil
 }
 
+// insideFile is FILE:/path where FILE:path or FILE/path was given and FILE is there; else "".
+func insideFile(location string) string {
+	for at := len(location); at > 0; at = strings.LastIndexAny(location[:at], ":/") {
+		file, object := location[:at], strings.Trim(location[at:], ":/")
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && object != "" {
+			return formats.Location{File: file, Object: "/" + object}.String()
+		}
+	}
+	return ""
+}
+
+// ofNPY reports whether a file that can be read is .npy.
+func ofNPY(file string) bool {
+	is, err := isNPY(file)
+	return is && err == nil
+}
+
+// isFolder reports whether there is a folder of that name.
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
 // lookAround says how to find the array that location did not lead to.
 func lookAround(location string) string {
 	loc, err := formats.ParseLocation(location)
 	if err != nil {
 		return ""
 	}
+	if location == stdio {
+		return "only convert reads standard input; save it to a file, and name that"
+	}
 	switch format, err := formats.Sniff(loc.File); {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		if meant := insideFile(location); meant != "" {
+			return "did you mean " + shellWord(meant) + "?"
+		}
 		return "check the name of the file; an address is FILE or FILE:/path"
+	case errors.Is(err, regular.ErrNot):
+		return "these formats are read here and there, not from beginning to end: save it to a file, and name that"
+	case err != nil && isFolder(loc.File):
+		return "this folder is no array, and holds none as hyperslab stores them; name one of the files in it"
+	case err != nil && ofNPY(loc.File):
+		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")
 	case err != nil:
 		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
 	case format == formats.HDF5:

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,23 +22,28 @@ import (
 type batchFlags struct {
 	into string
 	list string
+	null bool
 	keep bool
 }
 
 func (b *batchFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.into, "into", "", "all arguments are sources; the targets go to the folder `DIR` under their names")
+	b.addList(cmd, "also the sources that `FILE` lists, one a line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")
+}
+
+// addList adds the flags of a list of sources.
+func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f := cmd.Flags()
-	f.StringVar(&b.into, "into", "", "all arguments are sources; the targets go to the folder `DIR` under their names")
-	f.StringVar(&b.list, "files-from", "", "also the sources that `FILE` lists, one a line; - is standard input")
-	f.BoolVar(&b.keep, "keep-going", false, "after a failure go on with the next source; exit code 3 at the end")
+	f.StringVar(&b.list, "files-from", "", list)
+	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte, as find -print0 and git ls-files -z write them, and none is a pattern")
+	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 
 // each lets a command that takes one address take those of a list: then every argument is
 // an address too, and patterns are expanded. It goes before all else that wraps cmd.RunE.
 func (a *app) each(cmd *cobra.Command) {
 	var b batchFlags
-	f := cmd.Flags()
-	f.StringVar(&b.list, "files-from", "", "all addresses that `FILE` lists, one a line, and all arguments; - is standard input")
-	f.BoolVar(&b.keep, "keep-going", false, "with --files-from: after a failure go on with the next; exit code 3 at the end")
+	b.addList(cmd, "all addresses that `FILE` lists, one a line, and all arguments; - is standard input", "with --files-from: after a failure go on with the next; exit code 3 at the end")
 	run, one := cmd.RunE, cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if b.list != "" {
@@ -49,6 +55,9 @@ func (a *app) each(cmd *cobra.Command) {
 		if b.list == "" {
 			if b.keep {
 				return usagef("--keep-going goes with --files-from")
+			}
+			if b.null {
+				return usagef("-0 (--null) goes with --files-from")
 			}
 			return run(cmd, args)
 		}
@@ -123,7 +132,11 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 
 // sources are all that arguments and list name, patterns expanded.
 func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
-	names := append([]string{}, args...)
+	if b.null && b.list == "" {
+		return nil, usagef("-0 (--null) goes with --files-from")
+	}
+	var literal []string // names that are no patterns
+	names := slices.Clone(args)
 	if b.list != "" {
 		r := stdin
 		if b.list != "-" {
@@ -135,9 +148,15 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 			r = f
 		}
 		lines := bufio.NewScanner(r)
+		if b.null {
+			lines.Split(zeroEnded)
+		}
 		for lines.Scan() {
-			if line := strings.TrimSuffix(lines.Text(), "\r"); line != "" {
-				names = append(names, line)
+			switch line := lines.Text(); {
+			case b.null && line != "":
+				literal = append(literal, line)
+			case strings.TrimSuffix(line, "\r") != "":
+				names = append(names, strings.TrimSuffix(line, "\r"))
 			}
 		}
 		if err := lines.Err(); err != nil {
@@ -167,10 +186,21 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 		}
 		out = append(out, found...)
 	}
-	if len(out) == 0 {
+	if out = append(out, literal...); len(out) == 0 {
 		return nil, usagef("no sources are named")
 	}
 	return out, nil
+}
+
+// zeroEnded cuts a list where bufio.ScanLines would at the end of a line.
+func zeroEnded(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return at + 1, data[:at], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 // glob expands the pattern of a file, behind which a path inside may stand.

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -27,24 +28,27 @@ var benchGlyphs = map[string]draw.GlyphDrawer{
 // benchDashes tell shapes of chunks apart.
 var benchDashes = [][]vg.Length{nil, {vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)}, {vg.Points(8), vg.Points(3), vg.Points(1.5), vg.Points(3)}}
 
-// speedTicks are powers of ten in digits, with marks between them.
+// speedTicks are powers of ten in digits, with marks between them. Where less than two of
+// these are to be seen 2, 3 and 5 times a power have digits, too, and if those are less than
+// two, all.
 type speedTicks struct{}
 
 // Ticks implements plot.Ticker.
 func (speedTicks) Ticks(low, high float64) []plot.Tick {
 	ticks := plot.LogTicks{}.Ticks(low, high)
-	named := 0
-	for i := range ticks {
-		if ticks[i].Label != "" {
-			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'f', -1, 64)
-			if ticks[i].Value >= low && ticks[i].Value <= high {
-				named++
+	for _, digits := range []string{"1", "1235", "123456789"} {
+		named := 0
+		for i, t := range ticks {
+			ticks[i].Label = ""
+			if strings.Contains(digits, strconv.FormatFloat(t.Value, 'e', 0, 64)[:1]) {
+				ticks[i].Label = strconv.FormatFloat(t.Value, 'f', -1, 64)
+				if t.Value >= low && t.Value <= high {
+					named++
+				}
 			}
 		}
-	}
-	if named < 2 { // less than a power of ten: every mark says what it is
-		for i := range ticks {
-			ticks[i].Label = strconv.FormatFloat(ticks[i].Value, 'g', 3, 64)
+		if named > 1 {
+			break
 		}
 	}
 	return ticks

@@ -114,7 +114,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		doc.Chunks = append(doc.Chunks, c)
 		return ctx.Err()
 	}
-	lister := chunkLister{meta: m, grid: grid, add: add}
+	lister := chunkLister{meta: m, grid: grid, add: add, all: o.count == 0}
 	switch {
 	case m.Format == "hdf5" && untrusted(ctx):
 		err = lister.plainHDF5(address)
@@ -169,7 +169,12 @@ type chunkLister struct {
 	meta ndarray.Meta
 	grid ndarray.Grid
 	add  func(*chunkDoc) error
+	all  bool // nobody said how many are enough
 }
+
+// maxUnstored is how many chunks that are not stored are listed without being asked for by a
+// number: an index of 200 bytes can tell of millions, which take memory each.
+const maxUnstored = 1 << 18
 
 // doc is what follows from the place of a chunk and from what it takes.
 func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
@@ -282,9 +287,15 @@ func (l *chunkLister) frame(file string) (err error) {
 	if err != nil {
 		return err
 	}
+	unstored := 0
 	for n, o := range offsets {
 		if int64(n) >= l.grid.NumChunks() {
 			break
+		}
+		if o.IsSpecial() {
+			if unstored++; l.all && unstored > maxUnstored {
+				return usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", file, len(offsets), maxUnstored)
+			}
 		}
 		index := l.indexOf(int64(n))
 		var doc *chunkDoc

@@ -4,6 +4,9 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -61,8 +64,8 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// completions adds what bash lacks where the package bash-completion is not installed to
-// the script for it.
+// completions makes the command of that name, with scripts that know words in quotes, and
+// bash what it lacks where the package bash-completion is not installed.
 func completions(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if shells, _, err := root.Find([]string{"completion"}); err == nil {
@@ -74,21 +77,68 @@ func completions(root *cobra.Command) {
 		}
 		shells.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
-	bash, _, err := root.Find([]string{"completion", "bash"})
-	if err != nil {
-		panic("cli: " + err.Error()) // cobra makes it
-	}
-	run := bash.RunE
-	bash.RunE = func(cmd *cobra.Command, args []string) error {
-		if _, err := io.WriteString(cmd.OutOrStdout(), bashWords); err != nil {
-			return err
+	for shell, script := range map[string]func(root *cobra.Command, w io.Writer, described bool) error{
+		"bash": bashScript, "zsh": zshScript, "fish": fishScript,
+	} {
+		c, _, err := root.Find([]string{"completion", shell})
+		if err != nil {
+			panic("cli: " + err.Error()) // cobra makes it
 		}
-		return run(cmd, args)
+		c.RunE = func(cmd *cobra.Command, _ []string) error {
+			plain, err := cmd.Flags().GetBool("no-descriptions")
+			if err != nil {
+				return err
+			}
+			return script(cmd.Root(), cmd.OutOrStdout(), !plain)
+		}
 	}
 }
 
-// bashWords is a stand-in for the one function of bash-completion that the script needs:
-// the words before the cursor, with = and : left in them.
+// The scripts are cobra's, with a change where they do not ask for a word that is still in
+// quotes: a path with a selection behind it begins with one.
+
+func bashScript(root *cobra.Command, w io.Writer, described bool) error {
+	return changed(w, func(b io.Writer) error { return root.GenBashCompletionV2(b, described) },
+		bashWords, "complete -o default -F __start_hyperslab hyperslab", "complete -o default -F __hyperslab_quoted hyperslab",
+		"complete -o default -o nospace -F __start_hyperslab hyperslab", "complete -o default -o nospace -F __hyperslab_quoted hyperslab")
+}
+
+func zshScript(root *cobra.Command, w io.Writer, described bool) error {
+	make := root.GenZshCompletion
+	if !described {
+		make = root.GenZshCompletionNoDesc
+	}
+	return changed(w, make, "", "$(eval ${requestComp} 2>/dev/null)", "$(eval ${requestComp}${compstate[quote]} 2>/dev/null)")
+}
+
+// fishScript asks for the word before the cursor as it will be when its quotes are gone.
+func fishScript(root *cobra.Command, w io.Writer, described bool) error {
+	return changed(w, func(b io.Writer) error { return root.GenFishCompletion(b, described) }, "",
+		"(string escape -- (commandline -ct))", "(string escape -- (string unescape -- (commandline -ct)))",
+		"(commandline -t | string escape --style=regex)", "(commandline -t | string unescape | string escape --style=regex)")
+}
+
+// changed writes what comes first, and behind it a script in which each text of a pair is
+// replaced, where it stands once, by the other.
+func changed(w io.Writer, make func(io.Writer) error, first string, pairs ...string) error {
+	var b bytes.Buffer
+	if err := make(&b); err != nil {
+		return err
+	}
+	script := b.String()
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(script, pairs[i]) != 1 {
+			return fmt.Errorf("%w: the script has no %q", errors.ErrUnsupported, pairs[i])
+		}
+		script = strings.Replace(script, pairs[i], pairs[i+1], 1)
+	}
+	_, err := io.WriteString(w, first+script)
+	return err
+}
+
+// bashWords is a stand-in for the one function of bash-completion that the script needs
+// where that is not installed, the words before the cursor with = and : left in them; and
+// the function that is called first.
 const bashWords = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref()
     {
@@ -116,5 +166,34 @@ const bashWords = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
         ((cword == 0)) || prev=${words[cword - 1]}
     }
 fi
+
+# a word whose quote is still open: readline takes what is offered as it is, closes the quote
+# behind the only one, and breaks the word at no colon
+__hyperslab_quoted()
+{
+    local cur prev words cword quote out directive comp
+    _get_comp_words_by_ref -n =: cur prev words cword
+    quote=${cur:0:1}
+    if [[ $quote != [\'\"] || ${cur:1} == *"$quote"* ]]; then
+        __start_hyperslab "$@"
+        return
+    fi
+    COMPREPLY=()
+    out=$(eval "${words[0]} __complete ${words[*]:1:cword}${quote}" 2>/dev/null)
+    directive=${out##*:} out=${out%:*}
+    while IFS='' read -r comp; do
+        [[ -n $comp ]] || continue
+        comp=${comp%%$'\t'*}
+        if [[ $quote == \" ]]; then
+            comp=${comp//\\/\\\\} comp=${comp//\"/\\\"} comp=${comp//\$/\\\$} comp=${comp//\` + "`" + `/\\\` + "`" + `}
+        else
+            comp=${comp//\'/\'\\\'\'}
+        fi
+        COMPREPLY+=("$comp")
+    done <<<"$out"
+    if ((directive & 2 && ${#COMPREPLY[@]} == 1)); then
+        COMPREPLY+=("${COMPREPLY[0]}.") # there is more to come: the quote stays open
+    fi
+}
 
 `

@@ -44,6 +44,7 @@ type convertDoc struct {
 	Workers            *int       `json:"workers"`
 	Attributes         int        `json:"attributes"`
 	ExcludedAttributes []string   `json:"excluded_attributes"`
+	Lost               []string   `json:"lost"`
 }
 
 type convertFlags struct {
@@ -112,6 +113,7 @@ the source.
 	}
 	o.job.add(cmd, "no progress and no summary")
 	o.attrs.add(cmd, "leave out")
+	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out whatever the target cannot hold: attributes, fill value, names of axes, largest shape"
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists, an HDF5 file as a whole")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
@@ -225,12 +227,27 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
-	left, err := o.attrs.settle(attrs, format, source, target)
+	refused, told := o.leaveOut(&spec, src.Meta(), format)
+	text, err := comment(ctx, src.Meta(), source)
 	if err != nil {
 		return nil, err
 	}
+	if text != "" {
+		told = append(told, fact{"comment", text, "convert copies arrays and attributes"})
+	}
+	left, err := o.attrs.settle(attrs, refused, format, source, target)
+	if err != nil {
+		return nil, err
+	}
+	lost := []string{}
 	for _, u := range left.unsupported {
-		a.note("%s leaving out attribute %s (%s): %s", a.talk.notice("hyperslab convert:"), safe(u.Name), safe(u.Type), safe(u.Reason))
+		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())
+	}
+	for _, f := range append(refused, told...) {
+		lost = append(lost, f.String())
+	}
+	for _, l := range lost {
+		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(l))
 	}
 	spec.Attrs = left.keep
 	if err := cmp.Or(o.job.fit(memory, source, src.whole()), o.job.fit(memory, target, specMeta(spec))); err != nil {
@@ -241,7 +258,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		doc: convertDoc{
 			Schema: schemaConvert, Source: source, SourceFormat: src.Meta().Format, Target: target, TargetFormat: string(format),
 			DryRun: o.dryRun, DType: spec.DType.String(), Bytes: jsonInt(src.NBytes()),
-			Attributes: len(left.keep), ExcludedAttributes: left.names,
+			Attributes: len(left.keep), ExcludedAttributes: left.names, Lost: lost,
 		},
 		bytes: src.NBytes(),
 	}

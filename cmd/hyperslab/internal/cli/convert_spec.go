@@ -94,8 +94,9 @@ type settled struct {
 }
 
 // settle divides the attributes. One that cannot be carried over and was not
-// excluded is an error that says which flags to add; nothing is dropped silently.
-func (x *attrFlags) settle(attrs ndarray.Attrs, format formats.Format, source, target string) (settled, error) {
+// excluded, or any of the facts, is an error that says which flags to add; nothing is
+// dropped silently.
+func (x *attrFlags) settle(attrs ndarray.Attrs, facts []fact, format formats.Format, source, target string) (settled, error) {
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
@@ -118,13 +119,23 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, format formats.Format, source, t
 		s.names = append(s.names, u.Name)
 		s.unsupported = append(s.unsupported, u)
 	}
-	if len(refused) == 0 {
+	if x.unsupported {
+		facts = nil
+	}
+	if len(refused)+len(facts) == 0 {
 		return s, nil
 	}
 	var lines, flags strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&lines, "\n  %s", safe(f.String()))
+	}
 	for _, u := range refused {
 		fmt.Fprintf(&lines, "\n  %s (%s): %s", safe(u.Name), safe(u.Type), safe(u.Reason))
 		fmt.Fprintf(&flags, " --exclude-attr %s", shellWord(u.Name))
+	}
+	if len(facts) > 0 {
+		return s, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:%s\n  to go on without add --exclude-unsupported",
+			plural(int64(len(refused)+len(facts)), "thing"), source, target, lines.String())
 	}
 	return s, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:%s\n  to go on without add%s, or --exclude-unsupported",
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())

@@ -123,7 +123,11 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if o.dryRun && stored != formats.Bcolz { // of which nothing is measured
 		guess = newForecast(o.job.jobs, memory)
 	}
+	var told []string
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
+		for _, f := range encodingLost(m, stored) {
+			told = append(told, at+": "+f.String())
+		}
 		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
 			return nil // is not chunked, and takes no room
 		}
@@ -176,7 +180,10 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}}
 	for _, p := range stats.Lost {
 		r.doc.Lost = append(r.doc.Lost, p.String())
-		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(p.String()))
+	}
+	r.doc.Lost = append(r.doc.Lost, told...)
+	for _, l := range r.doc.Lost {
+		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(l))
 	}
 	if guess != nil {
 		bytes, took := guess.total()

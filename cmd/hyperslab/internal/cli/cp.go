@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,7 +96,7 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 	if from.Object != "" || to.Object != "" {
 		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
 	}
-	if f, ok := formats.ForName(to.File); !ok || f != format {
+	if f, ok := formats.ForName(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
 		return usagef("%s is of format %s, and the name %s says otherwise; hyperslab convert goes from one format to another", from.File, format, to.File)
 	}
 	if !o.force {
@@ -149,7 +150,9 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	for i, loc := range from {
 		within[i] = sameFile(loc.String(), to.File)
 	}
-	copyAll := func(file string, create bool) error { return copyObjects(ctx, from, within, file, names, create, o) }
+	copyAll := func(file string, create bool) error {
+		return copyObjects(ctx, from, within, file, to.File, names, create, o)
+	}
 	if there {
 		if format, err := formats.Sniff(to.File); err != nil {
 			return err
@@ -180,7 +183,8 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	return nil
 }
 
-func copyObjects(ctx context.Context, from []formats.Location, within []bool, file string, names []string, create bool, o *cpFlags) (err error) {
+// copyObjects copies objects into file, which will be target.
+func copyObjects(ctx context.Context, from []formats.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.mode != progressNone { // before the file is open for writing
 		m = o.edit.meter(storedIn(ctx, from))
@@ -207,7 +211,7 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 				return hdf5.Translate(err)
 			}
 		}
-		err := copyObject(src, loc.Object, dst, names[i], o)
+		err := copyObject(src, loc.Object, dst, formats.Location{File: target, Object: names[i]}, o)
 		if !within[i] {
 			err = errors.Join(err, src.Close())
 		}
@@ -219,33 +223,48 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 }
 
 // planCopies tells what the elements of each object take, if it is there and its place is
-// free or may be taken.
-func (a *app) planCopies(ctx context.Context, from []formats.Location, file string, names []string, there bool, o *cpFlags) error {
+// free or may be taken. Each file is opened once.
+func (a *app) planCopies(ctx context.Context, from []formats.Location, file string, names []string, there bool, o *cpFlags) (err error) {
+	files := make(map[string]*h5.File)
+	defer func() {
+		for _, f := range files {
+			err = errors.Join(err, hdf5.Translate(f.Close()))
+		}
+	}()
+	root := func(file string) (*h5.Group, error) {
+		f, ok := files[file]
+		if !ok {
+			var err error
+			if f, err = h5.Open(file, h5.ReadOnly); err != nil {
+				return nil, hdf5.Translate(err)
+			}
+			files[file] = f
+		}
+		return f.Root(), nil
+	}
 	for i, loc := range from {
-		if err := found(loc.File, loc.Object); err != nil {
-			return ndarray.Wrap("copy", loc.String(), err)
+		src, err := root(loc.File)
+		if err == nil {
+			_, err = src.Link(loc.Object)
+		}
+		if err != nil {
+			return ndarray.Wrap("copy", loc.String(), hdf5.Translate(err))
 		}
 		if there && !o.force {
-			if err := found(file, names[i]); err == nil {
-				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, names[i]))
-			} else if !errors.Is(err, ndarray.ErrNotFound) {
+			dst, err := root(file)
+			if err == nil {
+				_, err = dst.Link(names[i])
+			}
+			if err == nil {
+				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, formats.Location{File: file, Object: names[i]}))
+			}
+			if err = hdf5.Translate(err); !errors.Is(err, ndarray.ErrNotFound) {
 				return err
 			}
 		}
-		a.note("would copy %s to %s:%s: %s", safe(loc.String()), safe(file), safe(names[i]), iecBytes(storedIn(ctx, from[i:i+1])))
+		a.note("would copy %s to %s:%s: %s", safe(loc.String()), safe(file), safe(names[i]), iecBytes(storedBelow(ctx, src, loc.Object)))
 	}
 	return nil
-}
-
-// found is nil if there is a link of a name in an HDF5 file.
-func found(file, name string) (err error) {
-	f, err := h5.Open(file, h5.ReadOnly)
-	if err != nil {
-		return hdf5.Translate(err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = f.Root().Link(name)
-	return hdf5.Translate(err)
 }
 
 // storedIn are the bytes that all datasets at and below some objects take. What cannot be
@@ -256,11 +275,16 @@ func storedIn(ctx context.Context, objects []formats.Location) (total int64) {
 		if err != nil {
 			continue
 		}
-		if o, err := f.Root().OpenObject(loc.Object); err == nil {
-			total += storedAt(ctx, o)
-			_ = o.Close()
-		}
+		total += storedBelow(ctx, f.Root(), loc.Object)
 		_ = f.Close()
+	}
+	return total
+}
+
+func storedBelow(ctx context.Context, root *h5.Group, object string) (total int64) {
+	if o, err := root.OpenObject(object); err == nil {
+		total = storedAt(ctx, o)
+		_ = o.Close()
 	}
 	return total
 }
@@ -288,14 +312,17 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 	return total
 }
 
-func copyObject(src *h5.File, object string, dst *h5.File, name string, o *cpFlags) error {
+// copyObject copies an object to a place in dst, of which to has the name that the user gave
+// its file.
+func copyObject(src *h5.File, object string, dst *h5.File, to formats.Location, o *cpFlags) error {
+	name := to.Object
 	there, err := dst.Root().HasLink(name)
 	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group on the way may be missing
 		return err
 	}
 	if there {
 		if !o.force {
-			return fmt.Errorf("%w: %s", ndarray.ErrExists, name)
+			return fmt.Errorf("%w: %s", ndarray.ErrExists, to)
 		}
 		if err := dst.Root().Unlink(name); err != nil {
 			return err

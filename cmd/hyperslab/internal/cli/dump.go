@@ -45,15 +45,17 @@ for each field.
 
 --json writes one document, --ndjson a line of JSON for each index of the first axis,
 --csv a line for each row of the last axis (of structures: a line for each, below the
-names of the fields), --npy what numpy.load reads. --ddl writes an HDF5 file, or an object
-in it with all that is below, in the words of h5dump. Values are read some megabytes at a time, however large the array is.` +
+names of the fields), --npy what numpy.load reads. --ddl writes an HDF5 file, an object
+in it with all that is below, or a part of a dataset, in the words of h5dump. Values are
+read some megabytes at a time, however large the array is.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
   hyperslab dump 'rose.b2nd[::10, ::10]' --json
   hyperslab dump 'rose.b2nd[45]' --npy > row.npy
   hyperslab dump etopo.h5 --ddl --header
-  hyperslab dump etopo.h5:/ETOPO120Y --ddl`,
+  hyperslab dump etopo.h5:/ETOPO120Y --ddl
+  hyperslab dump 'etopo.h5:/ROSE[0, :10]' --ddl`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 	}
@@ -130,25 +132,31 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	case untrusted(ctx):
 		return usagef("--ddl and --untrusted do not go together: what it writes the library reads, and nobody has looked at the file before")
 	}
-	file, what, err := o.h5dump.object(args)
+	d, err := o.h5dump.object(args)
 	if err != nil {
 		return err
 	}
-	switch format, err := formats.Sniff(file); {
+	if o.header && (d.selection != "" || d.region != nil) {
+		return usagef("%s: --header writes no values, so there is nothing to take a part of", d.where)
+	}
+	switch format, err := formats.Sniff(d.file); {
 	case err != nil:
 		return err
 	case format != formats.HDF5:
-		return usagef("%s: --ddl is for HDF5 files, this is %s", file, format)
+		return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
 	}
-	f, err := h5.Open(file, h5.ReadOnly)
+	f, err := h5.Open(d.file, h5.ReadOnly)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	what.Name, what.WithoutValues = file, o.header
-	err = ddl.Write(a.stdout, f, what)
+	what := &d.what
+	what.Name, what.WithoutValues = d.file, o.header
+	if err = d.part(f); err == nil {
+		err = ddl.Write(a.stdout, f, what)
+	}
 	if what.Object+what.Attribute != "" {
-		err = ndarray.Wrap("dump", formats.Location{File: file, Object: what.Object}.String(), hdf5.Translate(err))
+		err = ndarray.Wrap("dump", formats.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))
 	}
 	return err
 }

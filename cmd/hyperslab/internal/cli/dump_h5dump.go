@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -41,46 +44,172 @@ func (o *h5dumpFlags) add(cmd *cobra.Command) {
 }
 
 // object finds out the file, and what of it is to be written with --ddl: all of it, an
-// object, or an attribute.
-func (o *h5dumpFlags) object(args []string) (file string, what *ddl.Options, err error) {
+// object, a part of one, or an attribute.
+func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
+	if err := o.unfold(); err != nil {
+		return nil, err
+	}
 	path, flag := "", ""
 	for _, x := range [][2]string{{"-d", o.dataset}, {"-g", o.group}, {"-t", o.datatype}, {"-a", o.attribute}} {
 		switch {
 		case x[1] == "":
 		case flag != "" || len(args) > 1:
-			return "", nil, usagef("%s %s: --ddl writes one object, or the whole file", x[0], x[1])
+			return nil, usagef("%s %s: --ddl writes one object, or the whole file", x[0], x[1])
 		default:
 			flag, path = x[0], x[1]
 		}
 	}
-	where := address(args)
+	d := &ddlPlace{where: address(args)}
 	if path != "" {
-		where = address([]string{args[0], path})
+		d.where = address([]string{args[0], path})
 	}
-	location, selection := splitSelection(where)
-	if selection != "" || strings.Contains(path, "[") || o.start+o.stride+o.count+o.block != "" {
-		return "", nil, usagef("%s: %w: --ddl with a selection; it writes all elements, or with --header none", where, errors.ErrUnsupported)
+	location := d.where
+	if flag != "-g" && flag != "-t" && flag != "-a" {
+		location, d.selection = splitSelection(d.where)
+	}
+	if d.region, err = o.region(); err != nil {
+		return nil, err
 	}
 	loc, err := formats.ParseLocation(location)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	what = &ddl.Options{}
+	d.file = loc.File
 	if object := strings.Trim(loc.Object, "/"); object != "" {
-		what.Object = "/" + object
+		d.what.Object = "/" + object
+	}
+	switch {
+	case d.region != nil && d.selection != "":
+		return nil, usagef("%s has a selection already; leave out -s, -S, -c and -k", d.where)
+	case (d.region != nil || d.selection != "") && (d.what.Object == "" || flag != "" && flag != "-d"):
+		return nil, usagef("%s: a part is one of a dataset; name it with -d, or as FILE:/path", d.where)
 	}
 	if flag == "-a" {
-		at := strings.LastIndex(what.Object, "/")
-		if at < 0 || what.Object == "/" {
-			return "", nil, usagef("-a %s: want the path of an object and behind a slash the name of an attribute, for example /time/units", path)
+		at := strings.LastIndex(d.what.Object, "/")
+		if at < 0 || d.what.Object == "/" {
+			return nil, usagef("-a %s: want the path of an object and behind a slash the name of an attribute, for example /time/units", path)
 		}
-		what.Object, what.Attribute = what.Object[:at], what.Object[at+1:]
+		d.what.Object, d.what.Attribute = d.what.Object[:at], d.what.Object[at+1:]
 	}
-	return loc.File, what, nil
+	return d, nil
+}
+
+// ddlPlace is what --ddl is to write.
+type ddlPlace struct {
+	where     string // as given
+	file      string
+	what      ddl.Options
+	selection string     // in NumPy's words; "" if there is none
+	region    *h5.Region // as h5dump's flags have it; nil if there is none
+}
+
+// part turns the selection into h5dump's start, stride and count.
+func (d *ddlPlace) part(f *h5.File) error {
+	d.what.Part = d.region
+	if d.selection == "" {
+		return nil
+	}
+	s, err := ndarray.ParseSelection(d.selection)
+	if err != nil {
+		return usagef("%s: %w", d.where, err)
+	}
+	dataset, err := f.Root().OpenDataset(d.what.Object)
+	if err != nil {
+		return err
+	}
+	info, err := dataset.Info()
+	if err = errors.Join(err, dataset.Close()); err != nil {
+		return err
+	}
+	start, count, step, err := s.Steps(info.Space.Dims)
+	if err != nil {
+		return fmt.Errorf("%s: --ddl: %w", d.where, err)
+	}
+	for axis := range step {
+		if count[axis] <= 1 {
+			step[axis] = max(step[axis], 1)
+		}
+		if step[axis] < 0 {
+			return fmt.Errorf("%s: --ddl: %w: axis %d: step %d; h5dump's words have none that goes backwards", d.where, errors.ErrUnsupported, axis, step[axis])
+		}
+	}
+	d.what.Part = &h5.Region{Start: start, Stride: step, Count: count}
+	return nil
+}
+
+// unfold takes h5dump's -d PATH[START;STRIDE;COUNT;BLOCK] apart.
+func (o *h5dumpFlags) unfold() error {
+	at := strings.LastIndex(o.dataset, "[")
+	if at < 0 || !strings.HasSuffix(o.dataset, "]") || !strings.Contains(o.dataset[at:], ";") {
+		return nil
+	}
+	if o.start+o.stride+o.count+o.block != "" {
+		return usagef("-d %s has a selection already; leave out -s, -S, -c and -k", o.dataset)
+	}
+	lists := strings.Split(o.dataset[at+1:len(o.dataset)-1], ";")
+	if len(lists) > 4 {
+		return usagef("-d %s: want [START;STRIDE;COUNT;BLOCK], for example /time[0,10;;1,5;]", o.dataset)
+	}
+	for i, flag := range []*string{&o.start, &o.stride, &o.count, &o.block} {
+		if i < len(lists) {
+			*flag = strings.TrimSpace(lists[i])
+		}
+	}
+	if o.dataset = o.dataset[:at]; o.start+o.stride+o.count+o.block == "" {
+		return usagef("-d %s[;;;]: no axis is given", o.dataset)
+	}
+	return nil
+}
+
+// region is what -s, -S, -c and -k say, with h5dump's defaults: one element from index 0 on.
+// nil if none is given.
+func (o *h5dumpFlags) region() (*h5.Region, error) {
+	lists := map[string][]int64{}
+	axes := 0
+	for _, given := range [][2]string{{"-s", o.start}, {"-S", o.stride}, {"-c", o.count}, {"-k", o.block}} {
+		flag, text := given[0], given[1]
+		if text == "" {
+			continue
+		}
+		for part := range strings.SplitSeq(strings.Trim(text, `"`), ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+			if err != nil || n < 0 || n == 0 && flag != "-s" {
+				return nil, usagef("%s %s: want a number for each axis, for example %s 0,10", flag, text, flag)
+			}
+			lists[flag] = append(lists[flag], n)
+		}
+		if axes != 0 && axes != len(lists[flag]) {
+			return nil, usagef("%s %s: %d axes, another flag has %d", flag, text, len(lists[flag]), axes)
+		}
+		axes = len(lists[flag])
+	}
+	if axes == 0 {
+		return nil, nil
+	}
+	list := func(flag string, otherwise int64) []int64 {
+		if l := lists[flag]; l != nil {
+			return l
+		}
+		return slices.Repeat([]int64{otherwise}, axes)
+	}
+	r := &h5.Region{Start: list("-s", 0), Stride: list("-S", 1), Count: list("-c", 1), Block: list("-k", 1)}
+	for axis := range axes {
+		start, stride, count, block := r.Start[axis], r.Stride[axis], r.Count[axis], r.Block[axis]
+		switch {
+		case start > math.MaxInt64-block || count-1 > (math.MaxInt64-block-start)/stride:
+			return nil, usagef("axis %d: %d blocks of %d every %d behind %d end beyond every axis", axis, count, block, stride, start)
+		case block > stride && count > 1:
+			return nil, usagef("-k and -S: axis %d: blocks of %d every %d overlap", axis, block, stride)
+		}
+	}
+	return r, nil
 }
 
 // address turns the flags into the address that means the same.
 func (o *h5dumpFlags) address(args []string) (string, error) {
+	if err := o.unfold(); err != nil {
+		return "", err
+	}
 	if o.dataset != "" {
 		if len(args) > 1 {
 			return "", usagef("-d %s and %s are two objects; dump writes one", o.dataset, args[1])
@@ -93,46 +222,17 @@ func (o *h5dumpFlags) address(args []string) (string, error) {
 		}
 	}
 	where := address(args)
-	lists := map[string][]int64{}
-	axes := 0
-	for _, given := range [][2]string{{"-s", o.start}, {"-S", o.stride}, {"-c", o.count}, {"-k", o.block}} {
-		flag, text := given[0], given[1]
-		if text == "" {
-			continue
-		}
-		for part := range strings.SplitSeq(strings.Trim(text, `"`), ",") {
-			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
-			if err != nil || n < 0 || n == 0 && flag != "-s" {
-				return "", usagef("%s %s: want a number for each axis, for example %s 0,10", flag, text, flag)
-			}
-			lists[flag] = append(lists[flag], n)
-		}
-		if axes != 0 && axes != len(lists[flag]) {
-			return "", usagef("%s %s: %d axes, another flag has %d", flag, text, len(lists[flag]), axes)
-		}
-		axes = len(lists[flag])
-	}
-	if axes == 0 {
-		return where, nil
+	r, err := o.region()
+	if err != nil || r == nil {
+		return where, err
 	}
 	if _, selection := splitSelection(where); selection != "" {
 		return "", usagef("%s has a selection already; leave out -s, -S, -c and -k", where)
 	}
-	value := func(flag string, axis int, otherwise int64) int64 {
-		if l := lists[flag]; l != nil {
-			return l[axis]
-		}
-		return otherwise
-	}
-	parts := make([]string, axes)
+	parts := make([]string, len(r.Start))
 	for axis := range parts {
-		start, block := value("-s", axis, 0), value("-k", axis, 1)
-		stride, count := value("-S", axis, 1), value("-c", axis, 1)
+		start, stride, count, block := r.Start[axis], r.Stride[axis], r.Count[axis], r.Block[axis]
 		switch {
-		case start > math.MaxInt64-block || count-1 > (math.MaxInt64-block-start)/stride:
-			return "", usagef("axis %d: %d blocks of %d every %d behind %d end beyond every axis", axis, count, block, stride, start)
-		case block > stride && count > 1:
-			return "", usagef("-k and -S: axis %d: blocks of %d every %d overlap", axis, block, stride)
 		case block == 1:
 			parts[axis] = fmt.Sprintf("%d:%d:%d", start, start+(count-1)*stride+1, stride)
 		case count == 1 || block == stride:

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -82,11 +84,17 @@ func TestDumpInPieces(t *testing.T) {
 	require.Equal(t, 30, strings.Count(stdout, "\n"))
 }
 
-// dump --ddl of an object is what h5dump says of it, with h5dump's own flags and with an
-// address; a selection is refused, and so is a file that may be crafted.
+// dump --ddl of an object, or of a part of one, is what h5dump says of it, with h5dump's own
+// flags and with an address; what h5dump has no words for is refused, and so is a file that
+// may be crafted.
 func TestDumpObjectsAsH5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
 	t.Chdir(field(t))
+	f, err := h5.Open("tree.h5", h5.ReadWrite)
+	require.NoError(t, err)
+	kind, err := f.Root().CommitDatatype("run1/kind", h5.IEEEFloat(8, h5.BigEndian))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(kind.Close(), f.Close()))
 	place := regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
 	words := func(s string) []string { return strings.Fields(place.ReplaceAllString(s, "")) }
 	for _, tt := range []struct{ theirs, ours string }{
@@ -98,6 +106,15 @@ func TestDumpObjectsAsH5dump(t *testing.T) {
 		{"-d /waves waves.h5", "waves.h5:/waves"},
 		{"-a /waves/units waves.h5", "waves.h5 -a /waves/units"},
 		{"tree.h5", "tree.h5"},
+		{"-t /run1/kind tree.h5", "tree.h5 -t /run1/kind"},
+		{"-t /run1/kind tree.h5", "tree.h5:/run1/kind"},
+		{"-d /time -s 0,0 -c 1,1 tree.h5", "tree.h5 -d /time -s 0,0 -c 1,1"},
+		{"-d /time -s 1,2 -S 3,4 -c 2,2 -k 2,3 tree.h5", "tree.h5 -d /time -s 1,2 -S 3,4 -c 2,2 -k 2,3"},
+		{"-d /time -c 2,2 tree.h5", "tree.h5 /time --count 2,2"},
+		{"-d /time[0,1;2,1;3,4;] tree.h5", "tree.h5 -d /time[0,1;2,1;3,4;]"},
+		{"-d /time -s 3,0 -c 1,10 tree.h5", "tree.h5:/time[3]"},
+		{"-d /time -s 6,1 -S 1,4 -c 2,3 tree.h5", "tree.h5:/time[-2:,1::4]"},
+		{"-d /names -s 1 -c 1 tree.h5", "tree.h5:/names[...,1:]"},
 	} {
 		want, err := exec.Command(tool, strings.Fields(tt.theirs)...).Output()
 		require.NoError(t, err, tt.theirs)
@@ -106,9 +123,24 @@ func TestDumpObjectsAsH5dump(t *testing.T) {
 		require.Equal(t, words(string(want)), words(got), tt.ours)
 	}
 	for _, tt := range []struct{ args, says string }{
-		{"--ddl tree.h5:/time[0]", "--ddl with a selection"},
-		{"--ddl tree.h5 -d /time[0,0;;3,4;]", "--ddl with a selection"},
-		{"--ddl tree.h5 -d /time -s 0,0 -c 1,1", "--ddl with a selection"},
+		{"--ddl tree.h5:/time[::-1]", "axis 0: step -1"},
+		{"--ddl tree.h5:/time[[1,2]]", "is not one slice or index an axis"},
+		{"--ddl tree.h5:/time[None,0]", "is not one slice or index an axis"},
+		{"--ddl tree.h5:/time[9]", "axis 0: index 9, axis has 8"},
+		{"--ddl tree.h5:/time[x]", "/time[x]"},
+		{"--ddl tree.h5:/run1[0]", "/run1"},
+		{"--ddl tree.h5:/nope[0]", "/nope"},
+		{"--ddl tree.h5[0]", "a part is one of a dataset"},
+		{"--ddl tree.h5 -g /run1 -s 0", "a part is one of a dataset"},
+		{"--ddl tree.h5 -s 0", "a part is one of a dataset"},
+		{"--ddl tree.h5:/time[0] -s 0,0", "has a selection already"},
+		{"--ddl tree.h5 -d /time[0,0;;;] -s 0,0", "has a selection already"},
+		{"--ddl tree.h5 -d /time[0,0;;;;]", "want [START;STRIDE;COUNT;BLOCK]"},
+		{"--ddl tree.h5 -d /time[;;;]", "no axis is given"},
+		{"--ddl tree.h5 -d /time -s 0", "a part of 1 axes, the dataset has 2"},
+		{"--ddl tree.h5 -d /time -s 7,9 -c 1,2", "/time"},
+		{"--ddl tree.h5 -d /time -s 0,0 --header", "--header writes no values"},
+		{"--ddl tree.h5:/time[0] --header", "--header writes no values"},
 		{"--ddl tree.h5 -d /time -g /run1", "--ddl writes one object"},
 		{"--ddl tree.h5:/nope", "/nope"},
 		{"--ddl waves.h5 -a /waves/nope", "nope"},
@@ -117,7 +149,7 @@ func TestDumpObjectsAsH5dump(t *testing.T) {
 		{"tree.h5 -g /run1", "-g /run1 goes with --ddl"},
 	} {
 		stdout, stderr, code := run(append([]string{"dump"}, strings.Fields(tt.args)...)...)
-		require.Equal(t, 2, code, tt.args)
+		require.Equal(t, 2, code, "%s: %s", tt.args, stderr)
 		require.Empty(t, stdout, tt.args)
 		require.Contains(t, stderr, tt.says, tt.args)
 	}

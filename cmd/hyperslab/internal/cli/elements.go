@@ -12,8 +12,12 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// outputBlock is the bytes of elements that are read at a time to be written out.
+// outputBlock is the bytes of elements that are read at a time to be written out, at most.
 const outputBlock = 16 << 20
+
+// stretch is the bytes of elements that are read at a time where their chunks are small:
+// enough that all workers are busy, and few enough that progress moves.
+const stretch = 4 << 20
 
 // batch is some elements of an array, of whatever type.
 type batch struct {
@@ -93,7 +97,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 		size = textBytes
 	}
 	e, told, done := &batch{dtype: m.DType}, tellOf(ctx), int64(0)
-	for r := range pieces(m.Shape, m.ChunkShape, limit/size) {
+	for r := range pieces(m.Shape, m.ChunkShape, lively(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {
 			e.texts = make([]string, e.n)

@@ -212,6 +212,10 @@ func (e *explained) close() error {
 	return e.file.Close()
 }
 
+// beginsFrame reports whether head is how a Blosc2 frame begins: MessagePack, and the magic as
+// its first string.
+func beginsFrame(head []byte) bool { return len(head) >= 10 && string(head[2:10]) == "b2frame\x00" }
+
 // sniffStructure goes by the first bytes; HDF5 files may have a user block of a power
 // of two before theirs. A chunk has no magic: it is one if its header says so and its
 // length is that of the file.
@@ -220,7 +224,7 @@ func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), head); err != nil {
 		return "", err
 	}
-	if len(head) > 10 && string(head[2:10]) == "b2frame\x00" {
+	if beginsFrame(head) {
 		return asFrame, nil
 	}
 	if strings.HasPrefix(string(head), bcolz.Magic) {
@@ -237,6 +241,9 @@ func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 	}
 	if h, err := chunk.ParseHeader(head); err == nil && h.Check() == nil && int64(h.CBytes) == size {
 		return asChunk, nil
+	}
+	if len(head) == 0 {
+		return "", fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
 	}
 	return "", fmt.Errorf("%w: neither a Blosc chunk or frame, a bcolz chunk file, nor HDF5 (begins with % x); --as KIND looks at it all the same",
 		ndarray.ErrFormat, head[:min(len(head), 10)])

@@ -130,7 +130,7 @@ func TestConvertFlatErrors(t *testing.T) {
 		{"four.raw --shape 4 --dtype <f4 --offset -1", "--offset -1: want 0 or more bytes"},
 		{"- --shape -1 --dtype <f4", "how long a pipe is nobody knows"},
 		{"- --shape 4 --dtype <f4", "standard input ends after 0 bytes of elements, 4 of <f4 are 16"},
-		{"-", "standard input is not .npy"},
+		{"-", "standard input is empty"},
 	} {
 		args := append([]string{"convert", "out.b2nd"}, strings.Fields(c.args)...)
 		args[1], args[2] = args[2], args[1]

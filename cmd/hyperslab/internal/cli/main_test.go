@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"hyperslab": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"peak":      func() { os.Exit(peak(os.Args[1:])) },
+		"stall":     func() { time.Sleep(time.Hour) },
 		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },
 	})
 }

@@ -237,7 +237,11 @@ func (p *picture) choose(address string, m ndarray.Meta) error {
 		case 2:
 			p.kind = kindHeat
 		default:
-			return usagef("%s has %s; a picture has one or two, which a selection as in 'FILE:/path[0, ..., :, :]' takes, or --kind histogram", address, axesText(len(m.Shape)))
+			part := "'FILE:/path[0, ..., :, :]'"
+			if _, selection := splitSelection(address); selection == "" && len(m.Shape) > 2 {
+				part = shellWord(address + "[0" + strings.Repeat(", 0", len(m.Shape)-3) + "]")
+			}
+			return usagef("%s has %s; a picture has one or two, which a selection as in %s takes, or --kind histogram", address, axesText(len(m.Shape)), part)
 		}
 	}
 	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.kind]; want != 0 && want != len(m.Shape) {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -53,6 +54,22 @@ var (
 )
 
 // Four cells fill the axes, each where it belongs: the first row at the top.
+// What has too many axes is told with an address that can be drawn.
+func TestPlotOfManyAxes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for rank, part := range map[int]string{3: "'cube 3.b2nd[0]'", 5: "'cube 5.b2nd[0, 0, 0]'"} {
+		name := fmt.Sprintf("cube %d.b2nd", rank)
+		values := make([]int32, 1<<rank)
+		values[1] = 1
+		create(t, name, ndarray.Spec{Shape: []int64{2, 2, 2, 2, 2}[:rank]}, values)
+		_, stderr, code := run("plot", name)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, fmt.Sprintf("%s has %d axes; a picture has one or two, which a selection as in %s takes, or --kind histogram", name, rank, part))
+		_, stderr, code = run("plot", strings.Trim(part, "'"))
+		require.Zero(t, code, stderr)
+	}
+}
+
 func TestHeatMapCells(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.b2nd")
 	create(t, file, ndarray.Spec{Shape: []int64{2, 2}}, []float64{0, 1, math.NaN(), 1})

@@ -107,6 +107,9 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if o.most < 0 {
 		return usagef("-n %d: want 0 or more findings", o.most)
 	}
+	if err := wholeFile("recover", source); err != nil {
+		return err
+	}
 	if sameFile(source, target) {
 		return usagef("%s is the damaged file, which is never changed; give the new one another name", target)
 	}

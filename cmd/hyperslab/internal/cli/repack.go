@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -237,12 +238,31 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	format := formats.Format(row.Format)
+	m := src.Meta()
+	format, sparse := formats.Format(row.Format), o.store.sparse
+	if isFrame(format) {
+		if m.Format == "frame" && o.store.asked() {
+			return fmt.Errorf("%w: %s is a Blosc2 frame that is no array; hyperslab convert makes one of it", errors.ErrUnsupported, row.Source)
+		}
+		format = cmp.Or(map[string]formats.Format{string(formats.Caterva): formats.Caterva}[m.Format], format)
+		info, err := os.Stat(row.Source)
+		if err != nil {
+			return err
+		}
+		sparse = sparse || info.IsDir()
+		row.Format = string(format)
+		if o.store.sparse && !info.IsDir() {
+			m.ChunkShape = nil // nothing is stored as it shall be
+		}
+	}
 	spec, err := o.store.spec(src.Meta(), format)
 	if err != nil {
 		return err
 	}
-	if !o.store.asked() {
+	if o.store.blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, m.ChunkShape) {
+		spec.BlockShape = m.BlockShape // of chunks that stay as they are
+	}
+	if !o.store.asked() || storedSo(m, spec) {
 		row.Kept = 1
 		if o.dryRun {
 			row.expect(int64(*row.SourceBytes), &forecast{})
@@ -257,7 +277,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	if err != nil {
 		return err
 	}
-	left, err := (&attrFlags{}).settle(attrs, format, row.Source, to)
+	left, err := (&attrFlags{}).settle(attrs, nil, format, row.Source, to)
 	if err != nil {
 		return err
 	}
@@ -275,8 +295,15 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	c := &convertFlags{job: o.job, storeFlags: o.store, force: force, format: row.Format}
+	c.sparse = sparse
 	_, _, err = a.write(ctx, to, spec, src, memory, c)
 	return err
+}
+
+// storedSo reports whether the array that m describes is stored as spec says.
+func storedSo(m ndarray.Meta, spec ndarray.Spec) bool {
+	return slices.Equal(spec.ChunkShape, m.ChunkShape) && slices.Equal(spec.BlockShape, m.BlockShape) &&
+		slices.Equal(spec.MaxShape, m.MaxShape) && sameCompression(spec.Compression, m.Compression)
 }
 
 // newOutput begins a file or directory that appears when it is whole.

@@ -7,17 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 // app is what one call of Run shares between its parts.
@@ -125,7 +129,13 @@ func near(cmd *cobra.Command, word string) string {
 
 // finish reports err and turns it into the exit code.
 func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
-	cleanup := atomicfile.AbortAll() // nothing is pending unless the job was cut short
+	cleanup := atomicfile.AbortAll()       // nothing is pending unless the job was cut short
+	if errors.Is(err, worker.ErrCrashed) { // by an interrupt of ours, perhaps, that met it before it had a process group of its own
+		select {
+		case <-ctx.Done():
+		case <-time.After(sameSignal):
+		}
+	}
 	var sig *signalError
 	switch {
 	case errors.As(context.Cause(ctx), &sig):
@@ -155,7 +165,17 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 
 // complain writes "hyperslab COMMAND: what and where" and a line with what to do.
 func (a *app) complain(cmd *cobra.Command, err error) {
-	text := safeLines(strings.TrimPrefix(err.Error(), "ndarray: ")) // whose code it was helps nobody here
+	text := strings.TrimPrefix(err.Error(), "ndarray: ") // whose code it was helps nobody here
+	failed, file := &ndarray.Error{}, &fs.PathError{}
+	if errors.As(err, &failed) { // what was done, and to what, once is enough
+		if errors.As(failed.Err, &file) && failed.Path == file.Path {
+			text = strings.Replace(text, file.Op+" "+file.Path+": ", "", 1)
+		}
+		if failed.Op == cmd.Name() {
+			text = strings.TrimPrefix(text, failed.Op+" ")
+		}
+	}
+	text = safeLines(text)
 	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
 	if todo := advice(cmd, err); todo != "" {
 		fmt.Fprintf(a.stderr, "  %s\n", todo)

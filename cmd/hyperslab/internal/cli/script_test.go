@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,8 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // The scripts in testdata/script run the command as a process: exit codes,
@@ -35,14 +38,30 @@ func TestShells(t *testing.T) {
 			if _, err := exec.LookPath(shell); err != nil {
 				need.Missing(t, "%s is not installed (make peers)", shell)
 			}
-			script(t, testscript.Params{Files: []string{"testdata/shells/" + shell + ".txtar"}})
+			script(t, testscript.Params{Files: []string{"testdata/shells/" + shell + ".txtar"}}, makeOdd)
 		})
 	}
 }
 
-func script(t *testing.T, p testscript.Params) {
+// makeOdd makes a file of names that a shell has words of its own for.
+func makeOdd(t *testing.T, dir string) {
+	f, err := h5.Create(filepath.Join(dir, "odd names.h5"), nil)
+	require.NoError(t, err)
+	for _, name := range []string{"with space", "it's", `quo"te`, "br[0]x", "co:lon", "dol$x", "deep group/inner one"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(4, 0), h5.SimpleSpace(2), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+}
+
+// script runs scripts in a folder like field's, with what the others put into it.
+func script(t *testing.T, p testscript.Params, more ...func(t *testing.T, dir string)) {
 	t.Helper()
 	files := field(t)
+	for _, add := range more {
+		add(t, files)
+	}
 	noise(t, filepath.Join(files, "noise.b2nd"), 2560)
 	noise(t, filepath.Join(files, "big.b2nd"), 8192)
 	reference, err := filepath.Abs("../../../../third_party/build/bin/h5diff")
@@ -61,6 +80,20 @@ func script(t *testing.T, p testscript.Params) {
 		return false, errors.New("no such condition: " + name)
 	}
 	testscript.Run(t, p)
+}
+
+// children are the processes that a process has started and that have not ended.
+func children(pid int) (pids []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		b, _ := os.ReadFile(list) // the thread may have ended
+		for _, word := range strings.Fields(string(b)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids
 }
 
 // status runs a program and compares its exit code: status 4 hyperslab convert …
@@ -83,18 +116,62 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// outputs are all commands that make something, with what they make.
+var outputs = []struct {
+	name  string
+	args  string
+	makes string
+}{
+	{"append", "append a.b2nd b.b2nd", ""},
+	{"append to HDF5", "append a.h5:/x b.b2nd", ""},
+	{"attr set", "attr set a.h5:/x units km", ""},
+	{"attr rm", "attr rm a.b2nd units", ""},
+	{"bench", "bench a.b2nd --codec lz4 --level 1 --seconds 0 --plot new.svg", "new.svg"},
+	{"convert to b2nd", "convert a.h5:/x new.b2nd", "new.b2nd"},
+	{"convert to a directory", "convert a.h5:/x new.b2nd --sparse", "new.b2nd"},
+	{"convert to HDF5", "convert a.b2nd new.h5:/x --exclude-unsupported", "new.h5"},
+	{"convert to bcolz", "convert a.h5:/x new.bcolz", "new.bcolz"},
+	{"convert to npy", "convert b.b2nd new.npy", "new.npy"},
+	{"convert a tree", "convert a.h5 new", "new"},
+	{"convert by the list", "convert --into . --format npy --files-from list", "b.npy"},
+	{"cp of a file", "cp a.b2nd new.b2nd", "new.b2nd"},
+	{"cp of an object", "cp a.h5:/x new.h5:/x", "new.h5"},
+	{"crosscheck emit", "crosscheck emit new --area metalayer", "new"},
+	{"plot", "plot b.b2nd -o new.svg", "new.svg"},
+	{"recover", "recover a.h5 new.h5", "new.h5"},
+	{"repack", "repack --replace a.h5 --codec zstd", ""},
+	{"repack of an array", "repack a.b2nd new.b2nd --codec zstd", "new.b2nd"},
+	{"rm", "rm a.h5:/old", ""},
+	{"verify", "verify b.b2nd --digests write --sandbox=false", "b.b2nd.sha256"},
+}
+
+// brief are the commands that are done before anyone could stop them: they look at one
+// thing, and read no array.
+var brief = []string{"attr get", "explain", "version"}
+
 // A signal ends a job with the shell's exit code and leaves neither a target nor a
-// temporary file, and of what was there before all as it was.
+// temporary file, and of what was there before all as it was. SIGINT goes to all of its
+// processes, as a terminal sends it. Where a command has no line here, TestInterruptedCommand
+// stops it at its changes of files.
 func TestSignals(t *testing.T) {
 	src := t.TempDir()
 	at := func(name string) string { return filepath.Join(src, name) }
 	noise(t, at("noise.b2nd"), 4096)
-	_, stderr, code := run("convert", at("noise.b2nd[:2048]"), at("slow.h5:/x"), "--codec", "bzip2", "--level", "9", "-q")
+	put(t, at("list"), []byte(strings.Repeat(at("target.b2nd")+"\n", 4000)))
+	endless, err := formats.Create(t.Context(), at("endless.b2nd"), ndarray.Spec{ // a quarter of a TiB in a file of one MiB
+		Shape: []int64{1 << 15, 1 << 20}, ChunkShape: []int64{1, 1 << 20}, DType: ndarray.DTypeOf[float64](), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+	})
+	require.NoError(t, err)
+	require.NoError(t, endless.Commit(t.Context()))
+	_, stderr, code := run("crosscheck", "emit", at("v"), "--area", "metalayer")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", at("noise.b2nd[:2048]"), at("slow.h5:/x"), "--codec", "bzip2", "--level", "9", "-q")
 	require.Zero(t, code, stderr)
 	grows := ndarray.Spec{Shape: []int64{16, 1024}, ChunkShape: []int64{16, 1024}, Compression: &ndarray.Compression{Codec: "zstd", Level: 9}}
 	create(t, at("target.b2nd"), grows, make([]float32, 16*1024))
 	hard := []string{"-j", "1", "--codec", "zstd", "--level", "9"}
-	for _, tt := range []struct {
+	list := []string{"--files-from", at("list"), "--untrusted"}
+	rows := []struct {
 		name   string
 		signal syscall.Signal
 		code   int
@@ -115,7 +192,31 @@ func TestSignals(t *testing.T) {
 		{"dump untrusted", syscall.SIGINT, 130, "", []string{"dump", at("noise.b2nd"), "--untrusted"}},
 		{"bench", syscall.SIGINT, 130, "", []string{"bench", at("noise.b2nd"), "--seconds", "20"}},
 		{"verify", syscall.SIGTERM, 143, "", append([]string{"verify"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
-	} {
+		{"verify untrusted", syscall.SIGINT, 130, "", append([]string{"verify", "--untrusted"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
+		{"stats", syscall.SIGINT, 130, "", []string{"stats", at("endless.b2nd"), "--progress", "json"}},
+		{"stats untrusted", syscall.SIGTERM, 143, "", []string{"stats", at("endless.b2nd"), "--progress", "json", "--untrusted"}},
+		{"diff", syscall.SIGTERM, 143, "", []string{"diff", at("endless.b2nd"), at("endless.b2nd"), "--progress", "json"}},
+		{"diff untrusted", syscall.SIGINT, 130, "", []string{"diff", at("endless.b2nd"), at("endless.b2nd"), "--progress", "json", "--untrusted"}},
+		{"plot", syscall.SIGTERM, 143, "", []string{"plot", at("endless.b2nd"), "--progress", "json"}},
+		{"plot untrusted", syscall.SIGINT, 130, "p.png", []string{"plot", at("endless.b2nd"), "-o", "TARGET", "--progress", "json", "--untrusted"}},
+		{"repack of an array", syscall.SIGTERM, 143, "out.b2nd", append([]string{"repack", at("noise.b2nd"), "TARGET", "--chunks", "32,1024"}, hard...)},
+		{"ls", syscall.SIGINT, 130, "", append([]string{"ls"}, list...)},
+		{"tree", syscall.SIGTERM, 143, "", append([]string{"tree"}, list...)},
+		{"info", syscall.SIGINT, 130, "", append([]string{"info"}, list...)},
+		{"chunks", syscall.SIGTERM, 143, "", append([]string{"chunks"}, list...)},
+		{"attr list", syscall.SIGINT, 130, "", append([]string{"attr", "list"}, list...)},
+		{"crosscheck run", syscall.SIGINT, 130, "", []string{"crosscheck", "run", at("v"), "--read", "stall {in} {out}"}},
+	}
+	done := slices.Clone(brief)
+	for _, c := range outputs {
+		done = append(done, commandOf(t, strings.Fields(c.args)))
+	}
+	for _, tt := range rows {
+		done = append(done, commandOf(t, tt.args))
+	}
+	slices.Sort(done)
+	require.Equal(t, leaves(t), slices.Compact(done))
+	for _, tt := range rows {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			target := filepath.Join(dir, tt.target)
@@ -131,12 +232,14 @@ func TestSignals(t *testing.T) {
 			}
 			cmd := exec.Command("hyperslab", args...)
 			cmd.Env = append(os.Environ(), "TMPDIR="+dir)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its worker is of its group
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			stdout, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
 			require.NoError(t, err)
 			defer stdout.Close()
-			var stderr strings.Builder
-			cmd.Stdout, cmd.Stderr = stdout, &stderr
+			talk, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+			require.NoError(t, err)
+			defer talk.Close()
+			cmd.Stdout, cmd.Stderr = stdout, talk
 			// Under nohup, for one, a signal is ignored here and would be in the child.
 			caught := make(chan os.Signal, 1)
 			signal.Notify(caught, tt.signal)
@@ -144,17 +247,31 @@ func TestSignals(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			require.Eventually(t, func() bool {
 				left, err := os.ReadDir(dir)
-				said, _ := stdout.Stat()
-				return err == nil && len(left) > before || said.Size() > 0
+				data, _ := stdout.Stat()
+				progress, _ := talk.Stat()
+				return err == nil && len(left) > before || data.Size()+progress.Size() > 0 || tt.args[0] == "crosscheck" && len(children(cmd.Process.Pid)) > 0
 			}, time.Minute, time.Millisecond, "the work has begun")
-			require.NoError(t, cmd.Process.Signal(tt.signal))
+			started := children(cmd.Process.Pid)
+			one := slices.Contains(tt.args, at("endless.b2nd")) && slices.Contains(tt.args, "--untrusted") // of many there may be none just now
+			require.True(t, !one || len(started) > 0, "it has a worker")
+			to := cmd.Process.Pid
+			if tt.signal == syscall.SIGINT {
+				to = -to
+			}
+			require.NoError(t, syscall.Kill(to, tt.signal))
 			begun := time.Now()
 			var exit *exec.ExitError
-			require.ErrorAs(t, cmd.Wait(), &exit, "it was done before the signal came: %s", stderr.String())
-			require.Equal(t, tt.code, exit.ExitCode(), stderr.String())
+			ended := cmd.Wait()
+			said, err := os.ReadFile(talk.Name())
+			require.NoError(t, err)
+			require.ErrorAs(t, ended, &exit, "it was done before the signal came: %s", said)
+			require.Equal(t, tt.code, exit.ExitCode(), "%s", said)
 			require.Less(t, time.Since(begun), time.Minute, "it stops between two chunks")
-			require.Contains(t, stderr.String(), "no temporary file is left")
-			require.Eventually(t, func() bool { return errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH) }, time.Minute, time.Millisecond, "its worker is gone")
+			lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(said)), "\n"), func(l string) bool { return strings.HasPrefix(l, `{"schema":"hyperslab.progress`) })
+			require.Equal(t, []string{fmt.Sprintf("hyperslab %s: stopped by a signal (%v); no temporary file is left", commandOf(t, tt.args), tt.signal)}, lines)
+			for _, pid := range append(started, -cmd.Process.Pid) {
+				require.Eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, time.Minute, time.Millisecond, "what it started is gone")
+			}
 			left, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			require.Len(t, left, before)

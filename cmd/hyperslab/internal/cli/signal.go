@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
@@ -16,12 +17,18 @@ type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string { return e.signal.String() }
 
+// sameSignal is how long after a signal another is taken for the same: shorter than
+// anybody's second thought.
+const sameSignal = 200 * time.Millisecond
+
 // code is the exit code by the shell's convention.
 func (e *signalError) code() int { return exitOnSignal + int(e.signal) }
 
 // withSignals returns a context that the first signal cancels, so that work
 // stops between two chunks and its temporary files go. A second signal does not
-// wait: it removes the temporaries and ends the process.
+// wait: it removes the temporaries and ends the process. What comes right behind the
+// first is no second one: an interrupt of the whole process group, as a terminal sends it,
+// has been seen to come twice where it met the start of a worker.
 //
 // SIGPIPE is among them because a closed standard error would otherwise end the
 // process in the middle of a conversion, leaving its temporary file. SIGXFSZ, the
@@ -37,6 +44,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 	done := make(chan struct{})
 	go func() {
+		var first time.Time
 		for {
 			select {
 			case <-done:
@@ -51,6 +59,11 @@ func withSignals(parent context.Context) (context.Context, func()) {
 				default:
 				}
 				cause := &signalError{s.(syscall.Signal)}
+				if first.IsZero() {
+					first = time.Now()
+				} else if time.Since(first) < sameSignal {
+					continue
+				}
 				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
 					_ = atomicfile.AbortAll() // leaving in any case; nobody is left to tell
 					os.Exit(cause.code())

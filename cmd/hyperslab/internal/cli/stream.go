@@ -59,6 +59,34 @@ func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
 	}
 }
 
+// lively is how many elements a piece has at most so that progress moves by few chunks: at
+// least some, and a chunk for each worker, in pieces of whole chunks; but most where not
+// even one layer of chunks has room in it.
+func lively(shape, chunk []int64, most, some, workers int64) int64 {
+	if len(chunk) == 0 {
+		return min(most, max(some, 1))
+	}
+	axis, inChunk := 0, int64(1)
+	for i := range chunk {
+		inChunk *= min(chunk[i], shape[i])
+		if axis == i && chunk[i] == 1 && i < len(chunk)-1 {
+			axis++
+		}
+	}
+	layer := min(chunk[axis], shape[axis])
+	for _, n := range shape[axis+1:] {
+		layer *= n
+	}
+	least := max(some, 1)
+	if inChunk > least/workers {
+		least = min(inChunk, most/workers+1) * workers
+	}
+	if layer > most || least > most {
+		return most
+	}
+	return min(most, (least+layer-1)/layer*layer)
+}
+
 // elements are read in pieces, each behind the one before. Both *ndarray.Array and
 // what comes through a pipe are.
 type elements interface {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -45,4 +46,45 @@ func TestPieces(t *testing.T) {
 		}
 		require.Equal(t, total, next)
 	})
+}
+
+// Pieces that are made smaller, so that progress moves, are of whole chunks, of which none
+// is read twice, and have a chunk for each worker.
+func TestLivelyPieces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(1, 4).Draw(t, "rank")
+		shape := rapid.SliceOfN(rapid.Int64Range(1, 9), rank, rank).Draw(t, "shape")
+		chunk := rapid.SliceOfN(rapid.Int64Range(1, 9), rank, rank).Draw(t, "chunk")
+		most := rapid.Int64Range(1, 3000).Draw(t, "most")
+		some := rapid.Int64Range(0, 100).Draw(t, "some")
+		workers := rapid.Int64Range(1, 4).Draw(t, "workers")
+		n := lively(shape, chunk, most, some, workers)
+		require.Positive(t, n)
+		require.LessOrEqual(t, n, most)
+		require.LessOrEqual(t, lively(shape, nil, most, some, workers), max(some, 1))
+		if n == most {
+			return
+		}
+		require.GreaterOrEqual(t, n, some)
+		seen := make(map[string]int)
+		for r := range pieces(shape, chunk, n) {
+			require.LessOrEqual(t, r.NumElems(), n)
+			for at := range pieces(r.Shape, nil, 1) {
+				index := ""
+				for i := range shape {
+					index += fmt.Sprint((r.Start[i]+at.Start[i])/chunk[i], " ")
+				}
+				seen[index+fmt.Sprint(r.Start)]++
+			}
+		}
+		grid := int64(1)
+		for i := range shape {
+			grid *= (shape[i] + chunk[i] - 1) / chunk[i]
+		}
+		require.Len(t, seen, int(grid), "each chunk is in one piece")
+	})
+	require.Equal(t, int64(4), lively([]int64{100}, []int64{2}, 50, 3, 1), "no less than some, in whole chunks")
+	require.Equal(t, int64(6), lively([]int64{100}, []int64{2}, 50, 3, 3), "a chunk for each worker")
+	require.Equal(t, int64(20), lively([]int64{10, 10}, []int64{2, 5}, 50, 1, 2), "a layer of chunks")
+	require.Equal(t, int64(10), lively([]int64{10, 10}, []int64{2, 5}, 10, 1, 1), "no layer has room")
 }

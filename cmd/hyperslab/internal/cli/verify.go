@@ -111,8 +111,7 @@ looked at.` + batchHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace digests that are there")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files too damaged to tell: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` damages of a file, all if 0")
-	f.StringVar(&o.batch.list, "files-from", "", "also the files that `FILE` lists, one a line; - is standard input")
-	f.BoolVar(&o.batch.keep, "keep-going", false, "after a file of which nothing can be said go on with the next")
+	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "after a file of which nothing can be said go on with the next")
 	completeWords(cmd, "digests", "write", "check")
 	jsonFlag(cmd, &o.json)
 	return cmd
@@ -159,6 +158,9 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 	doc := verifyDoc{Schema: schemaVerify, Files: []verifyFile{}}
 	worst := exitOK
 	err = a.batch(cmd, args, &o.batch, true, func(source string) error {
+		if err := wholeFile("verify", source); err != nil {
+			return err
+		}
 		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.Digests == verify.WriteDigests && !o.force {
 			if _, err := os.Lstat(sidecar); err == nil {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}

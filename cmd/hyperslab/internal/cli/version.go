@@ -145,27 +145,33 @@ func newVersionDoc() versionDoc {
 	return d
 }
 
-// addLibraries asks the libraries themselves.
-func (d *versionDoc) addLibraries() error {
-	const blosc = "C-Blosc2"
-	d.Libraries = []libraryDoc{{Name: blosc, Version: cblosc.Version()}}
+// linked asks the libraries themselves what they are.
+func linked() ([]libraryDoc, error) {
+	list := []libraryDoc{{Name: advisory.CBlosc2, Version: cblosc.Version()}}
 	codecs, err := cblosc.CodecVersions()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	seen := make(map[string]bool) // LZ4 serves two codecs
 	for _, c := range codecs {
 		if !seen[c.Library] {
 			seen[c.Library] = true
-			inside := blosc
-			d.Libraries = append(d.Libraries, libraryDoc{Name: c.Library, Version: c.Version, Inside: &inside})
+			inside := advisory.CBlosc2
+			list = append(list, libraryDoc{Name: c.Library, Version: c.Version, Inside: &inside})
 		}
 	}
 	hdf5, err := h5.Version()
 	if err != nil {
+		return nil, err
+	}
+	return append(list, libraryDoc{Name: advisory.HDF5, Version: hdf5}), nil
+}
+
+// addLibraries tells what is linked, and what it can do.
+func (d *versionDoc) addLibraries() (err error) {
+	if d.Libraries, err = linked(); err != nil {
 		return err
 	}
-	d.Libraries = append(d.Libraries, libraryDoc{Name: "HDF5", Version: hdf5})
 	for _, f := range []struct {
 		id   int
 		name string
@@ -188,12 +194,12 @@ func (d *versionDoc) addLibraries() error {
 // addFaults tells what is known against the linked releases. A fault may be one of
 // other releases: its guard is here all the same.
 func (d *versionDoc) addFaults() error {
-	hdf5, err := h5.Version()
+	libraries, err := linked()
 	if err != nil {
 		return err
 	}
 	d.Known, d.Defects = []knownDoc{}, []defectDoc{}
-	for _, l := range []libraryDoc{{Name: advisory.CBlosc2, Version: cblosc.Version()}, {Name: advisory.HDF5, Version: hdf5}} {
+	for _, l := range libraries {
 		for _, v := range advisory.Open(l.Name, l.Version) {
 			d.Known = append(d.Known, knownDoc{ID: v.ID, Library: l.Name, Version: l.Version, FixedIn: v.Fixed})
 		}

@@ -1,0 +1,96 @@
+// One address form, whatever the names of file and object are.
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// A file and an object may have any name: FILE:/path[selection], FILE /path[selection] and
+// all that an address can be mean the same elements. The selection is the last pair of
+// brackets, unless all of it is the name of a file.
+func TestAddressesOfOddNames(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.MkdirAll("with:/colon", 0o777))
+	values := []int32{10, 11, 12, 13, 14, 15}
+	spec := ndarray.Spec{Shape: []int64{2, 3}}
+	const want = "13\n15\n"
+	same := func(args ...string) {
+		t.Helper()
+		for _, more := range [][]string{nil, {"--untrusted"}} {
+			stdout, stderr, code := run(append(append([]string{"dump", "--csv"}, args...), more...)...)
+			require.Zero(t, code, "%q: %s", args, stderr)
+			require.Equal(t, want, stdout, "%q", args)
+		}
+	}
+	for i, name := range []string{
+		"plain", "a b", "ünï çödé 数", "a:b", "a[1]", "[0]", "a[", "a]b", "it's \"quoted\" $HOME", "star*?", "tab\tand\nline", "with:/colon/x", "C:", ".hidden", "-dash",
+	} {
+		arg := name
+		if name[0] == '-' {
+			arg = "./" + name
+		}
+		create(t, "plain.b2nd", spec, values)
+		require.NoError(t, os.Rename("plain.b2nd", arg+".b2nd"))
+		same(arg + ".b2nd[1, ::2]")
+		require.NoError(t, os.Rename(arg+".b2nd", arg)) // by content, with no extension
+		same(arg + "[1, ::2]")
+		require.NoError(t, os.Remove(arg))
+		for _, object := range []string{"x", "deep/er", "sp ace", "数", "a:b", "a[1]", "[0]", "it's", "x.b2nd", "-dash"} {
+			if i > 0 && object != "x" && object != "a[1]" { // each object once, each file with two
+				continue
+			}
+			file := arg + ".h5"
+			create(t, "plain.h5:/"+object, spec, values)
+			require.NoError(t, os.Rename("plain.h5", file))
+			same(file + ":/" + object + "[1, ::2]")
+			same(file, "/"+object+"[1, ::2]")
+			if object[0] != '-' {
+				same(file, object+"[1, ::2]")
+			}
+			require.NoError(t, os.Rename(file, arg))
+			same(arg + ":/" + object + "[1, ::2]")
+			require.NoError(t, os.Remove(arg))
+		}
+	}
+}
+
+// A selection that cannot be says the place in it, or the axis, and both lengths; where the
+// path is what is wrong, that is named, and what was meant if that can be told.
+func TestSelectionsThatCannotBe(t *testing.T) {
+	t.Chdir(field(t))
+	require.NoError(t, os.Mkdir("dir", 0o777))
+	for address, said := range map[string]string{
+		"waves.b2nd[20]":                   "waves.b2nd: region outside the array: axis 0: index 20, axis has 20",
+		"waves.b2nd[0, -31]":               "waves.b2nd: region outside the array: axis 1: index -31, axis has 30",
+		"waves.b2nd[0, 0, 0]":              "[0, 0, 0] has 3 indexes, array has 2 axes",
+		"waves.b2nd[..., ...]":             "waves.b2nd: invalid parameter: [..., ...] has 2 ellipses",
+		"waves.b2nd[::0]":                  `selection "[::0]", before "::0": step 0`,
+		"waves.b2nd[1.5]":                  `before "1.5": "1.5" is no whole number`,
+		"waves.b2nd[0,]]":                  "check the name of the file",
+		"waves.b2nd[99999999999999999999]": "is no whole number of 64 bits",
+		"tree.h5:/time[8]":                 "tree.h5:/time: region outside the array: axis 0: index 8, axis has 8",
+		"tree.h5:/nope[0]":                 "tree.h5:/nope",
+		"tree.h5:/run1[0]":                 "tree.h5:/run1: not a known array format: it is a group",
+		"tree.h5:time[0]":                  "did you mean 'tree.h5:/time'?",
+		"tree.h5/time[0]":                  "did you mean 'tree.h5:/time'?",
+		"tree.h5/run1/temperature":         "did you mean 'tree.h5:/run1/temperature'?",
+		"tree.h5:run1/temperature":         "did you mean 'tree.h5:/run1/temperature'?",
+		"waves.b2nd:/x[0]":                 "waves.b2nd alone names its array",
+		filepath.Join("dir", "a.h5"):       "check the name of the file; an address is FILE or FILE:/path",
+		"":                                 "no file name",
+		":/x":                              "no file name",
+	} {
+		stdout, stderr, code := run("dump", address)
+		require.Equal(t, 2, code, "%s: %s", address, stderr)
+		require.Empty(t, stdout, address)
+		require.Contains(t, stderr, said, address)
+		require.Regexp(t, `\n  \S.*\n$`, stderr, "%s: what to do", address)
+	}
+}

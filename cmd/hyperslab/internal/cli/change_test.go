@@ -1,0 +1,167 @@
+// The commands that change, on every format that they are for.
+
+package cli_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// must runs a command line that succeeds.
+func must(t *testing.T, line string) (stdout string) {
+	t.Helper()
+	stdout, stderr, code := run(strings.Fields(line)...)
+	require.Zero(t, code, "%s: %s", line, stderr)
+	return stdout
+}
+
+// everyArray makes 20 rows of 100 integers in every format, and a table, and names them.
+func everyArray(t *testing.T) []string {
+	t.Helper()
+	ctx := context.Background()
+	spec := ndarray.Spec{Shape: []int64{20, 100}, ChunkShape: []int64{10, 100}, MaxShape: []int64{ndarray.Unlimited, 100}, DType: ndarray.DTypeOf[int32]()}
+	names := []string{"a.b2nd", "sparse.b2nd", "c.caterva", "z.bcolz", "h.h5:/g/x"}
+	for i, opts := range [][]formats.Option{nil, {formats.WithSparse()}, {formats.WithFormat(formats.Caterva)}, nil, nil} {
+		s := spec
+		if i == 2 {
+			s.MaxShape = nil
+		}
+		d, err := formats.Create(ctx, names[i], s, opts...)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(ctx, d.Array, count(2000), ndarray.Whole(s.Shape)))
+		require.NoError(t, d.Commit(ctx))
+	}
+	b, err := bcolz.CreateRecords("t.bcolz", ndarray.Spec{Shape: []int64{5}, DType: dtype(t, "[('a', '<i4'), ('b', '<f8')]")}, nil)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	return append(names, "t.bcolz")
+}
+
+func TestAttrsOfEveryFormat(t *testing.T) {
+	t.Chdir(t.TempDir())
+	arrays := everyArray(t)
+	_, stderr, code := run("attr", "set", "t.bcolz", "unit", "K")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "attributes of a group of format bcolz are read, not written")
+	for _, at := range append(arrays[:5:5], "h.h5:/g", "h.h5:/") {
+		for _, how := range []string{"", " --in-place"} {
+			must(t, "attr set "+at+" unit K"+how)
+			must(t, "attr set "+at+" range [1,2] --dtype <i2"+how)
+			require.Equal(t, "K\n", must(t, "attr get "+at+" unit"), at)
+			must(t, "attr set "+at+" unit m"+how)
+			require.Equal(t, "m\n", must(t, "attr get "+at+" unit"), at)
+			list := must(t, "attr list "+at)
+			require.Contains(t, list, "unit", at)
+			require.Contains(t, list, "<i2", at)
+			must(t, "attr rm "+at+" unit range"+how)
+			require.NotRegexp(t, "unit|range", must(t, "attr list "+at), at)
+			_, stderr, code := run("attr", "get", at, "unit")
+			require.Equal(t, 2, code, at)
+			require.Contains(t, stderr, "unit", at)
+		}
+	}
+}
+
+// What is copied as a whole has the same files.
+func TestCopiesOfEveryFormat(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, at := range everyArray(t) {
+		file, object, inside := strings.Cut(at, ":")
+		to := "copy-" + file
+		must(t, "cp "+file+" "+to)
+		require.Equal(t, bytesBelow(t, file), bytesBelow(t, to), at)
+		if inside {
+			must(t, "cp "+at+" new.h5:"+object)
+			must(t, "diff "+at+" new.h5:"+object+" -q")
+		}
+	}
+}
+
+// What was whole is the same when it was recovered.
+func TestRecoverOfEveryFormat(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, at := range everyArray(t) {
+		file, object, _ := strings.Cut(at, ":")
+		to := "saved-" + file
+		must(t, "recover "+file+" "+to)
+		must(t, "verify "+to+" -q")
+		if object != "" {
+			to += ":" + object
+		}
+		must(t, "diff "+at+" "+to+" -q")
+	}
+}
+
+// elements are the bytes of all elements.
+func elements(t *testing.T, at string) string {
+	t.Helper()
+	a, err := formats.Open(context.Background(), at)
+	require.NoError(t, err)
+	b := make([]byte, a.NumElems()*int64(a.DType().Size))
+	require.NoError(t, a.Read(context.Background(), b, ndarray.Whole(a.Shape())))
+	require.NoError(t, a.Close())
+	return string(b)
+}
+
+// Rows of an array go behind those of another, or of itself, in every format.
+func TestAppendOfEveryFormat(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, at := range everyArray(t) {
+		file, object, inside := strings.Cut(at, ":")
+		to, more := "twice-"+file, at
+		if file == "c.caterva" { // which the library does not resize
+			_, stderr, code := run("append", at, at)
+			require.Equal(t, 2, code)
+			require.Contains(t, stderr, "resizing a Caterva array")
+			continue
+		}
+		must(t, "cp "+file+" "+to)
+		if inside {
+			to += ":" + object
+		}
+		must(t, "append "+to+" "+more+" -q")
+		must(t, "append "+to+" "+more+" -q --in-place")
+		require.Equal(t, strings.Repeat(elements(t, at), 3), elements(t, to), at)
+	}
+}
+
+// rm leaves room in the file that repack takes away.
+func TestRemovedRoomIsReclaimed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := h5.Create("f.h5", nil)
+	require.NoError(t, err)
+	for _, name := range []string{"keep", "g/gone", "g/too"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20000), nil)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, make([]int64, 20000), h5.SimpleSpace(20000).All()))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	size := func() int64 {
+		info, err := os.Stat("f.h5")
+		require.NoError(t, err)
+		return info.Size()
+	}
+	must(t, "cp f.h5 was.h5")
+	before := size()
+	require.Greater(t, before, int64(3*160000))
+	for _, line := range []string{"rm f.h5:/g/gone --in-place", "rm -r f.h5:/g --in-place"} {
+		must(t, line)
+	}
+	require.Greater(t, size(), int64(160000))
+	must(t, "repack --replace f.h5")
+	require.Less(t, size(), before-2*160000)
+	must(t, "diff was.h5:/keep f.h5:/keep -q")
+	require.NotContains(t, must(t, "ls -r f.h5"), "gone")
+}

@@ -1,0 +1,123 @@
+// What of an array, beside its elements and attributes, a target has no place for: found
+// before anything is written.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// fact is something of an array that does not go along.
+type fact struct{ what, value, reason string }
+
+func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.value, f.reason) }
+
+// leaveOut takes out of spec, which is for the array that m describes, what the format has no
+// place for. What belongs to the array itself is refused until it is excluded. How its
+// elements were stored, and the type where a target never keeps one, is only told.
+func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format formats.Format) (refused, told []fact) {
+	bare := isFlat(format) || format == formats.Caterva
+	reason := fmt.Sprintf("%s has no place for it", format)
+	if isFlat(format) {
+		reason = fmt.Sprintf("%s is elements alone", format)
+	}
+	if bare && len(bytes.Trim(m.Fill, "\x00")) > 0 {
+		refused = append(refused, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), reason})
+		spec.Fill = nil
+	}
+	if bare && slices.ContainsFunc(m.AxisNames, func(name string) bool { return name != "" }) {
+		refused = append(refused, fact{"names of axes", strings.Join(m.AxisNames, ", "), reason})
+	}
+	if bare {
+		spec.AxisNames = nil
+	}
+	if most := m.MaxShape; most != nil && len(o.grow) == 0 {
+		f := fact{"largest shape", mostText(most), reason}
+		switch {
+		case isFlat(format):
+			if !slices.Equal(most, m.Shape) {
+				told = append(told, f)
+			}
+		case bare, format == formats.Bcolz && !growsAlong(m.Shape, most):
+			f.reason = fmt.Sprintf("%s arrays grow along any axis", format)
+			if format == formats.Bcolz {
+				f.reason = "bcolz arrays grow along the first axis only"
+			}
+			refused = append(refused, f)
+			spec.MaxShape = nil
+		}
+	}
+	if d := m.DType; format == npyFormat && !d.NumPy().EqualValues(d) {
+		told = append(told, fact{"type", d.String(), fmt.Sprintf("npy says %v", d.NumPy())})
+	} else if bare && format != npyFormat {
+		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores none; to read it say --dtype %s", format, shellWord(spec.DType.String()))})
+	}
+	return refused, append(told, encodingLost(m, format)...)
+}
+
+// growsAlong reports whether the first axis is the only one that may grow.
+func growsAlong(shape, most []int64) bool {
+	return len(shape) == 0 || slices.Equal(shape[1:], most[1:])
+}
+
+// mostText is a largest shape: 20xany.
+func mostText(most []int64) string {
+	parts := make([]string, len(most))
+	for i, n := range most {
+		parts[i] = "any"
+		if n != ndarray.Unlimited {
+			parts[i] = fmt.Sprint(n)
+		}
+	}
+	return strings.Join(parts, "x")
+}
+
+// encodingLost says what of the way in which an array is stored a format does not know.
+// Codecs that both know, levels, blocks and the sizes of chunks are no loss: every format
+// has its own.
+func encodingLost(m ndarray.Meta, format formats.Format) (lost []fact) {
+	if string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format)) {
+		return nil
+	}
+	if c := m.Compression; c != nil {
+		for _, f := range c.Filters {
+			if isFlat(format) && f == "fletcher32" || !isFlat(format) && !slices.Contains(filters[format], f) {
+				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has none of this kind", format)})
+			}
+		}
+		if c.Codec != "" && !isFlat(format) && !slices.Contains(codecs[format], codecName(c.Codec, format)) {
+			lost = append(lost, fact{"codec", c.Codec, fmt.Sprintf("%s is not written with it", format)})
+		}
+	}
+	if format == formats.Bcolz && len(m.ChunkShape) > 1 && !slices.Equal(m.ChunkShape[1:], m.Shape[1:]) {
+		lost = append(lost, fact{"chunks", shapeText(m.ChunkShape), "those of bcolz cut no rows"})
+	}
+	return lost
+}
+
+// comment is the comment of an HDF5 object, "" for none.
+func comment(ctx context.Context, m ndarray.Meta, address string) (text string, err error) {
+	if m.Format != string(formats.HDF5) {
+		return "", nil
+	}
+	whole, _ := splitSelection(address)
+	loc, err := formats.ParseLocation(whole)
+	if err != nil {
+		return "", err
+	}
+	tree, err := openTree(ctx, loc.File)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	meta, err := tree.Metadata(ctx, loc.Object)
+	return meta.Comment, err
+}
