@@ -72,6 +72,7 @@ var scenarios = map[string]scenario{
 	"append to a nested ctable":           tableScenario(true),
 	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy),
 	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy),
+	"append to HDF5 datasets at once":     severalScenario(),
 	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy),
 	"append to a b2nd file in place":      arrayScenario("a.b2nd", appendDurably),
 	"append to a sparse array in place":   arrayScenario("a.b2nd", appendDurably, formats.WithSparse()),
@@ -175,7 +176,7 @@ func readFrame(path string) (v []int64, err error) {
 	if !bytes.Equal(ours, theirs) {
 		return nil, errors.New("c-blosc2 reads something else")
 	}
-	return fromBytes(ours), nil
+	return fromBytes(ours), python.compare("blosc2", path, fromBytes(ours))
 }
 
 // rowsScenario appends whole chunks to a b2nd array by the chunk engine.
@@ -305,7 +306,7 @@ func readArray(location string) (v []int64, err error) {
 	var theirs []byte
 	switch filepath.Ext(l.File) {
 	case ".bcolz":
-		return fromBytes(ours), bcolzPeer.compare(l.File, fromBytes(ours)) // of a table there is one column
+		return fromBytes(ours), python.compare("bcolz", l.File, fromBytes(ours)) // of a table there is one column
 	case ".h5":
 		f, err := h5.Open(l.File, h5.ReadOnly)
 		if err != nil {
@@ -323,11 +324,7 @@ func readArray(location string) (v []int64, err error) {
 		}
 		theirs = toBytes(got)
 	default:
-		file := l.File
-		if l.Object != "" {
-			file += l.Object + ".b2nd"
-		}
-		b, err := cblosc.OpenArray(file)
+		b, err := cblosc.OpenArray(l.File + fileOf(l.Object))
 		if err != nil {
 			return nil, fmt.Errorf("c-blosc2: %w", err)
 		}
@@ -340,7 +337,21 @@ func readArray(location string) (v []int64, err error) {
 	if !bytes.Equal(ours, theirs) {
 		return nil, errors.New("the library reads something else")
 	}
-	return fromBytes(ours), nil
+	switch filepath.Ext(l.File) {
+	case ".h5":
+		return fromBytes(ours), python.compare("h5py", l.File, fromBytes(ours))
+	case ".cat": // python-blosc2 has no Caterva
+		return fromBytes(ours), nil
+	}
+	return fromBytes(ours), python.compare("blosc2", l.File+fileOf(l.Object), fromBytes(ours))
+}
+
+// fileOf is where in a directory of arrays one of them is.
+func fileOf(object string) string {
+	if object == "" {
+		return ""
+	}
+	return object + ".b2nd"
 }
 
 // tableScenario appends to a ctable of two columns, which hold the same values; of a
@@ -394,7 +405,7 @@ func tableScenario(nested bool) scenario {
 			if nested {
 				return v, nil // bcolz never had them
 			}
-			return v, bcolzPeer.compare(path(dir), v)
+			return v, python.compare("bcolz", path(dir), v, v)
 		},
 		old: counting(few), new: counting(many),
 	}
