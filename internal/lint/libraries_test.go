@@ -1,10 +1,12 @@
-// What the linked C libraries must not do to the process they are in.
+// What the linked C libraries, and our own code, must not do to the process they are in.
 package lint_test
 
 import (
+	"go/ast"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
+var forbiddenSymbols = strings.Fields(`fork vfork clone popen system posix_spawn posix_spawnp execv execve execvp execl execle execlp
+	signal sigaction sigprocmask pthread_sigmask sigaltstack sigwait sigsuspend bsd_signal sigset signalfd
+	raise kill pthread_kill tgkill alarm setitimer timer_create pthread_atfork wait waitpid waitid`)
+
 // The C libraries start no processes and leave signals alone: they do not call what does
 // such things. What is listed here is called, and never reached.
 func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
@@ -22,9 +28,6 @@ func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
 		"libgohdf5.a":   nil,
 		"libgocodec.a":  nil,
 	}
-	forbidden := strings.Fields(`fork vfork clone popen system posix_spawn posix_spawnp execv execve execvp execl execle execlp
-		signal sigaction sigprocmask pthread_sigmask sigaltstack sigwait sigsuspend bsd_signal sigset signalfd
-		raise kill pthread_kill tgkill alarm setitimer timer_create pthread_atfork`)
 	for name, allowed := range known {
 		path := filepath.Join("..", "..", "third_party", "build", "lib", name)
 		if _, err := os.Stat(path); err != nil {
@@ -38,7 +41,7 @@ func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
 			if word := strings.Fields(line); len(word) == 2 && word[0] == "U" {
 				calls++
 				symbol, _, _ := strings.Cut(word[1], "@")
-				if slices.Contains(forbidden, symbol) {
+				if slices.Contains(forbiddenSymbols, symbol) {
 					got = append(got, symbol)
 				}
 			}
@@ -46,4 +49,54 @@ func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
 		require.Greater(t, calls, 10, name)
 		require.Equal(t, allowed, got, name)
 	}
+}
+
+// Of our packages that a program imports only internal/worker starts processes, and only the
+// worker itself listens to a signal; no C code of ours does either.
+func TestPackagesForkNothingAndCatchNoSignals(t *testing.T) {
+	may := map[string][]string{
+		"internal/worker/process_linux.go": {"os/exec"},
+		"internal/worker/serve_linux.go":   {"os/signal"},
+	}
+	// Programs, and what tests alone import.
+	programs := regexp.MustCompile(`^(cmd|scripts|bench|crosscheck|internal/(crashtest|need|leak))(/|$)`)
+	calls := strings.Fields("Kill Wait4 StartProcess ForkExec Exec FindProcess PtraceAttach Tgkill")
+	found := 0
+	for _, f := range tree(t) {
+		if f.test || programs.MatchString(f.dir) {
+			continue
+		}
+		for _, imp := range f.imports {
+			if imp == "os/exec" || imp == "os/signal" {
+				require.Contains(t, may[f.path], imp, f.path)
+				found++
+			}
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{"os", "syscall", "unix"}, x.Name) {
+					require.NotContains(t, calls, sel.Sel.Name, "%s", f.fset.Position(sel.Pos()))
+				}
+			}
+			return true
+		})
+	}
+	require.Equal(t, 2, found)
+	files := 0
+	call := regexp.MustCompile(`\b([a-z_0-9]+)\(`)
+	for _, dir := range []string{"cblosc", "h5", "h5/filter", "internal/cmem"} {
+		for _, pattern := range []string{"*.c", "*.h"} {
+			paths, err := filepath.Glob(filepath.Join("..", "..", dir, pattern))
+			require.NoError(t, err)
+			for _, path := range paths {
+				b, err := os.ReadFile(path)
+				require.NoError(t, err)
+				files++
+				for _, m := range call.FindAllStringSubmatch(string(b), -1) {
+					require.NotContains(t, forbiddenSymbols, m[1], path)
+				}
+			}
+		}
+	}
+	require.Greater(t, files, 30)
 }

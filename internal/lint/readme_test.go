@@ -44,6 +44,27 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 	}
 }
 
+// What SECURITY.md says of a worker's cost is what `make bench` printed last.
+func TestSecurityFiguresAreMeasured(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
+	require.NoError(t, err)
+	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))
+	require.NoError(t, err)
+	_, part, found := strings.Cut(string(page), "### What a worker costs\n")
+	require.True(t, found)
+	part, _, _ = strings.Cut(part, "\n## ")
+	rows := regexp.MustCompile("(?m)^\\| `(isolated/[a-z0-9-]+)` \\|.*$").FindAllStringSubmatch(part, -1)
+	require.Len(t, rows, 3)
+	for _, row := range rows {
+		printed := regexp.MustCompile(`(?m)^\| ` + row[1] + ` \| .* \| (met|\*\*below\*\*) \|$`).FindString(string(results))
+		figures := speeds.FindAllString(row[0], -1)
+		require.Len(t, figures, 2, row[0])
+		for _, figure := range figures {
+			require.Contains(t, printed, figure, "put what bench/results.md says into SECURITY.md")
+		}
+	}
+}
+
 // runProgram runs a program, which prints what its comments say.
 func runProgram(t *testing.T, program string) {
 	t.Helper()
