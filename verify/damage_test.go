@@ -169,6 +169,27 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 	return verify.Place{}
 }
 
+// The files with the attributes of groups are looked at like the others, and are no arrays.
+func TestGroupsAreNotCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tree")
+	_, err := formats.CopyTree(bg, path, save(t, "a.h5:/g/x"), nil)
+	require.NoError(t, err)
+	group := filepath.Join(path, "g", formats.GroupFile)
+	require.FileExists(t, group)
+	for _, isolated := range []bool{false, true} {
+		r, err := verify.File(bg, path, &verify.Options{Isolated: isolated})
+		require.NoError(t, err)
+		require.Equal(t, verify.ExitSound, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
+		require.Equal(t, int64(1), r.Arrays)
+	}
+	require.NoError(t, os.Truncate(group, 50))
+	r, err := verify.File(bg, path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitDamaged, r.ExitCode())
+	require.Equal(t, "g/"+formats.GroupFile, r.Damages[0].Object)
+	require.Equal(t, int64(1), r.Arrays)
+}
+
 // A file that ends early is damaged, or no longer of its format, wherever it ends.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/g/x"} {

@@ -81,6 +81,7 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 	}
 	switch j.report.Format {
 	case formats.B2ND, formats.Caterva:
+		j.report.Arrays++
 		err = j.frame(path, "")
 	case formats.Bcolz:
 		err = j.bcolz(ctx, path)
@@ -122,7 +123,7 @@ func (j *job) note(p Place) error {
 	return j.report.add(p, j.opts.MaxDamages)
 }
 
-// directory adds the arrays of a directory of arrays.
+// directory adds the arrays of a directory of arrays, and what holds its groups' attributes.
 func (j *job) directory(ctx context.Context, dir string) error {
 	return filepath.WalkDir(dir+"/.", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -144,6 +145,9 @@ func (j *job) directory(ctx context.Context, dir string) error {
 		case !d.IsDir() && !d.Type().IsRegular():
 			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())})
 		default:
+			if d.Name() != formats.GroupFile {
+				j.report.Arrays++
+			}
 			err = j.frame(path, filepath.ToSlash(rel))
 		}
 		if err == nil && d.IsDir() {

@@ -130,7 +130,7 @@ type Report struct {
 	Path   string
 	Format formats.Format
 
-	Arrays       int64 // arrays, or frames without one, that were looked at
+	Arrays       int64 // arrays, or frames without one, that were looked at; groups are none
 	Chunks       int64 // chunks, or pieces of contiguous elements, that were read and decoded
 	DecodedBytes int64 // bytes of elements, decoded
 	StoredBytes  int64 // bytes of what was read for them

@@ -25,10 +25,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
+// GroupFile is the file in a directory of arrays, and in each group of it, whose
+// attributes are the group's. It is none of the arrays.
+const GroupFile = "__group__" + arrayExt
+
 const (
-	arrayExt  = ".b2nd"
-	groupFile = "__group__" + arrayExt
-	nameMax   = 255 // bytes of a name in a directory
+	arrayExt = ".b2nd"
+	nameMax  = 255 // bytes of a name in a directory
 )
 
 // isDirectoryTree reports whether a directory holds arrays.
@@ -152,7 +155,7 @@ func (w *walker) folder(dir, at string) error {
 			if target, err = os.Readlink(path); err == nil {
 				err = w.emit(Entry{Path: under + entryName(strings.TrimSuffix(name, arrayExt)), Kind: Link, LinkKind: "symbolic", Target: target})
 			}
-		case err == nil && name == groupFile:
+		case err == nil && name == GroupFile:
 			continue
 		case err == nil && strings.HasSuffix(name, arrayExt):
 			err = w.member(path, under+entryName(strings.TrimSuffix(name, arrayExt)))
@@ -170,7 +173,7 @@ func (w *walker) folder(dir, at string) error {
 
 // folderAttrs reads the attributes of a group of a directory tree.
 func (w *walker) folderAttrs(dir string) (attrs ndarray.Attrs, err error) {
-	name := filepath.Join(dir, groupFile)
+	name := filepath.Join(dir, GroupFile)
 	if !exists(name) {
 		return attrs, nil
 	}

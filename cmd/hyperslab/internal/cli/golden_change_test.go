@@ -118,6 +118,8 @@ var changes = map[string][]string{
 	},
 	"verify": {
 		"verify waves.b2nd waves.h5 tree.h5 etopo.h5",
+		"convert tree.h5 folder --exclude-unsupported -q",
+		"verify folder",
 		"verify waves.b2nd waves.h5 -q",
 		"verify waves.h5 --digests write",
 		"verify waves.h5 --digests check --json",
