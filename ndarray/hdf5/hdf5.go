@@ -87,7 +87,7 @@ func open(f *h5.File, object, location string) (*Backend, error) {
 		return nil, err
 	}
 	if kind != h5.DatasetObject {
-		return nil, fmt.Errorf("%w: it is a %v, not a dataset", ndarray.ErrFormat, kind)
+		return nil, ndarray.Mark(fmt.Errorf("it is a %v, not a dataset", kind), ndarray.ErrFormat)
 	}
 	d, err := f.Root().OpenDataset(absolute(object))
 	if err != nil {

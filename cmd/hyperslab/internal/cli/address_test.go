@@ -77,7 +77,7 @@ func TestSelectionsThatCannotBe(t *testing.T) {
 		"waves.b2nd[99999999999999999999]": "is no whole number of 64 bits",
 		"tree.h5:/time[8]":                 "tree.h5:/time: region outside the array: axis 0: index 8, axis has 8",
 		"tree.h5:/nope[0]":                 "tree.h5:/nope",
-		"tree.h5:/run1[0]":                 "tree.h5:/run1: not a known array format: it is a group",
+		"tree.h5:/run1[0]":                 "tree.h5:/run1: it is a group, not a dataset",
 		"tree.h5:time[0]":                  "did you mean 'tree.h5:/time'?",
 		"tree.h5/time[0]":                  "did you mean 'tree.h5:/time'?",
 		"tree.h5/run1/temperature":         "did you mean 'tree.h5:/run1/temperature'?",

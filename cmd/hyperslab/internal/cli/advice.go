@@ -153,6 +153,8 @@ func lookAround(location string) string {
 		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
 	case format == formats.HDF5:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the file holds"
+	case format == formats.Directory:
+		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the folder holds"
 	case loc.Object != "":
 		return shellWord(loc.File) + " alone names its array"
 	}

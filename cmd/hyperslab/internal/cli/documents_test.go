@@ -244,6 +244,7 @@ info changed.b2nd
 info rich.b2nd
 info --files-from list
 info grows.h5:/g
+info tree.h5:/run1
 ls grows.h5
 info times.h5:/d --meta
 info hurt.bcolz --meta

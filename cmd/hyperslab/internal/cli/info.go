@@ -1,4 +1,4 @@
-// hyperslab info: everything known of one array.
+// hyperslab info: everything known of one array or group.
 
 package cli
 
@@ -67,8 +67,9 @@ func (a *app) infoCommand() *cobra.Command {
 	var asJSON, meta, storage bool
 	cmd := &cobra.Command{
 		Use:   "info FILE[:/path]",
-		Short: "Show everything known of one array",
-		Long: `info shows shape, element type, chunks, compression, size and attributes of one array.
+		Short: "Show everything known of one array or group",
+		Long: `info shows shape, element type, chunks, compression, size and attributes of one array;
+of a group, and of a whole file of arrays, what it holds and its attributes.
 
 --meta writes as JSON what stands beside the elements, as it is stored: metalayers and
 variable-length metalayers of Blosc2, metadata files of bcolz, comment and times of
@@ -111,7 +112,18 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 			}
 			f, err := gatherFacts(cmd.Context(), address(args))
 			if err != nil {
-				return err
+				// A ctable is an array and a group, so the array comes first.
+				if group, gerr := isGroup(cmd.Context(), address(args)); gerr != nil || !group {
+					return err
+				}
+				d, err := gatherGroup(cmd.Context(), address(args))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return writeJSON(a.stdout, d)
+				}
+				return d.write(a.stdout, a.data)
 			}
 			if asJSON {
 				return writeJSON(a.stdout, f.doc())
@@ -275,7 +287,7 @@ func (f *facts) write(w io.Writer, p paint) error {
 	if err := t.write(w, p); err != nil {
 		return err
 	}
-	return f.writeAttrs(w)
+	return writeAttrs(w, f.attrs)
 }
 
 func (f *facts) chunkCount() string {
@@ -285,9 +297,9 @@ func (f *facts) chunkCount() string {
 	return " (" + plural(f.storage.NumChunks, "chunk") + ")"
 }
 
-func (f *facts) writeAttrs(w io.Writer) error {
+func writeAttrs(w io.Writer, attrs ndarray.Attrs) error {
 	var t table
-	for _, attr := range f.attrs.List {
+	for _, attr := range attrs.List {
 		v := attr.Value
 		shape := ""
 		if len(v.Shape) > 0 {
@@ -295,7 +307,7 @@ func (f *facts) writeAttrs(w io.Writer) error {
 		}
 		t.add("  "+safe(attr.Name), v.DType.String()+shape, shorten(v.String(), wide))
 	}
-	for _, u := range f.attrs.Unsupported {
+	for _, u := range attrs.Unsupported {
 		t.add("  "+safe(u.Name), "unsupported", shorten(safe(u.Type), wide))
 	}
 	return t.write(w, false)

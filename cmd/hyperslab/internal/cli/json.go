@@ -17,6 +17,7 @@ import (
 // new key does not change it.
 const (
 	schemaInfo        = "hyperslab.info/1"
+	schemaGroup       = "hyperslab.group/1"
 	schemaMeta        = "hyperslab.meta/1"
 	schemaStorage     = "hyperslab.storage/1"
 	schemaLs          = "hyperslab.ls/1"

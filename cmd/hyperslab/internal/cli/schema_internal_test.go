@@ -15,6 +15,7 @@ import (
 // documents are all schemas, and the parts that have a table of their own.
 var documents = map[string]any{
 	schemaInfo:             infoDoc{},
+	schemaGroup:            groupDoc{},
 	schemaMeta:             metaDoc{},
 	"named bytes":          metaBytes{},
 	schemaStorage:          storageDoc{},

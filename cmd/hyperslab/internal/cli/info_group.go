@@ -1,0 +1,97 @@
+// hyperslab info of a group: what it holds, and its attributes.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// groupDoc is the document of info --json of a group.
+type groupDoc struct {
+	Schema           string           `json:"schema"`
+	Address          string           `json:"address"`
+	Format           string           `json:"format"`
+	Groups           int              `json:"groups"`
+	Arrays           int              `json:"arrays"`
+	Links            int              `json:"links"`
+	Types            int              `json:"types"`
+	Others           int              `json:"others"`
+	Attributes       []attrDoc        `json:"attributes"`
+	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
+
+	attrs ndarray.Attrs
+}
+
+// gatherGroup looks at the group at an address, and counts what is in it and not
+// further down.
+func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
+	loc, err := formats.ParseLocation(address)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := openTree(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	base := "/" + strings.Trim(loc.Object, "/")
+	d = &groupDoc{
+		Schema: schemaGroup, Address: address, Format: string(tree.Format()),
+		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
+	}
+	count := map[formats.EntryKind]*int{formats.Group: &d.Groups, formats.Array: &d.Arrays, formats.Link: &d.Links, formats.Type: &d.Types, formats.Other: &d.Others}
+	for e, err := range tree.Walk(ctx, formats.WithPrune(func(e formats.Entry) bool { return e.Path != base })) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Path != base {
+			*count[e.Kind]++
+		}
+	}
+	if d.attrs, err = tree.GroupAttrs(ctx, loc.Object); err != nil {
+		return nil, err
+	}
+	for _, attr := range d.attrs.List {
+		d.Attributes = append(d.Attributes, newAttrDoc(attr))
+	}
+	for _, u := range d.attrs.Unsupported {
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+	}
+	return d, nil
+}
+
+func (d *groupDoc) write(w io.Writer, p paint) error {
+	t := table{keys: true}
+	t.add("group", safe(d.Address))
+	t.add("format", d.Format)
+	t.add("holds", d.members())
+	t.add("attributes", fmt.Sprint(len(d.attrs.List)+len(d.attrs.Unsupported)))
+	if err := t.write(w, p); err != nil {
+		return err
+	}
+	return writeAttrs(w, d.attrs)
+}
+
+// members is "1 group, 2 arrays", or "nothing".
+func (d *groupDoc) members() string {
+	var parts []string
+	for _, m := range []struct {
+		n    int
+		noun string
+	}{{d.Groups, "group"}, {d.Arrays, "array"}, {d.Links, "link"}, {d.Types, "datatype"}, {d.Others, "other"}} {
+		if m.n > 0 {
+			parts = append(parts, plural(int64(m.n), m.noun))
+		}
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return joined(parts)
+}
