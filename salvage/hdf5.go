@@ -34,6 +34,8 @@ type source struct {
 	file *hdf5.File
 	data []byte // of a chunk that was decoded
 
+	library library // decodes chunks that this module cannot
+
 	out     *h5.File
 	values  *hdf5.Values
 	waiting []func() error       // what needs all objects of the new file
@@ -53,6 +55,7 @@ func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
 	read := new(atomic.Int64)
 	defer func() { r.work = read.Load() }()
 	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[hdf5.Addr]string{}, unsure: map[hdf5.Addr]bool{}}
+	defer func() { err = errors.Join(err, s.library.close()) }()
 	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
 	if err != nil {
 		return err
@@ -99,6 +102,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		return false, ctx.Err()
 	}
 	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
+	defer func() { err = errors.Join(err, c.library.close()) }()
 	if err := c.check(); err != nil {
 		return false, nil // what it is the salvage will meet
 	}
@@ -117,7 +121,9 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		return false, err
 	}
 	if len(t.bad) > 0 {
-		if err := replaceChunks(path, t.bad); err != nil {
+		if err := replaceChunks(path, t.bad); errors.Is(err, errOtherFilters) {
+			return anew(", since chunks cannot be replaced in it", err)
+		} else if err != nil {
 			return false, err
 		}
 		s.seen.begin(s.size, 0)
@@ -343,12 +349,13 @@ func replaceChunks(path string, list []lostChunk) (err error) {
 }
 
 // proved looks at a file in which chunks were replaced as at any other.
-func proved(ctx context.Context, f *os.File, seen *passes, most int64) error {
+func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
 	s := &source{seen: seen, most: most, in: f, size: info.Size()}
+	defer func() { err = errors.Join(err, s.library.close()) }()
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -373,16 +380,12 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := filter.New(info.Filters, filter.Options{})
-	if err != nil {
-		return err
-	}
 	n := int(full)
 	values := make([]byte, n)
 	for at := 0; info.Datatype.Plain() && len(info.Fill) > 0 && at < n; at += len(info.Fill) {
 		copy(values[at:], info.Fill)
 	}
-	raw, mask, err := p.Encode(make([]byte, p.Bound(n)), values)
+	raw, mask, err := encoded(info, values)
 	if err != nil {
 		return err
 	}
@@ -391,6 +394,20 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 		at[i] = int64(x)
 	}
 	return d.WriteChunk(raw, mask, at...)
+}
+
+// encoded is a chunk of a dataset as it is stored, and its mask.
+func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err error) {
+	p, err := filter.New(info.Filters, filter.Options{})
+	if err == nil {
+		return p.Encode(make([]byte, p.Bound(len(values))), values)
+	}
+	one, err := newSample(info.Datatype, info.Chunks, info.Filters, info.Fill)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, one.close()) }()
+	return one.encode(values)
 }
 
 // chunk reads a chunk and decodes it, into s.data. Without a filter it is an
@@ -421,15 +438,22 @@ func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err er
 		}
 		return raw, raw, nil
 	}
-	p, err := filter.New(list, filter.Options{})
-	if err != nil {
-		return raw, nil, err
-	}
 	if uint64(cap(s.data)) < full {
 		s.data = make([]byte, full)
 	}
 	s.data = s.data[:full]
-	return raw, s.data, p.Decode(s.data, raw, c.Mask)
+	p, err := filter.New(list, filter.Options{})
+	if err == nil {
+		return raw, s.data, p.Decode(s.data, raw, c.Mask)
+	}
+	if t := o.Datatype(); filter.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
+		one, err := s.library.sample(o, list)
+		if err != nil {
+			return raw, nil, err
+		}
+		return raw, s.data, one.decode(s.data, raw, c.Mask)
+	}
+	return raw, nil, err
 }
 
 // edge reports whether a chunk reaches over the edge of the dataset.
@@ -457,8 +481,8 @@ func filters(l *hdf5.Pipeline) []h5.Filter {
 // asked are filters as a dataset with them is created: those that compute more parameters
 // get what they computed them from. One that is not linked has to be optional: chunks that
 // have it are as they were, and the library makes no others.
-func asked(l *hdf5.Pipeline) []h5.Filter {
-	list := filters(l)
+func asked(list []h5.Filter) []h5.Filter {
+	list = slices.Clone(list)
 	for i := range list {
 		f := &list[i]
 		switch f.ID {

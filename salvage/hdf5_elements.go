@@ -165,9 +165,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 		return err
 	}
 	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
-	w.same = plain && len(info.Chunks) < h5.MaxRank && slices.EqualFunc(info.Filters, filters(o.Pipeline()), func(a, b h5.Filter) bool {
-		return a.ID == b.ID && slices.Equal(a.Values, b.Values)
-	})
+	w.same = plain && len(info.Chunks) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
 	unsure, i := 0, int64(-1)
 	for c, err := range o.Chunks() {
 		i++
@@ -250,7 +248,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
 	raw, values, err := s.chunk(w.o, c)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
-		// Only the library could decode it, or nobody: nothing proves that it is whole.
+		// Nobody here could decode it: nothing proves that it is whole.
 		if err := w.d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
 			return err
 		} else if err != nil {

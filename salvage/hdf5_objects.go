@@ -172,7 +172,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	if !ok || hi != 0 {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
 	}
-	opts := &h5.DatasetOptions{Filters: asked(o.Pipeline())}
+	opts := &h5.DatasetOptions{Filters: asked(filters(o.Pipeline()))}
 	switch l.Class {
 	case hdf5.Compact:
 		opts.Compact = true
@@ -204,10 +204,16 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	default:
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
 	}
-	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
-		opts.Fill = v.Value
-	}
+	opts.Fill = fillOf(o, t)
 	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
+}
+
+// fillOf is the fill value of a dataset whose elements mean themselves, nil without one.
+func fillOf(o *hdf5.Object, t h5.Datatype) []byte {
+	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
+		return v.Value
+	}
+	return nil
 }
 
 // pieces is a chunk of rows, or part of one, of about 1 MiB.

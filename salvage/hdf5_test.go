@@ -438,18 +438,14 @@ func TestChunksShorterThanTheirChecksum(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
-	var deflated bytes.Buffer
-	z := zlib.NewWriter(&deflated)
-	_, err = z.Write([]byte{1, 2, 3})
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
+	deflated := zipped(t, []byte{1, 2, 3})
 	sum, zip := h5.Fletcher32(), h5.Deflate(1)
 	for name, tt := range map[string]struct {
 		filters []h5.Filter
 		stored  []byte
 	}{
-		"last": {[]h5.Filter{zip, sum}, []byte{1, 2, 3}}, "first": {[]h5.Filter{sum, zip}, deflated.Bytes()},
-		"middle": {[]h5.Filter{h5.Shuffle(), sum, zip}, deflated.Bytes()}, "twice": {[]h5.Filter{sum, sum}, []byte{0, 0, 0, 0}},
+		"last": {[]h5.Filter{zip, sum}, []byte{1, 2, 3}}, "first": {[]h5.Filter{sum, zip}, deflated},
+		"middle": {[]h5.Filter{h5.Shuffle(), sum, zip}, deflated}, "twice": {[]h5.Filter{sum, sum}, []byte{0, 0, 0, 0}},
 	} {
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
 		require.NoError(t, err)
@@ -476,4 +472,71 @@ func TestChunksShorterThanTheirChecksum(t *testing.T) {
 		clear(want[200:300])
 		require.Equal(t, want, got, name)
 	}
+}
+
+// Chunks with filters that only the library has are decoded by it: a damaged one is lost, of
+// a file that is sound but for it and of one that is made anew, and the others stay.
+func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
+	deflate := h5.Deflate(1)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"scale-offset, too short":    {[]h5.Filter{h5.ScaleOffsetInt(0)}, []byte{60, 0, 0, 0, 8, 0}},
+		"scale-offset, wide":         {[]h5.Filter{h5.ScaleOffsetInt(0)}, append([]byte{200, 0, 0, 0, 8}, make([]byte, 1000)...)},
+		"scale-offset under another": {[]h5.Filter{h5.ScaleOffsetInt(0), deflate}, zipped(t, []byte{60, 0, 0, 0, 8, 0})},
+		"n-bit":                      {[]h5.Filter{h5.Nbit()}, []byte{1, 2, 3}},
+		"n-bit under another":        {[]h5.Filter{h5.Nbit(), deflate}, zipped(t, []byte{1, 2, 3})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := filepath.Join(t.TempDir(), "a.h5")
+			f, err := h5.Create(src, nil)
+			require.NoError(t, err)
+			number := h5.Int(8, h5.LittleEndian)
+			number.Precision = 60
+			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters, Fill: []byte{5, 0, 0, 0, 0, 0, 0, 0}})
+			require.NoError(t, err)
+			require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+			require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
+			require.NoError(t, d.Close())
+			other, err := f.Root().CreateDataset("b", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(1<<16), nil)
+			require.NoError(t, err)
+			require.NoError(t, h5.Write(other, squares(1<<16), h5.SimpleSpace(1<<16).All()))
+			require.NoError(t, other.Close())
+			require.NoError(t, f.Close())
+			whole, err := os.ReadFile(src)
+			require.NoError(t, err)
+
+			want := squares(600)
+			for i := range want[200:300] {
+				want[200+i] = 5
+			}
+			for _, end := range []int{len(whole), len(whole) - 1000} {
+				require.NoError(t, os.WriteFile(src, whole[:end], 0o600))
+				dst, r := recovered(t, src, nil)
+				require.Positive(t, r.Lost)
+				requireSound(t, dst)
+				f, err := h5.Open(dst, h5.ReadOnly)
+				require.NoError(t, err)
+				d, err := f.Root().OpenDataset("a")
+				require.NoError(t, err)
+				got := make([]int64, 600)
+				require.NoError(t, h5.Read(d, got, h5.SimpleSpace(600).All()))
+				require.NoError(t, d.Close())
+				require.NoError(t, f.Close())
+				require.Equal(t, want, got, "%d bytes", end)
+			}
+		})
+	}
+}
+
+// zipped is what deflate makes of b.
+func zipped(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	_, err := z.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return out.Bytes()
 }

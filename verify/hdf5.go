@@ -255,7 +255,7 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 	d.filters = filters(o.Pipeline())
 	d.fletcher = slices.IndexFunc(d.filters, func(f h5.Filter) bool { return f.ID == int(hdf5.Fletcher32) })
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
-	if d.pipeline == nil && !(u.libs && available(d.filters)) {
+	if d.pipeline == nil && !(u.libs && filter.Decodable(d.filters)) {
 		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
 	}
 	u.job.append(d)
@@ -276,14 +276,6 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 		}
 	}
 	return nil
-}
-
-// available reports whether the library decodes all of them: those of package filter
-// and its own two.
-func available(filters []h5.Filter) bool {
-	return !slices.ContainsFunc(filters, func(f h5.Filter) bool {
-		return !filter.Known(f.ID) && f.ID != int(hdf5.NBit) && f.ID != int(hdf5.ScaleOffset)
-	})
 }
 
 func (d *dataset) tasks() int64 {
@@ -386,7 +378,7 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
 	}
-	if err := d.longEnough(c.Mask, s); err != nil {
+	if err := filter.LongEnough(d.filters, c.Mask, s.raw, int(d.layout.Dims[len(d.layout.Dims)-1]), int(d.full)); err != nil {
 		return 0, err
 	}
 	lib, err := d.openLibrary()
@@ -416,43 +408,6 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)
 	}
 	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
-}
-
-// longEnough undoes the filters of a stored chunk down to the one that only the library
-// has, whose decoder reads on behind a chunk that is too short.
-func (d *dataset) longEnough(mask uint32, s *scratch) error {
-	src, turn := s.raw, 0
-	inside := false // src is what such a decoder makes
-	for i := len(d.filters) - 1; i >= 0; i-- {
-		f := d.filters[i]
-		if mask>>i&1 != 0 {
-			continue
-		}
-		if filter.Known(f.ID) {
-			if inside {
-				continue
-			}
-			buf := []*[]byte{&s.data, &s.more}[turn]
-			n, err := filter.Decode(f.ID, f.Values, room(buf, d.full+d.full/8+64), src)
-			if err != nil {
-				return err
-			}
-			src, turn = (*buf)[:n], 1-turn
-			continue
-		}
-		step := hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values}
-		need, err := step.Needs(src, d.layout.Dims[len(d.layout.Dims)-1], uint64(d.full))
-		switch {
-		case err != nil:
-			return err
-		case inside && need > 0:
-			return fmt.Errorf("%w: %s behind another filter that only the library has", errors.ErrUnsupported, step.ID)
-		case uint64(len(src)) < need:
-			return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes for %s", len(src), step.ID), Want: fmt.Sprintf("at least %d", need), Err: format.ErrCorrupt}
-		}
-		inside = inside || need > 0
-	}
-	return nil
 }
 
 // openLibrary opens the file with the library, once.

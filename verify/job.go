@@ -38,7 +38,7 @@ type unit interface {
 type result struct{ decoded, stored, checksums int64 }
 
 // scratch is the memory of one goroutine.
-type scratch struct{ raw, data, more []byte }
+type scratch struct{ raw, data []byte }
 
 // room returns b with length n, and its memory if that suffices. Contents are lost.
 func room(b *[]byte, n int64) []byte {
