@@ -79,6 +79,9 @@ they are stored (chunks, compression, fill value, order of attributes) does not 
 Without tolerances values are compared bit for bit, so that NaN is the same as NaN and
 -0 is not 0.
 
+Parts are compared like arrays of their shape: indices are told as they are in the parts, and
+the attributes are those of the arrays.
+
 Two groups, ctables, directories of arrays or whole HDF5 files are compared path by
 path, with their links and the attributes of groups; --exclude leaves paths out. With
 --encoding chunks, blocks and compression count too.
@@ -86,11 +89,12 @@ path, with their links and the attributes of groups; --exclude leaves paths out.
 With --rtol or --atol two floating point values a and b are the same if
 |a-b| <= atol + rtol*|b|; with --ulp also if there are fewer than N values of their type
 between them. The exit code is 0 if nothing differs, 1 if something does,
-2 if it cannot be told, 3 if that is so for a part of a tree and the rest is the same.` + addressHelp,
+2 if it cannot be told, 3 if that is so for a part of a tree and the rest is the same.` + addressHelp + sliceHelp,
 		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab diff rose.b2nd rose-lz4.b2nd
   hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
   hyperslab diff waves.b2nd changed.b2nd -n 5
+  hyperslab diff 'waves.b2nd[:, 0]' 'waves.h5:/waves[:, 0]'
   hyperslab diff tree.h5 tree.h5 --exclude /run1/raw
   hyperslab diff waves.b2nd waves.h5:/waves --ulp 2 --encoding`,
 		Args:              arity(2, 2),
@@ -131,26 +135,29 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if len(o.exclude) > 0 {
 		return usagef("--exclude is for trees, and these are two arrays")
 	}
-	x, err := openArray(ctx, pathA)
+	x, err := openPart(ctx, pathA)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := openArray(ctx, pathB)
+	y, err := openPart(ctx, pathB)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
-	if opts.ExcludeAttrs, err = o.excluded(ctx, x, y); err != nil {
+	if o.encoding && (x.source != nil || y.source != nil) {
+		return usagef("--encoding is for whole arrays, and a selection takes a part of one")
+	}
+	if opts.ExcludeAttrs, err = o.excluded(ctx, x.Array, y.Array); err != nil {
 		return err
 	}
-	if err := cmp.Or(o.job.fit(opts.Memory, pathA, x.Meta()), o.job.fit(opts.Memory, pathB, y.Meta())); err != nil {
+	if err := cmp.Or(o.job.fit(opts.Memory, pathA, x.whole()), o.job.fit(opts.Memory, pathB, y.whole())); err != nil {
 		return err
 	}
 	opts.Workers = o.job.jobs
-	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now).reading(ctx, x, y)
+	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now).reading(ctx, x.stored(), y.stored())
 	opts.Progress = func(p ndarray.Progress) { m.update(p.DoneBytes) }
-	c, err := ndarray.Compare(ctx, x, y, opts)
+	c, err := ndarray.Compare(ctx, x.Array, y.Array, opts)
 	m.finish()
 	if err != nil {
 		return err
@@ -167,8 +174,11 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 }
 
 // areTrees reports whether both addresses lead to groups; one alone cannot be
-// compared.
+// compared. Parts are those of arrays.
 func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
+	if isPart(ctx, pathA) || isPart(ctx, pathB) {
+		return false, nil
+	}
 	a, err := isGroup(ctx, pathA)
 	if err != nil {
 		return false, err
@@ -185,6 +195,16 @@ func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
 		return false, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
 	}
 	return a, nil
+}
+
+// isPart reports whether an address ends in a selection, and not in the name of a group
+// that looks like one.
+func isPart(ctx context.Context, address string) bool {
+	if _, selection := splitSelection(address); selection == "" {
+		return false
+	}
+	group, err := isGroup(ctx, address)
+	return err != nil || !group
 }
 
 // same reports whether nothing differs that counts.

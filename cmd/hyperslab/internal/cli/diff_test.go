@@ -69,3 +69,67 @@ func TestDiffTolerances(t *testing.T) {
 	require.Contains(t, stdout, "[0, 1]")
 	require.Contains(t, stdout, "1.0000000000000002")
 }
+
+// Parts are compared as the arrays that they are: each way to select, from two formats, with
+// the index in the parts.
+func TestDiffOfParts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	a, b := make([]int32, 8*9), make([]int32, 9*8)
+	for i := range 8 {
+		for j := range 9 {
+			a[i*9+j] = int32(10*i + j)
+			b[(8-j)*8+i] = int32(10*i + j) // turned by a quarter
+		}
+	}
+	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{8, 9}, ChunkShape: []int64{3, 4}}, a)
+	create(t, "b.h5:/b[1]", ndarray.Spec{Shape: []int64{9, 8}, ChunkShape: []int64{2, 5}}, b)
+	for _, tt := range []struct {
+		a, b string
+		code int
+		at   []int // of the first that differs, in the parts
+	}{
+		{"[3]", "[::-1, 3]", 0, nil},
+		{"[2:7, 4]", "[4, 2:7]", 0, nil},
+		{"[2:7:2, 4]", "[4, [2, 4, 6]]", 0, nil},
+		{"[7, 8]", "[0, 7]", 0, nil},
+		{"[:0]", "[..., :0].T", 2, nil},
+		{"[3]", "[:, 3]", 1, []int{0}},
+		{"[5, 3:6]", "[[5, 4, 0], 5]", 1, []int{2}},
+		{"[0:2, 8, None]", "[0, 0:2, None]", 0, nil},
+		{"[4:, 0:1]", "[8:, 4:]", 1, nil},
+		{"", "[...]", 1, nil},
+		{"[8]", "[0]", 2, nil},
+	} {
+		for _, flags := range [][]string{nil, {"--untrusted"}, {"-j", "1"}} {
+			stdout, stderr, code := run(append([]string{"diff", "a.b2nd" + tt.a, "b.h5:/b[1]" + tt.b, "--json"}, flags...)...)
+			require.Equal(t, tt.code, code, "%v: %s", tt, stderr)
+			if code == 2 {
+				require.Empty(t, stdout)
+				continue
+			}
+			var doc struct {
+				Same      bool
+				SameShape bool `json:"same_shape"`
+				First     []struct{ Index []int }
+			}
+			require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+			require.Equal(t, code == 0, doc.Same, tt)
+			require.Equal(t, code == 0 || tt.at != nil, doc.SameShape, tt)
+			if tt.at != nil {
+				require.Equal(t, tt.at, doc.First[0].Index, tt)
+			}
+		}
+	}
+}
+
+// A group whose name ends like a selection is compared as the group it is.
+func TestDiffOfGroupsInBrackets(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "a.h5:/g[0]/x", ndarray.Spec{Shape: []int64{2}}, []int32{1, 2})
+	create(t, "b.h5:/g[0]/x", ndarray.Spec{Shape: []int64{2}}, []int32{1, 3})
+	stdout, stderr, code := run("diff", "a.h5:/g[0]", "b.h5:/g[0]")
+	require.Equal(t, 1, code, stderr)
+	require.Contains(t, stdout, "1 of 2")
+	_, stderr, code = run("diff", "a.h5:/g[0]", "a.h5:/g[0]")
+	require.Zero(t, code, stderr)
+}

@@ -193,6 +193,8 @@ var changes = map[string][]string{
 		"diff tree.h5:/run1/raw changed.h5:/run1/raw -q",
 		"diff tree.h5:/run1 waves.b2nd",
 		"diff waves.b2nd tree.h5:/run1",
+		"diff tree.h5:/run1[0] tree.h5:/run1",
+		"diff tree.h5:/time[0] tree.h5",
 		"diff broken.h5 tree.h5 --exclude /run1/raw",
 		"diff broken.h5 tree.h5",
 		"diff etopo.h5 etopo.h5",

@@ -227,6 +227,12 @@ var sessions = map[string][]string{
 		"diff waves.b2nd changed.b2nd --quiet",
 		"diff etopo.h5:/ROSE etopo.h5:/ROSE",
 		"diff etopo.h5:/ROSE etopo.h5:/ROSE --exclude-unsupported -q",
+		"diff waves.b2nd[:,0] waves.h5:/waves[:,0]",
+		"diff waves.b2nd[1:3] changed.b2nd[1:3] --values-only",
+		"diff waves.b2nd[1:3] changed.b2nd[1:4] --values-only",
+		"diff waves.b2nd[20] changed.b2nd",
+		"diff waves.b2nd[0] changed.b2nd[0] --encoding",
+		"diff waves.b2nd[0] changed.b2nd --exclude /x",
 	},
 	"bench": {
 		"bench waves.b2nd --codec zip",
