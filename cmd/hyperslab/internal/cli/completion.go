@@ -95,7 +95,8 @@ func completions(root *cobra.Command) {
 }
 
 // The scripts are cobra's, with a change where they do not ask for a word that is still in
-// quotes: a path with a selection behind it begins with one.
+// quotes: a path with a selection behind it begins with one. The one for zsh also keeps the
+// backslashes of a name, which _describe takes for the mark before a colon.
 
 func bashScript(root *cobra.Command, w io.Writer, described bool) error {
 	return changed(w, func(b io.Writer) error { return root.GenBashCompletionV2(b, described) },
@@ -108,7 +109,8 @@ func zshScript(root *cobra.Command, w io.Writer, described bool) error {
 	if !described {
 		make = root.GenZshCompletionNoDesc
 	}
-	return changed(w, make, "", "$(eval ${requestComp} 2>/dev/null)", "$(eval ${requestComp}${compstate[quote]} 2>/dev/null)")
+	return changed(w, make, "", "$(eval ${requestComp} 2>/dev/null)", "$(eval ${requestComp}${compstate[quote]} 2>/dev/null)",
+		`comp=${comp//:/\\:}`, `comp=${${comp//\\/\\\\}//:/\\:}`)
 }
 
 // fishScript asks for the word before the cursor as it will be when its quotes are gone.

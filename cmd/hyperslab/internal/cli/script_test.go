@@ -47,7 +47,7 @@ func TestShells(t *testing.T) {
 func makeOdd(t *testing.T, dir string) {
 	f, err := h5.Create(filepath.Join(dir, "odd names.h5"), nil)
 	require.NoError(t, err)
-	for _, name := range []string{"with space", "it's", `quo"te`, "br[0]x", "co:lon", "dol$x", "deep group/inner one"} {
+	for _, name := range []string{"with space", "it's", `quo"te`, "br[0]x", "co:lon", "dol$x", `back\slash`, `back\:colon`, "deep group/inner one"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, 0), h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
 		require.NoError(t, d.Close())
