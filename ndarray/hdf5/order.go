@@ -40,10 +40,7 @@ func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarra
 		return nil, fmt.Errorf("%w: chunks in order: %s", errors.ErrUnsupported, why)
 	}
 	s := &sequence{b: b}
-	s.queue = inorder.New(int(window), dir, func(n int64, chunk []byte, mask uint32) error {
-		at, _ := b.offset(n)
-		return Translate(b.dataset.WriteChunk(chunk, mask, at...))
-	})
+	s.queue = inorder.New(int(window), dir, b.storeChunk)
 	if !b.sequence.CompareAndSwap(nil, s) {
 		return nil, fmt.Errorf("%w: chunks are put in order already", ndarray.ErrParam)
 	}
@@ -68,6 +65,11 @@ func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 	if s := b.sequence.Load(); s != nil {
 		return s.queue.Put(n, chunk, mask)
 	}
+	return b.storeChunk(n, chunk, mask)
+}
+
+// storeChunk stores a chunk as it is, now.
+func (b *Backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 	at, _ := b.offset(n)
 	return Translate(b.dataset.WriteChunk(chunk, mask, at...))
 }
