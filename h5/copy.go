@@ -47,7 +47,8 @@ func (o *CopyOptions) flags() C.uint32_t {
 // which may be of another file (H5Ocopy). Stored data is copied as it is where both
 // files can hold it so: it is not decompressed. Groups on the way are made.
 //
-// It returns ErrNotFound, ErrExists, or ErrReadOnly.
+// It returns ErrNotFound, ErrExists, ErrReadOnly, or, of a dataset that does not open or
+// whose chunks have another number of dimensions than it has, ErrCorrupt or another error.
 func (g *Group) CopyObject(name string, to *Group, as string, o *CopyOptions) error {
 	const op = "copy object"
 	path := g.join(name)

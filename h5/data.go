@@ -23,6 +23,9 @@ import (
 // holds nothing of use), a *FilterError if a filter is missing, ErrCorrupt for
 // parameters of filters that the library would be led astray by (see Defects), or
 // ErrClosed.
+//
+// Of a damaged chunk that decodes to fewer bytes than a chunk has, the library takes what
+// lies behind in memory for the rest, without an error; chunkio.Read returns ErrCorrupt.
 func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, 0)
 }

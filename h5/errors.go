@@ -282,6 +282,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: a dataset with an attribute CLASS of its own", ErrType)
 	case C.GOH5_EAXIS:
 		e.Err = fmt.Errorf("%w: axis %d of a dataset of %d dimensions", ErrParam, want, have)
+	case C.GOH5_ERANKS:
+		e.Err = fmt.Errorf("%w: chunks of %d dimensions in a dataset of %d", ErrCorrupt, have, want)
 	case C.GOH5_ESHORT:
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
 	}

@@ -36,7 +36,8 @@ enum {
     GOH5_EAXIS = -15,     /* axis err->want of err->have */
     GOH5_EWINDOW = -16,   /* selection outside the buffer: err->dims */
     GOH5_EEXISTS = -17,   /* the name is taken */
-    GOH5_ECLASS = -18     /* the attribute CLASS says that the dataset is something else than a scale */
+    GOH5_ECLASS = -18,    /* the attribute CLASS says that the dataset is something else than a scale */
+    GOH5_ERANKS = -19     /* chunks of err->have dimensions in a dataset of err->want */
 };
 
 /* A failure. stack is a block of hyperslab_alloc (NULL if the library did not fail) that the caller frees:

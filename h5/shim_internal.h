@@ -97,6 +97,7 @@ int goh5_storage_get(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, hid_t space, in
 int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl);
 int goh5_external_put(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl);
 int goh5_dapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *dapl);
+int goh5_check_ranks(goh5_err_t *err, hid_t dcpl, hid_t space);
 
 /* What Go does for C (callback.go). 0, or -1 with the reason kept on the other side. */
 int32_t goh5_go_read_at(uint64_t id, uint64_t at, uint8_t *dst, uint64_t len);

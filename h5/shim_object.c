@@ -227,13 +227,46 @@ done:
 
 /* ---------- copying ---------- */
 
+typedef struct {
+    goh5_err_t *err;
+    int rc;
+} check_t;
+
+/* H5Ocopy divides by dimensions of chunks that are not there: a dataset that the library does not open it must not
+ * copy either. */
+static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info, void *data)
+{
+    check_t *c = data;
+    goh5_err_t *err = c->err;
+    int rc = 0;
+    hid_t dataset = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    if (info->type == H5O_TYPE_DATASET) {
+        TRY((dataset = H5Oopen(loc, name, H5P_DEFAULT)) >= 0);
+        TRY((dcpl = H5Dget_create_plist(dataset)) >= 0);
+        TRY((space = H5Dget_space(dataset)) >= 0);
+        PASS(goh5_check_ranks(err, dcpl, space));
+    }
+done:
+    goh5_close_space(space);
+    goh5_close_plist(dcpl);
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    c->rc = rc;
+    return rc < 0; /* which ends the visit */
+}
+
 int goh5_ocopy(goh5_err_t *err, int64_t from, const char *name, int64_t to, const char *as, int32_t utf8,
                uint32_t flags, const uint8_t *types, size_t types_len)
 {
     int rc = 0;
     goh5_in_t in = {types, types_len, 0};
     hid_t lcpl = H5I_INVALID_HID, ocpl = H5I_INVALID_HID;
+    check_t check = {err, 0};
     goh5_enter();
+    TRY(H5Ovisit_by_name3(from, name, H5_INDEX_NAME, H5_ITER_NATIVE, check_copied, &check, H5O_INFO_BASIC,
+                          H5P_DEFAULT) >= 0);
+    PASS(check.rc);
     PASS(goh5_link_plist(err, utf8, &lcpl));
     TRY((ocpl = H5Pcreate(H5P_OBJECT_COPY)) >= 0);
     TRY(H5Pset_copy_object(ocpl, flags) >= 0);

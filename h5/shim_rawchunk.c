@@ -161,6 +161,7 @@ static int grid_open(goh5_err_t *err, hid_t id, grid_t *g)
     TRY(H5Pget_chunk_opts(dcpl, &opts) >= 0);
     g->edge_unfiltered = (opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
     TRY((space = H5Dget_space(id)) >= 0);
+    PASS(goh5_check_ranks(err, dcpl, space));
     TRY(H5Sget_simple_extent_dims(space, g->dims, maxdims) >= 0);
     TRY((type = H5Dget_type(id)) >= 0);
     g->bytes = H5Tget_size(type);

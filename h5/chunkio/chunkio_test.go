@@ -943,6 +943,59 @@ func TestChunksOfAnotherLength(t *testing.T) {
 	}
 }
 
+// A chunk that decodes to fewer bytes than it has to is refused behind each compressor, where
+// the library takes what is behind in memory for the rest.
+func TestShortChunks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f := create(t, path)
+	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()
+	chunk := make([]byte, 4000)
+	for i := range 1000 {
+		chunk[4*i] = byte(i)
+	}
+	var names []string
+	for _, c := range []h5.Filter{
+		h5.Deflate(6), {ID: filter.BZip2, Values: []uint32{9}}, {ID: filter.LZF}, {ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}},
+		{ID: filter.LZ4}, {ID: filter.BitShuffle, Values: []uint32{0, 2}}, {ID: filter.Zstd, Values: []uint32{3}}, {ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}},
+	} {
+		for _, filters := range [][]h5.Filter{{c}, {h5.Shuffle(), c}, {c, h5.Fletcher32()}} {
+			name := fmt.Sprint(len(names))
+			names = append(names, name)
+			d, err := f.Root().CreateDataset(name, i4, h5.SimpleSpace(2000), &h5.DatasetOptions{Chunks: []int64{1000}, Filters: filters})
+			require.NoError(t, err)
+			info, err := d.Info()
+			require.NoError(t, err)
+			p, err := filter.New(info.Filters, filter.Options{})
+			require.NoError(t, err)
+			for at, n := range []int{4000, 3200} {
+				b, mask, err := p.Encode(nil, chunk[:n])
+				require.NoError(t, err)
+				require.Zero(t, mask)
+				require.NoError(t, d.WriteChunk(b, 0, int64(1000*at)))
+			}
+			require.NoError(t, d.Close())
+		}
+	}
+	require.NoError(t, f.Close())
+	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} { // with workers, and by H5Dread_chunk
+		for _, name := range names {
+			f, d := open(t, path, mode, name)
+			info, err := d.Info()
+			require.NoError(t, err)
+			got := make([]byte, 4000)
+			_, err = chunkio.Read(ctx, d, got, i4, h5.Region{Start: []int64{0}, Count: []int64{1000}}, nil)
+			require.NoError(t, err, "%v", info.Filters)
+			require.Equal(t, chunk, got, "%v", info.Filters)
+			_, err = chunkio.Read(ctx, d, make([]byte, 8000), i4, all(2000), nil)
+			require.ErrorIs(t, err, h5.ErrCorrupt, "%v", info.Filters)
+			require.ErrorContains(t, err, "chunk [1000]: filter: decode: file is damaged: 3200 bytes, the chunk has 4000", "%v", info.Filters)
+			_, err = chunkio.Read(ctx, d, make([]byte, 4), i4, h5.Region{Start: []int64{1999}, Count: []int64{1}}, nil)
+			require.ErrorIs(t, err, h5.ErrCorrupt, "%v: a part of it", info.Filters)
+			require.NoError(t, f.Close())
+		}
+	}
+}
+
 // A slice of a Blosc2 chunk costs some of its blocks.
 func TestPartsOfChunks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")

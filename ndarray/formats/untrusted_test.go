@@ -19,6 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -325,6 +327,88 @@ func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
 		_, err = ndarray.ReadAll[int32](bg, a)
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 		require.NoError(t, a.Close())
+	}
+}
+
+// Chunks of another number of dimensions than their dataset, at which the library reads what
+// is not there, or of none at all, at which it divides by 0 when it opens the dataset, are
+// found before it gets the file. What a program trusts it does not read either.
+func TestUntrustedChunksOfAnotherRank(t *testing.T) {
+	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
+		for _, rank := range []byte{0, 1, 3, 4} {
+			path := in(t.TempDir(), "a.h5")
+			space := h5.SimpleSpace(6, 8)
+			space.MaxDims = []int64{9, 8}
+			chunked(t, path, low, space, 3, 4)
+			hdf5test.Edit(t, path, "/x", hdf5.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
+			everyWay(t, func(t *testing.T, u formats.Untrusted) {
+				_, err := formats.OpenUntrusted(bg, path+":/x", u)
+				require.ErrorIs(t, err, ndarray.ErrCorrupt)
+				require.ErrorContains(t, err, fmt.Sprintf("got chunks of 2 dimensions, want %d, those of the dataset", rank))
+			})
+			_, err := formats.Open(bg, path+":/x")
+			require.Error(t, err, "rank %d", rank)
+		}
+	}
+	path := in(t.TempDir(), "none.h5")
+	chunked(t, path, h5.V110, h5.SimpleSpace(6), 3)
+	hdf5test.Edit(t, path, "/x", hdf5.LayoutType, func(m []byte) {
+		require.Equal(t, []byte{4, 2, 0, 2, 1, 3, 4}, m[:7], "version, class, flags, dimensions, bytes of each, and they")
+		m[3] = 0
+		copy(m[5:], m[7:])
+	})
+	everyWay(t, func(t *testing.T, u formats.Untrusted) {
+		_, err := formats.OpenUntrusted(bg, path+":/x", u)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		require.ErrorContains(t, err, "got 0 dimensions, want 2 to 33")
+	})
+}
+
+// chunked makes a file with a chunked dataset /x.
+func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunks ...int64) {
+	t.Helper()
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: chunks})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, space.NumElems()), space.All()))
+	require.NoError(t, f.Close())
+}
+
+// A chunk that decodes to fewer bytes than it has to is damaged, and no memory of the library's
+// comes back as values.
+func TestShortChunk(t *testing.T) {
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err := z.Write(make([]byte, 36))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	path := in(t.TempDir(), "a.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	for name, filters := range map[string][]h5.Filter{"deflate": {h5.Deflate(1)}, "shuffle": {h5.Shuffle(), h5.Deflate(1)}} {
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{Chunks: []int64{10}, Filters: filters})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(deflated.Bytes(), 0, 10))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	for _, name := range []string{"deflate", "shuffle"} {
+		short := func(t *testing.T, a *ndarray.Array) {
+			require.NoError(t, a.Read(bg, make([]byte, 40), ndarray.Region{Start: []int64{0}, Shape: []int64{10}}))
+			_, err := ndarray.ReadAll[int32](bg, a)
+			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+			require.ErrorContains(t, err, "36 bytes, the chunk has 40")
+			require.NoError(t, a.Close())
+		}
+		a, err := formats.Open(bg, path+":/"+name)
+		require.NoError(t, err)
+		short(t, a)
+		everyWay(t, func(t *testing.T, u formats.Untrusted) {
+			g, err := formats.OpenUntrusted(bg, path+":/"+name, u)
+			require.NoError(t, err)
+			short(t, g.Array)
+		})
 	}
 }
 

@@ -58,3 +58,28 @@ func SetRows(t testing.TB, path, name string, rows uint64) (had uint64) {
 	}
 	return had
 }
+
+// Edit changes the content of a message of an object, whichever version its header has:
+// the checksum is made to fit.
+func Edit(t testing.TB, path, name string, kind hdf5.MessageType, edit func(message []byte)) {
+	t.Helper()
+	o := Object(t, path, name)
+	m := o.Message(kind)
+	if m == nil {
+		t.Fatalf("%s has no %v", name, kind)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(b[m.Offset:][:m.Size])
+	if o.Version == 2 {
+		p := o.Pieces[m.Chunk]
+		piece := b[p.Addr:][:p.Size]
+		sum := len(piece) - 4
+		binary.LittleEndian.PutUint32(piece[sum:], hdf5.Lookup3(piece[:sum]))
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
