@@ -86,6 +86,9 @@ type AttrDifference struct {
 // of attributes. Attributes that a backend cannot represent are differences,
 // unless they are excluded by name; a backend that holds no attributes has none.
 //
+// Where both arrays know without reading that all elements of a region are equal, one element
+// is compared for all of them.
+//
 // It returns ErrParam for a tolerance out of range, the
 // context's error, or what reading returns. Differences are no error.
 func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, error) {
@@ -118,15 +121,15 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	if err != nil {
 		return fail(err)
 	}
-	found := collector{shape: a.m().Shape, dtype: da, keep: max(o.MaxDiffs, 1)}
+	found := collector{dtype: da, keep: max(o.MaxDiffs, 1)}
 	differ := o.Tolerance.differ(da)
 	buffers := 2
 	if da.Kind == String {
 		buffers = 0
 	}
-	err = p.run(ctx, buffers, o.Progress, func(ctx context.Context, _ int64, r Region, buf [][]byte) error {
+	compare := func(ctx context.Context, c *collector, r Region, buf [][]byte) error {
 		if buffers == 0 {
-			return found.strings(ctx, a, b, r)
+			return c.strings(ctx, a, b, r)
 		}
 		if err := a.Read(ctx, buf[0], r); err != nil {
 			return err
@@ -134,8 +137,22 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		if err := b.Read(ctx, buf[1], r); err != nil {
 			return err
 		}
-		found.unit(r, buf[0], buf[1], differ)
+		c.unit(r, buf[0], buf[1], differ)
 		return nil
+	}
+	if p.uniform, err = p.uniformIn(ctx, a, b); err != nil {
+		return fail(err)
+	}
+	p.once = func(ctx context.Context, r Region) error {
+		one := collector{dtype: da, keep: 1}
+		if err := compare(ctx, &one, r.first(), [][]byte{make([]byte, da.Size), make([]byte, da.Size)}); err != nil {
+			return err
+		}
+		found.everywhere(r, &one)
+		return nil
+	}
+	err = p.run(ctx, buffers, o.Progress, func(ctx context.Context, _ int64, r Region, buf [][]byte) error {
+		return compare(ctx, &found, r, buf)
 	})
 	if err != nil {
 		return fail(err)
@@ -211,7 +228,6 @@ func (t *Tolerance) bound(size float64) float64 {
 
 // collector counts differences and keeps the first ones.
 type collector struct {
-	shape []int64
 	dtype DType
 	keep  int
 
@@ -247,6 +263,19 @@ func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
 				})
 			}
 		}
+	}
+	c.add(count, own)
+}
+
+// everywhere takes what one element of r was found to be for all of them.
+func (c *collector) everywhere(r Region, one *collector) {
+	if one.count == 0 {
+		return
+	}
+	count := r.NumElems()
+	own := make([]Difference, min(count, int64(c.keep)))
+	for i := range own {
+		own[i] = Difference{Index: elementAt(r, int64(i)), A: one.first[0].A, B: one.first[0].B}
 	}
 	c.add(count, own)
 }

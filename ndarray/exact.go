@@ -76,17 +76,37 @@ func newMoments() moments {
 	return moments{exactSum{words: make([]int64, sumWords)}, exactSum{words: make([]int64, squareWords)}}
 }
 
-func (m *moments) add(x float64) {
+// magnitude takes a finite x apart: it is ±v × 2^(e-leastExp).
+func magnitude(x float64) (v uint64, e int) {
 	b := math.Float64bits(x)
-	v, e := b&(1<<52-1), int(b>>52&0x7ff) // x is ±v × 2^(e-leastExp)
+	v, e = b&(1<<52-1), int(b>>52&0x7ff)
 	if e > 0 {
 		v |= 1 << 52
 		e--
 	}
+	return v, e
+}
+
+func (m *moments) add(x float64) {
+	v, e := magnitude(x)
 	m.sum.addOrSub(x < 0, v, e)
 	high, low := bits.Mul64(v, v)
 	m.squares.addOrSub(false, low, 2*e)
 	m.squares.addOrSub(false, high, 2*e+64)
+}
+
+// addMany adds x n times.
+func (m *moments) addMany(x float64, n uint64) {
+	v, e := magnitude(x)
+	addProduct := func(s *exactSum, negative bool, v uint64, e int) {
+		high, low := bits.Mul64(v, n)
+		s.addOrSub(negative, low, e)
+		s.addOrSub(negative, high, e+64)
+	}
+	addProduct(&m.sum, x < 0, v, e)
+	high, low := bits.Mul64(v, v)
+	addProduct(&m.squares, false, low, 2*e)
+	addProduct(&m.squares, false, high, 2*e+64)
 }
 
 func (m *moments) join(o *moments) {

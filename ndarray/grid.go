@@ -69,11 +69,39 @@ func (g Grid) Chunk(index []int64) Region {
 // at returns the n-th chunk in row-major order.
 func (g Grid) at(n int64) Region {
 	index := make([]int64, len(g.counts))
+	g.index(index, n)
+	return g.Chunk(index)
+}
+
+// index puts the index of the n-th chunk into index.
+func (g Grid) index(index []int64, n int64) {
 	for i := len(index) - 1; i >= 0; i-- {
 		index[i] = n % g.counts[i]
 		n /= g.counts[i]
 	}
-	return g.Chunk(index)
+}
+
+// number is the place of a chunk in row-major order.
+func (g Grid) number(index []int64) int64 {
+	n := int64(0)
+	for i, x := range index {
+		n = n*g.counts[i] + x
+	}
+	return n
+}
+
+// box returns the elements of a box of chunks, which starts at a chunk and has so many along
+// each axis.
+func (g Grid) box(chunks Region) Region {
+	r := Region{Start: make([]int64, len(g.counts)), Shape: make([]int64, len(g.counts))}
+	for i, c := range g.chunk {
+		r.Start[i] = chunks.Start[i] * c
+		r.Shape[i] = g.shape[i] - r.Start[i]
+		if end := chunks.Start[i] + chunks.Shape[i]; end < g.counts[i] {
+			r.Shape[i] = end*c - r.Start[i]
+		}
+	}
+	return r
 }
 
 // All yields the chunks in row-major order. Each region is the caller's to keep.

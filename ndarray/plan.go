@@ -45,6 +45,11 @@ type plan struct {
 	workers int
 	decodes float64 // how often a source chunk is decoded, on average
 	ahead   int64   // units that may be begun behind the first that is not done; 0: any number
+
+	// What is known before it is read: the elements of a region are all equal, so that once is
+	// done for all of it what is to do. Both are nil if nothing is known.
+	uniform func(r Region) bool
+	once    func(ctx context.Context, r Region) error
 }
 
 // newPlan cuts the elements that dst and src both have. Each worker holds
@@ -275,7 +280,8 @@ func gcd(a, b int64) int64 {
 }
 
 // run calls work for every unit, from p.workers goroutines, each with buffers
-// buffers of its own as large as the unit. The first error, or a cancelled
+// buffers of its own as large as the unit; and p.once for units that are known to be of equal
+// elements, as many as lie together. The first error, or a cancelled
 // context, ends all of them; run returns when they have ended.
 func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(ctx context.Context, n int64, r Region, b [][]byte) error) error {
 	if p.total == 0 {
@@ -289,6 +295,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	if p.ahead > 0 {
 		gate.Ahead = p.ahead
 	}
+	todo := p.tasks()
 	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
 	for range p.workers {
 		group.Go(func() error {
@@ -297,31 +304,38 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 				own[i] = make([]byte, p.unit)
 			}
 			part := make([][]byte, buffers)
-			one := func(n int64) error {
-				defer gate.Done(n)
-				if err := gctx.Err(); err != nil || n >= p.count {
-					return err
+			do := func(n int64, t task) error {
+				if t.uniform {
+					return p.once(gctx, t.r)
 				}
-				r := p.units.at(n)
-				bytes := r.NumElems() * int64(p.size)
 				for i := range part {
-					part[i] = own[i][:bytes]
+					part[i] = own[i][:t.r.NumElems()*int64(p.size)]
 				}
-				if err := work(gctx, n, r, part); err != nil {
-					return err
+				return work(gctx, n, t.r, part)
+			}
+			one := func(n int64) (more bool, err error) {
+				defer gate.Done(n)
+				if err := gctx.Err(); err != nil {
+					return false, err
+				}
+				t, ok := todo.next(n)
+				if !ok {
+					return false, nil
+				}
+				if err := do(n, t); err != nil {
+					return false, err
 				}
 				if progress != nil {
 					mu.Lock()
-					state.DoneBytes += bytes
-					state.DoneUnits++
+					state.DoneBytes += t.r.NumElems() * int64(p.size)
+					state.DoneUnits += t.units
 					progress(state)
 					mu.Unlock()
 				}
-				return nil
+				return true, nil
 			}
 			for {
-				n := gate.Take()
-				if err := one(n); err != nil || n >= p.count {
+				if more, err := one(gate.Take()); !more {
 					return err
 				}
 			}
@@ -331,4 +345,58 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		return err
 	}
 	return nil
+}
+
+// task is a unit, or several whose elements are all equal.
+type task struct {
+	r       Region
+	units   int64
+	uniform bool
+}
+
+// tasks are what is to do, given out in row-major order of the units.
+type tasks struct {
+	p     *plan
+	mu    sync.Mutex
+	boxes []Region // of units, the next one last; unused if nothing is known of elements
+}
+
+func (p *plan) tasks() *tasks {
+	t := &tasks{p: p}
+	if p.uniform != nil {
+		t.boxes = []Region{Whole(p.units.counts)}
+	}
+	return t
+}
+
+// next returns the n-th task, or that there are no more. A box of units of which nothing is
+// known falls in two along its first axis: so the boxes are few where little is stored.
+func (t *tasks) next(n int64) (task, bool) {
+	if t.p.uniform == nil {
+		if n >= t.p.count {
+			return task{}, false
+		}
+		return task{t.p.units.at(n), 1, false}, true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.boxes) > 0 {
+		last := len(t.boxes) - 1
+		box := t.boxes[last]
+		t.boxes = t.boxes[:last]
+		units, r := box.NumElems(), t.p.units.box(box)
+		if t.p.uniform(r) {
+			return task{r, units, true}, true
+		}
+		if units == 1 {
+			return task{r, 1, false}, true
+		}
+		axis := slices.IndexFunc(box.Shape, func(n int64) bool { return n > 1 })
+		far := box.Clone()
+		box.Shape[axis] /= 2
+		far.Start[axis] += box.Shape[axis]
+		far.Shape[axis] -= box.Shape[axis]
+		t.boxes = append(t.boxes, far, box)
+	}
+	return task{}, false
 }

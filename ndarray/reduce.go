@@ -26,6 +26,12 @@ type WorkOptions struct {
 // It returns the first error of f, the context's, ErrParam, ErrType for an array of
 // Kind String, or what reading returns. It returns when all goroutines have ended.
 func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error) error {
+	return eachOrMany(ctx, a, o, f, nil)
+}
+
+// eachOrMany is Each, but that many is called, if it is not nil, with one element for all n of
+// a region that are known to be equal to it.
+func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error, many func(b []byte, n int64)) error {
 	if o == nil {
 		o = &WorkOptions{}
 	}
@@ -36,6 +42,19 @@ func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Cont
 	p, err := newPlan(m, m, o.Workers, o.Memory, 1)
 	if err != nil {
 		return a.wrap("work on", err)
+	}
+	if many != nil {
+		if p.uniform, err = p.uniformIn(ctx, a); err != nil {
+			return a.wrap("work on", err)
+		}
+		p.once = func(ctx context.Context, r Region) error {
+			one := make([]byte, m.DType.Size)
+			if err := a.Read(ctx, one, r.first()); err != nil {
+				return err
+			}
+			many(one, r.NumElems())
+			return nil
+		}
 	}
 	return a.wrap("work on", p.run(ctx, 1, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
 		if err := a.Read(ctx, b[0], r); err != nil {
@@ -112,7 +131,8 @@ type Summary struct {
 
 // Summarize works out count, least, greatest, sum, mean and standard deviation of
 // an array of Bool, Int, Uint, Enum, Float or BFloat; floats of extended precision
-// are rounded to float64 first.
+// are rounded to float64 first. Chunks of which no more is stored than what all their elements
+// are cost nothing, however many there are.
 //
 // It returns ErrType for other elements, and the errors of Each.
 func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
@@ -124,6 +144,7 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 	var mu sync.Mutex
 	ints, floats := newIntTotals(base.Kind != Int), newFloatTotals()
 	var f func(context.Context, Region, []byte) error
+	var many func([]byte, int64)
 	switch base.Kind {
 	case Bool, Int, Uint:
 		f = func(_ context.Context, _ Region, b []byte) error {
@@ -134,6 +155,11 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 			ints.join(&own)
 			return nil
 		}
+		many = func(b []byte, n int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			ints.addMany(base, b, n)
+		}
 	case Float, BFloat:
 		f = func(_ context.Context, _ Region, b []byte) error {
 			own := newFloatTotals()
@@ -143,10 +169,15 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 			floats.join(&own)
 			return nil
 		}
+		many = func(b []byte, n int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			floats.addMany(base, b, n)
+		}
 	default:
 		return Summary{}, a.wrap("summarize", fmt.Errorf("%w: %v has no sum", ErrType, d))
 	}
-	if err := Each(ctx, a, o, f); err != nil {
+	if err := eachOrMany(ctx, a, o, f, many); err != nil {
 		return Summary{}, err
 	}
 	if base.Kind == Float || base.Kind == BFloat {
@@ -164,6 +195,18 @@ func (w *wide) add(x wide) {
 	for i := range w {
 		w[i], c = bits.Add64(w[i], x[i], c)
 	}
+}
+
+// times is w × n, which fits.
+func (w wide) times(n uint64) (out wide) {
+	var over uint64
+	for i := range w {
+		high, low := bits.Mul64(w[i], n)
+		var c uint64
+		out[i], c = bits.Add64(low, over, 0)
+		over = high + c
+	}
+	return out
 }
 
 func (w wide) big() *big.Int {
@@ -229,6 +272,14 @@ func (t *intTotals) add(d DType, b []byte) {
 		hi, lo := bits.Mul64(size, size)
 		t.squares.add(wide{lo, hi, 0})
 	}
+}
+
+// addMany adds the element b n times.
+func (t *intTotals) addMany(d DType, b []byte, n int64) {
+	one := newIntTotals(t.unsigned)
+	one.add(d, b)
+	one.count, one.sum, one.squares = n, one.sum.times(uint64(n)), one.squares.times(uint64(n))
+	t.join(&one)
 }
 
 func (t *intTotals) join(o *intTotals) {
@@ -298,6 +349,22 @@ func (t *floatTotals) add(d DType, b []byte) {
 		}
 		t.finite.add(x)
 	}
+}
+
+// addMany adds the element b n times.
+func (t *floatTotals) addMany(d DType, b []byte, n int64) {
+	x := loadFloat(d, b)
+	if math.IsNaN(x) {
+		t.nans += n
+		return
+	}
+	t.count += n
+	t.bounds(x, x)
+	if math.IsInf(x, 0) {
+		t.infinite += x
+		return
+	}
+	t.finite.addMany(x, uint64(n))
 }
 
 // bounds widens min and max; NaN is none yet.
@@ -379,10 +446,10 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 	}
 	h := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
 	var mu sync.Mutex
-	err := Each(ctx, a, o, func(_ context.Context, _ Region, b []byte) error {
+	err := eachOrMany(ctx, a, o, func(_ context.Context, _ Region, b []byte) error {
 		own := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
 		for ; len(b) > 0; b = b[d.Size:] {
-			own.count(load(b[:d.Size]))
+			own.count(load(b[:d.Size]), 1)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -391,18 +458,23 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 			h.Bins[i] += n
 		}
 		return nil
+	}, func(b []byte, n int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		h.count(load(b), n)
 	})
 	return h, err
 }
 
-func (h *Histogram) count(x float64) {
+// count counts x n times.
+func (h *Histogram) count(x float64, n int64) {
 	switch {
 	case math.IsNaN(x):
-		h.NaNs++
+		h.NaNs += n
 	case x < h.Low:
-		h.Below++
+		h.Below += n
 	case x > h.High:
-		h.Above++
+		h.Above += n
 	default:
 		i := min(int((x-h.Low)/(h.High-h.Low)*float64(len(h.Bins))), len(h.Bins)-1)
 		// What was rounded falls to the side on which its edges are.
@@ -412,6 +484,6 @@ func (h *Histogram) count(x float64) {
 		for i < len(h.Bins)-1 && x >= h.Edge(i+1) {
 			i++
 		}
-		h.Bins[i]++
+		h.Bins[i] += n
 	}
 }

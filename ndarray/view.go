@@ -5,6 +5,8 @@ package ndarray
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 )
 
 // View returns the elements of s as an array, for reading. Nothing is copied:
@@ -92,6 +94,27 @@ func (p picked) part(r Region, rank int) picked {
 	return q
 }
 
+// around is the least region with all that is picked in it, which is not nothing.
+func (p picked) around(rank int) Region {
+	low, high := slices.Repeat([]int64{math.MaxInt64}, rank), make([]int64, rank)
+	widen := func(axis int, x int64) { low[axis], high[axis] = min(low[axis], x), max(high[axis], x) }
+	for i, x := range p.points {
+		widen(i%rank, x)
+	}
+	for axis, x := range p.axes {
+		widen(axis, x.at(0))
+		widen(axis, x.at(x.count-1))
+		for _, i := range x.list {
+			widen(axis, i)
+		}
+	}
+	r := Region{Start: low, Shape: high}
+	for axis := range r.Shape {
+		r.Shape[axis] += 1 - r.Start[axis]
+	}
+	return r
+}
+
 // view is the backend of a View.
 type view struct {
 	a    *Array
@@ -110,6 +133,16 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 		}
 		return v.a.takePicked(ctx, dst, v.p.part(r, v.a.Rank()))
 	})
+}
+
+// Uniform implements UniformTeller: what a region of the view lies in must be uniform.
+func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
+	under, err := v.a.Uniform(ctx)
+	if err != nil || under == nil {
+		return nil, err
+	}
+	rank := v.a.Rank()
+	return func(r Region) bool { return under(v.p.part(r, rank).around(rank)) }, nil
 }
 
 // Attrs implements AttrReader.

@@ -74,6 +74,16 @@ func (f *Frame) StoredBytes(i int64) (n int64, err error) {
 	return n, nil
 }
 
+// Special returns what chunk i consists of if the index says so and nothing is stored of it:
+// zeros, NaNs, or values that were never set; chunk.NotSpecial for all others, and for
+// a number that no chunk has. Nothing is read.
+func (f *Frame) Special(i int64) chunk.Special {
+	if f.index(i) != nil || f.offsets[i].Check() != nil {
+		return chunk.NotSpecial
+	}
+	return f.offsets[i].Special()
+}
+
 // specialChunk makes the chunk that a special offset stands for.
 func (f *Frame) specialChunk(i int64, n int) ([]byte, error) {
 	p := cblosc.DefaultCParams()

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -200,6 +201,36 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	}
 	s.index = x
 	return x, nil
+}
+
+// Stored returns the numbers of the chunks that are stored, counted in row-major order of the
+// grid, in ascending order. ok is false for a dataset that Fallback says is left to the library.
+//
+// It returns the errors of h5.Dataset.Info and Chunks.
+func Stored(d *h5.Dataset) (numbers []int64, ok bool, err error) {
+	set, err := lookUp(d, false)
+	if err != nil || set.why != "" {
+		return nil, false, err
+	}
+	x, err := set.readIndex(d)
+	if err != nil {
+		return nil, false, err
+	}
+	if x.sparse != nil {
+		for n, e := range x.sparse {
+			if e.bytes != 0 {
+				numbers = append(numbers, n)
+			}
+		}
+		slices.Sort(numbers)
+		return numbers, true, nil
+	}
+	for n, e := range x.dense {
+		if e.bytes != 0 {
+			numbers = append(numbers, int64(n))
+		}
+	}
+	return numbers, true, nil
 }
 
 // worthIndexing reports that the whole index is cheaper, or will soon have been, than asking

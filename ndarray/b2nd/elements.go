@@ -352,5 +352,33 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 	return bytes, errors.Join(err, ctx.Err())
 }
 
+// Uniform knows the chunks of which the frame has no more than an entry in its index; none
+// where the library reads.
+func (b *Backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) bool, err error) {
+	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
+		if r != nil {
+			uniform, err = uniformIn(r.Frame(), &b.meta)
+		}
+		return err
+	})
+	return uniform, errors.Join(err, ctx.Err())
+}
+
+// uniformIn looks through the index of a frame. The kinds of chunks are the frame's, of which
+// chunk.NotSpecial is ndarray.Different.
+func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, error) {
+	g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	if err != nil || m.ChunkShape == nil || g.NumChunks() != f.NumChunks() {
+		return nil, err
+	}
+	return g.Uniform(func(yield func(int64, int) bool) {
+		for i := range f.NumChunks() {
+			if !yield(i+1, int(f.Special(i))) {
+				return
+			}
+		}
+	}), nil
+}
+
 // Close closes the array; everything is written then.
 func (b *Backend) Close() error { return b.engine.close() }

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Reader is a frame open for reading. It implements ndarray's Backend, AttrReader and
-// StorageReporter.
+// Reader is a frame open for reading. It implements ndarray's Backend, AttrReader,
+// StorageReporter, ChunkMeasurer and UniformTeller.
 type Reader struct {
 	frame  *frameio.Frame
 	array  *frameio.Array // nil: a plain frame
@@ -170,6 +170,12 @@ func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
 func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	bytes, err := r.frame.StoredBytes(n)
 	return bytes, errors.Join(translate(err), ctx.Err())
+}
+
+// Uniform knows the chunks of which the frame has no more than an entry in its index.
+func (r *Reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+	uniform, err := uniformIn(r.frame, &r.meta)
+	return uniform, errors.Join(err, ctx.Err())
 }
 
 // Close frees the contexts, and the file.

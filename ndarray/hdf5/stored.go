@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -196,6 +197,46 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	}
 	size, err := b.chunkSize(n)
 	return size, errors.Join(err, ctx.Err())
+}
+
+// Uniform knows the chunks that are not stored, and datasets of which nothing is; what waits in
+// the library's chunk cache was written then.
+func (b *Backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+	if !b.meta.ReadOnly {
+		if err := b.dataset.Flush(); err != nil {
+			return nil, Translate(err)
+		}
+	}
+	info, err := b.dataset.Info()
+	if err != nil {
+		return nil, Translate(err)
+	}
+	chunked := info.Layout == h5.Chunked
+	switch {
+	case !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0):
+		return nil, nil
+	case info.StorageBytes == 0:
+		return func(ndarray.Region) bool { return true }, ctx.Err()
+	case !chunked:
+		return nil, nil
+	}
+	stored, ok, err := chunkio.Stored(b.dataset)
+	if err != nil || !ok {
+		return nil, Translate(err)
+	}
+	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+	if err != nil {
+		return nil, err
+	}
+	const fill = ndarray.Different + 1
+	return g.Uniform(func(yield func(int64, int) bool) {
+		for _, n := range stored {
+			if !yield(n, fill) || !yield(n+1, ndarray.Different) {
+				return
+			}
+		}
+		yield(g.NumChunks(), fill)
+	}), ctx.Err()
 }
 
 // WriteChunk stores a chunk as it is, or as the one chunk of a frame. A chunk at the

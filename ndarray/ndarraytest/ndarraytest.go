@@ -124,6 +124,7 @@ func TestBackend(t *testing.T, f Factory) {
 	t.Run("strings", func(t *testing.T) { testStrings(t, f) })
 	t.Run("attributes", func(t *testing.T) { testAttributes(t, f) })
 	t.Run("storage", func(t *testing.T) { testStorage(t, f) })
+	t.Run("uniform", func(t *testing.T) { testUniform(t, f) })
 	t.Run("invalid specs", func(t *testing.T) { testInvalidSpecs(t, f) })
 	t.Run("meta", func(t *testing.T) { testMeta(t, f) })
 	if f.Reopen != nil {

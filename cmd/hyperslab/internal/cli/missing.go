@@ -77,6 +77,11 @@ func (m *masked) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 	return nil
 }
 
+// Uniform implements ndarray.UniformTeller: equal elements stay equal.
+func (m *masked) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+	return m.arr.Uniform(ctx)
+}
+
 // Close implements ndarray.Backend.
 func (m *masked) Close() error { return nil }
 

@@ -1,0 +1,84 @@
+package formats_test
+
+import (
+	"bytes"
+	"math/big"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// An array of 2^40 elements of which hardly any are stored is summed up and compared at once,
+// exactly, whatever its format; one by one that takes hours.
+func TestClaimsOfElementsThatAreNotStored(t *testing.T) {
+	dir := t.TempDir()
+	u2, err := ndarray.ParseDType("<u2")
+	require.NoError(t, err)
+	spec := func(chunk ...int64) ndarray.Spec {
+		return ndarray.Spec{Shape: []int64{1 << 20, 1 << 20}, ChunkShape: chunk, DType: u2}
+	}
+	filled := spec(1<<10, 1<<10)
+	filled.Fill = []byte{3, 0}
+	contiguous := spec()
+	contiguous.Compression = &ndarray.Compression{Codec: "none"}
+	odd := spec(1000, 3000)
+	row := ndarray.Region{Start: []int64{1<<20 - 3, 1<<20 - 10}, Shape: []int64{3, 10}}
+	open := func(name string, spec ndarray.Spec, write bool) *ndarray.Array {
+		address := filepath.Join(dir, name)
+		d, err := formats.Create(bg, address, spec)
+		require.NoError(t, err)
+		if write {
+			require.NoError(t, d.Write(bg, bytes.Repeat([]byte{5, 0}, 30), row))
+		}
+		require.NoError(t, d.Commit(bg))
+		a, err := formats.Open(bg, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, a.Close()) })
+		return a
+	}
+	const n = 1 << 40
+	for _, tt := range []struct {
+		name string
+		spec ndarray.Spec
+		fill int64
+		few  bool
+	}{
+		{"nothing.h5:/x", spec(1<<10, 1<<10), 0, false},
+		{"contiguous.h5:/x", contiguous, 0, false},
+		{"few.h5:/x", filled, 3, true},
+		{"odd.h5:/x", odd, 0, true},
+		{"nothing.b2nd", spec(1<<10, 1<<10), 0, false},
+		{"few.b2nd", odd, 0, true},
+	} {
+		a := open(tt.name, tt.spec, tt.few)
+		s, err := ndarray.Summarize(bg, a, nil)
+		require.NoError(t, err, tt.name)
+		require.Equal(t, int64(n), s.Count, tt.name)
+		want := big.NewInt(tt.fill * n)
+		if tt.few {
+			want.Add(want, big.NewInt(30*(5-tt.fill)))
+		}
+		require.Zero(t, s.ExactSum.Cmp(want), "%s: sum %v, want %v", tt.name, s.ExactSum, want)
+		h, err := ndarray.CountBins(bg, a, float64(tt.fill), float64(tt.fill)+1, 1, nil)
+		require.NoError(t, err, tt.name)
+		require.Equal(t, int64(n), h.Bins[0]+h.Above, tt.name)
+		require.Equal(t, tt.few, h.Above == 30, tt.name)
+		same, err := ndarray.Compare(bg, a, a, nil)
+		require.NoError(t, err, tt.name)
+		require.True(t, same.Equal(), tt.name)
+	}
+
+	// Two formats, in chunks that have nothing to do with each other.
+	x, y := open("x.h5:/x", spec(1<<10, 1<<10), true), open("y.b2nd", odd, true)
+	c, err := ndarray.Compare(bg, x, y, &ndarray.CompareOptions{IgnoreAttrs: true})
+	require.NoError(t, err)
+	require.Zero(t, c.NumDiffs)
+	c, err = ndarray.Compare(bg, open("z.h5:/x", filled, false), y, &ndarray.CompareOptions{IgnoreAttrs: true, MaxDiffs: 3})
+	require.NoError(t, err)
+	require.Equal(t, int64(n), c.NumDiffs)
+	require.Equal(t, []ndarray.Difference{{Index: []int64{0, 0}, A: "3", B: "0"}, {Index: []int64{0, 1}, A: "3", B: "0"}, {Index: []int64{0, 2}, A: "3", B: "0"}}, c.Diffs)
+}
