@@ -32,6 +32,8 @@ type Object interface {
 	DeleteAttribute(name string) error
 	DeleteAttributeAt(o ListOrder, i int64) error
 	AttributeCommitted(name string) (addr uint64, is bool, err error)
+	Comment() (string, error)
+	SetComment(text string) error
 
 	base() *object
 }

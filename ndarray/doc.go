@@ -47,6 +47,7 @@
 //	Fill          record; every chunk a run of it  cannot: zero bytes  fill value, if one was given
 //	Compression   codec, level, filters of the     the same            hdf5.Codecs(), and filters
 //	              super-chunk                                          shuffle, bitshuffle, fletcher32
+//	Comment       cannot                           cannot              comment of the object
 //	attributes    variable-length metalayers, 16   the same            attributes; other than ndarray's
 //	              at most; the rest, and exact                         types are listed as unsupported
 //	              types: record; fixed metalayers
@@ -55,7 +56,7 @@
 // In bcolz a carray's meta/sizes shape is the Shape, its chunklen rows the
 // ChunkShape, its dtype the DType, dflt the Fill, cparams the Compression and
 // __attrs__ the attributes; a record beside them (ndarray/bcolz) has the rest. It has
-// no scalars, no blocks and no Null, and grows along the first axis alone.
+// no scalars, no blocks, no Comment and no Null, and grows along the first axis alone.
 //
 // A plain frame, which is no array, is read as one axis of opaque elements of its type
 // size (Format "frame"); it has ChunkShape, Compression and attributes. The tests of

@@ -26,6 +26,7 @@ type Meta struct {
 	DType       DType        // element type as stored
 	Fill        []byte       // value of elements never written: one element, native order; nil: zero bytes
 	Compression *Compression // nil if none is known
+	Comment     string       // of an HDF5 object (H5Oset_comment), "" for none
 	ReadOnly    bool         // writes are refused with ErrReadOnly
 }
 
@@ -56,7 +57,7 @@ func (m Meta) Spec() Spec {
 	m = m.Clone()
 	return Spec{
 		Shape: m.Shape, Null: m.Null, MaxShape: m.MaxShape, AxisNames: m.AxisNames, ChunkShape: m.ChunkShape, BlockShape: m.BlockShape,
-		DType: m.DType, Fill: m.Fill, Compression: m.Compression,
+		DType: m.DType, Fill: m.Fill, Compression: m.Compression, Comment: m.Comment,
 	}
 }
 
@@ -103,6 +104,7 @@ type Spec struct {
 	DType       DType        // element type as it shall be stored
 	Fill        []byte       // one element, native order; nil: zero bytes
 	Compression *Compression // nil: the backend's default
+	Comment     string       // without a zero byte; of HDF5 and mem alone
 	Attrs       []Attr       // in this order
 }
 
@@ -135,6 +137,9 @@ func (s *Spec) Validate() error {
 		if !utf8.ValidString(name) || strings.IndexByte(name, 0) >= 0 {
 			add(ErrParam, "axis %d: name %q", i, name)
 		}
+	}
+	if strings.IndexByte(s.Comment, 0) >= 0 {
+		add(ErrParam, "comment %q", s.Comment)
 	}
 	if s.ChunkShape != nil {
 		if _, err := NewGrid(s.Shape, s.ChunkShape); err != nil {

@@ -29,7 +29,7 @@ func View(a *Array, s Selection) (*Array, error) {
 	v := &view{a: a, p: p}
 	v.meta = Meta{
 		Format: m.Format, Path: m.Path + s.String(), Shape: p.shape, DType: m.DType, Fill: m.Fill,
-		Compression: m.Compression, ReadOnly: true,
+		Compression: m.Compression, Comment: m.Comment, ReadOnly: true,
 	}
 	for result, axis := range p.from {
 		name := ""

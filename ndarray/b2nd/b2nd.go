@@ -177,6 +177,9 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 	if spec.DType.Kind == ndarray.String {
 		return spec, params, nil, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
 	}
+	if spec.Comment != "" {
+		return spec, params, nil, fmt.Errorf("%w: a comment of a b2nd array", errors.ErrUnsupported)
+	}
 	if len(spec.Shape) > cblosc.MaxDim {
 		return spec, params, nil, fmt.Errorf("%w: %d axes in a b2nd array, at most %d (16 from C-Blosc2 2.21.3 on)",
 			errors.ErrUnsupported, len(spec.Shape), cblosc.MaxDim)

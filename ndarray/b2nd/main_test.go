@@ -52,6 +52,9 @@ func factory(t *testing.T, sparse bool) ndarraytest.Factory {
 			if spec.DType.Kind == ndarray.String {
 				return "b2nd has no texts of variable length"
 			}
+			if spec.Comment != "" {
+				return "b2nd has no comments"
+			}
 			return ""
 		},
 	}

@@ -131,6 +131,9 @@ func created(err error) error {
 	return err
 }
 
+// errComment is for what HDF5 alone has.
+var errComment = fmt.Errorf("%w: bcolz has no comments", errors.ErrUnsupported)
+
 // plan turns a Spec into the content of meta/storage and the record.
 func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) {
 	var s bcolz.Storage
@@ -144,6 +147,8 @@ func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) 
 		return s, nil, fmt.Errorf("%w: bcolz has no scalars, its arrays have a first axis", errors.ErrUnsupported)
 	case spec.BlockShape != nil:
 		return s, nil, fmt.Errorf("%w: bcolz chunks have no blocks of a shape", errors.ErrUnsupported)
+	case spec.Comment != "":
+		return s, nil, errComment
 	}
 	for i, n := range spec.MaxShape {
 		if i > 0 && n != spec.Shape[i] || i == 0 && n != ndarray.Unlimited && n < spec.Shape[0] {

@@ -101,6 +101,8 @@ func columnSpecs(spec ndarray.Spec) ([]ndarray.Spec, error) {
 		return nil, fmt.Errorf("%w: a ctable has one axis, its rows, not the shape %v", errors.ErrUnsupported, spec.Shape)
 	case spec.BlockShape != nil:
 		return nil, fmt.Errorf("%w: bcolz chunks have no blocks of a shape", errors.ErrUnsupported)
+	case spec.Comment != "":
+		return nil, errComment
 	case spec.DType.Kind != ndarray.Struct:
 		return nil, fmt.Errorf("%w: a ctable of %v: its elements are structures", errors.ErrUnsupported, spec.DType)
 	}

@@ -244,6 +244,9 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *reco
 	if spec.Null || len(spec.Shape) != 1 || spec.DType.Kind != ndarray.Struct || spec.BlockShape != nil {
 		return s, nil, fmt.Errorf("%w: a nested ctable of shape %v and %v: it is structures along one axis", errors.ErrUnsupported, spec.Shape, spec.DType)
 	}
+	if spec.Comment != "" {
+		return s, nil, errComment
+	}
 	if err := checkNames(spec.DType); err != nil {
 		return s, nil, err
 	}

@@ -221,10 +221,8 @@ func (w *walker) hdf5Metadata(l Location, m *Metadata) (err error) {
 		}
 		defer func() { err = errors.Join(err, hdf5.Translate(object.Close())) }()
 	}
-	if c, ok := object.(interface{ Comment() (string, error) }); ok {
-		if m.Comment, err = c.Comment(); err != nil {
-			return hdf5.Translate(err)
-		}
+	if m.Comment, err = object.Comment(); err != nil {
+		return hdf5.Translate(err)
 	}
 	info, err := object.Stat()
 	if err != nil {

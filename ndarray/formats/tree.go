@@ -70,6 +70,10 @@ type TreeStats struct {
 	Types                        int       // committed datatypes
 	Bytes                        int64     // of elements, in memory
 	Lost                         []Problem // what was accepted
+
+	// Told is what is left out without being asked for: comments of HDF5 where the target
+	// has none, and of compression what is read and not written.
+	Told []Problem
 }
 
 // CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, if the extension of
@@ -78,8 +82,8 @@ type TreeStats struct {
 // holds no groups, and no arrays of another length than its first. Shapes, element
 // types, fill values, chunks, axis names and attributes are kept; compression is
 // kept within a format where it can be written, and is the target's default
-// otherwise. From HDF5 to HDF5 links are kept, and committed datatypes with their
-// attributes, which arrays and attributes go on sharing.
+// otherwise. From HDF5 to HDF5 comments and links are kept, and committed datatypes with
+// their attributes, which arrays and attributes go on sharing.
 //
 // First everything is looked at. If the target cannot hold some of it, and Accept
 // does not say that it may be lost, nothing is written and the error is a
@@ -115,10 +119,12 @@ type treeItem struct {
 	from  string // path in the source
 	path  string // and in the target
 	spec  ndarray.Spec
-	most  int            // goroutines that copy an array
-	attrs []ndarray.Attr // of a group
+	most  int // goroutines that copy an array
 	entry Entry
-	uses  typeUses // the committed datatypes of an array or a group
+
+	attrs   []ndarray.Attr // of a group
+	comment string         // of a group
+	uses    typeUses       // the committed datatypes of an array or a group
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
@@ -177,6 +183,21 @@ func (c *treeCopy) lose(path, what string, err error) {
 	}
 }
 
+// tell notes what is left out, which nobody is asked about.
+func (c *treeCopy) tell(path, what, value, reason string) {
+	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
+	c.stats.Told = append(c.stats.Told, p)
+}
+
+// comment returns the comment that the target gets.
+func (c *treeCopy) comment(path, text string) string {
+	if text == "" || c.target == HDF5 {
+		return text
+	}
+	c.tell(path, "comment", text, fmt.Sprintf("%s has no place for it", c.format()))
+	return ""
+}
+
 // plan walks the source and works out what is to be made.
 func (c *treeCopy) plan(ctx context.Context, src string) error {
 	root := "/" + strings.Trim(c.source.location.Object, "/")
@@ -217,7 +238,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		if err != nil {
 			return err
 		}
-		item.attrs = c.keep(e.Path, attrs)
+		item.attrs, item.comment = c.keep(e.Path, attrs), c.comment(e.Path, e.Comment)
 		if item.uses, err = c.types.usedBy(e.Path); err != nil {
 			return err
 		}
@@ -281,6 +302,8 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return err
 	}
 	spec := m.Spec()
+	spec.Comment = c.comment(item.from, m.Comment)
+	unwritten := false
 	if m.Format != string(c.format()) {
 		spec.Compression, spec.BlockShape = nil, nil
 		if c.target == Bcolz {
@@ -288,6 +311,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		}
 	} else if c.check(item.path, spec) != nil {
 		spec.Compression = nil // a codec that is read and not written
+		unwritten = true
 	}
 	item.most = c.options.Workers
 	if c.options.Adjust != nil {
@@ -298,6 +322,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if err := c.check(item.path, spec); err != nil {
 		c.lose(item.from, "array", err)
 		return nil
+	}
+	if unwritten && spec.Compression == nil { // and nobody has chosen another
+		c.tell(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
 	}
 	spec.Attrs = c.keep(item.from, attrs)
 	if item.uses, err = c.types.usedBy(item.from); err != nil {
@@ -319,6 +346,17 @@ func (c *treeCopy) format() Format {
 		return B2ND
 	}
 	return c.target
+}
+
+// defaultCompression is that of the target's arrays.
+func (c *treeCopy) defaultCompression() *ndarray.Compression {
+	switch c.target {
+	case HDF5:
+		return hdf5.DefaultCompression()
+	case Bcolz:
+		return bcolz.DefaultCompression()
+	}
+	return b2nd.DefaultCompression()
 }
 
 func (c *treeCopy) check(path string, spec ndarray.Spec) error {
@@ -381,7 +419,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 		return err
 	}
 	for _, item := range c.groups {
-		if err := writeGroupAttrs(f.Root(), item.path, item.attrs, made.shared(item.uses)); err != nil {
+		if err := item.writeGroup(f.Root(), made.shared(item.uses)); err != nil {
 			return err
 		}
 	}
@@ -408,14 +446,20 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-func writeGroupAttrs(g *h5.Group, path string, attrs []ndarray.Attr, shared hdf5.Shared) (err error) {
-	if path != "/" {
-		if g, err = g.OpenGroup(path); err != nil {
+// writeGroup gives a group, which is there, its attributes and its comment.
+func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
+	if item.path != "/" {
+		if g, err = g.OpenGroup(item.path); err != nil {
 			return hdf5.Translate(err)
 		}
 		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
 	}
-	return hdf5.WriteAttrs(g, attrs, shared.Attrs)
+	if item.comment != "" {
+		if err := g.SetComment(item.comment); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return hdf5.WriteAttrs(g, item.attrs, shared.Attrs)
 }
 
 // writeTable writes a ctable, the names of its columns last.

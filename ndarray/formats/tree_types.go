@@ -36,6 +36,7 @@ type typeItem struct {
 	datatype h5.Datatype
 	from     string // path in the source; "": has no name below the root of the copy
 	path     string // and in the target
+	comment  string
 	attrs    []ndarray.Attr
 	uses     typeUses // of the attributes
 }
@@ -139,6 +140,10 @@ func (c *treeCopy) planTypes(ctx context.Context) error {
 			x.attrs = c.keep(label, attrs)
 			x.uses, err = c.types.usesOf(o)
 		}
+		if err == nil {
+			x.comment, err = o.Comment()
+			err = hdf5.Translate(err)
+		}
 		if err = errors.Join(err, hdf5.Translate(o.Close())); err != nil {
 			return err
 		}
@@ -151,7 +156,7 @@ func (c *treeCopy) planTypes(ctx context.Context) error {
 // source.
 type madeTypes map[uint64]*h5.CommittedType
 
-// commit makes all datatypes, then their attributes. What it returns is to be closed,
+// commit makes all datatypes, then their attributes and comments. What it returns is to be closed,
 // after an error too.
 func (c *typeCopy) commit(root *h5.Group) (madeTypes, error) {
 	made := make(madeTypes)
@@ -175,9 +180,16 @@ func (c *typeCopy) commit(root *h5.Group) (madeTypes, error) {
 		made[x.address] = t
 	}
 	for _, x := range c.order {
-		if t := made[x.address]; t != nil {
-			if err := hdf5.WriteAttrs(t, x.attrs, made.shared(x.uses).Attrs); err != nil {
-				return made, err
+		t := made[x.address]
+		if t == nil {
+			continue
+		}
+		if err := hdf5.WriteAttrs(t, x.attrs, made.shared(x.uses).Attrs); err != nil {
+			return made, err
+		}
+		if x.comment != "" {
+			if err := t.SetComment(x.comment); err != nil {
+				return made, hdf5.Translate(err)
 			}
 		}
 	}

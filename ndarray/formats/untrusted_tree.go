@@ -299,7 +299,7 @@ type wireEntry struct {
 	Meta                     ndarray.Meta
 	Storage                  ndarray.Storage
 	Attrs                    int
-	Type                     string
+	Type, Comment            string
 	LinkKind, TargetFile, To string
 	Failed                   []byte // Entry.Err
 }
@@ -340,7 +340,7 @@ func decodeEntry(b []byte) (Entry, error) {
 		return Entry{}, err
 	}
 	e := Entry{
-		Path: x.Path, Kind: x.Kind, Meta: x.Meta, Storage: x.Storage, Attrs: x.Attrs, Type: x.Type,
+		Path: x.Path, Kind: x.Kind, Meta: x.Meta, Storage: x.Storage, Attrs: x.Attrs, Type: x.Type, Comment: x.Comment,
 		LinkKind: x.LinkKind, TargetFile: x.TargetFile, Target: x.To,
 	}
 	if x.Failed != nil {

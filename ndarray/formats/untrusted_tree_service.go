@@ -217,7 +217,7 @@ func (h *treeAttendant) more(q treeRequest) []byte {
 			break
 		}
 		e.Meta.Path = h.named(e.Meta.Path)
-		b := encode(wireEntry{e.Path, e.Kind, e.Meta, e.Storage, e.Attrs, e.Type, e.LinkKind, e.TargetFile, e.Target, h.failed(e.Err)})
+		b := encode(wireEntry{e.Path, e.Kind, e.Meta, e.Storage, e.Attrs, e.Type, e.Comment, e.LinkKind, e.TargetFile, e.Target, h.failed(e.Err)})
 		batch.Entries = append(batch.Entries, b)
 		size += len(b)
 		if h.skip = false; q.Prune && e.Kind == Group {

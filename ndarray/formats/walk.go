@@ -39,6 +39,8 @@ type Entry struct {
 	Storage ndarray.Storage // Array: what the elements take
 	Attrs   int             // Group, Array: number of attributes
 
+	Comment string // Group: that of an HDF5 group, "" for none; an Array has it in Meta
+
 	// Type is the element type of an Array, and what a Type is, in the format's own
 	// words: "H5T_IEEE_F64LE", "<f8".
 	Type string
@@ -336,7 +338,9 @@ func (w *walker) group(root *h5.Group, e Entry) error {
 			}
 			links = append(links, l)
 		}
-		err = errors.Join(err, g.Close())
+		var cerr error
+		e.Comment, cerr = g.Comment()
+		err = errors.Join(err, cerr, g.Close())
 	}
 	e.Err = hdf5.Translate(err)
 	if stop, err := w.prune(e); stop || err != nil {

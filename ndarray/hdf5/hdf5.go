@@ -108,6 +108,9 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if meta.AxisNames, err = axisNames(d, len(meta.Shape)); err != nil {
 		return nil, err
 	}
+	if meta.Comment, err = d.Comment(); err != nil {
+		return nil, err
+	}
 	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
@@ -200,7 +203,8 @@ type CreateOptions struct {
 //
 // It returns what spec.Validate finds, ndarray.ErrExists, ErrNotFound if the
 // directory above is missing, ErrParam, or errors.ErrUnsupported for an element
-// type, codec or filter that HDF5 does not have here. After an error no file is
+// type, codec or filter that HDF5 does not have here and for a comment of more than
+// 65534 bytes. After an error no file is
 // left behind, unless removing fails too.
 func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	location := join(file, object)
@@ -236,6 +240,10 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 	return b, nil
 }
 
+// mostComment is what a message of an object header holds, less the zero byte behind the
+// text.
+const mostComment = 65534
+
 // Check returns what Create would refuse, without creating anything: what
 // spec.Validate finds, ErrParam, or errors.ErrUnsupported.
 func Check(object string, spec ndarray.Spec) error {
@@ -244,6 +252,9 @@ func Check(object string, spec ndarray.Spec) error {
 	}
 	if absolute(object) == "/" || strings.IndexByte(object, 0) >= 0 {
 		return fmt.Errorf("%w: dataset name %q", ndarray.ErrParam, object)
+	}
+	if n := len(spec.Comment); n > mostComment {
+		return fmt.Errorf("%w: a comment of %d bytes, an object header holds %d", errors.ErrUnsupported, n, mostComment)
 	}
 	if _, err := toDatatype(spec.DType); err != nil {
 		return err
@@ -313,6 +324,11 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, shared Sha
 	}
 	for _, a := range attrs {
 		if err := d.WriteAttribute(a); err != nil {
+			return nil, err
+		}
+	}
+	if spec.Comment != "" {
+		if err := d.SetComment(spec.Comment); err != nil {
 			return nil, err
 		}
 	}

@@ -118,6 +118,8 @@ func Describe(d *h5.Dataset, path string) (Description, error) {
 		m.AxisNames, err = axisNames(d, len(m.Shape))
 		err = Translate(err)
 	}
+	comment, cerr := d.Comment()
+	m.Comment, err = comment, errors.Join(err, Translate(cerr))
 	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 

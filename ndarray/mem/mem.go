@@ -38,7 +38,7 @@ func New(spec ndarray.Spec) (*Backend, error) {
 	meta := ndarray.Meta{
 		Format: "mem", Shape: spec.Shape, Null: spec.Null, MaxShape: spec.MaxShape, AxisNames: spec.AxisNames,
 		ChunkShape: spec.ChunkShape, BlockShape: spec.BlockShape,
-		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression,
+		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression, Comment: spec.Comment,
 	}
 	b := &Backend{meta: meta.Clone()}
 	if n := meta.NumElems(); n > 0 && int64(spec.DType.Size) >= maxBytes/n {

@@ -523,6 +523,7 @@ func testInvalidSpecs(t *testing.T, f Factory) {
 		}, ndarray.ErrShape},
 		{"axis names", func(s *ndarray.Spec) { s.AxisNames = []string{"x"} }, ndarray.ErrShape},
 		{"axis name with a zero byte", func(s *ndarray.Spec) { s.AxisNames = []string{"x", "a\x00"} }, ndarray.ErrParam},
+		{"comment with a zero byte", func(s *ndarray.Spec) { s.Comment = "a\x00" }, ndarray.ErrParam},
 		{"short fill value", func(s *ndarray.Spec) { s.Fill = []byte{1} }, ndarray.ErrSize},
 		{"attribute without name", func(s *ndarray.Spec) { s.Attrs = []ndarray.Attr{{Value: ndarray.Text("x")}} }, ndarray.ErrParam},
 	} {
@@ -542,6 +543,7 @@ func testMeta(t *testing.T, f Factory) {
 		func(s *ndarray.Spec) { s.MaxShape = []int64{10, 20} },
 		func(s *ndarray.Spec) { s.AxisNames = []string{"time", "Länge"} },
 		func(s *ndarray.Spec) { s.AxisNames = []string{"", "x"} },
+		func(s *ndarray.Spec) { s.Comment = "of the first days, für dich" },
 		func(s *ndarray.Spec) { *s = ndarray.Spec{Null: true, DType: s.DType} },
 	} {
 		spec := int32s()
@@ -555,6 +557,7 @@ func testMeta(t *testing.T, f Factory) {
 			m := a.Meta()
 			require.NotEmpty(t, m.Format)
 			require.Equal(t, spec.Null, m.Null)
+			require.Equal(t, spec.Comment, m.Comment)
 			require.Equal(t, len(spec.Shape), a.Rank())
 			if !spec.Null {
 				require.Equal(t, spec.Shape, m.Shape)

@@ -113,6 +113,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", string(formats.B2ND), string(formats.HDF5))
 	completeWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 

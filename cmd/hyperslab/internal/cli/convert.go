@@ -228,13 +228,6 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		return nil, err
 	}
 	refused, told := o.leaveOut(&spec, src.Meta(), format)
-	text, err := comment(ctx, src.Meta(), source)
-	if err != nil {
-		return nil, err
-	}
-	if text != "" {
-		told = append(told, fact{"comment", text, "convert copies arrays and attributes"})
-	}
 	left, err := o.attrs.settle(attrs, refused, format, source, target)
 	if err != nil {
 		return nil, err

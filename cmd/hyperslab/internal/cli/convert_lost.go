@@ -5,8 +5,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +58,11 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 	} else if bare && format != npyFormat {
 		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores none; to read it say --dtype %s", format, shellWord(spec.DType.String()))})
 	}
-	return refused, append(told, encodingLost(m, format)...)
+	told = append(told, encodingLost(m, spec.Compression, format)...)
+	if m.Comment != "" && format != formats.HDF5 {
+		told = append(told, fact{"comment", m.Comment, reason})
+	}
+	return refused, told
 }
 
 // growsAlong reports whether the first axis is the only one that may grow.
@@ -80,16 +82,19 @@ func mostText(most []int64) string {
 	return strings.Join(parts, "x")
 }
 
-// encodingLost says what of the way in which an array is stored a format does not know.
-// Codecs that both know, levels, blocks and the sizes of chunks are no loss: every format
-// has its own.
-func encodingLost(m ndarray.Meta, format formats.Format) (lost []fact) {
+// encodingLost says what of the way in which an array is stored a format does not know, and
+// whether a checksum goes because c is asked for, within HDF5. Codecs that both know, levels,
+// blocks and the sizes of chunks are no loss: every format has its own.
+func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format) (lost []fact) {
 	if string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format)) {
-		return nil
+		if summed(m.Compression) && c != nil && !summed(c) {
+			lost = append(lost, fact{"filter", checksum, "codec none leaves no filters; --checksum keeps this one"})
+		}
+		return lost
 	}
 	if c := m.Compression; c != nil {
 		for _, f := range c.Filters {
-			if isFlat(format) && f == "fletcher32" || !isFlat(format) && !slices.Contains(filters[format], f) {
+			if isFlat(format) && f == checksum || !isFlat(format) && !slices.Contains(filters[format], f) {
 				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has none of this kind", format)})
 			}
 		}
@@ -101,23 +106,4 @@ func encodingLost(m ndarray.Meta, format formats.Format) (lost []fact) {
 		lost = append(lost, fact{"chunks", shapeText(m.ChunkShape), "those of bcolz cut no rows"})
 	}
 	return lost
-}
-
-// comment is the comment of an HDF5 object, "" for none.
-func comment(ctx context.Context, m ndarray.Meta, address string) (text string, err error) {
-	if m.Format != string(formats.HDF5) {
-		return "", nil
-	}
-	whole, _ := splitSelection(address)
-	loc, err := formats.ParseLocation(whole)
-	if err != nil {
-		return "", err
-	}
-	tree, err := openTree(ctx, loc.File)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, tree.Close()) }()
-	meta, err := tree.Metadata(ctx, loc.Object)
-	return meta.Comment, err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -26,7 +27,6 @@ type feature struct {
 	look          func(t *testing.T, a *ndarray.Array) // asserts that it is there
 	sources       []string                             // formats that can have it
 	refused, told []string                             // targets that cannot
-	after         func(t *testing.T, location string)  // more to be done to the source
 }
 
 var (
@@ -94,17 +94,9 @@ func lossFeatures(t *testing.T) []feature {
 		{what: "chunks (10x3)", sources: []string{"b2nd", "sparse", "hdf5"}, told: []string{"bcolz"},
 			give: func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 3} },
 			look: func(*testing.T, *ndarray.Array) {}}, // every format may choose
-		{what: "comment (for you)", sources: notFrames, told: lossTargets,
-			give: func(*ndarray.Spec) {},
-			after: func(t *testing.T, location string) {
-				file, object, _ := strings.Cut(location, ":")
-				f, err := h5.Open(file, h5.ReadWrite)
-				require.NoError(t, err)
-				d, err := f.Root().OpenDataset(object)
-				require.NoError(t, err)
-				require.NoError(t, d.SetComment("for you"))
-				require.NoError(t, errors.Join(d.Close(), f.Close()))
-			}},
+		{what: "comment (for you)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
+			give: func(s *ndarray.Spec) { s.Comment = "for you" },
+			look: metaIs("for you", func(m ndarray.Meta) any { return m.Comment })},
 	}
 }
 
@@ -154,9 +146,6 @@ func TestConvertLosesNothingInSilence(t *testing.T) {
 				}
 				f.give(&spec)
 				source := lossSource(t, from, spec)
-				if f.after != nil {
-					f.after(t, source)
-				}
 				for _, to := range lossTargets {
 					lossCell(t, f, source, to)
 				}
@@ -225,4 +214,132 @@ func lossCell(t *testing.T, f feature, source, to string) {
 		f.look(t, b)
 	}
 	require.NoError(t, errors.Join(a.Close(), b.Close()))
+}
+
+// lossTree makes an HDF5 file with comments on the root, a group and arrays, one of which has
+// a checksum and another a filter that is read and not written.
+func lossTree(t *testing.T, name string) {
+	t.Helper()
+	f, err := h5.Create(name, nil)
+	require.NoError(t, err)
+	root := f.Root()
+	level := 1
+	g, err := root.CreateGroup("g")
+	require.NoError(t, err)
+	x, err := root.CreateDataset("g/x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{Chunks: []int64{16}, Deflate: &level, Fletcher32: true})
+	require.NoError(t, err)
+	y, err := root.CreateDataset("y", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{Chunks: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	require.NoError(t, err)
+	for _, d := range []*h5.Dataset{x, y} {
+		require.NoError(t, h5.Write(d, make([]int32, 64), h5.SimpleSpace(64).All()))
+	}
+	require.NoError(t, errors.Join(root.SetComment("all"), g.SetComment("some"), x.SetComment("one")))
+	require.NoError(t, errors.Join(x.Close(), y.Close(), g.Close(), f.Close()))
+}
+
+// treeComments are the comments of the objects of lossTree's file.
+func treeComments(t *testing.T, name string) (texts []string) {
+	t.Helper()
+	f, err := h5.Open(name, h5.ReadOnly)
+	require.NoError(t, err)
+	for _, path := range []string{"/", "/g", "/g/x", "/y"} {
+		o := h5.Object(f.Root())
+		if path != "/" {
+			o, err = f.Root().OpenObject(path)
+			require.NoError(t, err)
+		}
+		text, err := o.Comment()
+		require.NoError(t, err)
+		texts = append(texts, text)
+		if path != "/" {
+			require.NoError(t, o.Close())
+		}
+	}
+	require.NoError(t, f.Close())
+	return texts
+}
+
+// lossesOf runs a line and returns what it says of losses, which is the same in both places.
+func lossesOf(t *testing.T, args ...string) []string {
+	t.Helper()
+	stdout, stderr, code := run(append(args, "--json")...)
+	require.Zero(t, code, stderr)
+	var doc struct {
+		Lost  []string `json:"lost"`
+		Files []struct {
+			Lost []string `json:"lost"`
+		} `json:"files"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	lost := doc.Lost
+	for _, f := range doc.Files {
+		lost = append(lost, f.Lost...)
+	}
+	require.Equal(t, len(lost), strings.Count(stderr, "leaving out "), stderr)
+	for _, what := range lost {
+		require.Contains(t, stderr, "leaving out "+what)
+	}
+	return lost
+}
+
+// A whole tree loses as little in silence as an array does.
+func TestTreesLoseNothingInSilence(t *testing.T) {
+	t.Chdir(t.TempDir())
+	lossTree(t, "s.h5")
+	comments := []string{"all", "some", "one", ""}
+	instead := "/y: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"
+	sum := "/g/x: filter (fletcher32): codec none leaves no filters; --checksum keeps this one"
+
+	require.Equal(t, []string{instead}, lossesOf(t, "convert", "s.h5", "o.h5"))
+	require.Equal(t, comments, treeComments(t, "o.h5"))
+	require.Equal(t, []string{instead}, lossesOf(t, "convert", "s.h5", "o.h5", "-f", "--dry-run"))
+	require.Equal(t, []string{sum}, lossesOf(t, "convert", "s.h5", "none.h5", "--codec", "none"), "a codec was chosen")
+	require.Empty(t, lossesOf(t, "convert", "s.h5", "none.h5", "-f", "--codec", "none", "--checksum"))
+	require.Equal(t, []string{
+		"/: comment (all): b2nd has no place for it",
+		"/g: comment (some): b2nd has no place for it",
+		"/g/x: comment (one): b2nd has no place for it",
+		"/g/x: filter (fletcher32): b2nd has none of this kind",
+		"/y: filter (scaleoffset): b2nd has none of this kind",
+	}, lossesOf(t, "convert", "s.h5", "dir"))
+	require.Equal(t, []string{
+		"/g: comment (some): bcolz has no place for it",
+		"/g/x: comment (one): bcolz has no place for it",
+		"/g/x: filter (fletcher32): bcolz has none of this kind",
+	}, lossesOf(t, "convert", "s.h5:/g", "g.bcolz"))
+}
+
+// repack takes away what it is asked to, a checksum only with a word. What it does not touch
+// stays: comments, and a checksum beside another codec.
+func TestRepackLosesNothingInSilence(t *testing.T) {
+	t.Chdir(t.TempDir())
+	lossTree(t, "s.h5")
+	compression := func(location string) string {
+		a, err := formats.Open(context.Background(), location)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, a.Close()) }()
+		return a.Meta().Compression.String()
+	}
+	for i, c := range []struct {
+		flags, compression string
+		lost               []string
+	}{
+		{"", "fletcher32 + deflate 1", nil},
+		{"--codec lzf", "fletcher32 + lzf 0", nil},
+		{"--codec none", "none", []string{"/g/x: filter (fletcher32): codec none leaves no filters; --checksum keeps this one"}},
+		{"--codec none --checksum", "fletcher32 + none", nil},
+	} {
+		out := fmt.Sprintf("%d.h5", i)
+		args := append([]string{"repack", "s.h5", out}, strings.Fields(c.flags)...)
+		require.Equal(t, c.lost, lossesOf(t, append(args, "--dry-run")...), c.flags)
+		require.Equal(t, c.lost, lossesOf(t, args...), c.flags)
+		require.Equal(t, c.compression, compression(out+":/g/x"), c.flags)
+		require.Equal(t, []string{"all", "some", "one", ""}, treeComments(t, out), c.flags)
+	}
+	// A checksum without a codec stays when there is one.
+	_, stderr, code := run("repack", "3.h5", "again.h5", "--level", "2", "-q")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "shuffle + fletcher32 + deflate 2", compression("again.h5:/g/x"))
+	// One array is no different.
+	require.Equal(t, []string{"filter (fletcher32): codec none leaves no filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
 }

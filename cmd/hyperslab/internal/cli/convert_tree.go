@@ -125,13 +125,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	var told []string
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
-		for _, f := range encodingLost(m, stored) {
-			told = append(told, at+": "+f.String())
-		}
-		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
-			return nil // is not chunked, and takes no room
-		}
-		if o.asked() {
+		room := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // without, it is not chunked
+		if room && o.asked() {
 			flags := o.forRank(len(m.Shape))
 			changed, err := flags.spec(m, stored)
 			switch {
@@ -142,6 +137,12 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			default:
 				*spec = changed
 			}
+		}
+		for _, f := range encodingLost(m, spec.Compression, stored) {
+			told = append(told, at+": "+f.String())
+		}
+		if !room {
+			return nil
 		}
 		address := formats.Location{File: from.File, Object: at}.String()
 		job := o.job // its workers are for this array
@@ -178,7 +179,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		Schema: schemaConvertTree, Source: source, Target: target, TargetFormat: string(format), DryRun: o.dryRun,
 		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{},
 	}}
-	for _, p := range stats.Lost {
+	for _, p := range slices.Concat(stats.Lost, stats.Told) {
 		r.doc.Lost = append(r.doc.Lost, p.String())
 	}
 	r.doc.Lost = append(r.doc.Lost, told...)

@@ -82,6 +82,8 @@ func TestMemoryIsAPromise(t *testing.T) {
 		{"convert", source, filepath.Join(dir, "checked.b2nd"), "--untrusted"},
 		{"convert", tree, filepath.Join(dir, "checked.h5"), "--untrusted"},
 		{"plot", plane, "-o", filepath.Join(dir, "checked.png"), "--untrusted"},
+		{"repack", source, filepath.Join(dir, "checked-again.b2nd"), "--chunks", "8,256,256", "--untrusted"},
+		{"bench", source, "--seconds", "0", "--level", "1", "--untrusted"},
 		{"recover", source, filepath.Join(dir, "checked-recovered.b2nd"), "--untrusted"},
 		{"cp", source, filepath.Join(dir, "cp.b2nd")},
 		{"cp", filepath.Join(dir, "out.h5:/x"), filepath.Join(dir, "cp.h5:/x")},

@@ -70,9 +70,10 @@ stored that way already is copied without being decompressed; without such flags
 are, and an HDF5 file loses the room that removed objects left. In an HDF5 file
 --chunks counts for the datasets with that many axes, and --grow for those that have
 the axis. Groups, links, named
-types, attributes and dimension scales of HDF5 are kept. What refers to places in the
-file cannot be, is listed before anything is written, and refused without
---exclude-references.
+types, attributes, comments and dimension scales of HDF5 are kept. What refers to places
+in the file cannot be, is listed before anything is written, and refused without
+--exclude-references. --codec none leaves no filters, as h5repack's NONE does; a checksum
+that goes with them is told, and kept by --checksum.
 
 --replace repacks files in their place, --into writes many to a folder; each
 appears when it is complete, or not at all.` + batchHelp,
@@ -99,6 +100,7 @@ appears when it is complete, or not at all.` + batchHelp,
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
 	jsonFlag(cmd, &o.json)
+	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
 
@@ -184,6 +186,9 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	}
 	switch format {
 	case formats.HDF5:
+		if untrusted(ctx) {
+			return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
+		}
 		err = a.repackHDF5(ctx, row, to, memory, force, o)
 	case formats.Directory:
 		return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
@@ -221,6 +226,10 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		return fmt.Errorf("%s of %s cannot be kept; nothing was written:\n  %s\n  to go on without add --exclude-references",
 			plural(int64(len(row.Lost)), "thing"), row.Source, strings.Join(row.Lost, "\n  "))
 	}
+	for _, text := range r.told {
+		row.Lost = append(row.Lost, text)
+		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(text))
+	}
 	if o.dryRun {
 		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
 		return nil
@@ -233,7 +242,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 
 // repackArray writes a file that is one array anew.
 func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	src, err := formats.Open(ctx, row.Source)
+	src, err := openArray(ctx, row.Source)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type repacker struct {
 	was   int64     // bytes that the datasets take that would be rewritten
 
 	lost      []formats.Problem
+	told      []string // what goes because it is asked for
 	unfit     []string // datasets that cannot be stored as asked, and why
 	bytes     int64    // of elements that are read and written
 	done      int64
@@ -87,7 +88,7 @@ func (r *repacker) pass(ctx context.Context) error {
 		return hdf5.Translate(err)
 	}
 	r.placed[info.Address] = "/"
-	if err := r.attributes(r.src.Root(), "/"); err != nil {
+	if err := r.beside(r.src.Root(), "/"); err != nil {
 		return err
 	}
 	return r.group(ctx, r.src.Root(), "/")
@@ -152,7 +153,7 @@ func (r *repacker) object(ctx context.Context, g *h5.Group, link, name string) (
 			}
 			return made.Close()
 		})
-		if err = errors.Join(err, r.attributes(o, name)); err != nil {
+		if err = errors.Join(err, r.beside(o, name)); err != nil {
 			return err
 		}
 		return r.group(ctx, o, name)
@@ -209,6 +210,11 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, name string) erro
 	}
 	r.rewritten++
 	r.bytes += description.Meta.NumElems() * int64(spec.DType.Size)
+	if r.dst == nil {
+		for _, f := range encodingLost(description.Meta, spec.Compression, formats.HDF5) {
+			r.told = append(r.told, name+": "+f.String())
+		}
+	}
 	if r.dst == nil && r.guess != nil {
 		r.was += description.Storage.StoredBytes
 		return r.guess.addAt(ctx, formats.Location{File: r.file, Object: name}.String(), spec, formats.HDF5)
@@ -282,6 +288,25 @@ func (r *repacker) copyObject(name string) error {
 	return r.make(func(root *h5.Group) error {
 		return r.src.Root().CopyObject(name, root, name, &h5.CopyOptions{WithoutAttributes: true, MergeTypes: true})
 	})
+}
+
+// beside copies what stands beside the members of a group.
+func (r *repacker) beside(g *h5.Group, name string) error {
+	text, err := g.Comment()
+	if err == nil && text != "" {
+		err = r.make(func(root *h5.Group) error { return setComment(root, name, text) })
+	}
+	return errors.Join(err, r.attributes(g, name))
+}
+
+func setComment(g *h5.Group, name, text string) (err error) {
+	if name != "/" {
+		if g, err = g.OpenGroup(name); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	return g.SetComment(text)
 }
 
 // attributes copies the attributes of an object.

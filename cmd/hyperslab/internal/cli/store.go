@@ -114,11 +114,17 @@ var (
 	filters = map[formats.Format][]string{
 		formats.B2ND:    {"shuffle", "bitshuffle", "delta"},
 		formats.Caterva: {"shuffle", "bitshuffle", "delta"},
-		formats.HDF5:    {"shuffle", "bitshuffle", "fletcher32"},
+		formats.HDF5:    {"shuffle", "bitshuffle", checksum},
 		formats.Bcolz:   {"shuffle", "bitshuffle"},
 	}
 	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
 )
+
+// checksum is the filter of HDF5 that says whether a chunk is whole.
+const checksum = "fletcher32"
+
+// summed reports whether there is a checksum with each chunk.
+func summed(c *ndarray.Compression) bool { return c != nil && slices.Contains(c.Filters, checksum) }
 
 // isFrame reports whether a format is arrays in Blosc2 frames, which have blocks and
 // can be sparse.
@@ -136,7 +142,8 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 	spec := m.Spec()
 	within := string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format))
 	if !within {
-		spec.Compression = nil
+		// Comments are of HDF5 alone.
+		spec.Compression, spec.Comment = nil, ""
 		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == formats.Bcolz { // bcolz cuts no rows
 			spec.ChunkShape = nil
 		}
@@ -188,7 +195,10 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 	case !asked:
 		return nil
 	case c == nil, c.Codec == "none", unknown != "":
-		c = defaultCompression[format]()
+		was := c
+		if c = defaultCompression[format](); summed(was) {
+			c.Filters = append(c.Filters, checksum)
+		}
 	}
 	if o.codec != "" {
 		was := c.Codec
@@ -216,8 +226,8 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 			c.Filters = append([]string{name}, c.Filters...)
 		}
 	}
-	if o.sum && !slices.Contains(c.Filters, "fletcher32") {
-		c.Filters = append(c.Filters, "fletcher32")
+	if o.sum && !summed(c) {
+		c.Filters = append(c.Filters, checksum)
 	}
 	spec.Compression = c
 	return nil

@@ -158,6 +158,42 @@ func TestUntrustedTrees(t *testing.T) {
 	require.NoFileExists(t, "broken")
 }
 
+// bench and repack read what may be crafted as the others do. The objects of an HDF5 file are
+// not copied out of a sandbox.
+func TestUntrustedBenchAndRepack(t *testing.T) {
+	t.Chdir(field(t))
+	cut, err := os.ReadFile("waves.b2nd")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("cut.b2nd", cut[:len(cut)-20], 0o600))
+	_, stderr, code := run("repack", "waves.b2nd", "trusted.b2nd", "--codec", "lz4", "-q")
+	require.Zero(t, code, stderr)
+	for _, more := range [][]string{{"--untrusted"}, {"--untrusted", "--sandbox=false"}} {
+		with := func(line string) (stdout, stderr string, code int) {
+			return run(append(strings.Fields(line), more...)...)
+		}
+		_, stderr, code = with("repack waves.b2nd checked.b2nd --codec lz4 -q -f")
+		require.Zero(t, code, stderr)
+		want, err := os.ReadFile("trusted.b2nd")
+		require.NoError(t, err)
+		got, err := os.ReadFile("checked.b2nd")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got))
+		stdout, stderr, code := with("bench waves.h5:/waves --codec zstd --level 5 --shuffle byte --seconds 0 --json")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, `"codec": "zstd"`)
+		for _, line := range []string{"repack cut.b2nd none.b2nd", "repack cut.b2nd none.b2nd --codec lz4", "bench cut.b2nd", "bench broken.h5:/run1/temperature"} {
+			_, stderr, code = with(line)
+			require.Equal(t, 2, code, "%s: %s", line, stderr)
+			require.Contains(t, stderr, "at byte", line)
+		}
+		_, stderr, code = with("repack tree.h5 none.h5")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "hyperslab convert --untrusted takes the whole file")
+		require.NoFileExists(t, "none.h5")
+		require.NoFileExists(t, "none.b2nd")
+	}
+}
+
 // info --storage counts a file of more structures than explain lists.
 func TestStorageOfManyStructures(t *testing.T) {
 	t.Chdir(t.TempDir())

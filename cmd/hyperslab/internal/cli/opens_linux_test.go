@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// opened counts how often a file is opened while do runs, by any process (inotify(7)).
+func opened(t *testing.T, file string, do func()) (n int) {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	// Two events that are the same, one right behind the other, come as one. So what lies
+	// between two openings is listened to as well.
+	_, err = unix.InotifyAddWatch(fd, file, unix.IN_OPEN|unix.IN_ACCESS|unix.IN_CLOSE)
+	require.NoError(t, err)
+	do()
+	b := make([]byte, 1<<20)
+	length, err := unix.Read(fd, b)
+	require.NoError(t, err)
+	for b = b[:length]; len(b) > 0; { // struct inotify_event: wd, mask, cookie, len, name
+		mask := binary.NativeEndian.Uint32(b[4:])
+		require.Zero(t, mask&unix.IN_Q_OVERFLOW)
+		if mask&unix.IN_OPEN != 0 {
+			n++
+		}
+		b = b[unix.SizeofInotifyEvent+int(binary.NativeEndian.Uint32(b[12:])):]
+	}
+	return n
+}
+
+// What is asked of a file is asked while it is open once: there is one look at what it is for
+// each time that it is named, and then h5, which looks at its head before the library opens it.
+func TestFilesAreOpenedOnce(t *testing.T) {
+	t.Chdir(field(t))
+	for _, c := range []struct {
+		line, file string
+		named      int
+	}{
+		{"convert tree.h5:/time o.b2nd", "tree.h5", 1},
+		{"convert tree.h5:/time[:3] o.h5:/x", "tree.h5", 1},
+		{"convert tree.h5:/time p.h5:/x --dry-run", "tree.h5", 1},
+		{"cp tree.h5:/time tree.h5:/run1 new.h5:/ --dry-run", "tree.h5", 2},
+		{"cp tree.h5:/time waves.h5:/again --dry-run", "waves.h5", 1},
+	} {
+		n := opened(t, c.file, func() {
+			_, stderr, code := run(strings.Fields(c.line)...)
+			require.Zero(t, code, stderr)
+		})
+		require.Equal(t, c.named+2, n, c.line)
+	}
+}
