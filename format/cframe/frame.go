@@ -104,24 +104,14 @@ func ReadDirLimits(fsys fs.FS, l Limits) (*Frame, error) {
 
 // read fills f from its reader, which holds size bytes.
 func (f *Frame) read(size int64) error {
-	head, err := readAt(f.src, 0, min(size, fixedHeaderSize), "header")
-	if err != nil {
-		return err
-	}
-	fixed, err := parseFixed(head, nil)
+	fixed, err := readFixed(f.src, size)
 	if err != nil {
 		return err
 	}
 	if size < fixed.FrameSize {
 		return truncated("frame", 0, size, fixed.FrameSize)
 	}
-	if err := limit("header_size", 11, int64(fixed.HeaderSize), f.limits.Header); err != nil {
-		return err
-	}
-	if head, err = readAt(f.src, 0, int64(fixed.HeaderSize), "header"); err != nil {
-		return err
-	}
-	if f.Header, err = ParseHeader(head); err != nil {
+	if f.Header, err = readWhole(f.src, fixed, f.limits); err != nil {
 		return err
 	}
 	if f.dir != nil && f.Type() != Sparse {
@@ -136,6 +126,38 @@ func (f *Frame) read(size int64) error {
 		return movedError(err, start)
 	}
 	return f.locateIndex(start)
+}
+
+// ReadHeader reads the header of the frame that starts at the beginning of r, which holds
+// size bytes, and nothing behind it: the frame may end early. The error is one of ParseHeader,
+// or format.ErrLimit for more than l.Header bytes.
+func ReadHeader(r io.ReaderAt, size int64, l Limits) (Header, error) {
+	fixed, err := readFixed(r, size)
+	if err != nil {
+		return Header{}, err
+	}
+	return readWhole(r, fixed, l)
+}
+
+// readFixed reads what stands in front of the metalayers, which says how long the header is.
+func readFixed(r io.ReaderAt, size int64) (Header, error) {
+	head, err := readAt(r, 0, min(size, fixedHeaderSize), "header")
+	if err != nil {
+		return Header{}, err
+	}
+	return parseFixed(head, nil)
+}
+
+// readWhole reads the header that begins with fixed.
+func readWhole(r io.ReaderAt, fixed Header, l Limits) (Header, error) {
+	if err := limit("header_size", 11, int64(fixed.HeaderSize), l.Header); err != nil {
+		return Header{}, err
+	}
+	head, err := readAt(r, 0, int64(fixed.HeaderSize), "header")
+	if err != nil {
+		return Header{}, err
+	}
+	return ParseHeader(head)
 }
 
 // readTrailer finds the trailer by its length, which stands near the end of the

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	b2ndmeta "github.com/hyperslab/hyperslab/format/b2nd"
 	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -25,14 +26,13 @@ import (
 // Format is a storage format.
 type Format string
 
-// The formats that files can have. Caterva arrays are B2ND to Sniff: which of the
-// two a frame holds, Meta.Format says.
+// The formats that files can have.
 const (
-	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory
+	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory; one that is no array, too
 	HDF5  Format = "hdf5"
 	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns
 
-	Caterva   Format = "caterva"   // to Create with WithFormat: the ancestor of b2nd, without an element type
+	Caterva   Format = "caterva"   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
 	Directory Format = "directory" // of arrays in b2nd files, and of such directories
 )
 
@@ -93,17 +93,41 @@ func collect(opts []Option) options {
 	return o
 }
 
-// Sniff says what format a file or directory has, by its content.
+// Sniff says what format a file or directory has, by its content. A Blosc2 frame is B2ND
+// unless its header can be read and says that it is Caterva.
 //
 // It returns ndarray.ErrNotFound, or ErrFormat if it is none of ours.
 func Sniff(file string) (Format, error) {
 	f, err := sniff(file)
+	if f == B2ND && isCaterva(file) {
+		f = Caterva
+	}
 	return f, ndarray.Wrap("look at", file, translate(err))
+}
+
+// isCaterva reports whether a frame, which may be sparse or cut short, holds a Caterva
+// array. Of both metalayers b2nd counts, as in the library.
+func isCaterva(file string) bool {
+	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
+		file = inside
+	}
+	f, info, err := regular.Open(file)
+	if err != nil {
+		return false
+	}
+	h, err := cframe.ReadHeader(f, info.Size(), cframe.DefaultLimits())
+	if errors.Join(err, f.Close()) != nil {
+		return false
+	}
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, is := h.Metalayer(b2ndmeta.CatervaName)
+	return is && !isB2nd
 }
 
 // frameMagic stands in a frame after two bytes of MessagePack.
 const frameMagic = "b2frame\x00"
 
+// sniff tells formats apart by what opens them: a Caterva array is B2ND to it.
 func sniff(file string) (_ Format, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -314,7 +338,7 @@ type Draft struct {
 }
 
 // Create starts a new array at location. The format is WithFormat's, or the file
-// name's: .b2nd is b2nd; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is bcolz, a ctable
+// name's: .b2nd is b2nd; .caterva is Caterva; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is bcolz, a ctable
 // for structures along one axis and a carray for all else. spec says what the array
 // is; where it is silent the backend chooses.
 //
@@ -340,7 +364,7 @@ func ForName(file string) (f Format, ok bool) {
 	return f, ok
 }
 
-var extensions = map[string]Format{".b2nd": B2ND, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+var extensions = map[string]Format{".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
 
 func create(ctx context.Context, location string, spec ndarray.Spec, o options) (_ *Draft, err error) {
 	if o.dtype != nil || o.write || o.prune != nil {
@@ -356,7 +380,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	if o.format == "" {
 		var ok bool
 		if o.format, ok = ForName(l.File); !ok {
-			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd, .h5 and .bcolz do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd, .caterva, .h5 and .bcolz do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}
 	if err := checkObject(o.format, l); err != nil {

@@ -243,6 +243,7 @@ func TestForName(t *testing.T) {
 	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
 	for ext, want := range map[string]formats.Format{
 		".b2nd": formats.B2ND, ".h5": formats.HDF5, ".hdf5": formats.HDF5, ".he5": formats.HDF5, ".nc": formats.HDF5, ".H5": formats.HDF5,
+		".caterva": formats.Caterva,
 	} {
 		location := in(t.TempDir(), "x"+ext)
 		got, ok := formats.ForName(location)
@@ -267,6 +268,12 @@ func TestSniff(t *testing.T) {
 	save(t, in(dir, "a.b2nd"), int32s(3))
 	save(t, in(dir, "s.b2nd"), int32s(3), formats.WithSparse())
 	save(t, in(dir, "a.h5")+":/x", int32s(3))
+	save(t, in(dir, "c.caterva"), int32s(3))
+	save(t, in(dir, "d.caterva"), int32s(3), formats.WithSparse())
+	short, err := os.ReadFile(in(dir, "c.caterva"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(in(dir, "short"), short[:len(short)-20], 0o644))
+	require.NoError(t, os.WriteFile(in(dir, "shorter"), short[:60], 0o644))
 	// Names lie, and HDF5 may begin after a user block.
 	require.NoError(t, os.Rename(in(dir, "a.b2nd"), in(dir, "b.h5")))
 	b, err := os.ReadFile(in(dir, "a.h5"))
@@ -274,6 +281,7 @@ func TestSniff(t *testing.T) {
 	require.NoError(t, os.WriteFile(in(dir, "block"), append(bytes.Repeat([]byte("#"), 512), b...), 0o644))
 	for name, want := range map[string]formats.Format{
 		"b.h5": formats.B2ND, "s.b2nd": formats.B2ND, "a.h5": formats.HDF5, "block": formats.HDF5,
+		"c.caterva": formats.Caterva, "d.caterva": formats.Caterva, "short": formats.Caterva, "shorter": formats.B2ND,
 	} {
 		got, err := formats.Sniff(in(dir, name))
 		require.NoError(t, err)

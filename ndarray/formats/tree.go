@@ -128,7 +128,7 @@ type treeItem struct {
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
-	if c.target == B2ND {
+	if c.target == B2ND || c.target == Caterva {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
 	if u := c.options.Untrusted; u != nil {

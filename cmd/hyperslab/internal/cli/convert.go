@@ -69,7 +69,7 @@ func (a *app) convertCommand() *cobra.Command {
 		Short: "Write an array or a tree in another format, or with other compression",
 		Long: `convert copies an array with its attributes into a new file: HDF5 to b2nd, b2nd or
 Caterva to HDF5, or within a format with other chunks and compression. The format of
-the target follows from its name (.b2nd; .bcolz; .h5 .hdf5 .he5 .nc; .npy; .raw),
+the target follows from its name (.b2nd; .caterva; .bcolz; .h5 .hdf5 .he5 .nc; .npy; .raw),
 unless --format names it.
 
 A source with many arrays is copied whole where the target names none: an HDF5 file or

@@ -253,13 +253,11 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		if m.Format == "frame" && o.store.asked() {
 			return fmt.Errorf("%w: %s is a Blosc2 frame that is no array; hyperslab convert makes one of it", errors.ErrUnsupported, row.Source)
 		}
-		format = cmp.Or(map[string]formats.Format{string(formats.Caterva): formats.Caterva}[m.Format], format)
 		info, err := os.Stat(row.Source)
 		if err != nil {
 			return err
 		}
 		sparse = sparse || info.IsDir()
-		row.Format = string(format)
 		if o.store.sparse && !info.IsDir() {
 			m.ChunkShape = nil // nothing is stored as it shall be
 		}
