@@ -212,6 +212,18 @@ func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
 	return attrs, err
 }
 
+// attrDigest is what the backend tells of an attribute that it cannot represent.
+func (a *Array) attrDigest(ctx context.Context, name string) (sum [32]byte, err error) {
+	err = a.use("read attributes of", func() error {
+		r, err := ability[AttrDigester](a, false)
+		if err == nil {
+			sum, err = r.AttrDigest(ctx, name)
+		}
+		return err
+	})
+	return sum, err
+}
+
 // Attr reads the attribute called name; ValuesOf takes numbers out of it, and
 // Value.Strings has its texts.
 //

@@ -107,6 +107,14 @@ type AttrReader interface {
 	Attrs(ctx context.Context) (Attrs, error)
 }
 
+// AttrDigester is implemented by backends that can tell whether two attributes are the same
+// that Attrs lists as unsupported.
+type AttrDigester interface {
+	// AttrDigest is the same for attributes that mean the same, be they in one file or in
+	// two, and another for others. It returns errors.ErrUnsupported if nobody can tell.
+	AttrDigest(ctx context.Context, name string) ([32]byte, error)
+}
+
 // AttrWriter is implemented by backends whose attributes can be changed; where
 // Meta().ReadOnly is set it is not called.
 type AttrWriter interface {

@@ -84,7 +84,8 @@ type AttrDifference struct {
 // Compare compares a with b: shape, element type, every element, and attributes.
 // Chunks, compression and fill value are not compared, and neither is the order
 // of attributes. Attributes that a backend cannot represent are differences,
-// unless they are excluded by name; a backend that holds no attributes has none.
+// unless they are excluded by name or both backends can tell that they are the same
+// ([AttrDigester]); a backend that holds no attributes has none.
 //
 // Where both arrays know without reading that all elements of a region are equal, one element
 // is compared for all of them.
@@ -334,7 +335,32 @@ func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDif
 	if err != nil {
 		return nil, err
 	}
-	return CompareAttrs(x, y, exclude), nil
+	return judged(ctx, a, b, CompareAttrs(x, y, exclude))
+}
+
+// judged asks the backends about attributes of one type that cannot be represented.
+func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDifference, error) {
+	var out []AttrDifference
+	for _, d := range all {
+		if d.Problem == AttrUnsupported && d.A == d.B {
+			x, err := a.attrDigest(ctx, d.Name)
+			var y [32]byte
+			if err == nil {
+				y, err = b.attrDigest(ctx, d.Name)
+			}
+			switch {
+			case errors.Is(err, errors.ErrUnsupported):
+			case err != nil:
+				return nil, err
+			case x == y:
+				continue
+			default:
+				d.Problem = AttrDiffers
+			}
+		}
+		out = append(out, d)
+	}
+	return out, nil
 }
 
 // CompareAttrs says which attributes differ, but for those called exclude.

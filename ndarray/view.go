@@ -148,6 +148,11 @@ func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 // Attrs implements AttrReader.
 func (v *view) Attrs(ctx context.Context) (Attrs, error) { return v.a.Attrs(ctx) }
 
+// AttrDigest implements AttrDigester.
+func (v *view) AttrDigest(ctx context.Context, name string) ([32]byte, error) {
+	return v.a.attrDigest(ctx, name)
+}
+
 // Close implements Backend. The array under the view stays open.
 func (v *view) Close() error { return nil }
 

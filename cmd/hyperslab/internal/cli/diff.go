@@ -291,10 +291,23 @@ func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, 
 	if err := writeDiff(a.stdout, a.data, c, o); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Problem == ndarray.AttrUnsupported }) {
+	a.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Problem == ndarray.AttrUnsupported }))
+	return nil
+}
+
+// attributeWord tells attributes that differ from those of which nobody can tell.
+func attributeWord(problem string) string {
+	if problem == string(ndarray.AttrUnsupported) {
+		return "attribute?"
+	}
+	return "attribute"
+}
+
+// noteUnknown says what attribute? means, where there is one.
+func (a *app) noteUnknown(any bool) {
+	if any {
 		a.note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
 	}
-	return nil
 }
 
 func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) diffDoc {
@@ -343,11 +356,7 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 		t.add("value", indexText(v.Index), v.A, v.B)
 	}
 	for _, at := range c.Attrs {
-		what := "attribute"
-		if at.Problem == ndarray.AttrUnsupported {
-			what = "attribute?" // nobody can tell
-		}
-		t.add(what, safe(at.Name), orMissing(at.A), orMissing(at.B))
+		t.add(attributeWord(string(at.Problem)), safe(at.Name), orMissing(at.A), orMissing(at.B))
 	}
 	if storedA, storedB := o.encodings(c); storedA != storedB {
 		t.add("encoding", "", storedA, storedB)

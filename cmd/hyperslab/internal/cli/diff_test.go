@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -132,4 +133,30 @@ func TestDiffOfGroupsInBrackets(t *testing.T) {
 	require.Contains(t, stdout, "1 of 2")
 	_, stderr, code = run("diff", "a.h5:/g[0]", "a.h5:/g[0]")
 	require.Zero(t, code, stderr)
+}
+
+// Attributes that refer to other objects are the same if those have the same paths, in
+// whichever place of their files. Those of which nobody can tell are marked so, of one array
+// and of a tree, and the way on is told.
+func TestDiffOfReferences(t *testing.T) {
+	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	_, stderr, code := run("repack", etopo, "a.h5", "--codec", "zstd", "-q")
+	require.Equal(t, 0, code, stderr)
+	_, stderr, code = run("diff", etopo, etopo)
+	require.Equal(t, 0, code, stderr)
+	stdout, stderr, code := run("diff", etopo+":/ROSE", "a.h5:/ROSE") // DIMENSION_LIST
+	require.Equal(t, 0, code, stdout+stderr)
+
+	// The library makes REFERENCE_LIST anew, of a type whose numbers have no sign.
+	for _, object := range []string{"", ":/ETOPO120X"} {
+		stdout, stderr, code := run("diff", etopo+object, "a.h5"+object)
+		require.Equal(t, 1, code)
+		require.Contains(t, stdout, "attribute?  REFERENCE_LIST")
+		require.NotContains(t, stdout, "DIMENSION_LIST")
+		require.Contains(t, stderr, "--exclude-unsupported")
+		_, stderr, code = run("diff", etopo+object, "a.h5"+object, "--exclude-unsupported")
+		require.Equal(t, 0, code, stderr)
+	}
 }

@@ -313,10 +313,17 @@ func (d *treeDiff) report(took time.Duration) error {
 			attrs = x.Attributes
 		}
 		for _, at := range attrs {
-			t.add(safe(o.Path), "attribute", safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
+			t.add(safe(o.Path), attributeWord(at.Problem), safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
 		}
 	}
-	return t.write(d.a.stdout, d.a.data)
+	if err := t.write(d.a.stdout, d.a.data); err != nil {
+		return err
+	}
+	d.a.noteUnknown(slices.ContainsFunc(d.doc.Different, func(o objectDiff) bool {
+		unknown := func(at attrDiff) bool { return at.Problem == string(ndarray.AttrUnsupported) }
+		return slices.ContainsFunc(o.Attributes, unknown) || o.Array != nil && slices.ContainsFunc(o.Array.Attributes, unknown)
+	}))
+	return nil
 }
 
 func orText(s, other string) string {

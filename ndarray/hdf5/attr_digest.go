@@ -1,0 +1,106 @@
+// What attributes mean that ndarray has no type for: compounds, sequences and references,
+// these by the path of what they refer to, so that two files can be compared.
+
+package hdf5
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// AttrDigest implements ndarray.AttrDigester: of datatype, dataspace and every element
+// (H5Aread), a reference being what it refers to (H5Rget_name, H5Rget_region). It returns
+// errors.ErrUnsupported of an untrusted file, in which a reference may lead anywhere, and of
+// a reference whose object has no name or is not there.
+func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
+	if b.untrusted || b.file == nil {
+		return sum, fmt.Errorf("%w: what attribute %q means", errors.ErrUnsupported, name)
+	}
+	a, err := b.dataset.ReadAttribute(name)
+	if err != nil {
+		return sum, Translate(err)
+	}
+	values, err := a.Elements()
+	if err != nil {
+		return sum, Translate(err)
+	}
+	d := digest{b.file, sha256.New()}
+	d.text(a.Datatype.String())
+	d.text(fmt.Sprint(a.Space.Kind, a.Space.Dims))
+	for i := range values.Len() {
+		if err := ctx.Err(); err != nil {
+			return sum, err
+		}
+		if err := d.element(values.View(i)); err != nil {
+			return sum, Translate(err)
+		}
+	}
+	d.Sum(sum[:0])
+	return sum, nil
+}
+
+// digest is of values of one file. What has no fixed length has its length before it, so
+// that two digests are the same only for the same values.
+type digest struct {
+	file *h5.File
+	hash.Hash
+}
+
+func (d digest) number(n int) { d.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) }
+
+func (d digest) text(s string) {
+	d.number(len(s))
+	_, _ = io.WriteString(d, s) // a hash has no errors
+}
+
+func (d digest) element(v h5.View) error {
+	switch v.Class() {
+	case h5.Compound, h5.Array, h5.Sequence:
+		d.number(v.Len())
+		for i := range v.Len() {
+			if err := d.element(v.At(i)); err != nil {
+				return err
+			}
+		}
+	case h5.String:
+		s, there := v.Text()
+		if !there {
+			d.number(-1)
+			return nil
+		}
+		d.text(s)
+	case h5.Reference:
+		return d.reference(v.Ref())
+	default:
+		d.Write(v.Bytes())
+	}
+	return nil
+}
+
+func (d digest) reference(r h5.Ref) error {
+	if r.IsNull() {
+		d.number(-1)
+		return nil
+	}
+	to, err := d.file.Resolve(r)
+	if errors.Is(err, h5.ErrNotFound) || err == nil && to.Path == "" {
+		return ndarray.Mark(fmt.Errorf("a %v whose object has no name in the file", r), errors.ErrUnsupported)
+	}
+	if err != nil {
+		return err
+	}
+	d.text(to.Path)
+	d.text(to.Attribute)
+	if to.Region {
+		d.text(fmt.Sprintf("%v of %v", to.Selection.Selection, to.Space.Dims))
+	}
+	return nil
+}
