@@ -105,6 +105,10 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	}
 	slices.Sort(p.Filters)
 	p.Filters = slices.Compact(p.Filters)
+	p.Decoded = func(l *hdf5.Pipeline) bool { // each chunk is a task, which says more of where it is
+		pipe, _ := filter.New(filters(l), filter.Options{})
+		return pipe != nil
+	}
 	p.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 		dst := make([]byte, size)
 		pipe, err := filter.New(filters(l), filter.Options{})
@@ -168,6 +172,7 @@ type dataset struct {
 	chunks     []hdf5.Chunk
 	full       int64 // bytes of an unfiltered chunk
 	filters    []h5.Filter
+	steps      *hdf5.Pipeline   // the same, nil if there are none
 	pipeline   *filter.Pipeline // nil if not all filters are of package filter
 	why        error            // why it is nil
 	fletcher   int              // place of the checksum in the pipeline, -1 without
@@ -252,7 +257,8 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 		return nil // the structure's
 	}
 	d.full = int64(full)
-	d.filters = filters(o.Pipeline())
+	d.steps = o.Pipeline()
+	d.filters = filters(d.steps)
 	d.fletcher = slices.IndexFunc(d.filters, func(f h5.Filter) bool { return f.ID == int(hdf5.Fletcher32) })
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
 	if d.pipeline == nil && !(u.libs && filter.Decodable(d.filters)) {
@@ -343,7 +349,12 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 		r.checksums = 1
 	}
 	r.decoded = d.full
-	return r, d.pipeline.Decode(room(&s.data, d.full), s.raw, c.Mask)
+	err = d.pipeline.Decode(room(&s.data, d.full), s.raw, c.Mask)
+	if err != nil {
+		element := d.layout.Dims[len(d.layout.Dims)-1]
+		err = cmp.Or(d.steps.LongEnough(c.Mask, s.raw, element, uint64(d.full)), err)
+	}
+	return r, err
 }
 
 // edge reports whether a chunk reaches over the edge of the dataset.

@@ -12,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
@@ -84,6 +85,39 @@ func TestStepsThatOnlyTheLibraryHas(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, verify.ExitDamaged, r.ExitCode(), name)
 			require.ErrorContains(t, r.Damages[0].Err, "356 elements of 4 bytes", name)
+		}
+	}
+}
+
+// A chunk that is too short is one damage, with its place and both sizes.
+func TestShortChunkIsOneDamage(t *testing.T) {
+	i4 := h5.Int(4, h5.LittleEndian)
+	three := []byte{1, 2, 3}
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+		want    string
+	}{
+		"deflate":              {[]h5.Filter{h5.Deflate(1)}, deflate(t, make([]byte, 396)), "396 bytes, the chunk has 400"},
+		"szip":                 {[]h5.Filter{h5.Szip(h5.SzipNearest, 4)}, three, "szip: a chunk of 3 bytes, want at least 4"},
+		"checksum":             {[]h5.Filter{h5.Shuffle(), h5.Fletcher32()}, three, "fletcher32: a chunk of 3 bytes, want at least 4"},
+		"checksum and deflate": {[]h5.Filter{h5.Fletcher32(), h5.Deflate(1)}, deflate(t, three), "fletcher32: a chunk of 3 bytes, want at least 4"},
+	} {
+		path := filepath.Join(t.TempDir(), "a.h5")
+		f, err := h5.Create(path, nil)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("x", i4, h5.SimpleSpace(200), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(tt.stored, 0, 100))
+		require.NoError(t, f.Close())
+		for _, isolated := range []bool{false, true} {
+			r, err := verify.File(bg, path, &verify.Options{Isolated: isolated})
+			require.NoError(t, err)
+			require.Len(t, r.Damages, 1, "%s: %v", name, r.Damages)
+			require.ErrorIs(t, r.Err(), ndarray.ErrCorrupt, name)
+			require.ErrorContains(t, r.Damages[0].Err, tt.want, name)
+			require.Equal(t, "/x", r.Damages[0].Object, name)
+			require.Equal(t, []int64{100}, r.Damages[0].Coords, name)
 		}
 	}
 }

@@ -25,6 +25,10 @@ type Policy struct {
 	// it, datasets of elements that refer to global heaps are refused if they have
 	// such filters.
 	Decode func(l *Pipeline, mask uint32, chunk []byte, size uint64) ([]byte, error)
+	// Decoded reports filters whose chunks the caller decodes, all of them and by decoders
+	// that are safe on any bytes: whether one is too short is then the caller's to find. nil
+	// reports none.
+	Decoded func(l *Pipeline) bool
 	// ExternalLinks and UserLinks allow links that leave the file, or that code of a
 	// plugin follows.
 	ExternalLinks, UserLinks bool
@@ -380,6 +384,7 @@ func (c *checker) chunked(o *Object, l *Layout, t *Datatype) {
 			}
 		}
 	}
+	decoded := filtered && c.policy.Decoded != nil && c.policy.Decoded(pl)
 	c.chunks(o, func(k Chunk) bool {
 		at := c.f.position(k.Addr)
 		err := error(nil)
@@ -392,7 +397,7 @@ func (c *checker) chunked(o *Object, l *Layout, t *Datatype) {
 			err = c.corrupt(fmt.Sprintf("chunk %v", k.Offset), k.Addr, "0 bytes", "at least 1")
 		case pl != nil && k.Mask>>len(pl.Filters) != 0:
 			err = c.corrupt(fmt.Sprintf("chunk %v", k.Offset), k.Addr, fmt.Sprintf("filter mask %#x", k.Mask), fmt.Sprintf("%d bits, one for each filter", len(pl.Filters)))
-		case filtered && !plainEdge(k, l, o.Dataspace().Dims):
+		case filtered && !decoded && !plainEdge(k, l, o.Dataspace().Dims):
 			err = c.longEnough(pl, k, at, uint64(t.Size), full)
 		}
 		if err == nil && t.InHeap() {
@@ -443,29 +448,11 @@ func (c *checker) step(what string, at int64, err error) error {
 // which is done for checksums alone.
 func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint64) error {
 	what := fmt.Sprintf("chunk %v", k.Offset)
-	f, sums := pl.last(k.Mask)
-	if k.Size < sumSize*sums {
-		last := Filter{ID: Fletcher32}
-		return c.step(what, at, last.bad(fmt.Sprintf("a chunk of %d bytes", k.Size), fmt.Sprintf("at least %d", sumSize*sums)))
+	head := func(n int64) ([]byte, error) { return c.bytes("chunk", at, n, 0) }
+	if err := pl.endsLong(k.Mask, k.Size, head, element, full); err != nil {
+		return c.step(what, at, err)
 	}
-	if f == nil {
-		return nil
-	}
-	have := k.Size - sumSize*sums
-	if f.ID == NBit || f.ID == ScaleOffset || f.ID == SZip {
-		b, err := c.bytes("chunk", at, int64(min(have, 4)), 0)
-		if err != nil {
-			return err
-		}
-		n, err := f.Needs(b, element, full)
-		if err == nil && have < n {
-			err = f.bad(fmt.Sprintf("a chunk of %d bytes", have), fmt.Sprintf("at least %d", n))
-		}
-		if err != nil {
-			return c.step(what, at, err)
-		}
-	}
-	if sums == pl.sums(k.Mask) {
+	if f, sums := pl.last(k.Mask); f == nil || sums == pl.sums(k.Mask) {
 		return nil
 	}
 	if c.left -= int64(min(full, uint64(c.f.limits.Structure))); c.left < 0 {
@@ -475,11 +462,8 @@ func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint
 	if err != nil {
 		return err
 	}
-	return c.step(what, at, pl.LongForSums(k.Mask, b, full+full/8+sumSize*uint64(len(pl.Filters)), unknown))
+	return c.step(what, at, pl.longForSums(k.Mask, b, full))
 }
-
-// unknown is of filters that are not undone here.
-func unknown(*Filter, []byte, uint64) ([]byte, error) { return nil, nil }
 
 // plainEdge reports a chunk that passes no filters because it reaches over the edge.
 func plainEdge(k Chunk, l *Layout, dims []uint64) bool {

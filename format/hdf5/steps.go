@@ -291,6 +291,48 @@ func (l *Pipeline) sums(mask uint32) (n uint64) {
 // sumSize is how many bytes fletcher32 puts behind a chunk.
 const sumSize = 4
 
+// endsLong reports a chunk of size bytes that is shorter than its last checksums, or than
+// what szip, n-bit or scale-offset reads before those. head gives the first bytes of it.
+func (l *Pipeline) endsLong(mask uint32, size uint64, head func(n int64) ([]byte, error), element, chunk uint64) error {
+	f, sums := l.last(mask)
+	if size < sumSize*sums {
+		sum := Filter{ID: Fletcher32}
+		return sum.bad(fmt.Sprintf("a chunk of %d bytes", size), fmt.Sprintf("at least %d", sumSize*sums))
+	}
+	if f == nil || f.ID != NBit && f.ID != ScaleOffset && f.ID != SZip {
+		return nil
+	}
+	have := size - sumSize*sums
+	b, err := head(int64(min(have, 4)))
+	if err != nil {
+		return err
+	}
+	n, err := f.Needs(b, element, chunk)
+	if err == nil && have < n {
+		err = f.bad(fmt.Sprintf("a chunk of %d bytes", have), fmt.Sprintf("at least %d", n))
+	}
+	return err
+}
+
+// LongEnough reports a stored chunk, without the filters whose bit is set in mask, that is
+// shorter than what their decoders read: szip, n-bit and scale-offset if one of them comes
+// last but for checksums, and fletcher32, behind deflate and shuffle too. The error is
+// format.ErrCorrupt and has both sizes. element and chunk are the bytes of an element and of
+// a chunk without its filters.
+func (l *Pipeline) LongEnough(mask uint32, stored []byte, element, chunk uint64) error {
+	head := func(n int64) ([]byte, error) { return stored[:n], nil }
+	if err := l.endsLong(mask, uint64(len(stored)), head, element, chunk); err != nil {
+		return err
+	}
+	return l.longForSums(mask, stored, chunk)
+}
+
+// longForSums is LongForSums with the filters that are undone here.
+func (l *Pipeline) longForSums(mask uint32, b []byte, chunk uint64) error {
+	unknown := func(*Filter, []byte, uint64) ([]byte, error) { return nil, nil }
+	return l.LongForSums(mask, b, chunk+chunk/8+sumSize*uint64(len(l.Filters)), unknown)
+}
+
 // LongForSums undoes the filters of a stored chunk, but those whose bit is set in mask,
 // down to the first fletcher32, and reports one that finds less than its 4 bytes: an
 // error that is format.ErrCorrupt. The library's decoder sums up all memory behind such a
