@@ -50,16 +50,21 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 		if r == nil {
 			return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
 		}
-		if c, err = r.Frame().Chunk(dst, n); err != nil {
-			return err
+		special := r.Frame().Special(n) // without a chunk made of it, of which there may be millions
+		if special != chunk.Zeros || b.record.fill != nil {
+			if c, err = r.Frame().Chunk(dst, n); err != nil {
+				return err
+			}
+			h, err := chunk.ParseHeader(c)
+			if err != nil {
+				return err
+			}
+			special = h.Special
 		}
-		h, err := chunk.ParseHeader(c)
 		switch {
-		case err != nil:
-			return err
-		case h.Special == chunk.Uninitialized: // zeros here, anything elsewhere
+		case special == chunk.Uninitialized: // zeros here, anything elsewhere
 			return fmt.Errorf("%w: a chunk of no values", errors.ErrUnsupported)
-		case h.Special == chunk.Zeros && b.record.fill == nil:
+		case special == chunk.Zeros && b.record.fill == nil:
 			c = nil
 		}
 		return nil
