@@ -26,7 +26,8 @@ func Decodable(filters []h5.Filter) bool {
 // chunk that is too short ([hdf5.Filter.Needs]). element and chunk are the bytes of an
 // element and of a chunk without its filters.
 //
-// A chunk that is too short, and parameters that cannot be, are format.ErrCorrupt; two such
+// A chunk that is too short, one that such a filter does nothing for and that is not as long
+// as the chunk, and parameters that cannot be, are format.ErrCorrupt; two such
 // filters of one chunk are errors.ErrUnsupported. What another filter reports is returned.
 func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk int) error {
 	inside := false // stored is what such a decoder makes
@@ -58,6 +59,9 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 			return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes for %s", len(stored), step.ID), Want: fmt.Sprintf("at least %d", need), Err: format.ErrCorrupt}
 		}
 		inside = inside || need > 0
+	}
+	if !inside && len(stored) != chunk { // all is undone, and the library takes it for the chunk
+		return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes without its filters", len(stored)), Want: fmt.Sprint(chunk), Err: format.ErrCorrupt}
 	}
 	return nil
 }
