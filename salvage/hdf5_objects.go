@@ -172,7 +172,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	if !ok || hi != 0 {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
 	}
-	opts := &h5.DatasetOptions{Filters: asked(filters(o.Pipeline()))}
+	opts := &h5.DatasetOptions{Filters: asked(filters(s.soundFilters(at, o)))}
 	switch l.Class {
 	case hdf5.Compact:
 		opts.Compact = true
@@ -206,6 +206,25 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	}
 	opts.Fill = fillOf(o, t)
 	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
+}
+
+// soundFilters are the filters of a dataset but for those with parameters that cannot be,
+// which the library would take over into the new file.
+func (s *source) soundFilters(at string, o *hdf5.Object) *hdf5.Pipeline {
+	l := o.Pipeline()
+	if l == nil {
+		return nil
+	}
+	full, _ := o.Layout().ChunkBytes()
+	sound := &hdf5.Pipeline{}
+	for _, f := range l.Filters {
+		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {
+			s.r.note(Lost, at, "filter pipeline", -1, "%v", err)
+			continue
+		}
+		sound.Filters = append(sound.Filters, f)
+	}
+	return sound
 }
 
 // fillOf is the fill value of a dataset whose elements mean themselves, nil without one.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -528,6 +529,29 @@ func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Parameters of a filter that cannot be are not taken over: the library makes such a dataset,
+// and refuses to read it.
+func TestParametersThatCannotBe(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.ScaleOffsetInt(0), h5.Deflate(1)}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 600), h5.SimpleSpace(600).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(src)
+	require.NoError(t, err)
+	at := bytes.Index(b, []byte{2, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0})
+	require.Positive(t, at)
+	b[at] = 0 // a scale of floats
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	dst, r := recovered(t, src, nil)
+	require.Contains(t, fmt.Sprint(r.Findings), "filter pipeline")
+	require.EqualValues(t, 6, r.Lost, "%v", r.Findings)
+	requireSound(t, dst)
 }
 
 // zipped is what deflate makes of b.
