@@ -33,7 +33,7 @@ const windowBytes = 32 << 20
 // slotBytes is the size of a slot that elements are read through, unless a chunk is
 // larger: what the worker has just decoded shall still be in the processor's cache when
 // the program copies it.
-const slotBytes = 1 << 20
+const slotBytes = 2 << 20
 
 func init() {
 	worker.Register(service, serve)
@@ -210,15 +210,14 @@ func (r *remote) slot() int64 {
 
 // ahead is how many slots of a read of so many pieces the worker may be filling or have
 // filled while the program empties one, and how many goroutines each piece gets. If all
-// processors may work, a piece waits for the first that has done its own: none is idle
-// while the program and the worker wake each other. More would be memory that has to be
-// faulted in, on both sides, and no longer be in the caches when the program comes to it.
+// processors may work, pieces wait in a line, so that none of them is idle while the
+// program and the worker wake each other.
 func ahead(allowed, slots int, pieces int64) (n, each int) {
 	processors := runtime.GOMAXPROCS(0)
 	if n = slots - 1; allowed < processors {
 		n = min(n, allowed)
 	} else {
-		n = min(n, processors+1)
+		n = min(n, 2*processors+2)
 	}
 	n = int(min(int64(n), max(pieces, 1)))
 	return n, max(min(allowed, processors)/n, 1)
