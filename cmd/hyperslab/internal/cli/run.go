@@ -129,11 +129,12 @@ func near(cmd *cobra.Command, word string) string {
 
 // finish reports err and turns it into the exit code.
 func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
-	cleanup := atomicfile.AbortAll()       // nothing is pending unless the job was cut short
-	if errors.Is(err, worker.ErrCrashed) { // by an interrupt of ours, perhaps, that met it before it had a process group of its own
+	cleanup := atomicfile.AbortAll() // nothing is pending unless the job was cut short
+	if errors.Is(err, worker.ErrCrashed) {
+		// An interrupt of the process group also ends a worker that is not yet in a group of its own.
 		select {
 		case <-ctx.Done():
-		case <-time.After(sameSignal):
+		case <-time.After(signalDelay):
 		}
 	}
 	var sig *signalError

@@ -1,4 +1,4 @@
-// What a signal does: stop the work, remove what is half done, tell the shell.
+// Signals: the work is stopped, unfinished outputs are removed, and the exit code names the signal.
 
 package cli
 
@@ -17,25 +17,23 @@ type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string { return e.signal.String() }
 
-// sameSignal is how long after a signal another is taken for the same: shorter than
-// anybody's second thought.
-const sameSignal = 200 * time.Millisecond
+// signalDelay is how long a command that lost a worker waits for the signal that may have ended the worker.
+const signalDelay = 200 * time.Millisecond
 
 // code is the exit code by the shell's convention.
 func (e *signalError) code() int { return exitOnSignal + int(e.signal) }
 
-// withSignals returns a context that the first signal cancels, so that work
-// stops between two chunks and its temporary files go. A second signal does not
-// wait: it removes the temporaries and ends the process. What comes right behind the
-// first is no second one: an interrupt of the whole process group, as a terminal sends it,
-// has been seen to come twice where it met the start of a worker.
+// withSignals returns a context that the first signal cancels, so that work stops between two chunks
+// and its temporary files are removed. A second signal removes the temporary files and ends the
+// process at once.
 //
-// SIGPIPE is among them because a closed standard error would otherwise end the
-// process in the middle of a conversion, leaving its temporary file. SIGXFSZ, the
-// limit on the size of files, would do the same; caught, it is an error of the
-// write. A signal that the parent chose to ignore (nohup) stays ignored.
+// SIGPIPE is handled because a closed standard error would otherwise end the process during a
+// conversion and leave its temporary file. SIGXFSZ, the limit on file sizes, would do the same;
+// when it is handled, the write returns an error. A signal that the parent ignores (nohup) stays
+// ignored.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
+	tryPidfd()
 	received := make(chan os.Signal, 2)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGXFSZ} {
 		if !signal.Ignored(s) {
@@ -44,7 +42,6 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 	done := make(chan struct{})
 	go func() {
-		var first time.Time
 		for {
 			select {
 			case <-done:
@@ -54,18 +51,13 @@ func withSignals(parent context.Context) (context.Context, func()) {
 					continue
 				}
 				select {
-				case <-done: // both came at once, and the command has ended as it has
+				case <-done: // the command has ended already
 					return
 				default:
 				}
 				cause := &signalError{s.(syscall.Signal)}
-				if first.IsZero() {
-					first = time.Now()
-				} else if time.Since(first) < sameSignal {
-					continue
-				}
 				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
-					_ = atomicfile.AbortAll() // leaving in any case; nobody is left to tell
+					_ = atomicfile.AbortAll() // the process ends in any case
 					os.Exit(cause.code())
 				}
 				cancel(cause)
@@ -76,5 +68,15 @@ func withSignals(parent context.Context) (context.Context, func()) {
 		signal.Stop(received)
 		close(done)
 		cancel(nil)
+	}
+}
+
+// tryPidfd makes package os try clone(CLONE_PIDFD), which it otherwise does when the first worker is
+// started. The child of that trial shares memory and signal handlers with this process for some
+// microseconds. A signal to the process group, as a terminal sends it, would reach both, and the
+// program would receive it twice. The trial must therefore end before the program handles signals.
+func tryPidfd() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Release() // releases a descriptor; the process runs on
 	}
 }
