@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -95,6 +96,25 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		for at := &held; ; at = at.next {
 			at.next = &list{block: bytes.Repeat([]byte{1}, 16<<20)}
 		}
+	case "threads": // C memory on threads of their own, and then Go memory
+		var started, ended sync.WaitGroup
+		done := make(chan struct{})
+		started.Add(8)
+		for range 8 {
+			ended.Go(func() {
+				runtime.LockOSThread() // the thread ends with the goroutine
+				if p, err := cmem.Alloc(1 << 10); err == nil {
+					defer cmem.Free(p)
+				}
+				started.Done()
+				<-done
+			})
+		}
+		started.Wait()
+		kept := bytes.Repeat([]byte{1}, 64<<20)
+		close(done)
+		ended.Wait()
+		return []byte(strconv.Itoa(len(kept))), nil
 	case "cmem":
 		n := 0
 		for ; n < 1<<16; n++ {

@@ -115,8 +115,11 @@ func spawn() (_ *process, err error) {
 	defer stderr.Close()
 	p.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
-		// As many processors as the program takes: the runtime need not look for their number.
-		Env:        []string{envWorker + "=1", "GOTRACEBACK=single", fmt.Sprintf("GOMAXPROCS=%d", p.host.processors)},
+		// GOMAXPROCS is the host's, so that the runtime does not look it up. MALLOC_ARENA_MAX: by default glibc
+		// reserves 64 MiB of address space for each thread that calls malloc, and the limit of the address
+		// space counts it. The number of threads depends on scheduling, so that a worker with enough memory
+		// failed now and then.
+		Env:        []string{envWorker + "=1", "MALLOC_ARENA_MAX=1", "GOTRACEBACK=single", fmt.Sprintf("GOMAXPROCS=%d", p.host.processors)},
 		Dir:        "/",
 		Stderr:     stderr,
 		ExtraFiles: []*os.File{theirs},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -141,6 +142,12 @@ func TestLimits(t *testing.T) {
 		require.ErrorIs(t, err, worker.ErrLimit)
 		require.ErrorContains(t, err, "memory")
 		fresh(t, c)
+	})
+	t.Run("threads that allocate C memory", func(t *testing.T) { // glibc's arenas must not use up the address space
+		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
+		got, err := ask(c, "threads")
+		require.NoError(t, err)
+		require.Equal(t, strconv.Itoa(64<<20), got)
 	})
 	t.Run("memory of C", func(t *testing.T) {
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
