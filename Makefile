@@ -53,14 +53,17 @@ demo: build ## convert real measurements there and back, and prove the result
 	@scripts/demo.sh
 
 .PHONY: test
-test: deps vendor modules ## go vet and every test
-	$(GO) vet ./...
-	$(GO) test ./...
+test: deps vendor modules ## every test, with samples of the large sets; HYPERSLAB_ALL=1: the complete sets
+	@scripts/test.sh
 	@$(MAKE) --no-print-directory gonum
 
 .PHONY: race
-race: deps vendor modules ## every test with the race detector, cgo's pointer checks and leak reports
-	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 20m -race -tags invariants ./...
+race: deps vendor modules ## tests of packages with concurrency under the race detector and cgo's pointer checks; HYPERSLAB_RACE=all: of all packages
+	@scripts/race.sh $(HYPERSLAB_RACE)
+
+.PHONY: nightly
+nightly: ## everything that takes too long for .ci/run; LANES="sanitize crash" selects; results in .nightly/results.tsv
+	@scripts/nightly.sh $(LANES)
 
 .PHONY: gonum
 gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
@@ -130,9 +133,9 @@ files: deps modules ## sparse frames of 20,000 files, against the library's byte
 
 .PHONY: crash
 crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test
-	HYPERSLAB_CRASHTEST_ALL=1 $(GO) test -count=1 -timeout 60m ./internal/crashtest
-	HYPERSLAB_CRASHTEST_ALL=1 $(GO) test -count=1 -timeout 60m -run 'TestCut' ./salvage
-	HYPERSLAB_CRASHTEST_ALL=1 $(GO) test -count=1 -timeout 60m -run 'Killed|Interrupted|FullDisk|Faults|Vanished' ./cmd/hyperslab/internal/cli
+	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m ./internal/crashtest
+	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'TestCut' ./salvage
+	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'Killed|Interrupted|FullDisk|Faults|Vanished' ./cmd/hyperslab/internal/cli
 
 .PHONY: api
 api: deps modules ## write API.md of cblosc and h5: every function of the C libraries, and what binds it

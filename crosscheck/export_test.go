@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,12 +35,15 @@ func Corpus(t testing.TB) (string, *Manifest) {
 // RemoveCorpus is for TestMain, when all tests have passed.
 func RemoveCorpus() error { return os.RemoveAll(corpus.dir) }
 
-// sampled are the cases of some areas that are misread in every way: all of them, and
-// with the race detector every fifth.
+// sampling reports whether tests run a sample of the vectors.
+func sampling() bool { return raceBuild || !need.All() }
+
+// sampled returns the cases of some areas that tests misread in every way: every fifth one, or all
+// if the complete sets are tested.
 func sampled(m *Manifest, names ...string) []Case {
 	var out []Case
 	for i, c := range inAreas(m, names...) {
-		if !raceBuild || i%5 == 0 {
+		if !sampling() || i%5 == 0 {
 			out = append(out, c)
 		}
 	}
@@ -70,7 +74,7 @@ func misreadsAreNamed[M any](t *testing.T, dir string, c Case, rules []rule[M], 
 
 // rulesToName are the rules that some sampled case must name.
 func rulesToName[R any](all []R) []R {
-	if raceBuild {
+	if sampling() {
 		return nil
 	}
 	return all

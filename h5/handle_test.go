@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 func openIDs(t testing.TB) int64 {
@@ -143,7 +144,7 @@ func TestForgottenOwners(t *testing.T) {
 func TestManyGoroutines(t *testing.T) {
 	dir := t.TempDir()
 	rounds := 30
-	if testing.Short() {
+	if !need.All() {
 		rounds = 10
 	}
 	defer h5.ExpectForgotten()()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 func TestLinksOfEveryKind(t *testing.T) {
@@ -81,9 +82,9 @@ func TestLinksMayBeRemovedWhileListed(t *testing.T) {
 // Groups of 100,000 hard links, in the old format and the new one: made, listed in
 // every order they have, found by name and by place, and gone again.
 func TestManyLinks(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
-		n = 1000
+	n := 5_000
+	if need.All() {
+		n = 100_000
 	}
 	for _, tt := range []struct {
 		low   h5.LibVer

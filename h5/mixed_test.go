@@ -10,14 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // 100,000 operations of every kind from 64 goroutines on one file, while handles are
 // forgotten and the collector runs: every answer is right, and no id is left.
 func TestMixedOperations(t *testing.T) {
 	total := 100_000
-	if testing.Short() {
-		total = 6400
+	if !need.All() {
+		total = 19_200
 	}
 	const workers = 64
 	before := openIDs(t)

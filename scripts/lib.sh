@@ -59,3 +59,17 @@ install_packages() {
     log=$(apt-get install --yes --no-install-recommends "$@" 2>&1) ||
         die "apt-get install $* failed: $(grep -m 1 '^E:' <<<"$log" || tail -n 1 <<<"$log")"
 }
+
+# temporary_directory exports TMPDIR, a new directory that is removed when the script ends: in memory if
+# /dev/shm has 4 GiB free, because the tests sync thousands of small files. A TMPDIR of the caller's
+# stays as it is.
+temporary_directory() {
+    [[ -z ${TMPDIR:-} ]] || return 0
+    if [[ -w /dev/shm ]] && (($(df --output=avail --block-size=1M /dev/shm | tail -n 1) >= 4096)); then
+        TMPDIR=$(mktemp -d /dev/shm/hyperslab.XXXXXX)
+    else
+        TMPDIR=$(mktemp -d)
+    fi
+    export TMPDIR
+    trap 'rm -rf "$TMPDIR"' EXIT
+}

@@ -2,8 +2,8 @@
 # peers.sh: makes .venv with the Python libraries that the interoperability tests
 # talk to (h5py with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, python-caterva, NumPy). The tests take its interpreter from
 # HYPERSLAB_PYTHON, which `make test` sets when .venv is there. A second run with
-# the same list of libraries does nothing. The shells that completion is typed into are
-# peers too.
+# the same list of libraries does nothing. The shells that completion is tested in and the tools of
+# netCDF are peers too.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -11,7 +11,7 @@ here=$(dirname "$0")
 cd "$root"
 # Without root the tests say which of them they leave out.
 if ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
-    need zsh:zsh fish:fish
+    need zsh:zsh fish:fish ncdump:netcdf-bin
 fi
 
 # The versions the tests were last run with; an older interpreter that has no

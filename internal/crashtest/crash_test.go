@@ -19,11 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/crashtest"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // all reports whether everything is tried, for minutes (make crash), and not a part
 // that is another one for each writer.
-func all() bool { return os.Getenv("HYPERSLAB_CRASHTEST_ALL") != "" }
+func all() bool { return need.All() }
 
 // losses is how often a loss of power is tried at each event.
 func losses() int {

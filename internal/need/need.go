@@ -19,6 +19,22 @@ const (
 	HDF5Source   = "HYPERSLAB_HDF5_SRC"
 )
 
+// All reports whether tests run the complete sets (HYPERSLAB_ALL is set, as in `make nightly`). By
+// default they run a sample of each large set, so that `make test` stays short.
+func All() bool { return os.Getenv("HYPERSLAB_ALL") != "" }
+
+// Sample returns every step-th item, or all items if All reports true.
+func Sample[T any](items []T, step int) []T {
+	if All() {
+		return items
+	}
+	var out []T
+	for i := 0; i < len(items); i += step {
+		out = append(out, items[i])
+	}
+	return out
+}
+
 // Missing ends a test that lacks something.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# nightly.sh [LANE ...]
+# Runs the lanes that take too long for .ci/run, one after the other: all, or the named ones. A lane
+# that fails does not stop the next one. Each lane appends a line to .nightly/results.tsv: date, commit,
+# lane, result, seconds. The output of a lane is in .nightly/LANE.log.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+cd "$root"
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that called us
+
+# run_lane LANE: the complete sets, and everything that needs other libraries, time or luck.
+run_lane() {
+    case $1 in
+    tests) HYPERSLAB_ALL=1 RAPID_CHECKS=100 TEST_FLAGS="-timeout 40m" make test ;;
+    race) HYPERSLAB_RACE=all make race ;;
+    properties) CHECKS=300 make properties ;;
+    newest) make newest ;;
+    deps) make deps-test ;;
+    dist) make dist-test ;;
+    sanitize) SIZE=lane make sanitize ;;
+    hostile) MUTANTS=5000 make hostile ;;
+    fuzz) FUZZTIME=2000x make fuzz ;;
+    crash) make crash ;;
+    soak) SOAK=10m make soak ;;
+    files) make files ;;
+    bench) make bench ;;
+    crosscheck) make crosscheck-peers ;;
+    *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
+    esac
+}
+lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files bench crosscheck)
+
+wanted=("$@")
+((${#wanted[@]})) || wanted=("${lanes[@]}")
+mkdir -p .nightly
+commit=$(git rev-parse --short HEAD)
+[[ -z $(git status --porcelain --untracked-files=no) ]] || commit=$commit+changes
+failed=()
+for lane in "${wanted[@]}"; do
+    begun=$SECONDS result=ok
+    say "$lane"
+    (run_lane "$lane") >".nightly/$lane.log" 2>&1 || result=failed
+    [[ $result == ok ]] || failed+=("$lane")
+    printf '%s\t%s\t%s\t%s\t%d\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$commit" "$lane" "$result" "$((SECONDS - begun))" |
+        tee -a .nightly/results.tsv
+done
+((${#failed[@]} == 0)) || die "failed: ${failed[*]} (logs: .nightly)"

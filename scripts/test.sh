@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# test.sh [PACKAGE ...]
+# Runs the tests of `make test`: every package, with samples of the large sets. HYPERSLAB_ALL=1 runs
+# the sets completely. Environment:
+#
+#   RAPID_CHECKS=20   random inputs of each property test
+#   TEST_FLAGS=       more flags of go test, for example -race or -v
+#   TMPDIR            the directory of temporary files; default: one in memory (/dev/shm) if it has
+#                     4 GiB free, because the tests sync thousands of small files
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=scripts/lib.sh
+. "$here/lib.sh"
+cd "$root"
+
+[[ ${HYPERSLAB_PYTHON:-} ]] || say "no Python peers: nothing is compared with h5py and python-blosc2 (make peers installs them)"
+temporary_directory
+export RAPID_CHECKS=${RAPID_CHECKS:-20}
+read -ra flags <<<"${TEST_FLAGS:-}"
+packages=("$@")
+((${#packages[@]})) || packages=(./...)
+go test ${flags[@]+"${flags[@]}"} "${packages[@]}"
