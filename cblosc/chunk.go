@@ -188,7 +188,7 @@ func usesArrayFilter(h *chunk.Header) bool {
 
 // invalid adds ErrFormat to what the format packages found.
 func invalid(err error) error {
-	if errors.As(err, new(*mediumError)) {
+	if errors.As(err, new(*mediumError)) || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrFormat, err)

@@ -299,9 +299,9 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	if e.Err == nil && tooLargeForHeader(e.Stack) {
 		e.Err = fmt.Errorf("%w: more than the 64 KiB that an object header holds; a file with a lower bound of V18 keeps it elsewhere", ErrSize)
 	}
-	if e.Err == nil && laterDatatype(e.Stack) {
-		e.Err = fmt.Errorf("%w, or %w: a datatype in a version that HDF5 %d.%d does not know; HDF5 2.0 and later write such",
-			errors.ErrUnsupported, ErrCorrupt, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
+	if what := laterMessage(e.Stack); e.Err == nil && what != "" {
+		e.Err = fmt.Errorf("%w, or %w: a %s in a version that HDF5 %d.%d does not know; HDF5 2.0 and later write such",
+			errors.ErrUnsupported, ErrCorrupt, what, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
 	}
 	if e.Err == nil && throughNoGroup(e.Stack) {
 		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
@@ -316,10 +316,23 @@ func tooLargeForHeader(stack []Frame) bool {
 	return n > 0 && stack[n-1].Func == "H5O__alloc" && stack[n-1].Minor == "H5E_CANTINIT"
 }
 
-// laterDatatype reports a stack that ends at the version of a datatype's message.
-func laterDatatype(stack []Frame) bool {
-	n := len(stack)
-	return n > 0 && stack[n-1].Func == "H5O__dtype_decode_helper" && strings.HasPrefix(stack[n-1].Desc, "bad version number")
+// laterMessage returns the message whose version ends the stack: "datatype", "data layout" or
+// "virtual mapping", or "" for any other stack. libhdf5 checks the versions of these messages,
+// which HDF5 2.0 raised.
+func laterMessage(stack []Frame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	for prefix, what := range map[string]string{
+		"bad version number for datatype message":       "datatype",
+		"bad version number for layout message":         "data layout",
+		"bad version # of encoded VDS heap information": "virtual mapping",
+	} {
+		if strings.HasPrefix(stack[len(stack)-1].Desc, prefix) {
+			return what
+		}
+	}
+	return ""
 }
 
 // throughNoGroup reports a stack that ends in looking for a member of an object

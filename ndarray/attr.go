@@ -22,13 +22,27 @@ type Value struct {
 type Attr struct {
 	Name  string
 	Value Value
+
+	// Raw is the content of the Blosc2 metalayer that the attribute was read from; nil if none is
+	// known. Package b2nd writes it unchanged if it still has the meaning of Value, or if Value is
+	// the zero Value, which only package b2nd accepts. The other backends ignore Raw.
+	Raw   []byte
+	Fixed bool // Raw is a metalayer of fixed length, which only Create writes
 }
 
-// UnsupportedAttr is an attribute that is there and cannot be represented.
+// UnsupportedAttr is an attribute that exists and has no Value.
 type UnsupportedAttr struct {
 	Name   string
 	Type   string // the element type in the words of its format
 	Reason string
+	Raw    []byte // as in Attr
+	Fixed  bool
+}
+
+// Stored returns the attribute without a Value, and whether Raw holds it: whether another frame of
+// Blosc2 can store it.
+func (u UnsupportedAttr) Stored() (Attr, bool) {
+	return Attr{Name: u.Name, Raw: u.Raw, Fixed: u.Fixed}, u.Raw != nil
 }
 
 // Attrs are all attributes of an array, in storage order.

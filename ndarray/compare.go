@@ -378,6 +378,8 @@ func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 			d.Problem = AttrMissingA
 		case d.B == "":
 			d.Problem = AttrMissingB
+		case !okx && !oky && sameRaw(x, y, name):
+			continue
 		case !okx || !oky:
 			d.Problem = AttrUnsupported
 		case !vx.Equal(vy):
@@ -420,6 +422,16 @@ func attrNames(x, y Attrs) []string {
 		seen[n] = true
 		return false
 	})
+}
+
+// sameRaw reports whether both sides store the same bytes for an attribute without a Value.
+func sameRaw(x, y Attrs, name string) bool {
+	raw := func(attrs Attrs) []byte {
+		i := slices.IndexFunc(attrs.Unsupported, func(u UnsupportedAttr) bool { return u.Name == name })
+		return attrs.Unsupported[i].Raw
+	}
+	a, b := raw(x), raw(y)
+	return a != nil && b != nil && bytes.Equal(a, b)
 }
 
 // attrText is type and value of an attribute, "" if there is none.

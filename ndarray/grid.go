@@ -16,10 +16,11 @@ type Grid struct {
 }
 
 // NewGrid returns the grid of chunks of the given shape. A nil chunk shape means
-// one chunk that is the whole array. Chunk lengths may exceed the array's.
+// one chunk that is the whole array. Chunk lengths may exceed the array's. A
+// dimension of length 0 has no chunks, and its chunk length may be 0.
 //
 // It returns ErrShape for a shape that CheckShape refuses, for a chunk shape of
-// another rank, for a chunk length below 1, and for more than 2^63-1 chunks.
+// another rank, for any other chunk length below 1, and for more than 2^63-1 chunks.
 func NewGrid(shape, chunk []int64) (Grid, error) {
 	if err := CheckShape(shape, 1); err != nil {
 		return Grid{}, err
@@ -35,7 +36,7 @@ func NewGrid(shape, chunk []int64) (Grid, error) {
 		return Grid{}, fmt.Errorf("%w: chunk shape %v has %d axes, array has %d", ErrShape, chunk, len(chunk), len(shape))
 	}
 	for i, c := range g.chunk {
-		if c < 1 {
+		if c < 0 || c == 0 && shape[i] > 0 {
 			return Grid{}, fmt.Errorf("%w: axis %d: chunk length %d", ErrShape, i, c)
 		}
 		g.counts[i] = ceilDiv(shape[i], c)

@@ -21,8 +21,8 @@ type Meta struct {
 	Null        bool         // no elements and no shape at all (H5S_NULL): neither a scalar nor zero-length
 	MaxShape    []int64      // elements each axis may grow to, or Unlimited; nil: nothing is said, HDF5 then fixes the shape
 	AxisNames   []string     // one for each axis, "" for one without; nil if no axis has a name
-	ChunkShape  []int64      // elements of a chunk along each axis; nil if not chunked
-	BlockShape  []int64      // elements of a block inside a chunk; nil if there are no blocks
+	ChunkShape  []int64      // elements of a chunk in each dimension, 0 only where Shape is 0; nil if not chunked
+	BlockShape  []int64      // elements of a block inside a chunk, 0 only where ChunkShape is 0; nil if there are no blocks
 	DType       DType        // element type as stored
 	Fill        []byte       // value of elements never written: one element, native order; nil: zero bytes
 	Compression *Compression // nil if none is known
@@ -51,10 +51,16 @@ func (m Meta) NumElems() int64 {
 	return n
 }
 
-// Spec returns what creates an equal array: all facts but attributes, format and
-// path.
+// Spec returns the specification of an equal array: all fields except attributes,
+// format and path. Chunk and block lengths of 0 become 1, because a new array with
+// chunks of no elements could never grow.
 func (m Meta) Spec() Spec {
 	m = m.Clone()
+	for _, lengths := range [][]int64{m.ChunkShape, m.BlockShape} {
+		for i, n := range lengths {
+			lengths[i] = max(n, 1)
+		}
+	}
 	return Spec{
 		Shape: m.Shape, Null: m.Null, MaxShape: m.MaxShape, AxisNames: m.AxisNames, ChunkShape: m.ChunkShape, BlockShape: m.BlockShape,
 		DType: m.DType, Fill: m.Fill, Compression: m.Compression, Comment: m.Comment,
@@ -142,7 +148,9 @@ func (s *Spec) Validate() error {
 		add(ErrParam, "comment %q", s.Comment)
 	}
 	if s.ChunkShape != nil {
-		if _, err := NewGrid(s.Shape, s.ChunkShape); err != nil {
+		if i := slices.Index(s.ChunkShape, 0); i >= 0 {
+			add(ErrShape, "axis %d: chunk length 0", i)
+		} else if _, err := NewGrid(s.Shape, s.ChunkShape); err != nil {
 			errs = append(errs, err)
 		} else if err := CheckShape(s.ChunkShape, s.DType.Size); err != nil {
 			errs = append(errs, fmt.Errorf("chunk: %w", err))
@@ -165,12 +173,17 @@ func (s *Spec) Validate() error {
 	if s.Fill != nil && len(s.Fill) != s.DType.Size {
 		add(ErrSize, "fill value of %d bytes, element of %d", len(s.Fill), s.DType.Size)
 	}
-	seen := make(map[string]bool)
+	type key struct {
+		name  string
+		fixed bool
+	}
+	seen := make(map[key]bool)
 	for _, a := range s.Attrs {
-		if seen[a.Name] {
+		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame can have two metalayers of one name
+		if seen[k] {
 			add(ErrParam, "attribute %q twice", a.Name)
 		}
-		seen[a.Name] = true
+		seen[k] = true
 		errs = append(errs, a.Validate())
 	}
 	return errors.Join(errs...)

@@ -84,6 +84,12 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	if err := f.readHeader(); err != nil {
 		return err
 	}
+	if err := f.available(); err != nil {
+		return err
+	}
+	if f.header && (f.head.VariableChunks() || f.head.VLBlocks()) {
+		return f.copyVariable(ctx, o)
+	}
 	all, err := bytesOf(r.Source)
 	if err != nil {
 		return err

@@ -80,6 +80,11 @@ func (j *job) frame(path, object string) (err error) {
 	}
 	if ok {
 		u.meta = &m
+		for _, l := range u.head.Metalayers {
+			if err := b2nd.CheckStored(l.Name, l.Content); err != nil {
+				return bad("array", err)
+			}
+		}
 	}
 	u.offsets, err = u.head.Offsets(func(dst, b []byte) error {
 		n, err := j.pool.Decompress(dst, b)

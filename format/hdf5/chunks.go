@@ -91,8 +91,14 @@ func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
 	return true
 }
 
-// sizeLength is the bytes of a filtered chunk's size in an index of version 4.
-func (x *chunkIndex) sizeLength() int { return min(1+(log2(x.bytes)+8)/8, 8) }
+// sizeLength is the number of bytes of a filtered chunk's size in an index: in version 4 of the
+// layout as many as the size of an unfiltered chunk needs and one more, in version 5 those of a length.
+func (x *chunkIndex) sizeLength() int {
+	if x.layout.Version >= 5 {
+		return x.r.f.super.LengthSize
+	}
+	return min(1+(log2(x.bytes)+8)/8, 8)
+}
 
 // elementSize is the bytes of an element of a fixed or extensible array.
 func (x *chunkIndex) elementSize() int {

@@ -1,4 +1,4 @@
-// Datatypes of every class, versions 1 to 4 (File Format, IV.A.2.d).
+// Datatypes of every class, versions 1 to 5 (File Format, IV.A.2.d).
 
 package hdf5
 
@@ -26,7 +26,7 @@ const (
 	EnumClass
 	VLenClass
 	ArrayClass
-	complexClass // of version 5, HDF5 2.0
+	ComplexClass // of version 5, HDF5 2.0
 )
 
 // String names the class.
@@ -37,7 +37,7 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", uint8(c))
 }
 
-var classNames = [...]string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable-length", "array"}
+var classNames = [...]string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable-length", "array", "complex"}
 
 // Order is the order of bytes.
 type Order uint8
@@ -75,7 +75,7 @@ type Datatype struct {
 
 	Tag     string    // opaque
 	Members []Member  // compound and enum
-	Base    *Datatype // enum, variable-length, array
+	Base    *Datatype // enum, variable-length, array, and a part of a complex number
 	Dims    []uint32  // array
 }
 
@@ -211,6 +211,8 @@ func (t *Datatype) String() string {
 		return fmt.Sprintf("%s of %d bytes {%s}", t.Class, t.Size, strings.Join(names, " "))
 	case ArrayClass:
 		return fmt.Sprintf("array %v of %v", t.Dims, t.Base)
+	case ComplexClass:
+		return fmt.Sprintf("complex of two %v", t.Base)
 	case VLenClass:
 		if t.VariableString() {
 			return "variable-length string"
@@ -236,12 +238,7 @@ func (p *part) datatypeAt(depth int) *Datatype {
 	p.hex()
 	t.Class, t.Version = Class(head&0xF), head>>4
 	p.mean("version %d, %s", t.Version, t.Class)
-	if t.Version == 5 || t.Class == complexClass {
-		p.badAs(format.ErrVersion, fmt.Sprintf("version %d, class %d: complex numbers and version 5 are of HDF5 2.0", t.Version, t.Class), "1 to 4")
-		p.ended = true
-		return t
-	}
-	if !p.version(t.Version, 1, 4) {
+	if !p.version(t.Version, 1, 5) {
 		p.ended = true
 		return t
 	}
@@ -275,8 +272,10 @@ func (p *part) datatypeAt(depth int) *Datatype {
 		p.vlen(t, depth)
 	case ArrayClass:
 		p.array(t, depth)
+	case ComplexClass:
+		p.complex(t, depth)
 	default:
-		p.bad(fmt.Sprintf("class %d", t.Class), "0 to 10")
+		p.bad(fmt.Sprintf("class %d", t.Class), "0 to 11")
 		p.ended = true
 	}
 	return t
@@ -506,6 +505,22 @@ func (p *part) array(t *Datatype, depth int) {
 		want := p.arraySize(t.Base, t.Dims)
 		p.check(want == 0 || want == t.Size, fmt.Sprintf("%d bytes", t.Size), fmt.Sprintf("%d, those of the elements", want))
 	}
+}
+
+// complex reads a complex number: two numbers of one floating-point type. HDF5 2.2 reads no other
+// form than the rectangular one, and no parts of two types.
+func (p *part) complex(t *Datatype, depth int) {
+	if t.Bits != 1 {
+		p.badAs(format.ErrUnsupported, fmt.Sprintf("class bits %#x", t.Bits), "0x1, two parts of one type")
+	}
+	closeGroup := p.group("base type", -1)
+	t.Base = p.datatypeAt(depth + 1)
+	closeGroup()
+	if !p.ok() {
+		return
+	}
+	p.check(t.Base.Class == FloatClass, t.Base.Class, "float")
+	p.check(uint64(t.Size) == 2*uint64(t.Base.Size), fmt.Sprintf("%d bytes", t.Size), fmt.Sprintf("%d, those of two parts", 2*uint64(t.Base.Size)))
 }
 
 // encodedSize is the number of bytes that hold values up to v

@@ -90,13 +90,29 @@ var rows = map[string]func(t *testing.T){
 		require.Len(t, seen, 5)
 	},
 	"HDF52": func(t *testing.T) {
-		for _, x := range []struct {
+		float := []byte{0x11, 0x20, 0x1f, 0, 4, 0, 0, 0, 0, 0, 32, 0, 23, 8, 0, 23, 127, 0, 0, 0}
+		complex := func(bits, size byte) []byte { return append([]byte{0x5B, bits, 0, 0, size, 0, 0, 0}, float...) }
+		for name, x := range map[string]struct {
 			message hdf5.MessageType
 			content []byte
-		}{{hdf5.LayoutType, []byte{5, 2}}, {hdf5.DatatypeType, []byte{0x5B, 0, 0, 0, 8, 0, 0, 0}}} {
+			want    error
+		}{
+			"layout 5":                {hdf5.LayoutType, []byte{5, 1, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
+			"layout 6":                {hdf5.LayoutType, []byte{6, 1}, format.ErrVersion},
+			"complex":                 {hdf5.DatatypeType, complex(1, 8), nil},
+			"complex of other size":   {hdf5.DatatypeType, complex(1, 9), format.ErrCorrupt},
+			"complex, polar":          {hdf5.DatatypeType, complex(3, 8), format.ErrUnsupported},
+			"complex, heterogeneous":  {hdf5.DatatypeType, complex(0, 8), format.ErrUnsupported},
+			"complex of integers":     {hdf5.DatatypeType, []byte{0x5B, 1, 0, 0, 2, 0, 0, 0, 0x10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 8, 0}, format.ErrCorrupt},
+			"datatype 6":              {hdf5.DatatypeType, []byte{0x6B, 0, 0, 0, 8, 0, 0, 0}, format.ErrVersion},
+			"chunks of 4 GiB, layout": {hdf5.LayoutType, []byte{5, 2, 0, 2, 8, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 2, 255, 255, 255, 255, 255, 255, 255, 255}, format.ErrLimit},
+		} {
 			f := mustOpen(t, withMessage(t, x.message, x.content))
-			require.ErrorIs(t, f.Damage(), format.ErrVersion)
-			require.ErrorContains(t, f.Damage(), "HDF5 2.0")
+			if x.want == nil {
+				require.NoError(t, f.Damage(), name)
+			} else {
+				require.ErrorIs(t, f.Damage(), x.want, name)
+			}
 		}
 	},
 	"SectionTypes": func(t *testing.T) {

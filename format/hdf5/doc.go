@@ -12,8 +12,8 @@
 // All structures of HDF5 1.14 are read: superblocks 0 to 3, object headers 1 and 2,
 // every message, both kinds of B-trees, local, global and fractal heaps, free-space
 // managers, shared messages, all chunk indexes, virtual datasets, the metadata cache
-// image. What HDF5 2.0 added, datatypes of version 5 and layouts of version 5, is
-// format.ErrVersion.
+// image, and those of HDF5 2.0: layouts and datatypes of version 5, and virtual mappings
+// of version 1. Chunks of 4 GiB or more are format.ErrLimit.
 //
 // The document is the HDF5 File Format Specification, whose sections the comments
 // name. Where it and the library disagree the library is right;

@@ -1,5 +1,6 @@
-// How the elements of a dataset are laid out, versions 1 to 4
-// (File Format, IV.A.2.i).
+// The layout of the elements of a dataset, versions 1 to 5
+// (File Format, IV.A.2.i). Version 5, of HDF5 2.0, is version 4 with wider sizes of
+// filtered chunks in the indexes.
 
 package hdf5
 
@@ -66,7 +67,7 @@ type Layout struct {
 	// Dims are those of a chunk, in elements and at last in bytes of an element; in
 	// versions 1 and 2 of any layout, those of the whole.
 	Dims  []uint64
-	Flags uint8 // of chunks, Version 4
+	Flags uint8 // of chunks, from Version 4 on
 	Index IndexType
 
 	SingleSize uint64 // bytes of the filtered single chunk
@@ -110,11 +111,7 @@ func (l *Layout) String() string {
 func (p *part) layout() *Layout {
 	l := &Layout{Addr: Undefined, Heap: Undefined}
 	l.Version = p.u8("version")
-	if l.Version == 5 {
-		p.badAs(format.ErrVersion, "5, of HDF5 2.0", "1 to 4")
-		return l
-	}
-	if !p.version(l.Version, 1, 4) {
+	if !p.version(l.Version, 1, 5) {
 		return l
 	}
 	if l.Version < 3 {
@@ -189,7 +186,12 @@ func (p *part) chunkDims(l *Layout, n, size int) {
 		p.check(d > 0, d, "at least 1")
 		l.Dims = append(l.Dims, d)
 	}
-	if bytes, ok := l.ChunkBytes(); !ok || bytes >= 1<<32 {
+	bytes, ok := l.ChunkBytes()
+	switch {
+	case ok && bytes < 1<<32:
+	case l.Version >= 5: // valid from HDF5 2.0 on
+		p.badAs(format.ErrLimit, fmt.Sprintf("chunks of %v bytes", l.Dims), "fewer than 2^32 bytes")
+	default:
 		// The library multiplies 32-bit numbers and keeps 32 bits of a chunk's size.
 		p.bad(fmt.Sprintf("chunks of %v bytes", l.Dims), "fewer than 2^32 bytes")
 	}

@@ -61,16 +61,21 @@ func (r *reader) mappings(l *Layout) ([]Mapping, error) {
 		p.describe()
 	}
 	v := p.u8("version")
-	if !p.version(v, 0, 0) {
+	if !p.version(v, 0, 1) {
 		return nil, p.done()
 	}
 	n := p.length("number of entries")
-	// An entry has two texts and two selections.
-	p.check(n <= uint64(len(p.b)/26), n, fmt.Sprintf("at most %d", len(p.b)/26))
+	// An entry has two selections of at least 12 bytes, and two strings or flags.
+	p.check(n <= uint64(len(p.b)/25), n, fmt.Sprintf("at most %d", len(p.b)/25))
 	var all []Mapping
 	for i := 0; uint64(i) < n && p.ok() && p.err == nil; i++ {
 		end := p.group("entry", i)
-		m := Mapping{File: p.cstring("source filename", 1), Dataset: p.cstring("source dataset", 1)}
+		m := Mapping{}
+		if v == 0 {
+			m.File, m.Dataset = p.cstring("source filename", 1), p.cstring("source dataset", 1)
+		} else {
+			p.sharedNames(&m, all)
+		}
 		m.Source = p.selection("source selection")
 		m.Virtual = p.selection("virtual selection")
 		end()
@@ -81,6 +86,39 @@ func (r *reader) mappings(l *Layout) ([]Mapping, error) {
 		p.check(p.rest() == 0, fmt.Sprintf("%d bytes behind", p.rest()), "none")
 	}
 	return all, p.done()
+}
+
+// Flags of a mapping in version 1, of HDF5 2.0.
+const (
+	sharedFile    = 1 // the file name is that of an entry before
+	sharedDataset = 2 // the name of the dataset is that of an entry before
+	sameFile      = 4 // the file itself; no file name is stored
+)
+
+// sharedNames reads the names of a mapping, which earlier entries may hold.
+func (p *part) sharedNames(m *Mapping, before []Mapping) {
+	flags := p.u8("flags")
+	p.flags(flags, sharedFile|sharedDataset|sameFile)
+	entry := func(name string) Mapping {
+		i := p.length(name)
+		if !p.check(i < uint64(len(before)), i, "an entry before this one") {
+			return Mapping{}
+		}
+		return before[i]
+	}
+	switch {
+	case flags&sameFile != 0:
+		m.File = "."
+	case flags&sharedFile != 0:
+		m.File = entry("entry with the source filename").File
+	default:
+		m.File = p.cstring("source filename", 1)
+	}
+	if flags&sharedDataset != 0 {
+		m.Dataset = entry("entry with the source dataset").Dataset
+	} else {
+		m.Dataset = p.cstring("source dataset", 1)
+	}
 }
 
 // selection reads a serialized selection (H5S_select_deserialize).

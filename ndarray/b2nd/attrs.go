@@ -72,7 +72,7 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 		own := a.name != recordName && slices.Contains(names, a.name)
 		switch {
 		case own:
-			if err := addPlain(&out, vl, a.name, &a); err != nil {
+			if err := addPlain(&out, vl, a.name, &a, false); err != nil {
 				return ndarray.Attrs{}, err
 			}
 		case !a.alone:
@@ -83,7 +83,7 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 		if known[name] {
 			continue
 		}
-		if err := addPlain(&out, vl, name, nil); err != nil {
+		if err := addPlain(&out, vl, name, nil, false); err != nil {
 			return ndarray.Attrs{}, err
 		}
 	}
@@ -103,11 +103,15 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 		switch {
 		case ownLayer(name):
 		case taken:
+			content, err := fixed.Get(name)
+			if err != nil {
+				return translate(err)
+			}
 			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
-				Name: name, Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name",
+				Name: name, Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name", Raw: content, Fixed: true,
 			})
 		default:
-			if err := addPlain(out, fixed, name, nil); err != nil {
+			if err := addPlain(out, fixed, name, nil, true); err != nil {
 				return err
 			}
 		}
@@ -128,8 +132,9 @@ func checkFixed(a *cblosc.Array, name string) error {
 }
 
 // addPlain adds the attribute that a metalayer holds, with the recorded type if
-// there is one and it fits.
-func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
+// there is one and it fits. Without a recorded type the attribute carries the content
+// of the metalayer, so that a copy in another frame has the same bytes.
+func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed bool) error {
 	err := CheckLayer(vl, name)
 	if errors.Is(err, format.ErrLimit) {
 		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "metalayer", Reason: err.Error()})
@@ -145,7 +150,7 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
 	plain, err := parseMsgpack(content)
 	if err != nil {
 		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
-			Name: name, Type: fmt.Sprintf("metalayer of %d bytes", len(content)), Reason: err.Error(),
+			Name: name, Type: fmt.Sprintf("metalayer of %d bytes", len(content)), Reason: err.Error(), Raw: content, Fixed: fixed,
 		})
 		return nil
 	}
@@ -157,10 +162,10 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr) error {
 	}
 	v, err := natural(plain)
 	if err != nil {
-		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "MessagePack", Reason: err.Error()})
+		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "MessagePack", Reason: err.Error(), Raw: content, Fixed: fixed})
 		return nil
 	}
-	out.List = append(out.List, ndarray.Attr{Name: name, Value: v})
+	out.List = append(out.List, ndarray.Attr{Name: name, Value: v, Raw: content, Fixed: fixed})
 	return nil
 }
 
@@ -258,14 +263,42 @@ func (r *record) find(name string) int {
 	return slices.IndexFunc(r.attrs, func(a recordAttr) bool { return a.name == name })
 }
 
-// put records an attribute and stores it as a metalayer of its own if it can
-// stand there: a short name, a value that comes back exactly, and a free place.
+// put stores an attribute. One that carries the bytes of a metalayer becomes that
+// metalayer, and is not recorded. Any other is recorded and becomes a metalayer
+// if it can: with a short name, a value that comes back exactly, and a free place.
 func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 	names, err := vl.Names()
 	if err != nil {
 		return translate(err)
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == recordName })
+	has := slices.Contains(names, attr.Name)
+	room := maxPlain
+	if r.empty() {
+		room = cblosc.MaxVLMetalayers
+	}
+	switch asIs := keepsRaw(attr); {
+	case asIs && has:
+		err = vl.Update(attr.Name, attr.Raw)
+	case asIs && len(names) < room:
+		err = vl.Add(attr.Name, attr.Raw)
+	case onlyRaw(attr):
+		err = fmt.Errorf("%w: attribute %q: a frame has %d metalayers at most", errors.ErrUnsupported, attr.Name, cblosc.MaxVLMetalayers)
+	default:
+		return r.putValue(vl, attr, names)
+	}
+	if err != nil {
+		return translate(err)
+	}
+	if i := r.find(attr.Name); i >= 0 {
+		r.attrs = slices.Delete(r.attrs, i, i+1)
+	}
+	return nil
+}
+
+// putValue is put for an attribute that is stored by its value. names are the
+// metalayers except the record.
+func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []string) (err error) {
 	has := slices.Contains(names, attr.Name)
 	a := recordAttr{name: attr.Name, value: attr.Value.Clone()}
 	plain, exact := toPlain(attr.Value)

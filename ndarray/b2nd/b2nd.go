@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -71,8 +72,9 @@ type CreateOptions struct {
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything but a b2nd or Caterva
 // array, ErrCorrupt, ErrType for an element type that ndarray does not have and
-// that o does not tell, or errors.ErrUnsupported for versions or ranks that the
-// library does not read.
+// that o does not give, or errors.ErrUnsupported for versions and ranks that the
+// library does not read, and for arrays whose values are not in the file: lazy
+// expressions, lazy functions and proxies of python-blosc2.
 func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
@@ -94,7 +96,10 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 func (b *Backend) load(path string, o *OpenOptions) error {
 	a := b.engine.array
 	b.stored = a.DType()
-	var err error
+	err := checkStored(a.SChunk().Meta())
+	if err != nil {
+		return err
+	}
 	if b.record, err = readRecord(a.SChunk().VLMeta()); err != nil {
 		return err
 	}
@@ -105,6 +110,28 @@ func (b *Backend) load(path string, o *OpenOptions) error {
 	b.special = hasParameters(cp)
 	b.meta, err = metaOf(path, a, cp, b.record, o)
 	return err
+}
+
+// checkStored returns errors.ErrUnsupported for an array whose values are not in the file, such as
+// a lazy expression of python-blosc2.
+func checkStored(fixed layers) error {
+	names, err := fixed.Names()
+	if err != nil {
+		return translate(err)
+	}
+	for _, name := range names {
+		if ownLayer(name) {
+			continue
+		}
+		content, err := fixed.Get(name)
+		if err != nil {
+			return translate(err)
+		}
+		if err := b2nd.CheckStored(name, content); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // metaOf describes an array in ndarray's words.
@@ -171,7 +198,9 @@ func Check(spec ndarray.Spec) error {
 
 // prepare chooses what spec leaves open, and puts it into the library's words.
 func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *cblosc.CParams, err error) {
-	if err := spec.Validate(); err != nil {
+	valid := spec
+	valid.Attrs = withoutRaw(spec.Attrs)
+	if err := valid.Validate(); err != nil {
 		return spec, params, nil, err
 	}
 	if spec.DType.Kind == ndarray.String {
@@ -227,6 +256,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 		return nil, err
 	}
 	params.Storage = cblosc.Storage{Path: path, Contiguous: !o.Sparse, CParams: cp}
+	params.Meta, spec.Attrs = splitFixed(spec.Attrs)
 	a, err := cblosc.CreateArray(&params)
 	if err != nil {
 		return nil, translate(err)

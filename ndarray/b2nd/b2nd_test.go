@@ -178,11 +178,13 @@ func TestFixedMetalayers(t *testing.T) {
 			got, err := b.Attrs(bg)
 			require.NoError(t, err)
 			require.Equal(t, []ndarray.Attr{
-				{Name: "both", Value: ndarray.Scalar(int16(3))}, {Name: "kind", Value: ndarray.Text("note")}, {Name: "range", Value: ndarray.Vector(int64(1), 2)},
+				{Name: "both", Value: ndarray.Scalar(int16(3))},
+				{Name: "kind", Value: ndarray.Text("note"), Raw: layers[0].Content, Fixed: true},
+				{Name: "range", Value: ndarray.Vector(int64(1), 2), Raw: layers[3].Content, Fixed: true},
 			}, got.List)
 			require.Equal(t, []ndarray.UnsupportedAttr{
-				{Name: "both", Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name"},
-				{Name: "map", Type: "MessagePack", Reason: "map of 0 pairs"},
+				{Name: "both", Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name", Raw: layers[1].Content, Fixed: true},
+				{Name: "map", Type: "MessagePack", Reason: "map of 0 pairs", Raw: layers[2].Content, Fixed: true},
 			}, got.Unsupported)
 		}
 		require.NoError(t, r.Close())
@@ -204,7 +206,7 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, err)
 	attrs, err := f.Attrs(bg)
 	require.NoError(t, err)
-	require.Equal(t, []ndarray.Attr{{Name: "kind", Value: ndarray.Text("note")}}, attrs.List)
+	require.Equal(t, []ndarray.Attr{{Name: "kind", Value: ndarray.Text("note"), Raw: []byte("\xa4note"), Fixed: true}}, attrs.List)
 	require.NoError(t, f.Close())
 }
 

@@ -55,6 +55,7 @@ func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	defer d.mu.Unlock()
 	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
 	for i, c := range d.meta.ChunkShape {
+		c = max(c, 1) // 0 along a dimension of length 0
 		end := r.Start[i] + r.Shape[i]
 		whole.Start[i] -= r.Start[i] % c
 		whole.Shape[i] = min((end+c-1)/c*c, d.meta.Shape[i]) - whole.Start[i]
@@ -93,7 +94,7 @@ func (d *Durable) Append(ctx context.Context, src []byte) error {
 	have := d.meta.Shape[0]
 	rows := have + int64(len(src))/row
 	r := ndarray.Whole(d.meta.Shape)
-	r.Start[0] = have - have%d.meta.ChunkShape[0]
+	r.Start[0] = have - have%max(d.meta.ChunkShape[0], 1)
 	if r.Shape[0] = have - r.Start[0]; r.Shape[0] > 0 {
 		last := make([]byte, r.Shape[0]*row, r.Shape[0]*row+int64(len(src)))
 		if err := d.ReadRegion(ctx, last, r); err != nil {

@@ -88,6 +88,9 @@ func (r *Reader) load(path string, o *OpenOptions) (err error) {
 	_, isB2nd := h.Metalayer(b2nd.Name)
 	_, isCaterva := h.Metalayer(b2nd.CatervaName)
 	if isB2nd || isCaterva {
+		if err := checkStored(fixedLayers{h}); err != nil {
+			return err
+		}
 		if r.array, err = r.frame.Array(); err != nil {
 			return translate(err)
 		}

@@ -82,7 +82,7 @@ func (b *Backend) fillOldChunks(ctx context.Context, old []int64) error {
 		fill = make([]byte, b.meta.DType.Size)
 	}
 	border := func(i int) int64 { // the end of the last old chunk along axis i, inside the array
-		c := b.meta.ChunkShape[i]
+		c := max(b.meta.ChunkShape[i], 1) // 0 along a dimension that stays empty
 		return min((old[i]+c-1)/c*c, b.meta.Shape[i])
 	}
 	for axis := range old {

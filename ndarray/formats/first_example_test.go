@@ -160,11 +160,17 @@ func ExampleCreate_attributes() {
 		}
 	}
 	attrs, err := a.Attrs(ctx)
-	fmt.Println(attrs.List, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, attr := range attrs.List {
+		fmt.Println(attr.Name, attr.Value)
+	}
 	m := a.Meta()
 	fmt.Println(m.Format, m.Shape, m.MaxShape, m.DType, m.ChunkShape, m.Compression)
 	// Output:
-	// [{range [-1.5 40]} {unit "K"}] <nil>
+	// range [-1.5 40]
+	// unit "K"
 	// hdf5 [4 6] [-1 6] <i4 [2 6] shuffle + deflate 4
 }
 

@@ -377,10 +377,15 @@ func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 
 // keep returns the attributes that the target can hold.
 func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
+	var out []ndarray.Attr
 	for _, u := range attrs.Unsupported {
+		if raw, ok := u.Stored(); ok && c.target == Directory { // from one Blosc2 frame to another
+			out = append(out, raw)
+			c.stats.Attrs++
+			continue
+		}
 		c.lose(path, "attribute "+u.Name, fmt.Errorf("%w: %s: %s", errors.ErrUnsupported, u.Type, u.Reason))
 	}
-	var out []ndarray.Attr
 	for _, a := range attrs.List {
 		if c.target == HDF5 {
 			if err := hdf5.CheckAttr(a); err != nil {

@@ -134,10 +134,14 @@ const (
 )
 
 // axisNames returns the label of each axis, or the name of the first scale that is
-// attached to it; nil if there is none (H5DSget_label, H5DSiterate_scales).
+// attached to it; nil if there is none (H5DSget_label, H5DSiterate_scales), or if the
+// library cannot list the attributes because it does not know the type of one.
 func axisNames(d *h5.Dataset, rank int) ([]string, error) {
 	any := false
 	for a, err := range d.Attributes() {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package hdf5_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -292,4 +293,30 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, d.Close())
 	_, err = hdf5.Describe(d, "somewhere")
 	require.ErrorIs(t, err, ndarray.ErrClosed)
+}
+
+func TestOpen_attributeOfUnknownType(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	b, err := hdf5.Create(path, "x", ndarray.Spec{
+		Shape: []int64{4}, DType: ndarray.DTypeOf[int32](), Attrs: []ndarray.Attr{{Name: "later", Value: ndarray.Scalar(1.5)}},
+	}, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+	at := bytes.Index(file, []byte("later\x00"))
+	require.Positive(t, at)
+	at += bytes.Index(file[at:], []byte{0x11, 0x20, 0x3f, 0, 8, 0, 0, 0}) // an IEEE float of 8 bytes, in version 1
+	file[at] = 0x61                                                       // version 6, which nobody has yet
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+
+	b, err = hdf5.Open(path, "x", nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, b.Close()) }()
+	require.Nil(t, b.Meta().AxisNames)
+	dst := make([]byte, 16)
+	require.NoError(t, b.ReadRegion(bg, dst, ndarray.Whole([]int64{4})))
+	_, err = b.Attrs(bg)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "a datatype in a version")
 }

@@ -67,7 +67,11 @@ func (a *app) attrListCommand() *cobra.Command {
 				t.add(safe(attr.Name), v.DType.String(), shape, shorten(safe(v.String()), wide))
 			}
 			for _, u := range attrs.Unsupported {
-				t.add(safe(u.Name), shorten(safe(u.Type), narrow), "", "("+safe(u.Reason)+")")
+				text := "(" + u.Reason + ")"
+				if j := newUnsupportedDoc(u).Value; j != nil {
+					text = string(j)
+				}
+				t.add(safe(u.Name), shorten(safe(u.Type), narrow), "", shorten(safe(text), wide))
 			}
 			return t.write(a.stdout, a.data)
 		},
@@ -99,6 +103,14 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 			if !ok {
 				for _, u := range attrs.Unsupported {
 					if u.Name == args[1] {
+						doc := newUnsupportedDoc(u)
+						if doc.Value != nil && asJSON {
+							return writeJSON(a.stdout, newAttrListDoc(args[0], ndarray.Attrs{Unsupported: []ndarray.UnsupportedAttr{u}}))
+						}
+						if doc.Value != nil {
+							_, err := fmt.Fprintln(a.stdout, string(doc.Value))
+							return err
+						}
 						return ndarray.Wrap("read attribute "+u.Name+" of", args[0], fmt.Errorf("%w: %s", errors.ErrUnsupported, u.Reason))
 					}
 				}
@@ -279,7 +291,7 @@ func newAttrListDoc(address string, attrs ndarray.Attrs) attrListDoc {
 		d.Attributes = append(d.Attributes, newAttrDoc(attr))
 	}
 	for _, u := range attrs.Unsupported {
-		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, newUnsupportedDoc(u))
 	}
 	return d
 }

@@ -112,6 +112,10 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, facts []fact, format formats.For
 		}
 	}
 	for _, u := range attrs.Unsupported {
+		if raw, ok := u.Stored(); ok && isFrame(format) && !slices.Contains(x.names, u.Name) {
+			s.keep = append(s.keep, raw) // from one Blosc2 frame to another
+			continue
+		}
 		if !x.unsupported && !slices.Contains(x.names, u.Name) {
 			refused = append(refused, u)
 			continue

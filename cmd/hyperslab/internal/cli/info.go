@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -56,11 +58,20 @@ type attrDoc struct {
 	Value any       `json:"value"`
 }
 
-// unsupportedDoc is one attribute that is there and cannot be represented.
+// unsupportedDoc is one attribute that exists and is not a value of an array.
 type unsupportedDoc struct {
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Reason string `json:"reason"`
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Reason string          `json:"reason"`
+	Value  json.RawMessage `json:"value"` // content of a metalayer in MessagePack; null if it is something else
+}
+
+func newUnsupportedDoc(u ndarray.UnsupportedAttr) unsupportedDoc {
+	d := unsupportedDoc{Name: u.Name, Type: u.Type, Reason: u.Reason}
+	if u.Raw != nil {
+		d.Value, _ = b2nd.RawJSON(u.Raw)
+	}
+	return d
 }
 
 func (a *app) infoCommand() *cobra.Command {
@@ -219,7 +230,7 @@ func (f *facts) doc() infoDoc {
 		d.Attributes = append(d.Attributes, newAttrDoc(attr))
 	}
 	for _, u := range f.attrs.Unsupported {
-		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, newUnsupportedDoc(u))
 	}
 	return d
 }
@@ -308,7 +319,11 @@ func writeAttrs(w io.Writer, attrs ndarray.Attrs) error {
 		t.add("  "+safe(attr.Name), v.DType.String()+shape, shorten(v.String(), wide))
 	}
 	for _, u := range attrs.Unsupported {
-		t.add("  "+safe(u.Name), "unsupported", shorten(safe(u.Type), wide))
+		text := u.Type
+		if j := newUnsupportedDoc(u).Value; j != nil {
+			text += " " + string(j)
+		}
+		t.add("  "+safe(u.Name), "unsupported", shorten(safe(text), wide))
 	}
 	return t.write(w, false)
 }

@@ -62,7 +62,7 @@ func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
 		d.Attributes = append(d.Attributes, newAttrDoc(attr))
 	}
 	for _, u := range d.attrs.Unsupported {
-		d.UnsupportedAttrs = append(d.UnsupportedAttrs, unsupportedDoc(u))
+		d.UnsupportedAttrs = append(d.UnsupportedAttrs, newUnsupportedDoc(u))
 	}
 	return d, nil
 }

@@ -5,11 +5,13 @@ package cli
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -36,6 +38,8 @@ type metaBytes struct {
 	Bytes  jsonInt `json:"bytes"`
 	Text   *string `json:"text"`
 	Base64 string  `json:"base64"`
+
+	Value json.RawMessage `json:"value"` // of a metalayer in MessagePack
 }
 
 func newMetaBytes(name string, b []byte) metaBytes {
@@ -77,13 +81,13 @@ func gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
 		d.Attrs = append(d.Attrs, newAttrDoc(attr))
 	}
 	for _, u := range attrs.Unsupported {
-		d.Unknown = append(d.Unknown, unsupportedDoc(u))
+		d.Unknown = append(d.Unknown, newUnsupportedDoc(u))
 	}
 	m, err := tree.Metadata(ctx, loc.Object)
 	if err != nil {
 		return nil, err
 	}
-	d.Fixed, d.Variable, d.Files = metaList(m.Fixed), metaList(m.Variable), metaList(m.Files)
+	d.Fixed, d.Variable, d.Files = metalayerList(m.Fixed), metalayerList(m.Variable), metaList(m.Files)
 	d.Comment = orNull(m.Comment)
 	stamp := func(t time.Time) *string {
 		if t.IsZero() {
@@ -99,6 +103,14 @@ func metaList(list []formats.NamedBytes) []metaBytes {
 	out := make([]metaBytes, len(list))
 	for i, x := range list {
 		out[i] = newMetaBytes(x.Name, x.Content)
+	}
+	return out
+}
+
+func metalayerList(list []formats.NamedBytes) []metaBytes {
+	out := metaList(list)
+	for i, x := range list {
+		out[i].Value, _ = b2nd.RawJSON(x.Content)
 	}
 	return out
 }

@@ -1,0 +1,146 @@
+// Frames that are not repaired: those of plug-ins that are not available, and those of format 3,
+// whose chunks have lengths of their own and hold objects instead of elements.
+
+package salvage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+)
+
+// available returns errors.ErrUnsupported if a valid header names a codec or filter that this module
+// does not have. Without it no chunk can be told from other bytes.
+func (f *frame) available() error {
+	if !f.header {
+		return nil
+	}
+	if c := f.head.Codec(); !trusted.AllowsCodec(c) {
+		return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, c)
+	}
+	for _, id := range f.head.Filters {
+		if !trusted.AllowsFilter(id) {
+			return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, id)
+		}
+	}
+	return nil
+}
+
+// copyVariable copies a frame of format 3 unchanged if all of it is valid. Otherwise it returns
+// errors.ErrUnsupported and writes nothing, because the lengths of the chunks that a repair needs are
+// only in the index.
+func (f *frame) copyVariable(ctx context.Context, o Options) (err error) {
+	certain, guessed, err := f.checkVariable(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("%w: repairing a frame with chunks of variable length: %v", errors.ErrUnsupported, err)
+	}
+	out, err := atomicfile.Create(f.r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return err
+	}
+	if err = atomicfile.Copy(ctx, out.Path(), f.r.Source); err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	f.r.Arrays, f.r.Chunks, f.r.Certain, f.r.Guessed = 1, certain+guessed, certain, guessed
+	if guessed > 0 {
+		f.r.note(Guessed, "", "chunks", -1, "%d were copied without being decoded: their blocks have lengths of their own (C-Blosc2 3.0)", guessed)
+	}
+	return nil
+}
+
+// checkVariable reads a frame of format 3 and decodes its chunks. It returns the number of those that
+// were decoded, and of those that only a later library decodes.
+func (f *frame) checkVariable(ctx context.Context) (certain, guessed int64, err error) {
+	var head *cframe.Frame
+	if f.dir != "" {
+		head, err = cframe.ReadDir(os.DirFS(f.dir))
+	} else {
+		head, err = cframe.Read(f.file, f.size)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := head.CheckPolicy(trusted); err != nil {
+		return 0, 0, err
+	}
+	decode := func(dst, b []byte) error { return exactly(f.pool.Decompress, dst, b) }
+	if err := head.CheckChunks(trusted, decode); err != nil {
+		return 0, 0, err
+	}
+	offsets, err := head.Offsets(decode)
+	if err != nil {
+		return 0, 0, err
+	}
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	for i, at := range offsets {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, err
+		}
+		raw, err := head.ReadChunk(at)
+		if err != nil {
+			return 0, 0, fmt.Errorf("chunk %d: %w", i, err)
+		}
+		known, err := f.decodeVariable(d, raw)
+		if err != nil {
+			return 0, 0, fmt.Errorf("chunk %d: %w", i, err)
+		}
+		if known {
+			certain++
+		} else {
+			guessed++
+		}
+	}
+	return certain, guessed, nil
+}
+
+// decodeVariable decodes one chunk. It reports whether the library can.
+func (f *frame) decodeVariable(d *cblosc.Decompressor, raw []byte) (bool, error) {
+	if err := trusted.Check(raw); err != nil {
+		return false, err
+	}
+	h, err := chunk.ParseHeader(raw)
+	if err != nil {
+		return false, err
+	}
+	if int64(h.NBytes) > f.most {
+		return false, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(h.NBytes), Want: fmt.Sprintf("at most %d", f.most), Err: format.ErrLimit}
+	}
+	if (chunk.Policy{}).CheckHeader(h) != nil {
+		return false, nil
+	}
+	if h.VLBlocks() {
+		err = d.DecompressVL(new(cblosc.Batch), raw)
+	} else {
+		err = exactly(f.pool.Decompress, make([]byte, h.NBytes), raw)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// exactly decompresses b into all of dst.
+func exactly(decompress func(dst, b []byte) (int, error), dst, b []byte) error {
+	n, err := decompress(dst, b)
+	if err == nil && n != len(dst) {
+		err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(n), Want: fmt.Sprint(len(dst)), Err: format.ErrCorrupt}
+	}
+	return err
+}
