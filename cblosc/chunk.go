@@ -47,7 +47,7 @@ func (i ChunkInfo) CParams() *CParams {
 
 // Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
 // It needs only the header, which is checked as for Decompress without DParams.Allow:
-// ErrFormat for one that is not valid, errors.ErrUnsupported with it for one of codecs
+// ErrFormat for one that is not valid, errors.ErrUnsupported for one of codecs
 // or filters that would have to be allowed: see Decompressor.Info.
 func Info(b []byte) (ChunkInfo, error) { return infoOf(b, chunk.Policy{}) }
 

@@ -86,7 +86,7 @@ func TestPluginIDsNeverReachTheLibrary(t *testing.T) {
 		check := func(err error) {
 			t.Helper()
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
-			require.ErrorIs(t, err, cblosc.ErrFormat, name)
+			require.NotErrorIs(t, err, cblosc.ErrFormat, name)
 		}
 		_, err := d.Decompress(make([]byte, 4096), bad)
 		check(err)

@@ -141,7 +141,7 @@ func TestUserCodecsAndFilters(t *testing.T) {
 		// Who does not allow it does not read it.
 		_, err = newDecompressor(t).Decompress(make([]byte, len(src)), b)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.ErrorIs(t, err, cblosc.ErrFormat)
+		require.NotErrorIs(t, err, cblosc.ErrFormat)
 	}
 }
 

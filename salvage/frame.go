@@ -84,9 +84,6 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	if err := f.readHeader(); err != nil {
 		return err
 	}
-	if err := f.available(); err != nil {
-		return err
-	}
 	if f.header && (f.head.VariableChunks() || f.head.VLBlocks()) {
 		return f.copyVariable(ctx, o)
 	}
@@ -168,9 +165,14 @@ func (f *frame) readIndex(ctx context.Context, all int64) error {
 		if f.dir == "" {
 			at += f.head.CBytes
 		}
-		if o, _, ok := f.indexAt(at); ok && int64(len(o)) == f.head.NumChunks() && f.holds(o) {
-			f.offsets = o
-			return nil
+		if o, _, ok := f.indexAt(at); ok && int64(len(o)) == f.head.NumChunks() {
+			if f.holds(o) {
+				f.offsets = o
+				return nil
+			}
+			if err := f.available(o); err != nil {
+				return err
+			}
 		}
 		f.r.note(Lost, "", "index", at, "there is none for the %d chunks of the header", max(f.head.NumChunks(), 0))
 	}

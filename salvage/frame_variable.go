@@ -8,25 +8,40 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// available returns errors.ErrUnsupported if a valid header names a codec or filter that this module
-// does not have. Without it no chunk can be told from other bytes.
-func (f *frame) available() error {
-	if !f.header {
+// available returns errors.ErrUnsupported if both the header and the first chunk of the index name a
+// codec or filter that this module does not have. Without it no chunk can be told from other bytes.
+func (f *frame) available(o []cframe.Offset) error {
+	i := slices.IndexFunc(o, func(x cframe.Offset) bool { return !x.IsSpecial() })
+	if i < 0 {
 		return nil
 	}
-	if c := f.head.Codec(); !trusted.AllowsCodec(c) {
+	b := make([]byte, chunk.ExtendedHeaderSize)
+	if f.dir == "" {
+		b = f.bytes(f.base+int64(o[i]), len(b))
+	} else if file, _, err := regular.Open(filepath.Join(f.dir, cframe.ChunkFile(o[i]))); err == nil {
+		_, _ = file.ReadAt(b, 0) // a short file has zeros, which are no chunk
+		_ = file.Close()
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return nil
+	}
+	if c := f.head.Codec(); !trusted.AllowsCodec(c) && h.Codec == c {
 		return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, c)
 	}
 	for _, id := range f.head.Filters {
-		if !trusted.AllowsFilter(id) {
+		if !trusted.AllowsFilter(id) && slices.Contains(h.Filters[:], id) {
 			return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, id)
 		}
 	}

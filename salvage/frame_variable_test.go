@@ -2,6 +2,7 @@ package salvage_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -51,8 +52,15 @@ func TestRecover_unavailablePlugin(t *testing.T) {
 	frame, err := os.ReadFile("../format/testdata/frame/py-unicode.b2nd")
 	require.NoError(t, err)
 	for name, edit := range map[string]func([]byte){
-		"codec 200":  func(b []byte) { b[27], b[77] = b[27]&0xf0|6, 200 },
-		"filter 180": func(b []byte) { b[71] = 180 },
+		"codec 200": func(b []byte) {
+			b[27], b[77] = b[27]&0xf0|6, 200
+			first := b[binary.BigEndian.Uint32(b[11:]):]
+			first[2], first[0x16] = first[2]&0x1f|6<<5, 200
+		},
+		"filter 180": func(b []byte) {
+			b[71] = 180
+			b[binary.BigEndian.Uint32(b[11:])+0x10] = 180
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := filepath.Join(t.TempDir(), "a.b2nd")

@@ -1,16 +1,20 @@
-"""interop.py write|check DIR: the Python side of interop_test.go.
+"""interop.py write|matrix|check DIR: the Python side of interop_test.go.
 
 write fills DIR with arrays written by h5py and python-blosc2 and describes them
 in DIR/manifest.json; check reads DIR/manifest.json, which the Go side wrote, and
-opens each array it names with the same libraries. A manifest is a list of
+opens each array it names with the same libraries. matrix is write for arrays of python-blosc2 with every
+combination of type, codec, filters, shape and storage: a sample, or with HYPERSLAB_ALL all. A manifest is a list of
   {"file", "object", "dtype", "shape", "sha256", "attrs"}
 where sha256 is the digest of the elements in C order and native byte order, and
 attrs maps names to plain JSON values.
 """
 
 import hashlib
+import itertools
 import json
+import os
 import pathlib
+import random
 import sys
 
 import blosc2
@@ -51,6 +55,8 @@ def sample(dtype, shape, rng):
         values = (rng.standard_normal(n) + 1j * rng.standard_normal(n)).astype(dtype)
     elif dtype.kind == "S":
         values = np.array([b"ab", b"", b"hello", b"x y"] * n, dtype=dtype)[:n]
+    elif dtype.kind in "mM":
+        values = rng.integers(-1000, 1000, n).astype(dtype)
     elif dtype.kind == "U":
         values = np.array(["é", "", "abc", "日本"] * n, dtype=dtype)[:n]
     else:
@@ -86,6 +92,54 @@ def write(root):
                 for key, value in ATTRS.items():
                     stored.schunk.vlmeta[key] = value
                 manifest.append(entry(file, "", array))
+    (root / "manifest.json").write_text(json.dumps(manifest))
+
+
+MATRIX_DTYPES = DTYPES + ["<U3", "<U9", "|V7", "<M8[ns]", "<m8[s]"]
+# codec, level, dictionary
+CODECS = [(c, level, False) for c in ("BLOSCLZ", "LZ4", "LZ4HC", "ZLIB", "ZSTD") for level in (1, 9)]
+CODECS += [("ZSTD", 0, False), ("LZ4", 5, True), ("LZ4HC", 5, True), ("ZSTD", 5, True)]
+# filters with their parameters; None: the choice of python-blosc2
+FILTERS = [None, [], [("SHUFFLE", 0)], [("BITSHUFFLE", 0)], [("DELTA", 0), ("SHUFFLE", 0)], [("SHUFFLE", 0), ("BYTEDELTA", 0)],
+           [("TRUNC_PREC", 10), ("SHUFFLE", 0)], [("INT_TRUNC", 5)]]
+# shape, chunk shape, block shape; None: the choice of python-blosc2
+SHAPES = [((), None, None), ((0,), None, None), ((3, 0, 2), None, None), ((0, 5), (4, 5), (2, 5)), ((1,), None, None),
+          ((1000,), (300,), (64,)), ((2000,), None, None), ((13, 7, 5), (4, 3, 5), (2, 3, 2)), ((40, 50), None, None),
+          ((2,) * 9, None, None), ((2,) * 10 + (1,) * 6, None, None)]
+
+
+def possible(dtype, filters):
+    """Whether the filters keep values of the type, all but the digits that they cut off."""
+    kind, size = np.dtype(dtype).kind, np.dtype(dtype).itemsize
+    names = [name for name, _ in filters or []]
+    if "TRUNC_PREC" in names:
+        return kind == "f" and dtype[0] != ">" and size in (4, 8)
+    if "INT_TRUNC" in names:
+        return kind in "iu" and dtype[0] != ">"
+    return True
+
+
+def matrix(root):
+    combinations = [c for c in itertools.product(MATRIX_DTYPES, CODECS, FILTERS, SHAPES, (True, False)) if possible(c[0], c[2])]
+    if not os.environ.get("HYPERSLAB_ALL"):
+        combinations = random.Random(20261122).sample(combinations, 240)
+    rng = np.random.default_rng(20261122)
+    manifest = []
+    for i, (dtype, (codec, level, use_dict), filters, (shape, chunks, blocks), contiguous) in enumerate(combinations):
+        array = sample(dtype, shape, rng)
+        cparams = {"codec": getattr(blosc2.Codec, codec), "clevel": level, "use_dict": use_dict, "nthreads": 1}
+        if filters is not None:
+            cparams["filters"] = [getattr(blosc2.Filter, name) for name, _ in filters] or [blosc2.Filter.NOFILTER]
+            cparams["filters_meta"] = [array.dtype.itemsize if name == "BYTEDELTA" else meta for name, meta in filters] or [0]
+        file = f"{i}-{codec}-{level}-{'dict' if use_dict else 'plain'}.b2nd"
+        stored = blosc2.asarray(array, chunks=chunks, blocks=blocks, urlpath=str(root / file), contiguous=contiguous, mode="w", cparams=cparams)
+        try:
+            values = np.asarray(stored[...]).reshape(shape).astype(array.dtype)  # some filters change them
+        except RuntimeError:
+            print("python-blosc2 does not read its own", dtype, shape, codec, level, use_dict, filters)
+            continue
+        manifest.append(entry(file, "", values) | {"attrs": {}, "what": f"{dtype} {shape} {codec} {level} {filters}",
+                        "new": len(shape) > 8 or use_dict and codec != "ZSTD" or filters is None and dtype[1] == "U"})
     (root / "manifest.json").write_text(json.dumps(manifest))
 
 
@@ -130,4 +184,4 @@ def check(root):
 
 
 if __name__ == "__main__":
-    {"write": write, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))
+    {"write": write, "matrix": matrix, "check": check}[sys.argv[1]](pathlib.Path(sys.argv[2]))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -227,6 +228,12 @@ func makeRare(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(stdout), &list))
 	copy(hurt[list.Chunks[0].Offset+100:], "not what deflate wrote")
 	put(t, "hurt.h5", hurt)
+	layered, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape: []int64{2}, Chunks: []int32{2}, Blocks: []int32{2}, Storage: cblosc.Storage{Path: "layers.b2nd", Contiguous: true},
+		Meta: []cblosc.Metalayer{{Name: "map", Content: []byte("\x81\xa1k\xc0")}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, layered.Close())
 	_, stderr, code := run("convert", "waves.b2nd", "hurt.bcolz", "-q")
 	require.Zero(t, code, stderr)
 	chunk, err := os.ReadFile("hurt.bcolz/data/__0.blp")
@@ -249,6 +256,8 @@ ls grows.h5
 info times.h5:/d --meta
 info hurt.bcolz --meta
 info waves.b2nd --meta
+info layers.b2nd
+info layers.b2nd --meta
 info tree.h5:/run1 --meta
 info waves.b2nd --storage
 info tree.h5 --storage
