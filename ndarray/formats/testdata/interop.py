@@ -95,7 +95,7 @@ def write(root):
     (root / "manifest.json").write_text(json.dumps(manifest))
 
 
-MATRIX_DTYPES = DTYPES + ["<U3", "<U9", "|V7", "<M8[ns]", "<m8[s]"]
+MATRIX_DTYPES = DTYPES + ["<U3", "<U9", "<M8[ns]", "<m8[s]"]
 # codec, level, dictionary
 CODECS = [(c, level, False) for c in ("BLOSCLZ", "LZ4", "LZ4HC", "ZLIB", "ZSTD") for level in (1, 9)]
 CODECS += [("ZSTD", 0, False), ("LZ4", 5, True), ("LZ4HC", 5, True), ("ZSTD", 5, True)]
