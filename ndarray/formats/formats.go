@@ -3,6 +3,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type options struct {
 	format    Format
 	sparse    bool
 	overwrite bool
+	inPlace   bool
 	dtype     *ndarray.DType
 	write     bool
 	durable   bool
@@ -58,8 +60,13 @@ func WithFormat(f Format) Option { return func(o *options) { o.format = f } }
 // each chunk.
 func WithSparse() Option { return func(o *options) { o.sparse = true } }
 
-// WithOverwrite lets Create replace what is at the location.
+// WithOverwrite lets Create replace the array at the location. In an HDF5 file it replaces the
+// named object only, which must not be a group.
 func WithOverwrite() Option { return func(o *options) { o.overwrite = true } }
+
+// WithInPlace makes Create add an array to an HDF5 file that exists without copying the file
+// first. A program that is killed meanwhile can leave the file corrupt.
+func WithInPlace() Option { return func(o *options) { o.inPlace = true } }
 
 // WithDType makes Open take the elements of a b2nd or Caterva array as of this
 // type, which must have their size: for Caterva, which stores none, and for types
@@ -206,7 +213,7 @@ func Open(ctx context.Context, location string, opts ...Option) (*ndarray.Array,
 }
 
 func open(ctx context.Context, location string, o options) (*ndarray.Array, error) {
-	if o.format != "" || o.sparse || o.overwrite || o.prune != nil {
+	if o.format != "" || o.sparse || o.overwrite || o.inPlace || o.prune != nil {
 		return nil, fmt.Errorf("%w: only WithDType, WithWrite and WithLibrary mean something to Open", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
@@ -333,7 +340,8 @@ func checkObject(f Format, l Location) error {
 type Draft struct {
 	*ndarray.Array
 	location string
-	out      *atomicfile.Output
+	out      *atomicfile.Output // nil: in place
+	addition *addition          // nil: the file holds this array alone
 	done     bool
 }
 
@@ -342,10 +350,15 @@ type Draft struct {
 // for structures along one axis and a carray for all else. spec says what the array
 // is; where it is silent the backend chooses.
 //
+// If the location is FILE:/path and the HDF5 file exists, Create adds the array to it and leaves
+// all other objects unchanged. The array is written to a copy of the file, which replaces the
+// file at Commit; WithInPlace changes the file itself. The space of a replaced object stays in
+// the file unless the new array uses it.
+//
 // The caller writes to the Draft's Array, then calls Commit. Close discards what
 // is not committed.
 //
-// It returns ndarray.ErrExists if the target is there, without WithOverwrite;
+// It returns ndarray.ErrExists if the array exists, without WithOverwrite;
 // ErrParam if the name tells no format or the location does not suit it; what
 // spec.Validate finds; ErrNotFound if the directory is missing; or
 // errors.ErrUnsupported for what the format cannot hold.
@@ -391,6 +404,15 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	}
 	if o.sparse && o.format != B2ND && o.format != Caterva {
 		return nil, fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.format)
+	}
+	if o.inPlace && o.format != HDF5 {
+		return nil, fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.format)
+	}
+	if o.format == HDF5 && exists(l.File) {
+		if is, err := sniff(l.File); err != nil || is != HDF5 {
+			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
+		}
+		return add(ctx, l, spec, o, location)
 	}
 	out, err := atomicfile.Create(l.File, atomicfile.Options{Overwrite: o.overwrite})
 	if err != nil {
@@ -441,12 +463,34 @@ func (d *Draft) commit(ctx context.Context) error {
 	}
 	d.done = true
 	if err := d.Array.Close(); err != nil {
-		return errors.Join(err, d.out.Abort())
+		return errors.Join(err, d.discard())
+	}
+	if d.addition != nil {
+		if err := d.addition.finish(); err != nil {
+			if d.out != nil {
+				err = errors.Join(err, d.out.Abort())
+			}
+			return err
+		}
+	}
+	if d.out == nil {
+		return nil
 	}
 	if err := d.out.Commit(); err != nil {
 		return errors.Join(translate(err), d.out.Abort())
 	}
 	return nil
+}
+
+// discard removes what a closed array has left.
+func (d *Draft) discard() (err error) {
+	if d.addition != nil {
+		err = d.addition.undo()
+	}
+	if d.out != nil {
+		err = errors.Join(err, d.out.Abort())
+	}
+	return err
 }
 
 // Close discards the draft if it is not committed, and does nothing otherwise: it
@@ -456,7 +500,7 @@ func (d *Draft) Close() error {
 		return nil
 	}
 	d.done = true
-	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.out.Abort()))
+	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.discard()))
 }
 
 // translate marks errors of the file system with what they mean to ndarray.
