@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -25,6 +26,14 @@ type TreeOptions struct {
 	Accept    func(Problem) bool // says which losses are accepted; nil: none is
 	DryRun    bool               // find problems, write nothing
 	Overwrite bool               // replace a target that is there
+
+	// Exclude reports whether the object at a path of the source is left out, with everything
+	// below it; nil: nothing is. Links to it are problems, because they would lead nowhere.
+	Exclude func(path string) bool
+
+	// SkipUnreadable leaves out objects that are corrupt, or stored with a filter that is not
+	// available, instead of failing; TreeStats.Unreadable lists them.
+	SkipUnreadable bool
 
 	// Adjust changes how the array at a path of the source will be stored: chunks,
 	// blocks, compression. An error ends the copy before anything is written.
@@ -70,6 +79,7 @@ type TreeStats struct {
 	Types                        int       // committed datatypes
 	Bytes                        int64     // of elements, in memory
 	Lost                         []Problem // what was accepted
+	Unreadable                   []Problem // what SkipUnreadable left out
 
 	// Told is what is left out without being asked for: comments of HDF5 where the target
 	// has none, and of compression what is read and not written.
@@ -109,6 +119,7 @@ type treeCopy struct {
 	source  *Tree
 	stats   TreeStats
 	lost    []Problem // not accepted
+	without []string  // paths of the source that are left out
 
 	groups, arrays, links []treeItem // parents before children
 	types                 *typeCopy  // nil unless both sides are HDF5
@@ -119,7 +130,8 @@ type treeItem struct {
 	from  string // path in the source
 	path  string // and in the target
 	spec  ndarray.Spec
-	most  int // goroutines that copy an array
+	bytes int64 // of an array's elements
+	most  int   // goroutines that copy an array
 	entry Entry
 
 	attrs   []ndarray.Attr // of a group
@@ -183,6 +195,48 @@ func (c *treeCopy) lose(path, what string, err error) {
 	}
 }
 
+// unreadable notes an object that cannot be read.
+func (c *treeCopy) unreadable(path, what string, err error) {
+	if !c.options.SkipUnreadable {
+		c.lose(path, what, err)
+		return
+	}
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
+		err = e.Err
+	}
+	c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: path, What: what, Err: err})
+	c.without = append(c.without, path)
+}
+
+// isUnreadable reports whether an error is about the content of the source.
+func isUnreadable(err error) bool {
+	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
+}
+
+// leftOut reports whether a path, or a group that it is in, is left out.
+func (c *treeCopy) leftOut(path string) bool {
+	return slices.ContainsFunc(c.without, func(x string) bool { return path == x || strings.HasPrefix(path, x+"/") })
+}
+
+// missingFilter is the error of an array whose elements a filter compressed that is not available.
+func missingFilter(m ndarray.Meta) error {
+	if m.Format != string(HDF5) || m.Compression == nil {
+		return nil
+	}
+	for _, name := range append([]string{m.Compression.Codec}, m.Compression.Filters...) {
+		number, unknown := strings.CutPrefix(name, "filter ")
+		if name == "zfp" { // the one codec with a name that only a plug-in has
+			number, unknown = "32013", true
+		}
+		if id, err := strconv.Atoi(number); unknown && err == nil {
+			if can, err := h5.FilterAvailable(id); err != nil || !can.Decode {
+				return ndarray.Mark(&h5.FilterError{ID: id}, errors.ErrUnsupported)
+			}
+		}
+	}
+	return nil
+}
+
 // tell notes what is left out, which nobody is asked about.
 func (c *treeCopy) tell(path, what, value, reason string) {
 	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
@@ -211,6 +265,12 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		if err != nil {
 			return err
 		}
+		if c.options.Exclude != nil && e.Path != root && c.options.Exclude(e.Path) {
+			c.without = append(c.without, e.Path)
+		}
+		if c.leftOut(e.Path) {
+			continue
+		}
 		if e.Path == root && e.Kind != Group {
 			return fmt.Errorf("%w: %s is no group, but one %s", ndarray.ErrParam, src, e.Kind)
 		}
@@ -225,7 +285,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	e := item.entry
 	if e.Err != nil {
-		c.lose(e.Path, string(e.Kind), e.Err)
+		c.unreadable(e.Path, string(e.Kind), e.Err)
 		return nil
 	}
 	if err := c.checkName(item.path, e.Kind == Group); err != nil {
@@ -235,7 +295,10 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	switch e.Kind {
 	case Group:
 		attrs, err := c.source.GroupAttrs(ctx, e.Path)
-		if err != nil {
+		if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
+			c.unreadable(e.Path, "attributes", err)
+			c.without = c.without[:len(c.without)-1] // the group itself is copied
+		} else if err != nil {
 			return err
 		}
 		item.attrs, item.comment = c.keep(e.Path, attrs), c.comment(e.Path, e.Comment)
@@ -251,6 +314,10 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		held := c.target == HDF5 && (e.LinkKind == kind || e.LinkKind == h5.SoftLink.String() || e.LinkKind == h5.ExternalLink.String())
 		if !held {
 			c.lose(e.Path, "link", fmt.Errorf("%w: %s link to %s in format %s", errors.ErrUnsupported, e.LinkKind, e.Target, c.target))
+			return nil
+		}
+		if e.LinkKind == kind && c.leftOut(e.Target) {
+			c.lose(e.Path, "link", fmt.Errorf("%w: hard link to %s, which is left out", errors.ErrUnsupported, e.Target))
 			return nil
 		}
 		c.links = append(c.links, item)
@@ -290,16 +357,25 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		if e, ok := errors.AsType[*ndarray.Error](err); ok {
 			err = e.Err
 		}
-		c.lose(item.from, "array", err)
+		c.unreadable(item.from, "array", err)
+		return nil
+	}
+	var attrs ndarray.Attrs
+	if err == nil {
+		attrs, err = a.Attrs(ctx)
+		err = errors.Join(err, a.Close())
+	}
+	if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
+		c.unreadable(item.from, "array", err)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	m := a.Meta()
-	attrs, err := a.Attrs(ctx)
-	if err = errors.Join(err, a.Close()); err != nil {
-		return err
+	if err := missingFilter(m); err != nil && item.entry.Storage.StoredBytes > 0 {
+		c.unreadable(item.from, "array", err)
+		return nil
 	}
 	spec := m.Spec()
 	spec.Comment = c.comment(item.from, m.Comment)
@@ -333,10 +409,10 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if !spec.DType.Equal(m.DType) {
 		item.uses.elements = 0
 	}
-	item.spec = spec
+	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
 	c.arrays = append(c.arrays, item)
 	c.stats.Arrays++
-	c.stats.Bytes += m.NumElems() * int64(m.DType.Size)
+	c.stats.Bytes += item.bytes
 	return nil
 }
 
@@ -430,12 +506,17 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses)})
-	})
+	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) })
 	if err != nil {
 		return err
 	}
 	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
 	for _, item := range c.links {
+		if item.entry.LinkKind == h5.HardLink.String() && c.leftOut(item.entry.Target) {
+			c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: item.from, What: "link", Err: fmt.Errorf("hard link to %s, which cannot be read", item.entry.Target)})
+			c.stats.Links--
+			continue
+		}
 		switch e := item.entry; e.LinkKind {
 		case h5.HardLink.String():
 			err = f.Root().LinkHard(item.path, "/"+strings.TrimPrefix(strings.TrimPrefix(e.Target, root), "/"))
@@ -474,12 +555,15 @@ func (c *treeCopy) writeTable(ctx context.Context, dir string) error {
 	}
 	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return bcolz.Create(filepath.Join(dir, item.path), item.spec, nil)
-	})
+	}, func(item treeItem) error { return os.RemoveAll(filepath.Join(dir, item.path)) })
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, item := range c.arrays {
+		if c.leftOut(item.from) {
+			continue
+		}
 		names = append(names, strings.TrimPrefix(item.path, "/"))
 	}
 	var attrs []ndarray.Attr
@@ -512,6 +596,12 @@ func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
 			return nil, err
 		}
 		return b2nd.Create(at, item.spec, nil)
+	}, func(item treeItem) error {
+		at, err := place(dir, item.path, false)
+		if err != nil {
+			return err
+		}
+		return os.RemoveAll(at)
 	})
 }
 
@@ -528,8 +618,9 @@ func place(dir, path string, group bool) (string, error) {
 	return dir, nil
 }
 
-// copyArrays makes each array with create and fills it.
-func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error)) error {
+// copyArrays makes each array with create and fills it. With SkipUnreadable it calls remove for an
+// array that could not be filled.
+func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove func(treeItem) error) error {
 	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
 	for _, item := range c.arrays {
 		before := progress.DoneBytes
@@ -539,6 +630,12 @@ func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarra
 				c.options.Progress(progress)
 			}
 		})
+		if err != nil && c.options.SkipUnreadable && isUnreadable(err) && ctx.Err() == nil {
+			c.unreadable(item.from, "array", err)
+			c.stats.Arrays--
+			progress.DoneBytes = before + item.bytes
+			err = remove(item)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", item.from, err)
 		}

@@ -295,11 +295,12 @@ func (w *walker) hdf5(l Location) (err error) {
 	if err != nil {
 		return hdf5.Translate(err)
 	}
-	return w.object(f.Root(), at, info)
+	return w.object(f.Root(), at, at, info)
 }
 
-// object lists what is at path, and below it.
-func (w *walker) object(root *h5.Group, at string, info h5.ObjectInfo) error {
+// object lists the object that parent calls name, whose path is at, and what is below it. Names
+// are looked up in the parent, so that an object costs the same at every depth.
+func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) error {
 	id := objectID{info.FileNo, info.Address}
 	if first, ok := w.seen[id]; ok {
 		return w.emit(Entry{Path: at, Kind: Link, LinkKind: h5.HardLink.String(), Target: first})
@@ -308,13 +309,13 @@ func (w *walker) object(root *h5.Group, at string, info h5.ObjectInfo) error {
 	e := Entry{Path: at, Attrs: info.NumAttrs}
 	switch info.Kind {
 	case h5.GroupObject:
-		return w.group(root, e)
+		return w.group(parent, name, e)
 	case h5.DatasetObject:
 		e.Kind = Array
-		e.describe(root, w.file)
+		e.describe(parent, name, w.file)
 	case h5.DatatypeObject:
 		e.Kind = Type
-		if t, err := root.CommittedDatatype(at); err != nil {
+		if t, err := parent.CommittedDatatype(name); err != nil {
 			e.Err = hdf5.Translate(err)
 		} else {
 			e.Type = t.String()
@@ -326,43 +327,44 @@ func (w *walker) object(root *h5.Group, at string, info h5.ObjectInfo) error {
 }
 
 // group lists a group and its members.
-func (w *walker) group(root *h5.Group, e Entry) error {
+func (w *walker) group(parent *h5.Group, name string, e Entry) (err error) {
 	e.Kind = Group
 	var links []h5.Link
-	g, err := root.OpenGroup(e.Path)
-	if err == nil {
+	g, openErr := parent.OpenGroup(name)
+	if openErr == nil {
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
 		for l, lerr := range g.Links() {
 			if lerr != nil {
-				err = lerr
+				openErr = lerr
 				break
 			}
 			links = append(links, l)
 		}
 		var cerr error
 		e.Comment, cerr = g.Comment()
-		err = errors.Join(err, cerr, g.Close())
+		openErr = errors.Join(openErr, cerr)
 	}
-	e.Err = hdf5.Translate(err)
+	e.Err = hdf5.Translate(openErr)
 	if stop, err := w.prune(e); stop || err != nil {
 		return err
 	}
 	for _, l := range links {
-		if err := w.link(root, strings.TrimSuffix(e.Path, "/")+"/"+l.Name, l); err != nil {
+		if err := w.link(g, strings.TrimSuffix(e.Path, "/")+"/"+l.Name, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) link(root *h5.Group, at string, l h5.Link) error {
+func (w *walker) link(parent *h5.Group, at string, l h5.Link) error {
 	e := Entry{Path: at, Kind: Link, LinkKind: l.Kind.String(), Target: l.Target}
 	switch l.Kind {
 	case h5.HardLink:
-		info, err := root.ObjectInfo(at)
+		info, err := parent.ObjectInfo(l.Name)
 		if err != nil {
 			return w.emit(Entry{Path: at, Kind: Other, Err: hdf5.Translate(err)})
 		}
-		return w.object(root, at, info)
+		return w.object(parent, l.Name, at, info)
 	case h5.ExternalLink:
 		e.TargetFile = l.File
 		e.Target = l.File + ":" + l.Target
@@ -373,8 +375,8 @@ func (w *walker) link(root *h5.Group, at string, l h5.Link) error {
 }
 
 // describe fills in what a dataset is.
-func (e *Entry) describe(root *h5.Group, file string) {
-	d, err := root.OpenDataset(e.Path)
+func (e *Entry) describe(parent *h5.Group, name, file string) {
+	d, err := parent.OpenDataset(name)
 	if err != nil {
 		e.Err = hdf5.Translate(err)
 		return

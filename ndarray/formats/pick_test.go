@@ -1,0 +1,160 @@
+package formats_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
+)
+
+// partlyReadable writes an HDF5 file with two arrays that can be read, one behind a filter that is
+// not available and one with a wrong checksum.
+func partlyReadable(t *testing.T, file string) {
+	t.Helper()
+	same := func(b []byte, _ []uint32) ([]byte, error) { return b, nil }
+	require.NoError(t, h5.RegisterFilter(h5.GoFilter{ID: 32098, Name: "rare", Decode: same, Encode: same}))
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	for path, o := range map[string]*h5.DatasetOptions{
+		"/fine": nil, "/g/deep/fine": nil,
+		"/g/rare": {Chunks: []int64{4}, Filters: []h5.Filter{{ID: 32098}}},
+		"/g/sum":  {Chunks: []int64{8}, Fletcher32: true},
+	} {
+		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 77777777}, h5.SimpleSpace(8).All()))
+		if path == "/g/sum" {
+			require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 88888888}, h5.SimpleSpace(8).All()))
+		}
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Root().LinkHard("/hard", "/g/rare"))
+	require.NoError(t, f.Close())
+	require.NoError(t, h5.UnregisterFilter(32098))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := strings.Index(string(b), "\x38\x56\x4c\x05") // 88888888
+	require.Positive(t, at)
+	b[at]++
+	require.NoError(t, os.WriteFile(file, b, 0o644))
+}
+
+func paths(t *testing.T, location string) (out []string) {
+	t.Helper()
+	for e, err := range formats.Walk(bg, location) {
+		require.NoError(t, err)
+		out = append(out, e.Path)
+	}
+	return out
+}
+
+func TestCopyTree_Exclude(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src.h5")
+	partlyReadable(t, src)
+	without := func(paths ...string) func(string) bool {
+		return func(p string) bool {
+			for _, x := range paths {
+				if p == x {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	t.Run("missing filter", func(t *testing.T) {
+		_, err := formats.CopyTree(bg, filepath.Join(dir, "a"), src, &formats.TreeOptions{DryRun: true})
+		var loss *formats.LossError
+		require.ErrorAs(t, err, &loss)
+		require.ErrorIs(t, loss.Problems[0].Err, h5.ErrNoFilter)
+		require.Equal(t, "/g/rare", loss.Problems[0].Path)
+	})
+	t.Run("objects", func(t *testing.T) {
+		to := filepath.Join(dir, "objects")
+		_, err := formats.CopyTree(bg, to, src, &formats.TreeOptions{Exclude: without("/g/rare", "/g/sum", "/hard")})
+		require.NoError(t, err)
+		require.Equal(t, []string{"/", "/fine", "/g", "/g/deep", "/g/deep/fine"}, paths(t, to))
+	})
+	t.Run("group", func(t *testing.T) {
+		to := filepath.Join(dir, "group.h5")
+		_, err := formats.CopyTree(bg, to, src, &formats.TreeOptions{Exclude: without("/g", "/hard")})
+		require.NoError(t, err)
+		require.Equal(t, []string{"/", "/fine"}, paths(t, to))
+	})
+	t.Run("target of a hard link", func(t *testing.T) {
+		_, err := formats.CopyTree(bg, filepath.Join(dir, "h.h5"), src, &formats.TreeOptions{Exclude: without("/g")})
+		var loss *formats.LossError
+		require.ErrorAs(t, err, &loss)
+		require.Equal(t, "/hard", loss.Problems[0].Path)
+	})
+}
+
+func TestCopyTree_SkipUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src.h5")
+	partlyReadable(t, src)
+	for _, to := range []string{"dir", "new.h5"} {
+		t.Run(to, func(t *testing.T) {
+			stats, err := formats.CopyTree(bg, filepath.Join(dir, to), src, &formats.TreeOptions{
+				SkipUnreadable: true,
+				Accept:         func(p formats.Problem) bool { return p.What == "link" },
+				Adjust: func(_ string, _ ndarray.Meta, spec *ndarray.Spec, _ *int) error {
+					spec.Compression = nil // each chunk is decoded
+					return nil
+				},
+			})
+			require.NoError(t, err)
+			require.Equal(t, []string{"/", "/fine", "/g", "/g/deep", "/g/deep/fine"}, paths(t, filepath.Join(dir, to)))
+			var left []string
+			for _, p := range stats.Unreadable {
+				left = append(left, p.Path)
+			}
+			require.Equal(t, []string{"/g/rare", "/g/sum"}, left)
+			require.ErrorIs(t, stats.Unreadable[0].Err, h5.ErrNoFilter)
+			require.ErrorIs(t, stats.Unreadable[1].Err, ndarray.ErrCorrupt)
+			require.Equal(t, 2, stats.Arrays)
+		})
+	}
+}
+
+// The work for an object does not grow with its depth, so a chain of groups is listed in a time
+// in proportion to its length. Names of one character keep the paths short.
+func TestWalk_Deep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deep.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	const depth = 4000
+	g := f.Root()
+	for range depth {
+		next, err := g.CreateGroup("g")
+		require.NoError(t, err)
+		if g != f.Root() {
+			require.NoError(t, g.Close())
+		}
+		g = next
+	}
+	require.NoError(t, g.Close())
+	require.NoError(t, f.Close())
+	processor := func() time.Duration {
+		var u syscall.Rusage
+		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	entries, before := 0, processor()
+	for _, err := range formats.Walk(bg, file) {
+		require.NoError(t, err)
+		entries++
+	}
+	require.Equal(t, depth+1, entries)
+	used := processor() - before
+	t.Log(used)
+	require.Less(t, used, 4*time.Second) // 0.3 s; with lookups from the root 12 s
+}
