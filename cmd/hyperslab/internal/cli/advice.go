@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -38,11 +39,18 @@ func advice(cmd *cobra.Command, err error) string {
 		return help
 	case errors.Is(err, fs.ErrExist):
 		if cmd.Flags().Lookup("force") == nil {
-			return "give the name of a new folder"
+			return "name a target that does not exist"
 		}
-		return "-f replaces it, as a whole"
+		return "-f replaces it"
+	case errors.Is(err, h5.ErrNoFilter):
+		return "--plugin-path DIR loads HDF5 filters from the directory DIR"
 	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":
-		return "the folder must exist"
+		if loc, ok := existing(failed.Path); ok && loc.Object != "" {
+			return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
+		}
+		return "the directory must exist"
+	case full(err) && toStdout(err):
+		return "make space on the disk of standard output, or write to another; the output is not complete"
 	case full(err) && inPlace(cmd) && failed.Path != "":
 		return "make room there; the file was being changed itself, so hyperslab verify " + shellWord(failed.Path) + " tells what became of it, and hyperslab recover saves what it holds"
 	case full(err):
@@ -66,19 +74,36 @@ func advice(cmd *cobra.Command, err error) string {
 			text += "\n  hyperslab verify " + file + " tells where, hyperslab recover " + file + " NEW saves what is left of it"
 		}
 		return text
-	case errors.Is(err, ndarray.ErrRegion) && failed.Path != "":
-		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
-	case errors.Is(err, ndarray.ErrType) && failed.Path != "":
-		return "hyperslab info " + shellWord(failed.Path) + " shows its element type; hyperslab dump writes the values"
 	}
 	loc, ok := existing(failed.Path)
-	if is, err := formats.Sniff(loc.File); ok && err == nil && is == formats.HDF5 && errors.Is(failed, errors.ErrUnsupported) {
-		return "hyperslab dump " + shellWord(loc.File) + " --ddl writes what arrays here cannot hold, in the words of h5dump"
+	if !ok {
+		return help
 	}
-	if ok {
-		return "hyperslab verify " + shellWord(loc.File) + " tells whether the file is damaged"
+	format, _ := formats.Sniff(loc.File)
+	file, command := shellWord(loc.File), cmd.Name()
+	switch {
+	case errors.Is(err, ndarray.ErrRegion) && command != "info":
+		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
+	case unsupportedType(err) && format == formats.HDF5 && !cmd.Flags().Changed("ddl"):
+		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
+	case unsupportedType(err) && format != formats.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):
+		return "hyperslab info " + shellWord(failed.Path) + " shows its element type"
+	case unsupportedType(err), errors.Is(err, ndarray.ErrRegion), command == "verify":
+		return help
 	}
-	return help
+	return "hyperslab verify " + file + " reports whether the file is corrupt"
+}
+
+// unsupportedType reports whether an error means that a valid file holds something that the
+// command cannot represent.
+func unsupportedType(err error) bool {
+	return errors.Is(err, ndarray.ErrType) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// toStdout reports whether an error is one of writing to standard output.
+func toStdout(err error) bool {
+	write, ok := errors.AsType[*fs.PathError](err)
+	return ok && write.Op == "write" && write.Path == os.Stdout.Name()
 }
 
 // full reports whether a disk has no room.

@@ -90,14 +90,17 @@ func (b *batchFlags) arity(cmd *cobra.Command, args []string) error {
 // batch calls do for each source. If several were asked for it ends with a line
 // that says how many went well.
 func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool, do func(source string) error) error {
-	sources, err := b.sources(cmd.InOrStdin(), args)
+	sources, err := b.sources(cmd.Context(), cmd.InOrStdin(), args)
 	if err != nil {
 		return err
 	}
 	done := 0
 	var failed []error
 	for _, source := range sources {
-		err := do(source)
+		err := cmd.Context().Err()
+		if err == nil {
+			err = do(source)
+		}
 		if err == nil {
 			done++
 			continue
@@ -130,8 +133,11 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 	return nil
 }
 
+// mostSources is how many names a list can have; one without an end must not fill the memory.
+const mostSources = 16 << 20
+
 // sources are all that arguments and list name, patterns expanded.
-func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
+func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string) ([]string, error) {
 	if b.null && b.list == "" {
 		return nil, usagef("-0 (--null) goes with --files-from")
 	}
@@ -140,18 +146,24 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 	if b.list != "" {
 		r := stdin
 		if b.list != "-" {
-			f, err := os.Open(b.list)
+			f, err := openInput(ctx, b.list)
 			if err != nil {
 				return nil, err
 			}
 			defer f.Close()
 			r = f
 		}
-		lines := bufio.NewScanner(r)
+		lines := bufio.NewScanner(stoppable(ctx, r))
 		if b.null {
 			lines.Split(zeroEnded)
 		}
-		for lines.Scan() {
+		for count := 0; lines.Scan(); count++ {
+			if count%1024 == 0 && ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if len(names)+len(literal) > mostSources {
+				return nil, usagef("--files-from %s: more than %d names", b.list, mostSources)
+			}
 			switch line := lines.Text(); {
 			case b.null && line != "":
 				literal = append(literal, line)
@@ -159,12 +171,18 @@ func (b *batchFlags) sources(stdin io.Reader, args []string) ([]string, error) {
 				names = append(names, strings.TrimSuffix(line, "\r"))
 			}
 		}
-		if err := lines.Err(); err != nil {
+		switch err := lines.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, usagef("--files-from %s: a name of more than %d bytes; -0 is for lists whose names end in a zero byte", b.list, bufio.MaxScanTokenSize)
+		case err != nil:
 			return nil, err
 		}
 	}
 	var out []string
 	for _, name := range names {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if _, err := os.Lstat(name); err == nil || !strings.ContainsAny(name, "*?[") {
 			out = append(out, name)
 			continue

@@ -20,6 +20,9 @@ const (
 // JSON) is never coloured: only headings, keys and the word before an error.
 type paint bool
 
+// paints are the control sequences that a paint writes.
+var paints = []string{"\x1b[1m", "\x1b[1;31m", "\x1b[33m", "\x1b[0m"}
+
 func (p paint) wrap(code, s string) string {
 	if !p || s == "" {
 		return s

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,14 +51,16 @@ type convertDoc struct {
 type convertFlags struct {
 	job   jobFlags
 	attrs attrFlags
+	pick  pickFlags
 	storeFlags
-	batch  batchFlags
-	flat   flatFlags
-	force  bool
-	format string
-	dtype  string
-	dryRun bool
-	json   bool
+	batch   batchFlags
+	flat    flatFlags
+	force   bool
+	inPlace bool
+	format  string
+	dtype   string
+	dryRun  bool
+	json    bool
 
 	stdin io.Reader
 }
@@ -79,10 +82,15 @@ ctable, or to a directory of b2nd files, which is what a name without extension 
 .npy files are read as they are, raw bytes with --shape and --dtype. - is standard
 input, and standard output, of .npy or raw bytes in this machine's byte order.
 
-The target appears when it is complete, or not at all; one that exists is only
-replaced with -f. What cannot be carried over is listed before anything is written,
-and the conversion is refused until each is excluded. The names of its axes go along
-with an array; coordinates are arrays of their own, and go along with the whole file.
+The target appears when it is complete, or not at all. FILE.h5:/path adds an array to
+an HDF5 file that exists and leaves its other objects unchanged; -f replaces the named
+array only. The change is made to a copy that then replaces the file, unless --in-place
+is given. Other targets that exist are replaced with -f only. To replace a whole HDF5
+file, name the file as the target of a tree.
+
+Before it writes anything, convert lists everything the target cannot represent and
+stops, unless you exclude those items. The names of its axes go along with an array;
+coordinates are arrays of their own, and go along with the whole file.
 
 Values are never changed. Unless flags say otherwise the codec is zstd 5 with byte
 shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that of
@@ -108,14 +116,19 @@ the source.
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.stdin = cmd.InOrStdin()
+			if slices.Contains(args, stdio) {
+				o.stdin = stoppable(cmd.Context(), o.stdin)
+			}
 			return a.convert(cmd, args, &o)
 		},
 	}
 	o.job.add(cmd, "no progress and no summary")
 	o.attrs.add(cmd, "leave out")
+	o.pick.add(cmd)
 	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out whatever the target cannot hold: attributes, fill value, names of axes, largest shape"
 	f := cmd.Flags()
-	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists, an HDF5 file as a whole")
+	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
+	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself, not to a copy that then replaces it; a crash can corrupt the file")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores none")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`, one length of which may be -1: as long as there are")
@@ -141,17 +154,23 @@ func (a *app) convert(cmd *cobra.Command, args []string, o *convertFlags) error 
 	if err != nil {
 		return err
 	}
-	if o.json {
-		if args[1] == stdio {
-			return writeJSON(a.stderr, r.document())
-		}
-		return writeJSON(a.stdout, r.document())
-	}
-	if o.dryRun {
-		return r.plan(a.stdout, a.data)
-	}
-	if !o.job.quiet {
+	switch {
+	case o.json && args[1] == stdio:
+		err = writeJSON(a.stderr, r.document())
+	case o.json:
+		err = writeJSON(a.stdout, r.document())
+	case o.dryRun:
+		err = r.plan(a.stdout, a.data)
+	case !o.job.quiet:
 		a.note("%s", r.summary())
+	}
+	return cmp.Or(err, partial(r))
+}
+
+// partial is the result of a conversion that left out what could not be read.
+func partial(r conversion) error {
+	if t, ok := r.(*treeResult); ok && t.unreadable > 0 {
+		return &exitError{code: exitPartly}
 	}
 	return nil
 }
@@ -173,6 +192,9 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 	}
 	if tree {
 		return a.convertTree(ctx, source, target, memory, o)
+	}
+	if o.pick.given() {
+		return nil, usagef("--exclude and --skip-unreadable choose objects of a tree; %s is one array", source)
 	}
 	return a.convertArray(ctx, source, target, memory, o)
 }
@@ -280,6 +302,10 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 // write makes the target: all of it, or nothing. It also returns the time that
 // went into reading, compressing and writing, without waiting for the disk.
 func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *ndarray.Array, memory int64, o *convertFlags) (stats ndarray.CopyStats, copying time.Duration, err error) {
+	if o.inPlace {
+		changesInPlace.Add(1)
+		defer changesInPlace.Add(-1)
+	}
 	draft, err := formats.Create(ctx, target, spec, o.createOptions()...)
 	if err != nil {
 		return stats, 0, err
@@ -287,6 +313,9 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making()
+	if before := unfinishedBytes(); before > 0 { // a copy that the array is added to
+		m.made = func() int64 { return max(unfinishedBytes()-before, 0) }
+	}
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
 	} else {

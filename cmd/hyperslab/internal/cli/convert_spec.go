@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // targets are the formats that --format takes.
@@ -22,7 +25,7 @@ var targets = []string{string(formats.B2ND), string(formats.HDF5), string(format
 // check finds what is wrong with the flags whatever the arrays are, and returns
 // the memory bound in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
-	if err := o.storeFlags.check(); err != nil {
+	if err := cmp.Or(o.storeFlags.check(), o.pick.check()); err != nil {
 		return 0, err
 	}
 	if o.format != "" {
@@ -66,12 +69,18 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 	case format != formats.HDF5 && named:
 		return "", usagef("%s: a %s file holds one array and has no paths inside", target, format)
 	}
-	return format, o.mayReplace(from.File, to.File, format)
+	if format == formats.HDF5 {
+		return format, o.mayAdd(from.File, to)
+	}
+	if o.inPlace {
+		return "", usagef("--in-place adds an array to an HDF5 file; %s is of format %s", target, format)
+	}
+	return format, o.mayReplace(to.File)
 }
 
 // mayReplace looks at what is at the target.
-func (o *convertFlags) mayReplace(source, target string, format formats.Format) error {
-	there, err := os.Lstat(target)
+func (o *convertFlags) mayReplace(target string) error {
+	_, err := os.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -80,8 +89,37 @@ func (o *convertFlags) mayReplace(source, target string, format formats.Format) 
 	case !o.force:
 		return &ndarray.Error{Op: "create", Path: target, Err: ndarray.ErrExists}
 	}
-	if own, err := os.Stat(source); err == nil && format == formats.HDF5 && os.SameFile(own, there) {
-		return usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
+	return nil
+}
+
+// mayAdd looks at the HDF5 file that an array is added to, if it exists.
+func (o *convertFlags) mayAdd(source string, to formats.Location) (err error) {
+	if _, err := os.Lstat(to.File); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if o.inPlace && source != "" && sameFile(source, to.File) {
+		return usagef("%s is in the file that changes; this is possible without --in-place", source)
+	}
+	format, err := formats.Sniff(to.File)
+	switch {
+	case err != nil:
+		return err
+	case format != formats.HDF5:
+		return usagef("%s is of format %s; arrays are added to HDF5 files", to.File, format)
+	case o.force:
+		return nil
+	}
+	f, err := h5.Open(to.File, h5.ReadOnly)
+	if err != nil {
+		return ndarray.Wrap("open", to.File, hdf5.Translate(err))
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	exists, err := f.Root().HasLink("/" + strings.Trim(to.Object, "/"))
+	if err != nil {
+		return ndarray.Wrap("create", to.String(), hdf5.Translate(err))
+	}
+	if exists {
+		return &ndarray.Error{Op: "create", Path: to.String(), Err: ndarray.ErrExists}
 	}
 	return nil
 }
@@ -183,6 +221,9 @@ func (o *convertFlags) createOptions() []formats.Option {
 	}
 	if o.force {
 		opts = append(opts, formats.WithOverwrite())
+	}
+	if o.inPlace {
+		opts = append(opts, formats.WithInPlace())
 	}
 	return opts
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -39,6 +40,7 @@ type convertTreeDoc struct {
 
 	StoredBytes *jsonInt   `json:"stored_bytes"`
 	Lost        []string   `json:"lost"`
+	Unreadable  []string   `json:"unreadable"`
 	Seconds     *jsonFloat `json:"seconds"`
 }
 
@@ -82,9 +84,10 @@ func (o storeFlags) forRank(rank int) storeFlags {
 
 // treeResult is what there is to tell about a tree.
 type treeResult struct {
-	doc    convertTreeDoc
-	stored *int64
-	took   time.Duration
+	doc        convertTreeDoc
+	stored     *int64
+	took       time.Duration
+	unreadable int // objects that were left out
 }
 
 func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
@@ -102,15 +105,21 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
 	}
-	if err := o.mayReplace(from.File, target, format); err != nil {
+	if o.inPlace {
+		return nil, usagef("%s is many arrays; --in-place adds one array", source)
+	}
+	if err := o.mayReplace(target); err != nil {
 		return nil, err
+	}
+	if format == formats.HDF5 && sameFile(source, target) {
+		return nil, usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
 	}
 	stored := format
 	if format == formats.Directory {
 		stored = formats.B2ND
 	}
 	opts := &formats.TreeOptions{
-		DryRun: o.dryRun, Overwrite: o.force, Workers: o.job.jobs, Memory: memory,
+		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.pick.excluded, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p formats.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
@@ -170,15 +179,19 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		for i, p := range loss.Problems {
 			lines[i] = safe(p.String())
 		}
-		return nil, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:\n  %s\n  to go on without add --exclude-unsupported",
-			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "))
+		return nil, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:\n  %s\n  %s",
+			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "), o.wayOut(loss))
 	} else if err != nil {
 		return nil, err
 	}
 	r := &treeResult{took: time.Since(start), doc: convertTreeDoc{
 		Schema: schemaConvertTree, Source: source, Target: target, TargetFormat: string(format), DryRun: o.dryRun,
-		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{},
-	}}
+		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs, Bytes: jsonInt(stats.Bytes), Lost: []string{}, Unreadable: []string{},
+	}, unreadable: len(stats.Unreadable)}
+	for _, p := range stats.Unreadable {
+		r.doc.Unreadable = append(r.doc.Unreadable, p.String())
+		a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab convert:"), safe(p.String()))
+	}
 	for _, p := range slices.Concat(stats.Lost, stats.Told) {
 		r.doc.Lost = append(r.doc.Lost, p.String())
 	}
@@ -200,6 +213,18 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		r.stored, r.doc.StoredBytes, r.doc.Seconds = &n, (*jsonInt)(&n), &took
 	}
 	return r, nil
+}
+
+// wayOut names the flags that leave out what cannot be stored.
+func (o *convertFlags) wayOut(loss *formats.LossError) string {
+	if slices.ContainsFunc(loss.Problems, func(p formats.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
+		more := ""
+		if slices.ContainsFunc(loss.Problems, func(p formats.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
+			more = "; --exclude-unsupported leaves out the others"
+		}
+		return "to go on without add --skip-unreadable, or --exclude PATTERN for each" + more + "; --plugin-path DIR loads HDF5 filters from DIR"
+	}
+	return "to go on without add --exclude-unsupported"
 }
 
 func (r *treeResult) document() any { return r.doc }
@@ -293,6 +318,9 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 			}
 		}
 		doc.Files = append(doc.Files, row)
+		if err == nil {
+			err = partial(r)
+		}
 		return err
 	})
 	if o.json && len(doc.Files) > 0 {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ import (
 
 type cpFlags struct {
 	edit  editFlags
+	attrs attrFlags
 	force bool
 	refs  bool
 }
@@ -39,11 +41,14 @@ slash, or there are several sources, it is a group, and names are kept; groups o
 way are made. References inside what is copied lead nowhere, unless --references copies
 what they lead to as well.
 
-A b2nd, Caterva or bcolz array is a file or directory and is copied as one. hyperslab
-convert goes from one format to another.` + editHelp,
+A b2nd, Caterva or bcolz array is a file or directory and is copied as one. With a path
+in an HDF5 file as the target, cp adds the array to that file: the chunks of a Blosc2
+array are stored as they are, behind the Blosc2 filter (32026). hyperslab convert
+chooses another compression, and goes from one format to another.` + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
-  hyperslab cp waves.b2nd again.b2nd`,
+  hyperslab cp waves.b2nd again.b2nd
+  hyperslab cp waves.b2nd tree.h5:/measured/waves`,
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +59,7 @@ convert goes from one format to another.` + editHelp,
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
 	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
+	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
 	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
@@ -78,6 +84,9 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 			if len(sources) > 1 {
 				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
 			}
+			if to.Object != "" && format != formats.HDF5 {
+				return a.cpArray(ctx, source, format, to, o)
+			}
 			return a.cpFile(ctx, loc, format, to, o)
 		}
 		from = append(from, loc)
@@ -89,6 +98,68 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		return usagef("%s: of several sources the target is a group; end it in a slash", target)
 	}
 	return a.cpObjects(ctx, from, to, o)
+}
+
+// cpArray adds an array of another format to an HDF5 file.
+func (a *app) cpArray(ctx context.Context, source string, format formats.Format, to formats.Location, o *cpFlags) error {
+	if strings.HasSuffix(to.Object, "/") { // a group: the array keeps its name
+		loc, err := formats.ParseLocation(source)
+		if err != nil {
+			return err
+		}
+		name := path.Base(loc.Object)
+		if loc.Object == "" {
+			name = strings.TrimSuffix(filepath.Base(loc.File), filepath.Ext(loc.File))
+		}
+		to.Object += name
+	}
+	c := &convertFlags{
+		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun,
+		format: string(formats.HDF5), storeFlags: storeFlags{level: -1},
+	}
+	c.job = jobFlags{memory: "128MiB", progress: o.edit.kind()}
+	memory, err := c.check()
+	if err != nil {
+		return err
+	}
+	if format == formats.B2ND || format == formats.Caterva {
+		if err := c.keepCodec(ctx, source); err != nil {
+			return err
+		}
+	}
+	r, err := a.convertOne(ctx, source, to.String(), memory, c)
+	if err == nil && o.edit.dryRun {
+		bytes, _ := r.sizes()
+		a.note("would copy %s to %s: %s of elements", safe(source), safe(to.String()), iecBytes(bytes))
+		if _, missing := os.Stat(to.File); missing == nil {
+			err = o.edit.plan(to.File)
+		}
+	}
+	return err
+}
+
+// keepCodec chooses the compression of HDF5 under which chunks of Blosc2 stay as they are.
+func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
+	arr, err := formats.Open(ctx, source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	c := arr.Meta().Compression
+	if c == nil || !slices.Contains(bloscCodecs, c.Codec) {
+		return nil
+	}
+	if c.Codec == "none" {
+		o.codec = c.Codec
+		return nil
+	}
+	o.codec, o.level, o.filter = "blosc2/"+c.Codec, c.Level, "none"
+	if slices.Contains(c.Filters, "shuffle") {
+		o.filter = "byte"
+	} else if slices.Contains(c.Filters, "bitshuffle") {
+		o.filter = "bit"
+	}
+	return nil
 }
 
 // cpFile copies a file or directory that is one array, or a whole HDF5 file.

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -31,6 +32,7 @@ type dumpDoc struct {
 type dumpFlags struct {
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
+	csvSafe                                    bool
 	h5dump                                     h5dumpFlags
 }
 
@@ -45,7 +47,8 @@ for each field.
 
 --json writes one document, --ndjson a line of JSON for each index of the first axis,
 --csv a line for each row of the last axis (of structures: a line for each, below the
-names of the fields), --npy what numpy.load reads. --ddl writes an HDF5 file, an object
+names of the fields; --csv-safe makes strings harmless for spreadsheets), --npy what
+numpy.load reads. --ddl writes an HDF5 file, an object
 in it with all that is below, or a part of a dataset, in the words of h5dump. Values are
 read some megabytes at a time, however large the array is.` +
 			addressHelp + twoArguments + sliceHelp,
@@ -77,6 +80,7 @@ read some megabytes at a time, however large the array is.` +
 	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: what there is, without the values")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
+	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
 	o.h5dump.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
@@ -89,6 +93,9 @@ read some megabytes at a time, however large the array is.` +
 func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
 	if o.index && !o.csv {
 		return usagef("--index goes with --csv")
+	}
+	if o.csvSafe && !o.csv {
+		return usagef("--csv-safe goes with --csv")
 	}
 	if err := checkProgress(o.progress); err != nil {
 		return err
@@ -108,20 +115,32 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	m := newMeter(kind, a.stderr, "dump", allBytes(arr.Array), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
 	ctx = telling(ctx, m.update)
-	w := bufio.NewWriterSize(a.stdout, 64<<10)
+	out, done := a.content()
+	whole := &spool{}
+	if o.json { // the whole document, or nothing
+		defer func() { err = errors.Join(err, whole.Close()) }()
+		to := out
+		out = whole
+		defer func() {
+			if err == nil {
+				err = whole.writeTo(to)
+			}
+		}()
+	}
+	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
 	case o.json:
 		err = dumpJSON(ctx, w, address, arr.Array)
 	case o.ndjson:
 		err = dumpLines(ctx, w, arr.Array)
 	case o.csv:
-		err = dumpCSV(ctx, w, arr.Array, o.index)
+		err = dumpCSV(ctx, w, arr.Array, o)
 	case o.npy:
 		err = dumpNPY(ctx, w, arr.Array)
 	default:
 		err = dumpText(ctx, w, arr.Array, a.columns())
 	}
-	return errors.Join(err, w.Flush())
+	return cmp.Or(err, w.Flush(), done())
 }
 
 // dumpDDL writes an HDF5 file, or one object or attribute in it, in h5dump's words.
@@ -153,7 +172,9 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	what := &d.what
 	what.Name, what.WithoutValues = d.file, o.header
 	if err = d.part(f); err == nil {
-		err = ddl.Write(a.stdout, f, what)
+		w, done := a.content()
+		err = ddl.Write(w, f, what)
+		err = errors.Join(err, done())
 	}
 	if what.Object+what.Attribute != "" {
 		err = ndarray.Wrap("dump", formats.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))

@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -15,7 +17,7 @@ import (
 // dumpCSV writes a line for each row of the last axis, of structures a line for each
 // below the names of the fields. With index the place of the first value, a column
 // for each axis that the line does not run along, goes in front.
-func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, index bool) error {
+func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFlags) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
 	axes := len(shape) // that a line has an index for
@@ -26,12 +28,12 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, index boo
 	if records {
 		var head []string
 		for axis := range axes {
-			if index {
+			if o.index {
 				head = append(head, fmt.Sprintf("axis%d", axis))
 			}
 		}
 		for _, f := range d.Fields {
-			head = append(head, f.Name)
+			head = append(head, o.cell(f.Name, true))
 		}
 		if err := out.Write(head); err != nil {
 			return err
@@ -41,7 +43,7 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, index boo
 	var line []string
 	err := eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
-			if len(line) == 0 && index {
+			if len(line) == 0 && o.index {
 				for _, n := range p.index[:axes] {
 					line = append(line, strconv.FormatInt(n, 10))
 				}
@@ -49,10 +51,10 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, index boo
 			if records {
 				b := e.bytes(i)
 				for _, f := range d.Fields {
-					line = append(line, plainText(f.Type, b[f.Offset:][:f.Type.Size]))
+					line = append(line, o.cell(plainText(f.Type, b[f.Offset:][:f.Type.Size]), isText(f.Type)))
 				}
 			} else {
-				line = append(line, e.plain(i))
+				line = append(line, o.cell(e.plain(i), isText(d)))
 			}
 			if records || len(shape) < 2 || p.ends() > 0 {
 				if err := out.Write(line); err != nil {
@@ -70,4 +72,26 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, index boo
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// cell is a value as it stands in a line. With --csv-safe a string that a spreadsheet would read
+// as a formula has an apostrophe before it.
+func (o *dumpFlags) cell(value string, text bool) string {
+	if o.csvSafe && text && value != "" && strings.ContainsRune("=+-@\t\r\n", rune(value[0])) {
+		return "'" + value
+	}
+	return value
+}
+
+// isText reports whether a file chooses the characters that stand for an element of type d.
+func isText(d ndarray.DType) bool {
+	switch d.Kind {
+	case ndarray.Bytes, ndarray.Unicode, ndarray.String, ndarray.Enum:
+		return true
+	case ndarray.SubArray:
+		return isText(*d.Base)
+	case ndarray.Struct:
+		return slices.ContainsFunc(d.Fields, func(f ndarray.Field) bool { return isText(f.Type) })
+	}
+	return false
 }

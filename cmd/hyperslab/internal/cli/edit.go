@@ -81,6 +81,8 @@ func (e *editFlags) meter(total int64) *meter {
 // in place. Where the file system does not share blocks, the copy takes time.
 func (e *editFlags) edit(ctx context.Context, file string, change func(file string) error) error {
 	if e.inPlace {
+		changesInPlace.Add(1)
+		defer changesInPlace.Add(-1)
 		return change(file)
 	}
 	size, err := pathBytes(file)

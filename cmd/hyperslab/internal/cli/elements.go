@@ -82,7 +82,7 @@ func compactJSON(v any) []byte {
 	if err := enc.Encode(v); err != nil {
 		panic("cli: " + err.Error())
 	}
-	return []byte(strings.TrimSuffix(b.String(), "\n"))
+	return escapeJSON([]byte(strings.TrimSuffix(b.String(), "\n")))
 }
 
 // eachBlock reads all elements and calls f for block after block in row-major

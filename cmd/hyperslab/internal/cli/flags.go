@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,6 +83,43 @@ func (x *attrFlags) add(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
 	f.StringArrayVar(&x.names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
 	f.BoolVar(&x.unsupported, "exclude-unsupported", false, verb+" attributes whose type is not supported, whatever their names")
+}
+
+// pickFlags choose the objects of a tree that are left out.
+type pickFlags struct {
+	exclude []string
+	skip    bool
+}
+
+func (p *pickFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&p.exclude, "exclude", nil, "of a tree, leave out the objects that `PATTERN` matches and what is below them: a path or a name, with *, ? and [ ]; may be given several times")
+	f.BoolVar(&p.skip, "skip-unreadable", false, "of a tree, leave out objects that cannot be read, report each, and end with exit code 3")
+}
+
+func (p *pickFlags) given() bool { return len(p.exclude) > 0 || p.skip }
+
+// check finds patterns that are not valid.
+func (p *pickFlags) check() error {
+	for _, pattern := range p.exclude {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return usagef("--exclude %s: not a valid pattern", pattern)
+		}
+	}
+	return nil
+}
+
+// excluded reports whether a pattern matches an object: a pattern with a slash its path, another
+// its name.
+func (p *pickFlags) excluded(object string) bool {
+	return slices.ContainsFunc(p.exclude, func(pattern string) bool {
+		of := path.Base(object)
+		if strings.Contains(pattern, "/") {
+			pattern, of = "/"+strings.Trim(pattern, "/"), object
+		}
+		matches, err := path.Match(pattern, of)
+		return matches && err == nil || pattern == of
+	})
 }
 
 func joined(words []string) string { return strings.Join(words, ", ") }

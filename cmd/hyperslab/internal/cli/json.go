@@ -111,7 +111,7 @@ func writeJSON(w io.Writer, doc any) error {
 		return err
 	}
 	var out bytes.Buffer
-	layout(&out, bytes.TrimSpace(compact.Bytes()), "")
+	layout(&out, escapeJSON(bytes.TrimSpace(compact.Bytes())), "")
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
 	return err

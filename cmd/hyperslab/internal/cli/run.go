@@ -12,12 +12,14 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -30,15 +32,24 @@ type app struct {
 	color          string // --color
 	width          int    // columns of the terminal behind a pager, 0 without one
 	data, talk     paint  // colours of standard output and of standard error
+
+	plugins bool // HDF5 may load filters until the end of Run
+
+	name atomic.Pointer[string] // of the command that runs, with those that lead to it
 }
 
 // Run executes the command line args (without the program's name) and returns
 // the exit code; see the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := withSignals(context.Background())
+	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
+	a.name.Store(new("hyperslab"))
+	ctx, stop := withSignals(context.Background(), func(sig *signalError) {
+		if sig.signal != syscall.SIGPIPE {
+			fmt.Fprintf(stderr, "%s: %v\n", *a.name.Load(), stopError(sig))
+		}
+	})
 	defer stop()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory changes it
-	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	root.SetIn(stdin)
@@ -47,6 +58,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return a.finish(ctx, root, err)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
+	if a.plugins {
+		err = errors.Join(err, h5.AllowPlugins())
+	}
 	if failed := end(); failed != nil {
 		err = errors.Join(err, failed)
 	}
@@ -54,6 +68,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (a *app) root() *cobra.Command {
+	var plugins []string
 	root := &cobra.Command{
 		Use:   "hyperslab",
 		Short: "Look at, convert and compare arrays in Blosc2, Caterva, bcolz and HDF5 files",
@@ -76,6 +91,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.name.Store(new(cmd.CommandPath()))
 			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
 				return err
 			}
@@ -84,11 +100,19 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 			}
 			a.data = colourful(a.color, a.stdout, os.Getenv)
 			a.talk = colourful(a.color, a.stderr, os.Getenv)
-			return nil
+			if len(plugins) == 0 {
+				return nil
+			}
+			if f := cmd.Flags().Lookup("untrusted"); f != nil && f.Changed && f.Value.String() != "false" {
+				return usagef("--plugin-path and --untrusted do not go together: code of a plug-in runs outside the sandbox")
+			}
+			a.plugins = true
+			return h5.AllowPlugins(plugins...)
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
+	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil, "allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.AddCommand(a.commands()...)
@@ -148,7 +172,7 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	case sig != nil:
 		code = sig.code()
 		if sig.signal != syscall.SIGPIPE {
-			a.complain(cmd, fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig))
+			a.complain(cmd, stopError(sig))
 		}
 	case err != nil:
 		if !allSaid(err) {
@@ -164,6 +188,11 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	return code
 }
 
+// stopError reports that a signal ended the command.
+func stopError(sig *signalError) error {
+	return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
+}
+
 // complain writes "hyperslab COMMAND: what and where" and a line with what to do.
 func (a *app) complain(cmd *cobra.Command, err error) {
 	text := strings.TrimPrefix(err.Error(), "ndarray: ") // whose code it was helps nobody here
@@ -176,16 +205,29 @@ func (a *app) complain(cmd *cobra.Command, err error) {
 			text = strings.TrimPrefix(text, failed.Op+" ")
 		}
 	}
-	text = safeLines(text)
+	text = safeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
 	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
 	if todo := advice(cmd, err); todo != "" {
-		fmt.Fprintf(a.stderr, "  %s\n", todo)
+		fmt.Fprintf(a.stderr, "  %s\n", safeLines(todo))
 	}
 }
 
-// note writes a line to standard error.
+// note writes a line to standard error, which shows control characters as escapes, except
+// those of a paint.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.stderr, format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	var out strings.Builder
+	for text != "" {
+		at, code := len(text), "" // of the next sequence
+		for _, c := range paints {
+			if i := strings.Index(text, c); bool(a.talk) && i >= 0 && i < at {
+				at, code = i, c
+			}
+		}
+		out.WriteString(safeLines(text[:at]) + code)
+		text = text[min(at+len(code), len(text)):]
+	}
+	fmt.Fprintln(a.stderr, out.String())
 }
 
 // oneOf checks a flag that takes one of a few words.

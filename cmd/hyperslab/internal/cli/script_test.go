@@ -289,3 +289,84 @@ func TestSignals(t *testing.T) {
 		})
 	}
 }
+
+// A signal stops a command within a second also while it waits for input that never comes, or
+// reads input that never ends.
+func TestSignals_Input(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	create(t, filepath.Join(dir, "a.b2nd"), ndarray.Spec{Shape: []int64{1}}, []int8{1})
+	long := filepath.Join(dir, "names")
+	put(t, long, bytes.Repeat([]byte(filepath.Join(dir, "a.b2nd")+"\n"), 1<<20))
+	silent := func() (*os.File, error) { // a pipe without writes
+		r, w, err := os.Pipe()
+		t.Cleanup(func() { _ = w.Close() })
+		return r, err
+	}
+	zero := func() (*os.File, error) { return os.Open("/dev/zero") }
+	for _, tt := range []struct {
+		name  string
+		stdin func() (*os.File, error)
+		args  []string
+	}{
+		{"list of /dev/zero", zero, []string{"info", "--files-from", "-", "-0"}},
+		{"list without names", silent, []string{"verify", "--files-from", "-"}},
+		{"list in a named pipe", silent, []string{"ls", "--files-from", fifo}},
+		{"long list", silent, []string{"info", "--files-from", long, "--keep-going"}},
+		{"array in a pipe", silent, []string{"convert", "-", filepath.Join(dir, "x.b2nd")}},
+		{"array of /dev/zero", zero, []string{"convert", "-", filepath.Join(dir, "x.b2nd"), "--shape", "1099511627776", "--dtype", "u1"}},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+			t.Run(tt.name+"/"+sig.String(), func(t *testing.T) {
+				in, err := tt.stdin()
+				require.NoError(t, err)
+				defer in.Close()
+				cmd := exec.Command("hyperslab", tt.args...)
+				var said bytes.Buffer
+				cmd.Stdin, cmd.Stderr = in, &said
+				caught := make(chan os.Signal, 1) // see TestSignals
+				signal.Notify(caught, sig)
+				defer signal.Stop(caught)
+				require.NoError(t, cmd.Start())
+				time.Sleep(300 * time.Millisecond) // it has begun to read
+				begun := time.Now()
+				require.NoError(t, cmd.Process.Signal(sig))
+				var exit *exec.ExitError
+				require.ErrorAs(t, cmd.Wait(), &exit, "%s", said.String())
+				require.Less(t, time.Since(begun), time.Second)
+				require.Equal(t, 128+int(sig), exit.ExitCode(), "%s", said.String())
+				require.Contains(t, said.String(), "stopped by a signal")
+			})
+		}
+	}
+}
+
+// TestTerminal checks what a terminal gets of a file with control characters in all places.
+func TestTerminal(t *testing.T) {
+	script(t, testscript.Params{Dir: "testdata/terminal"}, makeHostile)
+}
+
+func makeHostile(t *testing.T, dir string) {
+	f, err := h5.Create(filepath.Join(dir, "hostile.h5"), nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.WriteStrings([]string{"\x1b[31mred\x07", "=1+1", "\u009b2J"}, h5.SimpleSpace(3).All()))
+	require.NoError(t, d.SetComment("\x1b[31mred\x07"))
+	require.NoError(t, d.Close())
+	g, err := f.Root().CreateGroup("\x1b[2Jgroup")
+	require.NoError(t, err)
+	require.NoError(t, g.Close())
+	require.NoError(t, f.Root().LinkSoft("soft", "\x1b[31mred\x07"))
+	require.NoError(t, f.Close())
+	create(t, filepath.Join(dir, "numbers.b2nd"), ndarray.Spec{Shape: []int64{2}}, []int8{-1, 1})
+	half := filepath.Join(dir, "half.h5")
+	create(t, half+":/x", ndarray.Spec{
+		Shape: []int64{1 << 20}, ChunkShape: []int64{1 << 16}, Compression: &ndarray.Compression{Codec: "none", Filters: []string{"fletcher32"}},
+	}, make([]int32, 1<<20))
+	b, err := os.ReadFile(half)
+	require.NoError(t, err)
+	b[len(b)-1000]++
+	put(t, half, b)
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,15 +24,24 @@ const signalDelay = 200 * time.Millisecond
 // code is the exit code by the shell's convention.
 func (e *signalError) code() int { return exitOnSignal + int(e.signal) }
 
+// stopWithin is how long work has after a signal to stop by itself.
+const stopWithin = 700 * time.Millisecond
+
+// changesInPlace counts the changes to files themselves that are in progress. They are completed,
+// because an interruption can corrupt the file.
+var changesInPlace atomic.Int32
+
 // withSignals returns a context that the first signal cancels, so that work stops between two chunks
-// and its temporary files are removed. A second signal removes the temporary files and ends the
-// process at once.
+// and its temporary files are removed. Work that does not stop within stopWithin, for example because
+// one chunk takes long or a file system does not answer, ends with the process: its temporary files
+// are removed and report is called first. Only a change in place has no such limit. A second signal
+// removes the temporary files and ends the process at once.
 //
 // SIGPIPE is handled because a closed standard error would otherwise end the process during a
 // conversion and leave its temporary file. SIGXFSZ, the limit on file sizes, would do the same;
 // when it is handled, the write returns an error. A signal that the parent ignores (nohup) stays
 // ignored.
-func withSignals(parent context.Context) (context.Context, func()) {
+func withSignals(parent context.Context, report func(*signalError)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	tryPidfd()
 	received := make(chan os.Signal, 2)
@@ -42,10 +52,20 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 	done := make(chan struct{})
 	go func() {
+		var late <-chan time.Time
+		var stopped *signalError
 		for {
 			select {
 			case <-done:
 				return
+			case <-late:
+				if changesInPlace.Load() > 0 {
+					late = time.After(stopWithin / 10)
+					continue
+				}
+				_ = atomicfile.AbortAll() // waits for a Commit
+				report(stopped)
+				os.Exit(stopped.code())
 			case s := <-received:
 				if s == syscall.SIGXFSZ {
 					continue
@@ -60,7 +80,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 					_ = atomicfile.AbortAll() // the process ends in any case
 					os.Exit(cause.code())
 				}
-				cancel(cause)
+				if cancel(cause); late == nil {
+					stopped, late = cause, time.After(stopWithin)
+				}
 			}
 		}
 	}()

@@ -1,0 +1,58 @@
+// A document that is written whole or not at all.
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// spoolMemory is how many bytes of a document are kept in memory; the rest goes to a temporary
+// file without a name.
+const spoolMemory = 16 << 20
+
+// spool collects a document, so that nothing of it is written if it cannot be completed.
+type spool struct {
+	head bytes.Buffer
+	file *os.File
+}
+
+// Write implements io.Writer.
+func (s *spool) Write(b []byte) (int, error) {
+	if s.file == nil && s.head.Len()+len(b) <= spoolMemory {
+		return s.head.Write(b)
+	}
+	if s.file == nil {
+		f, err := os.CreateTemp("", "hyperslab-*.json")
+		if err != nil {
+			return 0, err
+		}
+		if err := os.Remove(f.Name()); err != nil { // the system frees its space when it is closed
+			return 0, errors.Join(err, f.Close())
+		}
+		s.file = f
+	}
+	return s.file.Write(b)
+}
+
+// writeTo writes the document.
+func (s *spool) writeTo(w io.Writer) error {
+	if _, err := w.Write(s.head.Bytes()); err != nil || s.file == nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, s.file)
+	return err
+}
+
+// Close frees the temporary file.
+func (s *spool) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}

@@ -1,0 +1,98 @@
+// Output that a terminal shows, without the control characters of files.
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+)
+
+// shownText writes text to a terminal: control characters other than the end of a line and
+// the tabulator, bytes that are not UTF-8, and characters that change the direction of
+// writing appear as escapes of Go, for example \x1b.
+type shownText struct {
+	w    io.Writer
+	rest []byte // the begin of a character whose end is in the next Write
+}
+
+// Write implements io.Writer.
+func (t *shownText) Write(b []byte) (int, error) {
+	text := append(t.rest, b...)
+	out := make([]byte, 0, len(text)+16)
+	for len(text) > 0 && (utf8.FullRune(text)) {
+		r, n := utf8.DecodeRune(text)
+		out = appendShown(out, r, text[:n])
+		text = text[n:]
+	}
+	t.rest = append([]byte(nil), text...)
+	if _, err := t.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// Close writes what is left of an incomplete character.
+func (t *shownText) Close() error {
+	var out []byte
+	for _, c := range t.rest {
+		out = appendShown(out, utf8.RuneError, []byte{c})
+	}
+	t.rest = nil
+	_, err := t.w.Write(out)
+	return err
+}
+
+// appendShown appends the character r, which is encoded as b, or its escape.
+func appendShown(out []byte, r rune, b []byte) []byte {
+	switch {
+	case r == utf8.RuneError && len(b) == 1, r < ' ' && r != '\n' && r != '\t', r == 0x7f:
+		return fmt.Appendf(out, `\x%02x`, b[0])
+	case unsafeInJSON(r):
+		return fmt.Appendf(out, `\u%04x`, r)
+	}
+	return append(out, b...)
+}
+
+// unsafeInJSON reports whether a terminal could act on a character that encoding/json writes
+// as it is: DEL, the C1 control characters, and the marks of Unicode for directions of writing.
+func unsafeInJSON(r rune) bool {
+	return r == 0x7f || r >= 0x80 && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
+}
+
+// escapeJSON writes such characters of a JSON document, which are all inside strings, as \u
+// escapes: the values stay the same.
+func escapeJSON(b []byte) []byte {
+	clean := true
+	for _, c := range b {
+		clean = clean && c < 0x7f
+	}
+	if clean {
+		return b
+	}
+	var out []byte
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if unsafeInJSON(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = append(out, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return out
+}
+
+// onTerminal reports whether a terminal shows standard output, perhaps through a pager.
+func (a *app) onTerminal() bool { return a.width > 0 || isTerminal(a.stdout) }
+
+// content is where the content of files goes: a terminal gets it without control characters,
+// everything else the exact bytes. The caller calls done after the last Write.
+func (a *app) content() (w io.Writer, done func() error) {
+	if !a.onTerminal() {
+		return a.stdout, func() error { return nil }
+	}
+	t := &shownText{w: a.stdout}
+	return t, t.Close
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestShownText_Write(t *testing.T) {
+	const text = "a\tb\n\x1b[31mred\x07\r\x00\u009b31m\x7f é\u202e\U0001f600\xff\xc3"
+	const want = "a\tb\n\\x1b[31mred\\x07\\x0d\\x00\\u009b31m\\x7f é\\u202e\U0001f600\\xff\\xc3"
+	for _, step := range []int{1, 2, 3, 100} {
+		var b bytes.Buffer
+		w := &shownText{w: &b}
+		for rest := text; rest != ""; rest = rest[min(step, len(rest)):] {
+			n, err := w.Write([]byte(rest[:min(step, len(rest))]))
+			require.NoError(t, err)
+			require.Equal(t, min(step, len(rest)), n)
+		}
+		require.NoError(t, w.Close())
+		require.Equal(t, want, b.String())
+	}
+}
+
+func TestWriteJSON_controlCharacters(t *testing.T) {
+	doc := map[string]string{"k": "\x1b[1m\u009b\x7f\u202e é"}
+	var b strings.Builder
+	require.NoError(t, writeJSON(&b, doc))
+	require.NotContains(t, b.String(), "\u009b")
+	require.NotContains(t, b.String(), "\x7f")
+	require.NotContains(t, b.String(), "\u202e")
+	var got map[string]string
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &got))
+	require.Equal(t, doc, got)
+}
+
+func TestApp_note(t *testing.T) {
+	var b bytes.Buffer
+	a := &app{stderr: &b, talk: true}
+	a.note("%s %s", a.talk.notice("word:"), "\x1b[2J\u009b")
+	require.Equal(t, "\x1b[33mword:\x1b[0m \\x1b[2J\\u009b\n", b.String())
+	b.Reset()
+	a.talk = false
+	a.note("%s", "\x1b[33m")
+	require.Equal(t, "\\x1b[33m\n", b.String())
+}
+
+func TestSpool(t *testing.T) {
+	for _, size := range []int{10, spoolMemory + 10, 2*spoolMemory + 50} {
+		s := &spool{}
+		want := bytes.Repeat([]byte("0123456789"), size/10)
+		for rest := want; len(rest) > 0; rest = rest[min(1<<20, len(rest)):] {
+			_, err := s.Write(rest[:min(1<<20, len(rest))])
+			require.NoError(t, err)
+		}
+		var got bytes.Buffer
+		require.NoError(t, s.writeTo(&got))
+		require.True(t, bytes.Equal(want, got.Bytes()))
+		require.NoError(t, s.Close())
+	}
+	s := &spool{}
+	require.NoError(t, errors.Join(s.writeTo(&bytes.Buffer{}), s.Close()))
+}
