@@ -2,7 +2,8 @@
 # race.sh [all]
 # Runs tests with the race detector, cgo's pointer checks and leak reports (-tags invariants): of the
 # packages that contain concurrency, or of all packages. A package contains concurrency if it, or one
-# of its tests, starts goroutines or imports package sync.
+# of its tests, starts goroutines or imports package sync. Without "all", the programs for maintainers
+# and crosscheck, which takes minutes and runs other processes, are left to make nightly.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
