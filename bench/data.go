@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -221,7 +222,7 @@ func (b *bench) frame(k kind, n, size int64, codec cblosc.Codec) (string, error)
 			return err
 		}
 		left := n * size
-		err = b.planes(k, (left+b.plane()-1)/b.plane(), func(p []byte) error {
+		err = b.planes(k, ceil.Div(left, b.plane()), func(p []byte) error {
 			p = p[:min(int64(len(p)), left)]
 			left -= int64(len(p))
 			_, err := w.Write(p)

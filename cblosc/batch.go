@@ -25,6 +25,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Batch is a list of byte strings, its items, one behind the other in one buffer.
@@ -251,7 +252,7 @@ func plainChunk(b []byte) (nbytes int32, ok bool) {
 	case flags&chunk.FlagDontSplit == 0 && block%typeSize != 0:
 		return 0, false
 	}
-	return int32(n), (cbytes-headerLength)/4 >= (n+block-1)/block
+	return int32(n), (cbytes-headerLength)/4 >= ceil.Div(n, block)
 }
 
 // decompressItems decompresses chunks first to end, not included, to where layOut

@@ -24,6 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // MaxCompressedSize returns the bytes that a chunk of n bytes of data needs at most.
@@ -391,7 +392,7 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 		return 0, err
 	}
 	defer d.h.mu.Unlock()
-	first, end := start/size, (start+len(dst)+size-1)/size // items
+	first, end := start/size, ceil.Div(start+len(dst), size) // items
 	switch {
 	case len(dst) == 0:
 		return 0, nil

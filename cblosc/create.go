@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // ArrayParams says what CreateArray creates. All shapes have the array's rank.
@@ -269,18 +270,18 @@ func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 	empty := slices.Contains(shape, 0)
 	for i, n := range shape {
 		c, b := int64(chunks[i]), int64(blocks[i])
-		padded := (c + b - 1) / b * b
+		padded := ceil.Div(c, b) * b
 		if padded > maxBuffer/chunkBytes {
 			return fmt.Errorf("%w: a chunk %v in blocks %v of %d-byte elements has more than %d bytes", ErrLimit, chunks, blocks, typeSize, maxBuffer)
 		}
 		chunkBytes *= padded
-		if n > math.MaxInt64-c || (n+c-1)/c > math.MaxInt32 {
+		if n > math.MaxInt64-c || ceil.Div(n, c) > math.MaxInt32 {
 			return fmt.Errorf("%w: shape[%d] = %d is more than %d chunks of %d", ErrLimit, i, n, math.MaxInt32, c)
 		}
 		if empty {
 			continue
 		}
-		if nchunks *= (n + c - 1) / c; nchunks > maxBuffer/8 {
+		if nchunks *= ceil.Div(n, c); nchunks > maxBuffer/8 {
 			return fmt.Errorf("%w: shape %v in chunks %v is more than %d chunks", ErrLimit, shape, chunks, maxBuffer/8)
 		}
 	}

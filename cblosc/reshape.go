@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Resize changes the shape at the far end of each dimension (b2nd_resize). New
@@ -61,7 +63,7 @@ func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t
 	for i := range a.rank {
 		// What may be left: from the old end to the end of its chunk.
 		chunk := C.int64_t(a.geometry.chunks[i])
-		end := min((from[i]+chunk-1)/chunk*chunk, to[i])
+		end := ceil.Multiple(from[i], chunk, to[i])
 		if from[i] >= end {
 			continue
 		}

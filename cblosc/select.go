@@ -12,6 +12,8 @@ import (
 	"math"
 	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // ReadAll fills dst with all elements, in row-major order and the byte order of
@@ -196,7 +198,7 @@ func (s *selection) eachChunk(f func(i int64, part *selection) error) error {
 			return f(number, part)
 		}
 		chunk := int64(s.a.geometry.chunks[dim])
-		chunks := (int64(s.a.geometry.shape[dim]) + chunk - 1) / chunk
+		chunks := ceil.Div(int64(s.a.geometry.shape[dim]), chunk)
 		for rest := s.picks[dim]; len(rest) > 0; {
 			c := rest[0].index / chunk
 			n := 1
@@ -348,7 +350,7 @@ func (a *Array) pointsLocked(points []int64, n int) ([]point, error) {
 			if at < 0 || at >= shape {
 				return nil, fmt.Errorf("%w: index %d of %d in dimension %d of point %d", ErrRegion, at, shape, i, j)
 			}
-			number = number*((shape+chunk-1)/chunk) + at/chunk
+			number = number*ceil.Div(shape, chunk) + at/chunk
 		}
 		list[j] = point{number, j}
 	}
@@ -452,7 +454,7 @@ func (a *Array) grid() (grid, strides []int64, n int64) {
 	grid, strides, n = a.Shape(), make([]int64, a.rank), 1
 	for i := a.rank - 1; i >= 0; i-- {
 		if c := int64(a.geometry.chunks[i]); c > 0 {
-			grid[i] = (grid[i] + c - 1) / c
+			grid[i] = ceil.Div(grid[i], c)
 		}
 		strides[i] = n
 		n *= grid[i]

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // usesDelta reports whether Delta is among the filters of a chunk or frame.
@@ -121,7 +122,7 @@ func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) err
 		first[i] = int64(r.start[i]) / c
 		n[i] = (int64(r.stop[i])-1)/c - first[i] + 1
 		stride[i] = step
-		step *= (int64(a.geometry.shape[i]) + c - 1) / c
+		step *= ceil.Div(int64(a.geometry.shape[i]), c)
 	}
 	for {
 		number := int64(0)
@@ -158,7 +159,7 @@ func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
 		hi[i] = min(int64(r.stop[i]), origin[i]+int64(g.chunks[i]))
 		elemStride[i], blockStride[i], dstStride[i] = blockItems, blocks, elems
 		blockItems *= int64(g.blocks[i])
-		blocks *= (int64(g.chunks[i]) + int64(g.blocks[i]) - 1) / int64(g.blocks[i])
+		blocks *= ceil.Div(int64(g.chunks[i]), int64(g.blocks[i]))
 		elems *= int64(r.shape[i])
 	}
 	for at = lo; ; {

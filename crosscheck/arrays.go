@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 const arrayDocument = "README_B2ND_METALAYER.rst"
@@ -224,7 +225,7 @@ type geometry struct{ shape, chunks, blocks []int64 }
 func (g geometry) padded() []int64 {
 	p := make([]int64, len(g.chunks))
 	for i := range p {
-		p[i] = (g.chunks[i] + g.blocks[i] - 1) / g.blocks[i] * g.blocks[i]
+		p[i] = ceil.Div(g.chunks[i], g.blocks[i]) * g.blocks[i]
 	}
 	return p
 }
@@ -318,7 +319,7 @@ func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 	grid := make([]int64, len(g.shape))
 	for i := range g.shape {
 		n *= g.shape[i]
-		grid[i] = (g.shape[i] + g.chunks[i] - 1) / g.chunks[i]
+		grid[i] = ceil.Div(g.shape[i], g.chunks[i])
 	}
 	out := make([]byte, n*int64(item))
 	index := make([]int64, len(g.shape))
@@ -377,7 +378,7 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 		x.Index[i] = rest % g.shape[i]
 		rest /= g.shape[i]
 		chunk[i], in[i] = x.Index[i]/g.chunks[i], x.Index[i]%g.chunks[i]
-		grid[i] = (g.shape[i] + g.chunks[i] - 1) / g.chunks[i]
+		grid[i] = ceil.Div(g.shape[i], g.chunks[i])
 	}
 	x.Chunk = rowMajor(chunk, grid)
 	x.Header = []string{fmt.Sprintf("b2nd shape %v, chunks %v, blocks %v, %s", g.shape, g.chunks, g.blocks, a.DType())}

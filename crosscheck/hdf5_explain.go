@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // hdf5Misread is a rule of HDF5 that a reader got wrong. The zero value reads right.
@@ -164,7 +165,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 		out = bytes.Repeat(fill, int(s.info.Space.NumElems()))
 		grid := make([]int64, len(dims))
 		for i := range dims {
-			grid[i] = (dims[i] + s.info.Chunks[i] - 1) / s.info.Chunks[i]
+			grid[i] = ceil.Div(dims[i], s.info.Chunks[i])
 		}
 		for k := range s.chunks {
 			c := &s.chunks[k]
@@ -376,7 +377,7 @@ func (s *hdf5Stored) explainChunk(x *Explanation, got []byte) {
 	for k, n := range x.Index {
 		at[k] = n / i.Chunks[k]
 		offset[k] = at[k] * i.Chunks[k]
-		grid[k] = (i.Space.Dims[k] + i.Chunks[k] - 1) / i.Chunks[k]
+		grid[k] = ceil.Div(i.Space.Dims[k], i.Chunks[k])
 	}
 	x.Chunk = rowMajor(at, grid)
 	for k := range s.chunks {

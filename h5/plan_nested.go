@@ -5,11 +5,14 @@ package h5
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Record is a compound without a Go struct: its members in the order of the file,
@@ -361,7 +364,7 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 // grow makes room for n elements more and says where it is.
 func (x *transfer) grow(n, size int) int {
 	place := len(x.v.block)
-	room := (n*size + wordSize - 1) / wordSize * wordSize
+	room := ceil.Multiple(n*size, wordSize, math.MaxInt)
 	x.v.block = slices.Grow(x.v.block, room)[:place+room]
 	clear(x.v.block[place:])
 	return place

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Striping says which files hold the chunks of a dataset.
@@ -140,7 +142,7 @@ func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Strip
 func (s Striping) place(dims, chunks []int64) ([]piece, []int64, error) {
 	grid, total := make([]int64, len(dims)), int64(1)
 	for i := range dims {
-		grid[i] = (dims[i] + chunks[i] - 1) / chunks[i]
+		grid[i] = ceil.Div(dims[i], chunks[i])
 		total *= grid[i]
 	}
 	if total > maxStripes {

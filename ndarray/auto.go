@@ -2,7 +2,11 @@
 
 package ndarray
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
+)
 
 // Sizes that AutoChunks and AutoBlocks aim at, in bytes. Of chunks of 256 KiB, 1
 // MiB and 4 MiB in blocks of 32 KiB to 1 MiB, these read whole arrays and single
@@ -46,6 +50,6 @@ func halve(shape []int64, size, target int64) []int64 {
 		if n, ok := Product(append(slices.Clone(out), size)); ok && n <= target || out[longest] == 1 {
 			return out
 		}
-		out[longest] = ceilDiv(out[longest], 2)
+		out[longest] = ceil.Div(out[longest], 2)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Kind is the family of an element type. The zero Kind is no kind.
@@ -360,7 +362,7 @@ func EnumOf(base DType, members ...Member) DType {
 	return DType{Kind: Enum, Size: base.Size, Order: NoOrder, Base: &base, Members: slices.Clone(members)}
 }
 
-func roundUp(n, step int) int { return (n + step - 1) / step * step }
+func roundUp(n, step int) int { return ceil.Multiple(n, step, math.MaxInt) }
 
 // alignment is what a C compiler aligns d to on x86-64 and arm64, in bytes.
 func (d DType) alignment() int {

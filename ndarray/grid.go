@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Grid divides an array into chunks of one shape. Chunks at the far edges are
@@ -39,7 +41,7 @@ func NewGrid(shape, chunk []int64) (Grid, error) {
 		if c < 0 || c == 0 && shape[i] > 0 {
 			return Grid{}, fmt.Errorf("%w: axis %d: chunk length %d", ErrShape, i, c)
 		}
-		g.counts[i] = ceilDiv(shape[i], c)
+		g.counts[i] = ceil.Div(shape[i], c)
 	}
 	return g, nil
 }
@@ -114,11 +116,4 @@ func (g Grid) All() iter.Seq[Region] {
 			}
 		}
 	}
-}
-
-func ceilDiv(n, d int64) int64 {
-	if n == 0 {
-		return 0
-	}
-	return (n-1)/d + 1
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
@@ -171,7 +172,7 @@ func (c *cutter) bytes(unit []int64) int64 {
 func (c *cutter) count(unit []int64) int64 {
 	n := int64(1)
 	for i := range unit {
-		n *= ceilDiv(c.shape[i], unit[i])
+		n *= ceil.Div(c.shape[i], unit[i])
 	}
 	return n
 }
@@ -191,7 +192,7 @@ func (c *cutter) decodes(unit []int64) float64 {
 // of source chunks cut together, for each source chunk.
 func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	n, chunk := c.shape[axis], c.cover[axis]
-	borders := func(step int64) int64 { return ceilDiv(n, step) - 1 }
+	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
 	shared := int64(0)
 	if both, ok := Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
 		shared = borders(both)
@@ -246,11 +247,11 @@ func (c *cutter) grow(limit int64, w int) []int64 {
 // whole axis.
 func (c *cutter) larger(axis int, n int64) []int64 {
 	end, step := c.shape[axis], c.step[axis]
-	units := ceilDiv(end, n)
+	units := ceil.Div(end, n)
 	out := []int64{end}
-	for _, fewer := range []int64{ceilDiv(units, 2), units - 1} {
+	for _, fewer := range []int64{ceil.Div(units, 2), units - 1} {
 		if fewer > 0 {
-			out = append(out, min(ceilDiv(ceilDiv(end, fewer), step)*step, end))
+			out = append(out, min(ceil.Div(ceil.Div(end, fewer), step)*step, end))
 		}
 	}
 	if both, ok := Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {

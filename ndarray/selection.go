@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Selection says which elements are meant: one Index for each axis, or points, or
@@ -345,9 +347,9 @@ func (i Index) span(axis int, n int64) (pick, error) {
 	p := pick{start: start, step: step}
 	switch {
 	case step > 0 && start < stop:
-		p.count = (stop-start-1)/step + 1
+		p.count = ceil.Div(stop-start, step)
 	case step < 0 && stop < start:
-		p.count = (start-stop-1)/-step + 1
+		p.count = ceil.Div(start-stop, -step)
 	}
 	return p, nil
 }

@@ -30,7 +30,7 @@ func (m Meta) Slabs(r Region) iter.Seq[Region] {
 		step := max(slabBytes/max(row, 1)/chunk, 1) * chunk
 		end := r.Start[axis] + r.Shape[axis]
 		for at := r.Start[axis]; at < end; {
-			next := min((at/step+1)*step, end)
+			next := at + min(step-at%step, end-at)
 			s := r.Clone()
 			s.Start[axis], s.Shape[axis] = at, next-at
 			if !yield(s) {

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -566,7 +567,7 @@ func (f *frame) shape(n int64) (typeSize, chunkSize, total int64) {
 		return typeSize, chunkSize, f.meta.NumChunks() * chunkSize
 	}
 	// What the header counts may be older, or newer, than the chunks that are there.
-	if whole := n * chunkSize; total < 0 || (total+max(chunkSize, 1)-1)/max(chunkSize, 1) < n {
+	if whole := n * chunkSize; total < 0 || ceil.Div(total, max(chunkSize, 1)) < n {
 		total = whole
 		if k := len(f.found); k > 0 && f.offsets == nil && f.found[k-1].n < chunkSize {
 			total -= chunkSize - f.found[k-1].n

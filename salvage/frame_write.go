@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // params are those of the new frame.
@@ -54,7 +55,7 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 		f.r.note(Guessed, "", "bytes of an element", -1, "1: chunks of %d bytes hold no elements of %d", chunkSize, typeSize)
 		typeSize = 1
 	}
-	n := (total + chunkSize - 1) / chunkSize
+	n := ceil.Div(total, chunkSize)
 	if extra := int64(len(places)) - n; extra > 0 {
 		f.r.note(Lost, "", "chunks", -1, "%d more than the array has were found", extra)
 		f.r.Lost += extra

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // trusted are the codecs and filters that are linked and not safe on any bytes.
@@ -185,7 +186,7 @@ func corner(i int64, shape []int64, chunks []int32) []int64 {
 	at := make([]int64, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {
 		c := max(int64(chunks[d]), 1)
-		n := max((shape[d]+c-1)/c, 1)
+		n := max(ceil.Div(shape[d], c), 1)
 		at[d] = i % n * c
 		i /= n
 	}

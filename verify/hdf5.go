@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -288,7 +289,7 @@ func (d *dataset) tasks() int64 {
 	if d.layout.Class == hdf5.Chunked {
 		return int64(len(d.chunks))
 	}
-	return (int64(d.end-d.start) + piece - 1) / piece
+	return ceil.Div(int64(d.end-d.start), piece)
 }
 
 func (d *dataset) close() error { return nil } // the file is another unit's

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // vec is a value for each dimension, the first in front; what is behind the rank is
@@ -66,8 +67,8 @@ func (f *Frame) Array() (*Array, error) {
 	for d := a.rank - 1; d >= 0; d-- {
 		// Along an axis of extent 0 others store chunks and blocks of 0; nothing is read then.
 		a.shape[d], a.chunk[d], a.block[d] = m.Shape[d], max(1, int64(m.Chunks[d])), max(1, int64(m.Blocks[d]))
-		a.grid[d] = (a.shape[d] + a.chunk[d] - 1) / a.chunk[d]
-		a.blocks[d] = (a.chunk[d] + a.block[d] - 1) / a.block[d]
+		a.grid[d] = ceil.Div(a.shape[d], a.chunk[d])
+		a.blocks[d] = ceil.Div(a.chunk[d], a.block[d])
 		a.gridStep[d], a.blockStep[d], a.blockStride[d] = chunks, a.nblocks, size
 		chunks *= a.grid[d]
 		a.nblocks *= a.blocks[d]

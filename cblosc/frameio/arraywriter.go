@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
@@ -181,7 +182,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 	w.w.totals.chunkSize = int32(w.w.params.ChunkSize)
 	a.meta = m
 	a.shape[0] = rows
-	a.grid[0] = (rows + a.chunk[0] - 1) / a.chunk[0]
+	a.grid[0] = ceil.Div(rows, a.chunk[0])
 	zeros := cframe.Offset(-1)<<63 | cframe.Offset(chunk.Zeros)<<56
 	for int64(len(w.w.offsets)) < n {
 		w.w.offsets = append(w.w.offsets, zeros)

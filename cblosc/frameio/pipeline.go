@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // pipeline is the part of a Writer that works. Its fields are the caller's of the Writer,
@@ -80,7 +81,7 @@ func (w *Writer) submit(values []byte, ours bool) error {
 		w.taken = len(w.offsets)
 	}
 	size := w.params.ChunkSize
-	n := (len(values) + size - 1) / size
+	n := ceil.Div(len(values), size)
 	if w.taken+n > maxChunks {
 		return tooMany()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Check reports the first thing in m that the library must not see: shapes of
@@ -96,7 +97,7 @@ func (m Meta) NumChunks() int64 {
 			return 0
 		}
 		c := int64(max(m.Chunks[i], 1))
-		n *= (s-1)/c + 1
+		n *= ceil.Div(s, c)
 	}
 	return n
 }
@@ -141,7 +142,7 @@ func (m Meta) paddedItems() (int64, bool) {
 			continue
 		}
 		c := int64(m.Chunks[i])
-		n, ok = mul(n, (s-1)/c+1, ok)
+		n, ok = mul(n, ceil.Div(s, c), ok)
 		n, ok = mul(n, c, ok)
 	}
 	return n, ok
@@ -161,7 +162,7 @@ func roundUp(n, unit int64) int64 {
 	if unit <= 0 {
 		return n
 	}
-	return (n + unit - 1) / unit * unit
+	return ceil.Multiple(n, unit, math.MaxInt64)
 }
 
 // bad builds the error about the bytes at offset.

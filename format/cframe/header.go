@@ -10,6 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/format/internal/msgpack"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Sizes and limits of the format (frame.h, blosc2.h).
@@ -165,7 +166,7 @@ func (h Header) NumChunks() int64 {
 	case h.NBytes <= 0 || h.ChunkSize <= 0:
 		return 0
 	}
-	return (h.NBytes-1)/int64(h.ChunkSize) + 1
+	return ceil.Div(h.NBytes, int64(h.ChunkSize))
 }
 
 // ParseHeader reads the header at the start of b (README_CFRAME_FORMAT.rst,

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Sizes and limits of the format (blosc2.h).
@@ -172,7 +173,7 @@ func (h Header) NumBlocks() int32 {
 		return h.BlockSize
 	}
 	n := int64(h.BlockLen())
-	return int32((int64(h.NBytes) + n - 1) / n)
+	return int32(ceil.Div(int64(h.NBytes), n))
 }
 
 // ItemSize returns the bytes of one element: TypeSize, but for a repeated value

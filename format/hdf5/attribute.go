@@ -4,9 +4,11 @@ package hdf5
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Attribute is a small named value of an object.
@@ -71,7 +73,7 @@ func (p *part) attribute() *Attribute {
 
 // align skips what follows n bytes up to a multiple of pad.
 func (p *part) align(n, pad int) {
-	if k := (n+pad-1)/pad*pad - n; k > 0 {
+	if k := ceil.Multiple(n, pad, math.MaxInt) - n; k > 0 {
 		p.reserved(k)
 	}
 }

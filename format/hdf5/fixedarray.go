@@ -3,7 +3,11 @@
 
 package hdf5
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
+)
 
 func (x *chunkIndex) fixedArray() bool {
 	r, s := x.r, &x.r.f.super
@@ -44,7 +48,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	head := uint64(6 + r.f.super.OffsetSize)
 	pages := uint64(0)
 	if n > pageElems {
-		pages = (n-1)/pageElems + 1
+		pages = ceil.Div(n, pageElems)
 	}
 	if most := uint64(r.f.size) / size; n > most {
 		r.note(r.corrupt("fixed array data block", a, fmt.Sprintf("%d entries", n), "entries inside the file"))
@@ -54,7 +58,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	}
 	bytes := head + n*size + 4
 	if pages > 0 {
-		bytes = head + (pages-1)/8 + 1 + 4
+		bytes = head + ceil.Div(pages, 8) + 4
 	}
 	p := r.part("fixed array data block", a, int64(bytes))
 	if !p.signature("FADB") {
@@ -74,7 +78,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 		r.note(err)
 		return x.give(list, err)
 	}
-	bitmap := p.bytes("page bitmap", int((pages-1)/8+1))
+	bitmap := p.bytes("page bitmap", int(ceil.Div(pages, 8)))
 	bad := p.err
 	p.checksum()
 	if err := p.done(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // dataset is what is known of one. In a file that nobody can change it is kept as
@@ -110,7 +111,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 			set.why = "chunks of more than 2 GiB"
 			return set, nil
 		}
-		blocks := (info.Space.Dims[i] + c - 1) / c
+		blocks := ceil.Div(info.Space.Dims[i], c)
 		set.grid = append(set.grid, blocks)
 		if blocks > 0 && set.total > math.MaxInt64/blocks {
 			set.why = "too many chunks to count"

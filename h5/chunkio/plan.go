@@ -64,7 +64,8 @@ func (p *plan) at(k int64, q *piece) {
 	for i, c := range set.info.Chunks {
 		q.number = q.number*set.grid[i] + q.offset[i]
 		q.offset[i] *= c
-		end := q.offset[i] + c
+		left := set.info.Space.Dims[i] - q.offset[i]
+		end := q.offset[i] + min(c, left)
 		start, span, count, skipped := p.combs[i].inside(q.offset[i], end, &q.rows[i])
 		q.start[i], q.span[i], q.count[i] = start-q.offset[i], span, count
 		q.inChunk += q.start[i] * set.strides[i]
@@ -72,10 +73,7 @@ func (p *plan) at(k int64, q *piece) {
 		q.elements *= count
 		q.chunk = q.chunk && count == c
 		q.steps = q.steps || count < span
-		if end > set.info.Space.Dims[i] {
-			q.edge = true
-			end = set.info.Space.Dims[i]
-		}
+		q.edge = q.edge || c > left
 		q.data = q.data && count == end-q.offset[i]
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // A writer is what one worker keeps.
@@ -206,7 +207,7 @@ func (c *call) tryConverting(ctx context.Context, src []byte) error {
 		workers[i] = buffers.Get().(*scratch)
 		defer buffers.Put(workers[i])
 	}
-	return share(ctx, int64((len(src)+step-1)/step), workers, func(w *scratch, k int64) error {
+	return share(ctx, int64(ceil.Div(len(src), step)), workers, func(w *scratch, k int64) error {
 		part := src[int(k)*step:]
 		part = part[:min(step, len(part))]
 		own := grown(&w.piece, len(part))

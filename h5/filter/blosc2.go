@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // A payload is what a frame of the filter holds.
@@ -190,7 +191,7 @@ func newGrid(shape []int64, blocks []int32, item int) *grid {
 	}
 	for d, b := range blocks {
 		g.block[d] = int64(b)
-		g.n[d] = (shape[d] + g.block[d] - 1) / g.block[d]
+		g.n[d] = ceil.Div(shape[d], g.block[d])
 		g.total *= int(g.n[d])
 		g.blockBytes *= int(b)
 	}
@@ -324,7 +325,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 	var touched []int64
 	if !whole {
 		touched = part.blocks(strides, block)
-		whole = 4*int64(len(touched)) >= 3*((size+block-1)/block)
+		whole = 4*int64(len(touched)) >= 3*ceil.Div(size, block)
 	}
 	// Straight to its place if the box is one piece, here and there.
 	box := boxes.New(part.Count, part.Strides, boxes.Strides(part.Count, part.Item), part.Item)

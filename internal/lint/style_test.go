@@ -3,6 +3,9 @@ package lint_test
 
 import (
 	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +49,54 @@ func TestForbiddenCalls(t *testing.T) {
 			if x, ok := sel.X.(*ast.Ident); ok {
 				why, bad := forbidden[x.Name+"."+sel.Sel.Name]
 				require.False(t, bad, "%s: %s.%s: %s", f.fset.Position(sel.Pos()), x.Name, sel.Sel.Name, why)
+			}
+			return true
+		})
+	}
+}
+
+// (n + d - 1) / d overflows for the shapes that files may have.
+func TestDivisionsRoundUpWithoutOverflow(t *testing.T) {
+	bare := func(e ast.Expr) ast.Expr {
+		for {
+			p, ok := e.(*ast.ParenExpr)
+			if !ok {
+				return e
+			}
+			e = p.X
+		}
+	}
+	binary := func(e ast.Expr, op token.Token) (x, y ast.Expr, ok bool) {
+		b, ok := bare(e).(*ast.BinaryExpr)
+		if !ok || b.Op != op {
+			return nil, nil, false
+		}
+		return b.X, b.Y, true
+	}
+	rounds := func(e ast.Expr) bool {
+		n, d, ok := binary(e, token.QUO)
+		if !ok {
+			return false
+		}
+		sum, one, ok := binary(n, token.SUB)
+		if lit, is := one.(*ast.BasicLit); !ok || !is || lit.Value != "1" {
+			return false
+		}
+		_, y, ok := binary(sum, token.ADD)
+		return ok && types.ExprString(bare(y)) == types.ExprString(bare(d))
+	}
+	for text, want := range map[string]bool{"(n + d - 1) / d": true, "(n+x.d[i]-1)/x.d[i]*3": false, "(n + d - 1) / e": false, "(n - 1) / d": false} {
+		e, err := parser.ParseExpr(text)
+		require.NoError(t, err)
+		require.Equal(t, want, rounds(e), text)
+	}
+	for _, f := range tree(t) {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if e, ok := n.(ast.Expr); ok {
+				require.False(t, rounds(e), "%s: use package internal/ceil", f.fset.Position(n.Pos()))
 			}
 			return true
 		})

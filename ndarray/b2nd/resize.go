@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -83,7 +84,7 @@ func (b *Backend) fillOldChunks(ctx context.Context, old []int64) error {
 	}
 	border := func(i int) int64 { // the end of the last old chunk along axis i, inside the array
 		c := max(b.meta.ChunkShape[i], 1) // 0 along a dimension that stays empty
-		return min((old[i]+c-1)/c*c, b.meta.Shape[i])
+		return ceil.Multiple(old[i], c, b.meta.Shape[i])
 	}
 	for axis := range old {
 		end := border(axis)

@@ -10,6 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -108,7 +109,7 @@ func (b *Backend) worthWriting(r ndarray.Region) bool {
 	part := 1.0
 	for i, c := range b.meta.ChunkShape {
 		end := r.Start[i] + r.Shape[i]
-		from := (r.Start[i] + c - 1) / c * c
+		from := ceil.Multiple(r.Start[i], c, end)
 		to := end / c * c
 		if end == b.meta.Shape[i] {
 			to = end

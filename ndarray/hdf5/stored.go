@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -116,10 +117,10 @@ func (b *Backend) offset(n int64) (at []int64, inside bool) {
 	at, inside = make([]int64, len(b.meta.ChunkShape)), true
 	for i := len(at) - 1; i >= 0; i-- {
 		c := b.meta.ChunkShape[i]
-		along := (b.meta.Shape[i] + c - 1) / c
+		along := ceil.Div(b.meta.Shape[i], c)
 		at[i] = n % along * c
 		n /= along
-		inside = inside && at[i]+c <= b.meta.Shape[i]
+		inside = inside && at[i] <= b.meta.Shape[i]-c
 	}
 	return at, inside
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -586,7 +587,7 @@ func testStorage(t *testing.T, f Factory) {
 		grid := f.adapted(int32s())
 		chunks := int64(1)
 		for i, n := range grid.Shape {
-			chunks *= (n + grid.ChunkShape[i] - 1) / grid.ChunkShape[i]
+			chunks *= ceil.Div(n, grid.ChunkShape[i])
 		}
 		require.Equal(t, chunks, s.NumChunks)
 		var sum int64

@@ -5,8 +5,10 @@ package cli
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -84,7 +86,7 @@ func lively(shape, chunk []int64, most, some, workers int64) int64 {
 	if layer > most || least > most {
 		return most
 	}
-	return min(most, (least+layer-1)/layer*layer)
+	return min(most, ceil.Multiple(least, layer, math.MaxInt64))
 }
 
 // elements are read in pieces, each behind the one before. Both *ndarray.Array and

@@ -1,0 +1,36 @@
+// Division and multiples.
+
+package ceil
+
+// Integer is a type of numbers of elements, chunks or bytes.
+type Integer interface {
+	~int | ~int32 | ~int64 | ~uint32 | ~uint64
+}
+
+// Div returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 whatever d is: chunks
+// along an empty dimension may have the length 0.
+func Div[T Integer](n, d T) T {
+	if n == 0 {
+		return 0
+	}
+	q := n / d
+	if n%d != 0 {
+		q++
+	}
+	return q
+}
+
+// Multiple returns the least multiple of d that is at least n, or limit if that is less, for
+// n ≥ 0, d > 0 and limit ≥ n. It returns 0 for n = 0.
+func Multiple[T Integer](n, d, limit T) T {
+	if n == 0 {
+		return 0
+	}
+	if rest := n % d; rest != 0 {
+		if limit-n < d-rest {
+			return limit
+		}
+		n += d - rest
+	}
+	return n
+}
