@@ -58,6 +58,12 @@ func (a *args) rest() []int64 {
 
 // child does the runs that it is told to do, or one.
 func child(name string, words []string, once bool) int {
+	if n, ok := os.LookupEnv("BLOSC_NTHREADS"); ok {
+		if err := os.Setenv("BLOSC_NTHREADS", n); err != nil { // C sees it because the program sets it
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	if err := serve(name, words, once); err != nil {
 		fmt.Fprintf(os.Stderr, "bench task %s: %v\n", name, err)
 		return 1

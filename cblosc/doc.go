@@ -57,9 +57,12 @@
 //
 // # C version
 //
-// C-Blosc2 2.17 to 3.3. The library reads some environment variables when a
-// context is made: BLOSC_CLEVEL, BLOSC_SHUFFLE, BLOSC_DELTA, BLOSC_TYPESIZE,
-// BLOSC_COMPRESSOR, BLOSC_BLOCKSIZE, BLOSC_NTHREADS, BLOSC_SPLITMODE override the
-// parameters given here, and BTUNE_TRADEOFF asks for a tuner that is not linked. A
-// program that needs exact bytes keeps them unset.
+// C-Blosc2 2.17 to 3.3.
+//
+// # Environment
+//
+// The library does not see the variables BLOSC_* and BTUNE_* of the environment. Some of them,
+// for example BLOSC_CLEVEL, BLOSC_COMPRESSOR and BLOSC_NTHREADS, override the parameters given
+// here, BLOSC_TRACE prints to standard error, and BTUNE_TRADEOFF selects a tuner that is not
+// linked. A program allows a variable by setting it: os.Setenv(name, os.Getenv(name)).
 package cblosc

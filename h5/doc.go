@@ -13,6 +13,11 @@
 // Plugins are off: the library loads no code because a file names a filter, until
 // AllowPlugins names the folders.
 //
+// The library does not see the variables HDF5_* of the environment, for example HDF5_DRIVER,
+// HDF5_VOL_CONNECTOR, HDF5_PLUGIN_PATH and HDF5_USE_FILE_LOCKING, because some load code and
+// others change results. A program allows a variable by setting it before the first call:
+// os.Setenv(name, os.Getenv(name)).
+//
 // Read and Write move elements of any datatype to and from the Go values that
 // plan.go lists: numbers, strings, structs by `h5:"name"` tags, slices, Record where
 // there is no struct. Which elements is a Selection.

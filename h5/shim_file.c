@@ -1,6 +1,7 @@
 /* shim_file.c: the library itself, ids and files. */
 #include "shim_internal.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
 void goh5_close_space(hid_t id)
@@ -147,6 +148,20 @@ done:
     return rc;
 }
 
+/* Drivers open files without O_CLOEXEC. A program that this one starts would keep the file, and its
+ * lock, after H5Fclose. Drivers with several files or without a descriptor are left alone. */
+static void close_on_exec(hid_t file, hid_t fapl)
+{
+    void *fd = NULL;
+    hid_t driver = H5Pget_driver(fapl);
+    if ((driver == H5FD_SEC2 || driver == H5FD_LOG) && H5Fget_vfd_handle(file, fapl, &fd) >= 0 && fd) {
+        int flags = fcntl(*(int *)fd, F_GETFD);
+        if (flags >= 0) {
+            (void)fcntl(*(int *)fd, F_SETFD, flags | FD_CLOEXEC);
+        }
+    }
+}
+
 int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id)
 {
     int rc = 0;
@@ -157,6 +172,7 @@ int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint
     PASS(goh5_fcpl_get(err, &in, &fcpl));
     hid_t file = H5Fcreate(path, truncate ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
     TRY(file >= 0);
+    close_on_exec(file, fapl);
     *id = file;
 done:
     goh5_close_plist(fapl);
@@ -173,6 +189,7 @@ int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t 
     PASS(goh5_fapl_get(err, &in, &fapl));
     hid_t file = H5Fopen(path, flags, fapl);
     TRY(file >= 0);
+    close_on_exec(file, fapl);
     *id = file;
 done:
     goh5_close_plist(fapl);

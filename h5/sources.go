@@ -8,10 +8,12 @@ import "C"
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
 // MissingSource is a source that a virtual dataset names and that cannot be opened.
@@ -78,7 +80,7 @@ func (m *Mapping) blocks(space Dataspace) int64 {
 			stride = max(r.Stride[i], 1)
 		}
 		if left := space.Dims[i] - r.Start[i]; left > 0 {
-			return (left + stride - 1) / stride
+			return ceil.Div(left, stride)
 		}
 	}
 	return 0
@@ -120,7 +122,7 @@ func (d *Dataset) lookout() (*lookout, error) {
 	}
 	l.o.Access = &access
 	beside := filepath.Dir(l.file)
-	prefix := os.Getenv("HDF5_VDS_PREFIX")
+	prefix := cmem.Env("HDF5_VDS_PREFIX")
 	for _, dir := range strings.Split(prefix, ":") {
 		l.add(dir)
 	}

@@ -12,6 +12,9 @@ import (
 // compared with.
 func TestMain(m *testing.M) {
 	if os.Getenv(peerVariable) != "" {
+		if err := os.Setenv("BLOSC_NTHREADS", "1"); err != nil { // seen by C because the program sets it
+			panic(err)
+		}
 		os.Exit(servePeer(os.Stdin, os.Stdout))
 	}
 	leak.Main(m)

@@ -145,7 +145,7 @@ type peer struct {
 func startPeer(t testing.TB) *peer {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), peerVariable+"=1", "BLOSC_NTHREADS=1")
+	cmd.Env = append(os.Environ(), peerVariable+"=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
@@ -11,5 +12,12 @@ import (
 
 func main() {
 	worker.Init()
+	// Of the variables of libhdf5 this one is useful, for file systems without locks, and loads no code.
+	if v, ok := os.LookupEnv("HDF5_USE_FILE_LOCKING"); ok {
+		if err := os.Setenv("HDF5_USE_FILE_LOCKING", v); err != nil {
+			fmt.Fprintln(os.Stderr, "hyperslab:", err)
+			os.Exit(1)
+		}
+	}
 	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

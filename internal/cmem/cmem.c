@@ -3,6 +3,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#endif
 
 /* One cache line before each block holds its size; the block itself stays aligned for any SIMD code. */
 enum { PREFIX = 64 };
@@ -49,6 +52,68 @@ void hyperslab_live(int64_t *blocks, int64_t *bytes)
 {
     *blocks = atomic_load(&live_blocks);
     *bytes = atomic_load(&live_bytes);
+}
+
+#ifndef _WIN32
+#ifdef __APPLE__
+#define ENVIRON (*_NSGetEnviron())
+#else
+extern char **environ;
+#define ENVIRON environ
+#endif
+
+/* Names of variables that libhdf5 and C-Blosc2 read: some load code, the others change results or print. */
+static int is_library_variable(const char *v)
+{
+    static const char *const prefixes[] = {"HDF5_", "H5_", "H5D_", "H5FD_", "BLOSC_", "BLOSC2_", "BTUNE_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        if (strncmp(v, prefixes[i], strlen(prefixes[i])) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Runs before main, when the process has one thread: C gets an environment without these variables. The old array
+ * stays as it is, because the Go runtime reads it, and so do the programs that Go code starts. A variable that the
+ * program sets with os.Setenv reaches C. */
+__attribute__((constructor)) static void hide_library_variables(void)
+{
+    char **all = ENVIRON;
+    size_t n = 0, kept = 0;
+    if (all == NULL) {
+        return;
+    }
+    while (all[n] != NULL) {
+        kept += !is_library_variable(all[n]);
+        n++;
+    }
+    if (kept == n) {
+        return;
+    }
+    char **rest = malloc((kept + 1) * sizeof *rest);
+    if (rest == NULL) {
+        return; /* a process without memory for this does not start */
+    }
+    kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_library_variable(all[i])) {
+            rest[kept++] = all[i];
+        }
+    }
+    rest[kept] = NULL;
+    ENVIRON = rest;
+}
+#endif
+
+int hyperslab_env(const char *name, char *value, size_t room)
+{
+    const char *v = getenv(name);
+    if (v == NULL || strlen(v) >= room) {
+        return 0;
+    }
+    memcpy(value, v, strlen(v) + 1);
+    return 1;
 }
 
 #ifdef __SANITIZE_ADDRESS__

@@ -66,3 +66,24 @@ func Live() (blocks, bytes int64) {
 	C.hyperslab_live(&b, &n)
 	return int64(b), int64(n)
 }
+
+// Env returns an environment variable as the C libraries see it. Variables that libhdf5 and
+// C-Blosc2 read are hidden from C unless the program sets them with os.Setenv: some load code
+// before the first call returns, others change results or print to standard error.
+func Env(name string) string {
+	n, err := String(name)
+	if err != nil {
+		return ""
+	}
+	defer Free(n)
+	const room = 1 << 12
+	value, err := Alloc(room)
+	if err != nil {
+		return ""
+	}
+	defer Free(value)
+	if C.hyperslab_env((*C.char)(n), (*C.char)(value), room) == 0 {
+		return ""
+	}
+	return C.GoString((*C.char)(value))
+}

@@ -19,4 +19,8 @@ void *hyperslab_gift(size_t n);
 /* hyperslab_live reports the blocks and bytes that were taken and not given back. */
 void hyperslab_live(int64_t *blocks, int64_t *bytes);
 
+/* hyperslab_env copies an environment variable as C sees it, without those of the libraries that the program did not
+ * set itself. It returns 0 if there is none, or if it does not fit. */
+int hyperslab_env(const char *name, char *value, size_t room);
+
 #endif
