@@ -161,7 +161,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	}
 	client, err := worker.NewClient(worker.Config{
 		Service: service, Open: open, Files: []*os.File{f, tells}, Write: dir, Limits: limits,
-		Require: worker.Level{Landlock: 1, Seccomp: true, Rlimits: true},
+		Require: worker.Full,
 	})
 	if err != nil {
 		return nil, err

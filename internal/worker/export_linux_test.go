@@ -42,3 +42,6 @@ func StrangeSpare() {
 	defer spare.mu.Unlock()
 	spare.p.host.user++
 }
+
+// LandlockAtMost makes this process, a worker, use at most this version of Landlock.
+func LandlockAtMost(version int) { newestLandlock = version }

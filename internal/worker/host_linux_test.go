@@ -4,13 +4,14 @@
 package worker_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -26,12 +27,14 @@ import (
 const asHost = "WORKER_TEST_HOST"
 
 var hosts = map[string]func() error{
-	"within a call":      withinCall,
-	"without Init":       withoutInit,
-	"at a terminal":      atTerminal,
-	"SIGCHLD is ignored": func() error { signal.Ignore(unix.SIGCHLD); return deaths() },
-	"SIGCHLD is heard":   hearing,
-	"waits for any":      waitsForAny,
+	"within a call":        withinCall,
+	"with an attacker":     withAttacker,
+	"without Init":         withoutInit,
+	"at a terminal":        atTerminal,
+	"SIGCHLD is ignored":   func() error { signal.Ignore(unix.SIGCHLD); return deaths() },
+	"SIGCHLD is heard":     hearing,
+	"under a strict limit": strict,
+	"waits for any":        waitsForAny,
 }
 
 // program is this binary as one of hosts, in a process group of its own.
@@ -69,14 +72,10 @@ func TestAWorkerEndsWithItsHost(t *testing.T) {
 	var pid int
 	_, err = fmt.Fscanln(out, &pid)
 	require.NoError(t, err)
-	alive := func() bool {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err == nil && !bytes.Contains(b, []byte(") Z "))
-	}
-	require.True(t, alive())
+	require.True(t, alive(pid))
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	for alive() { // until the test's own limit
+	for alive(pid) { // until the test's own limit
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -204,4 +203,76 @@ func TestPrograms(t *testing.T) {
 			require.NoError(t, err, "%s", out)
 		})
 	}
+}
+
+// strictLimit names a limit of the program "under a strict limit": its number and its value.
+const strictLimit = "WORKER_TEST_LIMIT"
+
+// strict has a worker under a hard limit, as ulimit sets it.
+func strict() error {
+	var what int
+	var most uint64
+	if _, err := fmt.Sscan(os.Getenv(strictLimit), &what, &most); err != nil {
+		return err
+	}
+	var now unix.Rlimit
+	if err := unix.Getrlimit(what, &now); err != nil {
+		return err
+	}
+	most = min(most, now.Max)
+	if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+		return err
+	}
+	c, err := worker.NewClient(worker.Config{Service: "test", Require: worker.Full})
+	if err != nil {
+		return err
+	}
+	got, err := ask(c, "echo held")
+	if err != nil {
+		return err
+	}
+	fmt.Println(got, c.Level().Full())
+	return nothingLeft(c)
+}
+
+// Hard limits that are stricter than those of the Config stay in force, and do not weaken the
+// isolation: a worker is fully isolated, or there is none.
+func TestLimitsOfTheEnvironment(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		limit int
+		value uint64
+		fails string // what the error contains; "" if the worker starts
+	}{
+		{"descriptors", unix.RLIMIT_NOFILE, 50, ""},
+		{"address space", unix.RLIMIT_AS, 3300000 << 10, ""},
+		{"processor time", unix.RLIMIT_CPU, 1000, ""},
+		{"core file", unix.RLIMIT_CORE, 0, ""},
+		{"processes", unix.RLIMIT_NPROC, 100000, ""},
+		{"file size", unix.RLIMIT_FSIZE, 100 << 20, ""},
+		{"file size, no window", unix.RLIMIT_FSIZE, 1 << 20, "limit of file sizes (ulimit -f)"},
+		{"descriptors, no socket", unix.RLIMIT_NOFILE, 4, "isolation unavailable"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.limit == unix.RLIMIT_AS && race() {
+				t.Skip("the race detector reserves more address space")
+			}
+			cmd := program(t, "under a strict limit")
+			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", strictLimit, tc.limit, tc.value))
+			out, err := cmd.CombinedOutput()
+			if tc.fails != "" {
+				require.Error(t, err)
+				require.Contains(t, string(out), tc.fails)
+				return
+			}
+			require.NoError(t, err, "%s", out)
+			require.Equal(t, "held true\n", string(out))
+		})
+	}
+}
+
+// race reports whether the binary has the race detector, which reserves much address space.
+func race() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -25,6 +26,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == landlock1 {
+		worker.LandlockAtMost(1)
+	}
 	if os.Getenv(asHost) != "without Init" {
 		worker.Init()
 	}
@@ -86,11 +90,38 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 	case "hang":
 		time.Sleep(time.Hour)
 	case "spin":
+		if arg == "deaf" {
+			signal.Ignore(unix.SIGXCPU)
+		}
+		if arg == "later" {
+			go spin(time.Hour)
+			return nil, nil
+		}
 		for i := 0; ; i++ { // processor time without a system call
 			if i < 0 {
 				return nil, nil
 			}
 		}
+	case "busy":
+		d, err := time.ParseDuration(arg)
+		spin(d)
+		return nil, err
+	case "detach":
+		detach()
+	case "attack":
+		return nil, attack(h, arg)
+	case "descriptors":
+		var b []byte
+		for fd := range 4096 {
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+				name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+				if err != nil {
+					return nil, err
+				}
+				b = fmt.Appendf(b, "%d %s\n", fd, name)
+			}
+		}
+		return b, nil
 	case "gomem":
 		held := list{}
 		for at := &held; ; at = at.next {
@@ -198,6 +229,12 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return []byte(strings.Join(os.Environ(), "\n")), nil
 	}
 	return nil, errOdd
+}
+
+// spin uses processor time of one processor.
+func spin(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+	}
 }
 
 type list struct {

@@ -27,17 +27,16 @@ const fdControl = 3
 // envWorker marks a process as a worker.
 const envWorker = "HYPERSLAB_WORKER"
 
-// settings is what a worker is told.
+// settings configure a worker. The host enforces the limits of time.
 type settings struct {
-	Service string        `json:"service"`
-	Open    []byte        `json:"open"`
-	Read    []string      `json:"read"`
-	Memory  int64         `json:"memory"`
-	CPU     time.Duration `json:"cpu"`
-	Window  int64         `json:"window"`
-	NoFile  int           `json:"nofile"`
-	Write   string        `json:"write"`
-	File    int64         `json:"file"`
+	Service string   `json:"service"`
+	Open    []byte   `json:"open"`
+	Read    []string `json:"read"`
+	Memory  int64    `json:"memory"`
+	Window  int64    `json:"window"`
+	NoFile  int      `json:"nofile"`
+	Write   string   `json:"write"`
+	File    int64    `json:"file"`
 }
 
 // hello is what a worker says when it is held.
@@ -59,6 +58,8 @@ type process struct {
 	read   chan struct{} // closed when all of errors is in stderr; nil before begin
 
 	once sync.Once
+	over chan struct{} // closed when the process was waited for
+	cpu  meter
 }
 
 // processes counts those that were started and not waited for.
@@ -93,8 +94,8 @@ type host struct{ user, group, processors int }
 
 func thisHost() host { return host{os.Geteuid(), os.Getegid(), runtime.GOMAXPROCS(0)} }
 
-// spawn runs the binary again, which then waits to be told what it is for. No goroutine
-// looks after it meanwhile.
+// spawn executes the binary again. The new process closes the descriptors that it inherited
+// and waits for its settings.
 func spawn() (_ *process, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -106,7 +107,7 @@ func spawn() (_ *process, err error) {
 		unix.Close(pair[0])
 		return nil, err
 	}
-	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), host: thisHost()} // nonblocking: deadlines work
+	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), host: thisHost(), over: make(chan struct{})} // nonblocking: deadlines work
 	var stderr *os.File
 	if p.errors, stderr, err = os.Pipe(); err != nil {
 		p.control.Close()
@@ -123,11 +124,26 @@ func spawn() (_ *process, err error) {
 		Dir:        "/",
 		Stderr:     stderr,
 		ExtraFiles: []*os.File{theirs},
-		// What a terminal sends to the program's group is the program's to answer: a worker
-		// ends when its socket does.
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+		SysProcAttr: &syscall.SysProcAttr{
+			// A terminal sends its signals to the foreground process group. The host handles them;
+			// a worker ends when its socket closes.
+			Setpgid: true,
+			// Hostile code in a worker can ignore the end of the socket. The kernel kills it with its host.
+			Pdeathsig: unix.SIGKILL,
+		},
 	}
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		// Pdeathsig refers to the thread that starts the process, so this thread must outlive it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			<-p.over
+		}
+	}()
+	if err := <-started; err != nil {
 		p.control.Close()
 		p.errors.Close()
 		return nil, err
@@ -158,12 +174,15 @@ func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
 		return fail(ErrUnavailable, err)
 	}
 	defer window.Close()
+	if err := p.cpu.start(p, cfg.Limits.CPU); err != nil {
+		return fail(ErrUnavailable, err)
+	}
 	if p.window, err = unix.Mmap(int(window.Fd()), 0, int(cfg.Limits.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return fail(ErrUnavailable, fmt.Errorf("map %d bytes: %w", cfg.Limits.Window, err))
 	}
 	set, err := json.Marshal(settings{
 		Service: cfg.Service, Open: cfg.Open, Read: cfg.Read,
-		Memory: cfg.Limits.Memory, CPU: cfg.Limits.CPU, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
+		Memory: cfg.Limits.Memory, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
 		Write: cfg.Write, File: cfg.Limits.File,
 	})
 	if err != nil {
@@ -208,6 +227,9 @@ func newWindow(size int64) (*os.File, error) {
 	f := os.NewFile(uintptr(fd), "window")
 	if err := f.Truncate(size); err != nil {
 		f.Close()
+		if errors.Is(err, unix.EFBIG) {
+			err = fmt.Errorf("shared memory of %d bytes is longer than the limit of file sizes (ulimit -f): %w", size, unix.EFBIG)
+		}
 		return nil, err
 	}
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
@@ -254,6 +276,7 @@ func (p *process) transfer(ctx context.Context, op string, move func() error, si
 	if size > maxFrame {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("request of %d bytes, at most %d", size, maxFrame)}
 	}
+	p.cpu.renew()
 	limit := time.Now().Add(p.cfg.Limits.Wall)
 	if err := p.control.SetDeadline(limit); err != nil {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrUnavailable, Detail: err.Error()}
@@ -291,10 +314,9 @@ func (p *process) died(op string, cause error) error {
 		e.Detail = cause.Error()
 		return e
 	}
-	status, _ := state.Sys().(syscall.WaitStatus)
 	e.Detail = state.String()
 	switch {
-	case status.Exited() && status.ExitStatus() == exitCPU:
+	case p.cpu.exceeded():
 		e.Err, e.Detail = ErrLimit, fmt.Sprintf("processor time of %v", p.cfg.Limits.CPU)
 	case outOfMemory(e.Stderr):
 		e.Err, e.Detail = ErrLimit, fmt.Sprintf("memory of %d bytes", p.cfg.Limits.Memory)
@@ -323,7 +345,9 @@ func (p *process) reap(patience time.Duration) {
 
 func (p *process) wait() {
 	p.once.Do(func() {
-		p.cmd.Wait() // ProcessState says how it ended
+		p.cpu.stop()
+		p.cmd.Wait() // sets ProcessState
+		close(p.over)
 		processes.Add(-1)
 		p.control.Close()
 		if p.read != nil {

@@ -4,7 +4,9 @@ package worker
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +33,7 @@ func hold(set *settings, calls program) (Level, error) {
 		return l, err
 	}
 	if set.Write != "" {
-		calls = assemble(slices.Concat(allowed, writing))
+		calls = assemble(true)
 	}
 	if l.Seccomp, err = calls.install(); err != nil {
 		return l, err
@@ -53,12 +55,22 @@ func limit(set *settings) error {
 		name string
 		max  uint64
 	}{
-		{unix.RLIMIT_AS, "address space", uint64(size + set.Memory)},
+		{unix.RLIMIT_AS, "address space", uint64(size) + uint64(set.Memory)},
 		{unix.RLIMIT_NOFILE, "descriptors", uint64(set.NoFile)},
 		{unix.RLIMIT_FSIZE, "file size", longest},
 		{unix.RLIMIT_CORE, "core file", 0},
 	} {
-		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.max, Max: r.max}); err != nil {
+		// The environment may have set stricter limits, for example by ulimit. They stay.
+		var is unix.Rlimit
+		if err := unix.Getrlimit(r.what, &is); err != nil {
+			return fmt.Errorf("limit of %s: %w", r.name, err)
+		}
+		most := min(r.max, is.Max)
+		if r.what == unix.RLIMIT_AS {
+			// The runtime returns memory before it meets the limit.
+			debug.SetMemoryLimit(max(int64(min(most, math.MaxInt64))-size, 0))
+		}
+		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
 			return fmt.Errorf("limit of %s: %w", r.name, err)
 		}
 	}
@@ -103,23 +115,30 @@ func fence(read []string, write string) (int, error) {
 	if write != "" {
 		rules = append(rules, landlock.RWDirs(write))
 	}
-	if err := landlock.V7.BestEffort().Restrict(rules...); err != nil {
+	config := landlock.V7
+	if newestLandlock == 1 {
+		config = landlock.V1
+	}
+	if err := config.BestEffort().Restrict(rules...); err != nil {
 		return 0, fmt.Errorf("landlock: %w", err)
 	}
-	return int(abi), nil
+	return min(int(abi), newestLandlock), nil
 }
 
+// newestLandlock is the newest version that workers use. Only tests change it, to 1.
+var newestLandlock = 7
+
 // allowed are the system calls that the Go runtime, libc and the C libraries make
-// while they read; clone is allowed for threads only. All others fail as on a
-// kernel without them (ENOSYS), which libc takes well: it tries clone3 first, whose
+// while they read. All others, and those of conditional with other arguments, fail with ENOSYS
+// as on a kernel without them. libc handles this error: for example it tries clone3, whose
 // flags a filter cannot see, and then clone.
 var allowed = []string{
 	// memory and threads
 	"brk", "futex", "get_robust_list", "madvise", "membarrier", "mincore", "mmap", "mprotect", "mremap", "munmap", "rseq",
 	"sched_getaffinity", "sched_yield", "set_robust_list", "set_tid_address",
 	// files that are open, or may be opened
-	"access", "close", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fcntl", "flock", "fstat", "fstatfs", "getcwd", "getdents64", "lseek",
-	"lstat", "newfstatat", "open", "openat", "openat2", "pread64", "preadv", "read", "readlink", "readlinkat", "readv", "stat", "statfs", "statx",
+	"access", "close", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fstat", "fstatfs", "getcwd", "getdents64", "lseek",
+	"lstat", "newfstatat", "pread64", "preadv", "read", "readlink", "readlinkat", "readv", "stat", "statfs", "statx",
 	// the control socket and standard error
 	"recvfrom", "recvmsg", "sendmsg", "sendto", "write", "writev",
 	// waiting and time
@@ -127,13 +146,55 @@ var allowed = []string{
 	"nanosleep", "pipe2", "poll", "ppoll", "pselect6", "restart_syscall", "select", "time", "timer_create", "timer_delete", "timer_settime",
 	// oneself
 	"exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "getrusage", "gettid", "getuid",
-	"prlimit64", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "setrlimit", "sigaltstack", "sysinfo", "tgkill", "uname",
+	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sysinfo", "uname",
 }
 
-// writing are those that a worker needs beside them where it may write files.
+// writing are the further system calls of a worker that may write files. truncate is missing:
+// Landlock restricts it from version 3 on only, and ftruncate needs a file that is open for writing.
 var writing = []string{
 	"fallocate", "fdatasync", "fsync", "ftruncate", "mkdir", "mkdirat", "pwrite64", "pwritev", "rename", "renameat", "renameat2",
-	"rmdir", "sync_file_range", "truncate", "umask", "unlink", "unlinkat",
+	"rmdir", "sync_file_range", "umask", "unlink", "unlinkat",
+}
+
+// conditional are the system calls that are allowed with some arguments. Together with allowed
+// they cover what Landlock restricts in newer versions only: truncation (version 3), TCP (4),
+// ioctl (5), signals to other processes and abstract sockets (6).
+func conditional(write bool) (calls []seccomp.NameWithConditions) {
+	allow := func(name string, all ...seccomp.Condition) {
+		calls = append(calls, seccomp.NameWithConditions{Name: name, Conditions: all})
+	}
+	is := func(argument uint32, value uint64) seccomp.Condition {
+		return seccomp.Condition{Argument: argument, Operation: seccomp.Equal, Value: value}
+	}
+	some := func(argument uint32, bits uint64) seccomp.Condition {
+		return seccomp.Condition{Argument: argument, Operation: seccomp.BitsSet, Value: bits}
+	}
+	without := func(argument uint32, bits uint64) seccomp.Condition {
+		return seccomp.Condition{Argument: argument, Operation: seccomp.BitsNotSet, Value: bits}
+	}
+	allow("clone", some(0, unix.CLONE_THREAD))
+	allow("tgkill", is(0, uint64(os.Getpid()))) // Go's preemption and libc's abort
+	allow("prlimit64", is(0, 0), is(2, 0))      // reading its own limits
+	// Not F_SETOWN, F_SETSIG and the like, which send signals, nor locks and leases.
+	for _, command := range []uint64{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL} {
+		allow("fcntl", is(1, command))
+	}
+	// An exclusive lock on a file of the host would stop its writers. libhdf5 continues without
+	// a lock on the file that it writes, because ENOSYS means that the file system has none.
+	for _, operation := range []uint64{unix.LOCK_SH, unix.LOCK_SH | unix.LOCK_NB, unix.LOCK_UN, unix.LOCK_UN | unix.LOCK_NB} {
+		allow("flock", is(1, operation))
+	}
+	for name, flags := range map[string]uint32{"open": 1, "openat": 2} {
+		if !write {
+			allow(name, without(flags, unix.O_WRONLY|unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC))
+			continue
+		}
+		// O_TRUNC needs an access mode that Landlock checks.
+		allow(name, without(flags, unix.O_TRUNC))
+		allow(name, some(flags, unix.O_WRONLY), without(flags, unix.O_RDWR))
+		allow(name, some(flags, unix.O_RDWR), without(flags, unix.O_WRONLY))
+	}
+	return calls
 }
 
 // A program is a filter of system calls that is ready to be installed: none where the
@@ -143,32 +204,31 @@ type program struct {
 	err  error
 }
 
-// assemble makes the filter that allows some calls.
-func assemble(calls []string) program {
+// assemble makes the filter of a worker that reads, or also writes.
+func assemble(write bool) program {
 	if !seccomp.Supported() {
 		return program{}
 	}
 	info, err := arch.GetInfo("")
 	if err != nil {
-		return program{} // a processor the filter's author does not know
+		return program{} // the package does not support this processor
 	}
-	var names []string
-	for _, n := range calls {
-		if _, known := info.SyscallNames[n]; known { // open, stat and the like are not everywhere
-			names = append(names, n)
+	group := seccomp.SyscallGroup{Action: seccomp.ActionAllow}
+	names := allowed
+	if write {
+		names = slices.Concat(allowed, writing)
+	}
+	for _, n := range names {
+		if _, known := info.SyscallNames[n]; known { // for example open and stat exist on some processors only
+			group.Names = append(group.Names, n)
 		}
 	}
-	policy := seccomp.Policy{
-		DefaultAction: seccomp.ActionErrno,
-		Syscalls: []seccomp.SyscallGroup{{
-			Action: seccomp.ActionAllow,
-			Names:  names,
-			NamesWithCondtions: []seccomp.NameWithConditions{{
-				Name:       "clone",
-				Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: unix.CLONE_THREAD}},
-			}},
-		}},
+	for _, c := range conditional(write) {
+		if _, known := info.SyscallNames[c.Name]; known {
+			group.NamesWithCondtions = append(group.NamesWithCondtions, c)
+		}
 	}
+	policy := seccomp.Policy{DefaultAction: seccomp.ActionErrno, Syscalls: []seccomp.SyscallGroup{group}}
 	list, err := policy.Assemble()
 	if err != nil {
 		return program{err: fmt.Errorf("seccomp: %w", err)}

@@ -8,21 +8,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// exitCPU is the status of a worker that has used its processor time: what a
-// shell reports of a process that SIGXCPU ended.
-const exitCPU = 128 + int(unix.SIGXCPU)
 
 var inited atomic.Bool
 
@@ -46,6 +39,10 @@ func serve() int {
 		fmt.Fprintf(os.Stderr, "%s is set, but this process was not started as a worker\n", envWorker)
 		return 2
 	}
+	if err := closeInherited(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	unix.SetNonblock(fdControl, true)
 	control := os.NewFile(fdControl, "control")
 	h, session, err := begin(control)
@@ -64,13 +61,6 @@ func serve() int {
 	if err != nil {
 		return 2
 	}
-	// The Go runtime swallows SIGXCPU unless someone listens.
-	spent := make(chan os.Signal, 1)
-	signal.Notify(spent, unix.SIGXCPU)
-	go func() {
-		<-spent
-		os.Exit(exitCPU)
-	}()
 	// Requests are read beside the call: a host that goes away ends the worker at
 	// once, even inside a C call that does not return.
 	requests := make(chan []byte, MaxAhead)
@@ -120,10 +110,6 @@ func serve() int {
 			}
 			r <- result{frameAnswer, answer}
 		}
-		if err := budget(h.CPU); err != nil {
-			r <- result{frameError, encodeError(err, errors.Is)}
-			continue
-		}
 		if handler == nil {
 			if handler, err = serviceOf(session, h.Service); err != nil {
 				r <- result{frameError, encodeError(err, errors.Is)}
@@ -149,10 +135,32 @@ func serve() int {
 	return 0
 }
 
+// closeInherited closes the descriptors of the host after the control socket. Libraries in the
+// host open files without O_CLOEXEC, and such a descriptor would give the worker the host's
+// file with its rights and its lock. What the runtime of this process has opened has the flag.
+func closeInherited() error {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("inherited descriptors: %w", err)
+	}
+	for _, n := range names {
+		fd, err := strconv.Atoi(n.Name())
+		if err != nil {
+			return fmt.Errorf("inherited descriptors: %w", err)
+		}
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if fd > fdControl && err == nil && flags&unix.FD_CLOEXEC == 0 {
+			unix.Close(fd) // an error of writing the host's data is the host's
+		}
+	}
+	unix.CloseOnExec(fdControl)
+	return nil
+}
+
 // begin takes the settings, holds the process and prepares the session. The
 // service itself starts with the first call, when all holds. io.EOF: there were none.
 func begin(control *os.File) (*settings, *Session, error) {
-	reading := assemble(allowed) // what most workers need, before it is known what this one is for
+	reading := assemble(false) // most workers only read, and an idle worker has time to prepare
 	fds, err := receiveFiles(control)
 	if err != nil {
 		return nil, nil, err
@@ -183,8 +191,6 @@ func begin(control *os.File) (*settings, *Session, error) {
 	}
 	unix.Close(window)
 	set.NoFile += slices.Max(fds) + 1 // the limit is the number after the highest descriptor
-	// The runtime gives memory back before it meets the limit.
-	debug.SetMemoryLimit(set.Memory)
 	if s.Level, err = hold(&set, reading); err != nil {
 		return nil, nil, err
 	}
@@ -207,26 +213,4 @@ func caught(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("%w: %v", ErrPanic, r)
 	}
-}
-
-// budget gives the next call its processor time: the kernel counts the whole life
-// of the process, in seconds, and tells its end by SIGXCPU.
-func budget(cpu time.Duration) error {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return fmt.Errorf("getrusage: %w", err)
-	}
-	used := time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	soft := uint64((used + cpu + time.Second - 1) / time.Second)
-	var r unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_CPU, &r); err != nil {
-		return err
-	}
-	r.Cur = min(max(soft, 1), r.Max)
-	// The syscall package's own wrapper also tells the runtime; here the kernel
-	// alone needs to know.
-	if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: r.Cur, Max: r.Max}); err != nil {
-		return fmt.Errorf("limit of processor time: %w", err)
-	}
-	return nil
 }

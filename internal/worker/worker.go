@@ -5,12 +5,15 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // The sentinels of an *Error.
@@ -71,7 +74,7 @@ func (e *RemoteError) Unwrap() []error { return e.Sentinels }
 // Limits bound one worker. A zero field takes the default named with it.
 type Limits struct {
 	Memory int64         // bytes of address space beyond what the started process has; default 1 GiB
-	CPU    time.Duration // processor time of one call, counted in whole seconds; default 60 s
+	CPU    time.Duration // processor time from one call or answer to the next, of all threads; default 60 s
 	Wall   time.Duration // wall time of one call; default 120 s
 	Files  int           // descriptors beyond those the worker is given; default 64
 	Window int64         // bytes of shared memory, a multiple of the page size; default 16 MiB
@@ -108,7 +111,7 @@ func (l Limits) filled() Limits {
 		l.File = DefaultFile
 	}
 	page := int64(os.Getpagesize())
-	l.Window = (l.Window + page - 1) / page * page
+	l.Window = ceil.Multiple(l.Window, page, math.MaxInt64)
 	return l
 }
 
@@ -122,15 +125,20 @@ func (l Limits) check() error {
 	return nil
 }
 
-// Level says what holds a worker.
+// Level reports the isolation of a worker.
 type Level struct {
-	Landlock int  // version of the kernel's interface, 0 without Landlock
-	Seccomp  bool // the filter of system calls is installed
-	Rlimits  bool // address space, processor time, descriptors, file size
+	Landlock int  // version of the kernel's interface that is in use, 0 without Landlock
+	Seccomp  bool // the filter of system calls and their arguments is installed
+	Rlimits  bool // address space, descriptors, file size
 }
 
-// Full reports whether all that this package knows to ask for holds.
+// Full reports whether all parts hold. Any version of Landlock suffices, because the filter
+// denies what newer versions restrict: truncation (version 3), TCP (4), ioctl on devices (5),
+// signals to other processes and abstract sockets (6).
 func (l Level) Full() bool { return l.Landlock > 0 && l.Seccomp && l.Rlimits }
+
+// Full is the Level to require where isolation must be complete.
+var Full = Level{Landlock: 1, Seccomp: true, Rlimits: true}
 
 func (l Level) String() string {
 	var parts []string
@@ -161,7 +169,7 @@ type Config struct {
 	Read    []string   // files and directories the worker may open for reading; absolute paths
 	Write   string     // a directory in which it may make, change and remove files; absolute path; "" for none
 	Limits  Limits
-	Require Level // the worker does not start with less than this
+	Require Level // minimum: with less, starting the worker is ErrUnavailable
 }
 
 // A Session is what a Service finds in its worker.

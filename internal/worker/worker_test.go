@@ -171,33 +171,31 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// The kernel's limits are those of the Config: no file can grow unless the worker may write.
-func TestLimitsOfTheKernel(t *testing.T) {
-	limits := func(change func(*worker.Config)) (space, cpu, file, files, core int64) {
-		got, err := ask(client(t, change), "limits")
-		require.NoError(t, err)
-		_, err = fmt.Sscan(got, &space, &cpu, &file, &files, &core)
-		require.NoError(t, err, got)
-		return
-	}
-	few := func(cfg *worker.Config) {
-		cfg.Limits.Memory, cfg.Limits.CPU, cfg.Limits.Files = 1<<30, 100*time.Second, 5
-	}
-	space, cpu, file, files, core := limits(few)
-	more, _, _, _, _ := limits(func(cfg *worker.Config) { few(cfg); cfg.Limits.Memory = 1 << 50 })
-	require.Greater(t, space, int64(1<<30), "and what the runtime reserves")
-	require.Greater(t, more, int64(1<<50))
-	require.Greater(t, more, space)
-	require.GreaterOrEqual(t, cpu, int64(100))
-	require.Less(t, cpu, int64(200), "seconds, with what the start took")
-	require.Zero(t, file)
-	require.Greater(t, files, int64(5))
-	require.Less(t, files, int64(5+20), "and those it is given")
-	require.Zero(t, core)
+// limitsOf returns the limits that the kernel has for a worker: address space, processor time,
+// file size, descriptors, core file.
+func limitsOf(t *testing.T, change func(*worker.Config)) (l [5]uint64) {
+	got, err := ask(client(t, change), "limits")
+	require.NoError(t, err)
+	_, err = fmt.Sscan(got, &l[0], &l[1], &l[2], &l[3], &l[4])
+	require.NoError(t, err, got)
+	return l
+}
+
+func TestConfig_Limits(t *testing.T) {
+	few := func(cfg *worker.Config) { cfg.Limits.Memory, cfg.Limits.Files = 1<<30, 5 }
+	l := limitsOf(t, few)
+	more := limitsOf(t, func(cfg *worker.Config) { few(cfg); cfg.Limits.Memory = 1 << 50 })
+	require.Greater(t, l[0], uint64(1<<30), "with what the runtime reserves")
+	require.Greater(t, more[0], uint64(1<<50))
+	require.Greater(t, more[0], l[0])
+	require.Zero(t, l[2])
+	require.Greater(t, l[3], uint64(5))
+	require.Less(t, l[3], uint64(5+20), "with those it is given")
+	require.Zero(t, l[4])
 	room := t.TempDir()
-	_, _, file, _, core = limits(func(cfg *worker.Config) { cfg.Write, cfg.Limits.File = room, 12345 })
-	require.EqualValues(t, 12345, file)
-	require.Zero(t, core)
+	l = limitsOf(t, func(cfg *worker.Config) { cfg.Write, cfg.Limits.File = room, 12345 })
+	require.EqualValues(t, 12345, l[2])
+	require.Zero(t, l[4])
 }
 
 func TestLevel(t *testing.T) {

@@ -50,7 +50,7 @@ func init() {
 // A request asks for one piece of an answer: at most Size bytes, from Skip on, of what
 // Verb yields, At that place of the window.
 type request struct {
-	Verb         string // "meta", "attrs", "storage", "read", "strings"
+	Verb         string // "meta", "attrs", "storage", "chunk", "read", "strings", "uniform" or "equal"
 	Start, Shape []int64
 	Part         ndarray.Region // "read": the box of the region that is wanted now
 	Skip, Size   int64
@@ -88,6 +88,7 @@ var (
 	_ ndarray.AttrReader      = (*remote)(nil)
 	_ ndarray.StorageReporter = (*remote)(nil)
 	_ ndarray.ChunkMeasurer   = (*remote)(nil)
+	_ ndarray.UniformTeller   = (*remote)(nil)
 )
 
 // isolate opens the array in a worker. After an error the file is still the caller's.
@@ -110,7 +111,7 @@ func (s *suspect) config(service string, how Isolation) worker.Config {
 		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
 	}
 	if how == Required {
-		cfg.Require = worker.Level{Landlock: 1, Seccomp: true, Rlimits: true}
+		cfg.Require = worker.Full
 	}
 	return cfg
 }
@@ -310,7 +311,7 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 	step := max(most/max(row, 1)/thick, 1) * thick
 	end := g.Start[axis] + g.Shape[axis]
 	for at := g.Start[axis]; at < end; {
-		next := min((at/step+1)*step, end)
+		next := at + min(step-at%step, end-at)
 		s := g.Clone()
 		s.Start[axis], s.Shape[axis] = at, next-at
 		if !cut(s, chunk, item, most, axis+1, yield) {
@@ -383,4 +384,23 @@ func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 		err = decode(b, &size)
 	}
 	return size, err
+}
+
+// Uniform asks the worker, about each region again. A region that the worker does not answer
+// for may differ: the read of it then has the error.
+func (r *remote) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+	ask := func(verb string, g ndarray.Region) (is bool, err error) {
+		b, err := r.ask(ctx, verb, g, r.limits.Metadata)
+		if err == nil {
+			err = decode(b, &is)
+		}
+		return is, err
+	}
+	if known, err := ask("uniform", ndarray.Region{}); err != nil || !known {
+		return nil, err
+	}
+	return func(g ndarray.Region) bool {
+		is, err := ask("equal", g)
+		return is && err == nil
+	}, nil
 }

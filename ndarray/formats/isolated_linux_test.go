@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -103,8 +104,101 @@ func TestIsolatedDeath(t *testing.T) {
 	}
 }
 
-// A program that does not call worker.Init has no worker: who asks for one gets the error,
-// and Auto works in the program itself.
+// descriptors returns the paths of the descriptors that a process has open.
+func descriptors(t *testing.T, pid int) (paths []string) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	list, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range list {
+		if path, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// A worker holds its own sockets and pipes and the file that it reads, and an idle worker no
+// file, whatever the host has open. So a file that the host closes can be opened for writing.
+func TestWorkerDescriptors(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"host.h5:/x", "host.b2nd", "host.bcolz", "a.h5:/x", "a.b2nd"} {
+		save(t, in(dir, name), int32s(500, 7))
+	}
+	_, err := worker.Left()
+	require.NoError(t, err)
+	require.Empty(t, workers(t))
+	writing := func() *ndarray.Array {
+		a, err := formats.Open(bg, in(dir, "host.h5:/x"), formats.WithWrite())
+		require.NoError(t, err)
+		return a
+	}
+	a := writing()
+	b, err := formats.Open(bg, in(dir, "host.b2nd"), formats.WithWrite())
+	require.NoError(t, err)
+	c, err := formats.Open(bg, in(dir, "host.bcolz"))
+	require.NoError(t, err)
+	// As a C library opens a file: the descriptor is inherited.
+	plain, err := syscall.Open(in(dir, "host.b2nd"), syscall.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(plain, syscall.LOCK_EX|syscall.LOCK_NB))
+	var inherited []string
+	for fd := range 100 {
+		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil && errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+			inherited = append(inherited, path)
+		}
+	}
+	require.Contains(t, inherited, in(dir, "host.b2nd"))
+	require.NotContains(t, inherited, in(dir, "host.h5"), "other programs do not inherit HDF5 files")
+
+	names := []string{"a.h5", "a.b2nd", "a.h5"}
+	held := func(pid int) (files []string) {
+		for _, path := range descriptors(t, pid) {
+			if path != os.DevNull && strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "/sys/fs/cgroup/") { // Go's runtime reads its quota
+				files = append(files, path)
+			}
+		}
+		return files
+	}
+	for i, name := range names {
+		before := workers(t)
+		g, err := formats.OpenUntrusted(bg, in(dir, map[bool]string{true: name + ":/x", false: name}[strings.HasSuffix(name, ".h5")]), formats.Untrusted{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, g.Close()) }()
+		readers := 0
+		for _, pid := range workers(t) {
+			if slices.Contains(before, pid) && i > 0 {
+				continue
+			}
+			require.Eventually(t, func() bool { // an idle worker closes descriptors when it starts
+				files := held(pid)
+				return !slices.ContainsFunc(files, func(f string) bool { return f != in(dir, name) })
+			}, time.Minute, time.Millisecond, "%v", held(pid))
+			if len(held(pid)) > 0 {
+				readers++
+			}
+			require.LessOrEqual(t, len(descriptors(t, pid)), 12)
+		}
+		if i == 0 {
+			require.Equal(t, 1, readers)
+		}
+	}
+	require.Greater(t, len(workers(t)), len(names), "there is an idle worker")
+
+	require.NoError(t, a.Close())
+	a = writing()
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+	require.NoError(t, c.Close())
+	require.NoError(t, syscall.Close(plain))
+	again, err := os.OpenFile(in(dir, "host.b2nd"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Flock(int(again.Fd()), syscall.LOCK_EX|syscall.LOCK_NB))
+	require.NoError(t, again.Close())
+}
+
+// A program that does not call worker.Init has no worker: only Isolation Off opens a file.
 func TestWithoutInit(t *testing.T) {
 	if os.Getenv(withoutInit) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutInit$", "-test.v")
@@ -118,10 +212,15 @@ func TestWithoutInit(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
 		location := in(dir, name)
 		save(t, location, int32s(500, 7))
-		_, err := formats.OpenUntrusted(bg, location, formats.Untrusted{Isolation: formats.Required})
-		require.ErrorIs(t, err, worker.ErrUnavailable)
-		require.ErrorContains(t, err, "worker.Init")
-		g, err := formats.OpenUntrusted(bg, location, formats.Untrusted{})
+		for _, how := range []formats.Isolation{formats.Auto, formats.Required} {
+			_, err := formats.OpenUntrusted(bg, location, formats.Untrusted{Isolation: how})
+			require.ErrorIs(t, err, worker.ErrUnavailable)
+			require.ErrorContains(t, err, "worker.Init")
+			for _, err := range formats.WalkUntrusted(bg, location, formats.Untrusted{Isolation: how}) {
+				require.ErrorIs(t, err, worker.ErrUnavailable)
+			}
+		}
+		g, err := formats.OpenUntrusted(bg, location, formats.Untrusted{Isolation: formats.Off})
 		require.NoError(t, err)
 		require.False(t, g.Isolated())
 		require.Zero(t, g.Level())

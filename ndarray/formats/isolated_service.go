@@ -51,6 +51,8 @@ type attendant struct {
 	backend ndarray.Backend // of the array
 	window  []byte
 
+	uniform func(ndarray.Region) bool // nil if the backend knows no equal elements, or was not asked
+
 	// What the last request was about, if it was more than its piece.
 	about request
 	whole []byte
@@ -119,6 +121,22 @@ func (h *attendant) yield(q request) ([]byte, error) {
 	case "chunk":
 		n, err := chunkBytes(ctx, h.backend, q.Start)
 		return encode(n), err
+	case "uniform":
+		var err error
+		h.uniform, err = h.array.Uniform(ctx)
+		return encode(h.uniform != nil), err
+	case "equal":
+		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
+		if err := g.Check(h.array.Shape()); err != nil {
+			return nil, err
+		}
+		if h.uniform == nil { // the worker before this one was asked
+			var err error
+			if h.uniform, err = h.array.Uniform(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return encode(h.uniform != nil && g.NumElems() > 0 && h.uniform(g)), nil
 	case "strings":
 		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
 		if err := g.Check(h.array.Shape()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/big"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,4 +82,48 @@ func TestClaimsOfElementsThatAreNotStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(n), c.NumDiffs)
 	require.Equal(t, []ndarray.Difference{{Index: []int64{0, 0}, A: "3", B: "0"}, {Index: []int64{0, 1}, A: "3", B: "0"}, {Index: []int64{0, 2}, A: "3", B: "0"}}, c.Diffs)
+}
+
+// The same for untrusted files, in the program and in a worker, opened alone and from a tree.
+func TestClaimsOfElementsThatAreNotStored_untrusted(t *testing.T) {
+	dir := t.TempDir()
+	const n, extent = 1 << 36, 1 << 18
+	contiguous := ndarray.Spec{Shape: []int64{extent, extent}, DType: ndarray.DTypeOf[int32](), Compression: &ndarray.Compression{Codec: "none"}}
+	chunked := ndarray.Spec{Shape: []int64{extent, extent}, ChunkShape: []int64{1000, 3000}, DType: ndarray.DTypeOf[int32]()}
+	for name, spec := range map[string]ndarray.Spec{"contiguous.h5:/x": contiguous, "chunked.h5:/x": chunked, "frame.b2nd": chunked} {
+		location := in(dir, name)
+		d, err := formats.Create(bg, location, spec)
+		require.NoError(t, err)
+		if spec.ChunkShape != nil {
+			require.NoError(t, d.Write(bg, bytes.Repeat([]byte{5, 0, 0, 0}, 30), ndarray.Region{Start: []int64{extent - 3, extent - 10}, Shape: []int64{3, 10}}))
+		}
+		require.NoError(t, d.Commit(bg))
+		check := func(t *testing.T, a *ndarray.Array) {
+			s, err := ndarray.Summarize(bg, a, nil)
+			require.NoError(t, err)
+			require.EqualValues(t, n, s.Count)
+			want := int64(0)
+			if spec.ChunkShape != nil {
+				want = 150
+			}
+			require.Zero(t, s.ExactSum.Cmp(big.NewInt(want)), "%v", s.ExactSum)
+		}
+		t.Run(name, func(t *testing.T) {
+			everyWay(t, func(t *testing.T, u formats.Untrusted) {
+				g, err := formats.OpenUntrusted(bg, location, u)
+				require.NoError(t, err)
+				check(t, g.Array)
+				require.NoError(t, g.Close())
+				file, object, _ := strings.Cut(name, ":/")
+				path := "/" + object
+				tree, err := formats.OpenTreeUntrusted(bg, in(dir, file), u)
+				require.NoError(t, err)
+				a, err := tree.Open(bg, path)
+				require.NoError(t, err)
+				check(t, a)
+				require.NoError(t, a.Close())
+				require.NoError(t, tree.Close())
+			})
+		})
+	}
 }

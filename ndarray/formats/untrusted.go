@@ -25,18 +25,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Isolation says in which process the C libraries work on an untrusted file.
+// Isolation selects the process in which the C libraries work on an untrusted file. The
+// metadata are checked first in either process.
 type Isolation int
 
-// The ways. Whichever is taken, the metadata are checked first.
+// The values of Isolation. Linux has workers; on other systems only Off is accepted.
 const (
-	// Auto is a worker if the program can have one, and its own process otherwise.
-	// Guarded.Isolated tells which.
+	// Auto is a worker with the isolation that the kernel provides, which Guarded.Level
+	// reports, or worker.ErrUnavailable.
 	Auto Isolation = iota
-	// Required is a worker held by all that worker.Level knows, or
-	// worker.ErrUnavailable.
+	// Required is a worker whose worker.Level is Full, or worker.ErrUnavailable.
 	Required
-	// Off is the program's own process.
+	// Off is the process of the program.
 	Off
 )
 
@@ -341,12 +341,10 @@ func sniffDirectory(dir string) (Format, error) {
 func (s *suspect) open(ctx context.Context, how Isolation) (*Guarded, error) {
 	if how != Off {
 		g, err := s.isolate(ctx, how)
-		if how == Required || !errors.Is(err, worker.ErrUnavailable) {
-			if err != nil {
-				err = errors.Join(err, s.close())
-			}
-			return g, err
+		if err != nil {
+			err = errors.Join(err, s.close())
 		}
+		return g, err
 	}
 	s.Direct = true
 	b, err := s.backend(ctx)
@@ -492,6 +490,7 @@ var (
 	_ ndarray.AttrReader      = (*guard)(nil)
 	_ ndarray.StorageReporter = (*guard)(nil)
 	_ ndarray.ChunkMeasurer   = (*guard)(nil)
+	_ ndarray.UniformTeller   = (*guard)(nil)
 )
 
 func (g *guard) Meta() ndarray.Meta {
@@ -534,6 +533,15 @@ func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
 func (g *guard) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	size, err := chunkBytes(ctx, g.Backend, []int64{n})
 	return size, bare(err)
+}
+
+func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+	u, ok := g.Backend.(ndarray.UniformTeller)
+	if !ok {
+		return nil, ctx.Err()
+	}
+	uniform, err := u.Uniform(ctx)
+	return uniform, bare(err)
 }
 
 func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.file.Close()) }

@@ -107,21 +107,12 @@ func newOutside(ctx context.Context, location string, u Untrusted, o options) (_
 func (o *outside) begin(ctx context.Context, how Isolation) error {
 	if how != Off {
 		client, err := worker.NewClient(o.s.config(treeService, how))
-		if err == nil {
-			o.client = client
-			_, err = o.ask(ctx, treeRequest{Verb: "check"})
-		}
-		if how == Required || !errors.Is(err, worker.ErrUnavailable) {
+		if err != nil {
 			return err
 		}
-		if client != nil {
-			err = client.Close()
-		} else {
-			err = nil
-		}
-		if o.client = nil; err != nil {
-			return err
-		}
+		o.client = client
+		_, err = o.ask(ctx, treeRequest{Verb: "check"})
+		return err
 	}
 	o.s.Direct = true
 	o.home = &treeAttendant{s: o.s, window: make([]byte, 1<<20)}
