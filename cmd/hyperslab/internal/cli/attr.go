@@ -55,7 +55,7 @@ func (a *app) attrListCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.stdout, newAttrListDoc(where, attrs))
+				return a.writeJSON(a.stdout, newAttrListDoc(where, attrs))
 			}
 			t := table{head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
 			for _, attr := range attrs.List {
@@ -105,7 +105,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 					if u.Name == args[1] {
 						doc := newUnsupportedDoc(u)
 						if doc.Value != nil && asJSON {
-							return writeJSON(a.stdout, newAttrListDoc(args[0], ndarray.Attrs{Unsupported: []ndarray.UnsupportedAttr{u}}))
+							return a.writeJSON(a.stdout, newAttrListDoc(args[0], ndarray.Attrs{Unsupported: []ndarray.UnsupportedAttr{u}}))
 						}
 						if doc.Value != nil {
 							_, err := fmt.Fprintln(a.stdout, string(doc.Value))
@@ -118,7 +118,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 			}
 			if asJSON {
 				one := ndarray.Attrs{List: []ndarray.Attr{{Name: args[1], Value: v}}}
-				return writeJSON(a.stdout, newAttrListDoc(args[0], one))
+				return a.writeJSON(a.stdout, newAttrListDoc(args[0], one))
 			}
 			text, err := attrLine(v)
 			if err != nil {

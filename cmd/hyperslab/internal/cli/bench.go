@@ -228,7 +228,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		}
 	}
 	if o.json {
-		return writeJSON(a.stdout, doc)
+		return a.writeJSON(a.stdout, doc)
 	}
 	if err := doc.table(a.stdout, a.data); err != nil || o.job.quiet || doc.Best == nil {
 		return err

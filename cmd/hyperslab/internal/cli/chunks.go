@@ -130,7 +130,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	}
 	doc.Stored = jsonInt(len(doc.Chunks))
 	if o.json {
-		return writeJSON(a.stdout, doc)
+		return a.writeJSON(a.stdout, doc)
 	}
 	if err := doc.write(a.stdout, a.data); err != nil {
 		return err

@@ -156,9 +156,9 @@ func (a *app) convert(cmd *cobra.Command, args []string, o *convertFlags) error 
 	}
 	switch {
 	case o.json && args[1] == stdio:
-		err = writeJSON(a.stderr, r.document())
+		err = a.writeJSON(a.stderr, r.document())
 	case o.json:
-		err = writeJSON(a.stdout, r.document())
+		err = a.writeJSON(a.stdout, r.document())
 	case o.dryRun:
 		err = r.plan(a.stdout, a.data)
 	case !o.job.quiet:

@@ -325,7 +325,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 	})
 	if o.json && len(doc.Files) > 0 {
 		doc.Seconds = seconds(time.Since(start))
-		err = errors.Join(err, writeJSON(a.stdout, doc))
+		err = errors.Join(err, a.writeJSON(a.stdout, doc))
 	}
 	return err
 }

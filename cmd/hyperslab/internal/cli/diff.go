@@ -281,7 +281,7 @@ func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]s
 func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) error {
 	switch {
 	case o.json:
-		return writeJSON(a.stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, o))
+		return a.writeJSON(a.stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, o))
 	case o.job.quiet:
 		return nil
 	case same:

@@ -272,7 +272,7 @@ func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) 
 func (d *treeDiff) report(took time.Duration) error {
 	switch {
 	case d.o.json:
-		return writeJSON(d.a.stdout, d.doc)
+		return d.a.writeJSON(d.a.stdout, d.doc)
 	case d.o.job.quiet:
 		return nil
 	}

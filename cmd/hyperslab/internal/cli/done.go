@@ -30,7 +30,7 @@ func (a *app) done(cmd *cobra.Command) {
 			return err
 		}
 		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command that has no such flag
-		return writeJSON(a.stdout, doneDoc{
+		return a.writeJSON(a.stdout, doneDoc{
 			Schema: schemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry, Seconds: seconds(time.Since(start)),
 		})
 	}

@@ -130,7 +130,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
 	case o.json:
-		err = dumpJSON(ctx, w, address, arr.Array)
+		err = a.dumpJSON(ctx, w, address, arr.Array)
 	case o.ndjson:
 		err = dumpLines(ctx, w, arr.Array)
 	case o.csv:
@@ -184,10 +184,10 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 
 // dumpJSON writes the document with the values as nested arrays, a line for each
 // row of the last axis.
-func dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array) error {
+func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array) error {
 	m := arr.Meta()
 	var head strings.Builder
-	if err := writeJSON(&head, dumpDoc{Schema: schemaDump, Address: address, Shape: shapeDoc(m), DType: m.DType.String()}); err != nil {
+	if err := a.writeJSON(&head, dumpDoc{Schema: schemaDump, Address: address, Shape: shapeDoc(m), DType: m.DType.String()}); err != nil {
 		return err
 	}
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error

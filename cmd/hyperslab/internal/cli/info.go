@@ -103,7 +103,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 				if err != nil {
 					return err
 				}
-				return writeJSON(a.stdout, d)
+				return a.writeJSON(a.stdout, d)
 			case storage:
 				loc, err := formats.ParseLocation(address(args))
 				if err != nil {
@@ -117,7 +117,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 					return err
 				}
 				if asJSON {
-					return writeJSON(a.stdout, d)
+					return a.writeJSON(a.stdout, d)
 				}
 				return d.write(a.stdout, a.data)
 			}
@@ -132,12 +132,12 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 					return err
 				}
 				if asJSON {
-					return writeJSON(a.stdout, d)
+					return a.writeJSON(a.stdout, d)
 				}
 				return d.write(a.stdout, a.data)
 			}
 			if asJSON {
-				return writeJSON(a.stdout, f.doc())
+				return a.writeJSON(a.stdout, f.doc())
 			}
 			return f.write(a.stdout, a.data)
 		},

@@ -5,8 +5,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -101,17 +103,26 @@ func seconds(d time.Duration) jsonFloat {
 	return jsonFloat(math.Round(d.Seconds()*1e6) / 1e6)
 }
 
+// writeJSON writes the document of a command. With --untrusted its second key is isolation.
+func (a *app) writeJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, a.isolation) }
+
 // writeJSON writes one document. Objects and arrays that hold further objects or
 // arrays take a line for each member; an array of plain values stays on one line.
-func writeJSON(w io.Writer, doc any) error {
+func writeJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, "") }
+
+func writeIsolated(w io.Writer, doc any, isolation string) error {
 	var compact bytes.Buffer
 	enc := json.NewEncoder(&compact)
 	enc.SetEscapeHTML(false) // file names and units keep their <, > and &
 	if err := enc.Encode(doc); err != nil {
 		return err
 	}
+	src := bytes.TrimSpace(compact.Bytes())
+	if schema := bytes.IndexByte(src, ','); isolation != "" && schema > 0 {
+		src = slices.Insert(src, schema, fmt.Appendf(nil, `,"isolation":%q`, isolation)...)
+	}
 	var out bytes.Buffer
-	layout(&out, escapeJSON(bytes.TrimSpace(compact.Bytes())), "")
+	layout(&out, escapeJSON(src), "")
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
 	return err

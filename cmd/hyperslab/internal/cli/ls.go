@@ -100,7 +100,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		}
 	}
 	if o.json {
-		err = writeJSON(a.stdout, doc)
+		err = a.writeJSON(a.stdout, doc)
 	} else {
 		err = doc.table(o.long).write(a.stdout, a.data)
 	}

@@ -129,7 +129,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		return err
 	}
 	if o.json {
-		err = writeJSON(a.stdout, newRecoverDoc(r, time.Since(start)))
+		err = a.writeJSON(a.stdout, newRecoverDoc(r, time.Since(start)))
 	} else {
 		err = a.tellRecovery(r, o.quiet)
 	}
@@ -168,7 +168,7 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 	if !o.json {
 		return nil
 	}
-	return writeJSON(a.stdout, doneDoc{
+	return a.writeJSON(a.stdout, doneDoc{
 		Schema: schemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true, Seconds: seconds(time.Since(start)),
 	})
 }

@@ -140,7 +140,7 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 	})
 	if o.json && len(doc.Files) > 0 {
 		doc.Seconds = seconds(time.Since(start))
-		err = errors.Join(err, writeJSON(a.stdout, doc))
+		err = errors.Join(err, a.writeJSON(a.stdout, doc))
 	}
 	return err
 }

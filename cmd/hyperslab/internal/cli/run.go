@@ -32,6 +32,7 @@ type app struct {
 	color          string // --color
 	width          int    // columns of the terminal behind a pager, 0 without one
 	data, talk     paint  // colours of standard output and of standard error
+	isolation      string // of untrusted files, "" without --untrusted
 
 	plugins bool // HDF5 may load filters until the end of Run
 
@@ -98,6 +99,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 			if err := together(cmd); err != nil {
 				return err
 			}
+			a.isolation = isolationOf(cmd)
 			a.data = colourful(a.color, a.stdout, os.Getenv)
 			a.talk = colourful(a.color, a.stderr, os.Getenv)
 			if len(plugins) == 0 {

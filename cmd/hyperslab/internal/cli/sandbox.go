@@ -40,6 +40,23 @@ func (u *untrustedFlags) add(cmd *cobra.Command) {
 	}
 }
 
+// isolationOf is the value of the key isolation in the document of a command. A command that
+// cannot isolate fully fails.
+func isolationOf(cmd *cobra.Command) string {
+	is := func(flag string) bool {
+		f := cmd.Flags().Lookup(flag)
+		return f != nil && f.Value.String() == "true"
+	}
+	switch {
+	case !is("untrusted") || cmd.Name() == "verify": // which reports a sandbox for each file
+		return ""
+	case is("sandbox"):
+		return "full"
+	default:
+		return "none"
+	}
+}
+
 // noSandbox says what to do where there can be no sandbox.
 func noSandbox(err error) error {
 	if errors.Is(err, worker.ErrUnavailable) {

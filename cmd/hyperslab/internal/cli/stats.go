@@ -145,7 +145,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	}
 	m.finish()
 	if o.json {
-		return writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, o.missing))
+		return a.writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, o.missing))
 	}
 	if err := writeStats(a.stdout, a.data, address, arr.Array, &sum); err != nil {
 		return err

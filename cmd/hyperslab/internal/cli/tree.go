@@ -111,7 +111,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		nodes[e.Path] = n
 	}
 	if o.json {
-		err = writeJSON(a.stdout, treeDoc{Schema: schemaTree, Address: address, Root: *root})
+		err = a.writeJSON(a.stdout, treeDoc{Schema: schemaTree, Address: address, Root: *root})
 	} else {
 		w := bufio.NewWriter(a.stdout)
 		root.write(w, "", "")
