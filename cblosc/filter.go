@@ -138,7 +138,9 @@ func (f Filter) validate(p *CParams, i int, first bool, check func(ok bool, fiel
 	check(known, field, f.ID, "a filter of this package")
 	cells := f.Meta >= 1 && f.Meta <= math.MaxInt8
 	switch f.ID {
-	case NoFilter, Shuffle, BitShuffle:
+	case Shuffle:
+		check(f.Meta == 0 || hasOtherShuffles, field+".Meta", f.Meta, "0 before C-Blosc2 2.23.1")
+	case NoFilter, BitShuffle:
 		check(f.Meta == 0, field+".Meta", f.Meta, "0, the filter takes no parameter")
 	case Delta:
 		// Its reference is the unfiltered data: behind another filter it does not come back.

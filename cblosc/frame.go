@@ -301,6 +301,8 @@ func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
 	switch {
 	case err != nil:
 		return m, invalid(err)
+	case !ok && (f.VariableChunks() || f.VLBlocks()):
+		return m, fmt.Errorf("%w: a frame of format %d without an array: its chunks, of variable length, hold objects", errors.ErrUnsupported, f.Version())
 	case !ok:
 		return m, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ErrFormat)
 	case len(m.Shape) > MaxDim:

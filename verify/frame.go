@@ -36,6 +36,12 @@ type frameUnit struct {
 
 	again []bool // chunks where one before them is; nil if there are none
 
+	// A frame of format 3, whose chunks have lengths of their own, is read by package cframe.
+	variable bool
+	file     *os.File             // nil for a directory
+	pool     *cblosc.Pool         // decodes chunks
+	vl       *cblosc.Decompressor // decodes chunks with blocks of variable length, under mu
+
 	frame *frameio.Frame // nil if the library reads the chunks
 	mu    sync.Mutex     // held while it does
 	lib   *cblosc.SChunk
@@ -55,6 +61,7 @@ func (j *job) frame(path, object string) (err error) {
 		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
+	var file *os.File
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -66,8 +73,13 @@ func (j *job) frame(path, object string) (err error) {
 		if oerr != nil {
 			return oerr
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer func() {
+			if u.file == nil { // close does it otherwise
+				err = errors.Join(err, f.Close())
+			}
+		}()
 		u.head, err = cframe.ReadLimits(f, info.Size(), limits)
+		file = f
 	}
 	if err != nil {
 		return bad("frame", err)
@@ -97,12 +109,17 @@ func (j *job) frame(path, object string) (err error) {
 	if err != nil {
 		return j.note(Place{Object: object, What: "index", Offset: u.head.Index.Offset, Chunk: -1, Err: err})
 	}
-	u.frame, err = frameio.OpenLimits(path, frameio.Limits{Limits: limits, Chunk: u.most})
-	if errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
+	if u.variable = u.head.VariableChunks() || u.head.VLBlocks(); u.variable {
+		u.pool = j.pool
+		u.vl, err = cblosc.NewDecompressor(nil)
+	} else if u.frame, err = frameio.OpenLimits(path, frameio.Limits{Limits: limits, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
 		u.lib, err = cblosc.OpenSChunk(path)
 	}
 	if err != nil {
 		return bad("frame", err)
+	}
+	if u.variable {
+		u.file = file
 	}
 	j.append(u)
 	for i := range twice(u.offsets) {
@@ -119,7 +136,7 @@ func (j *job) frame(path, object string) (err error) {
 	if err := u.metalayers(bad); err != nil {
 		return err
 	}
-	if u.lib == nil && !j.opts.Untrusted {
+	if u.frame != nil && !j.opts.Untrusted {
 		// What the library says of it.
 		s, err := cblosc.OpenSChunk(path)
 		if err == nil {
@@ -134,9 +151,12 @@ func (j *job) frame(path, object string) (err error) {
 func (u *frameUnit) metalayers(bad func(string, error) error) error {
 	for _, l := range u.head.Trailer.VLMetalayers {
 		var err error
-		if u.frame != nil {
+		switch {
+		case u.variable:
+			_, err = u.decode(l.Content, new(scratch))
+		case u.frame != nil:
 			_, err = u.frame.VLMetalayer(l.Name)
-		} else {
+		default:
 			_, err = u.lib.VLMeta().Get(l.Name)
 		}
 		if err := bad(fmt.Sprintf("metalayer %q", l.Name), err); err != nil {
@@ -194,6 +214,9 @@ func corner(i int64, shape []int64, chunks []int32) []int64 {
 }
 
 func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err error) {
+	if u.variable {
+		return u.checkVariable(i, s)
+	}
 	n := int64(u.head.ChunkSize)
 	if n > 0 {
 		n = min(n, u.head.NBytes-i*n)
@@ -229,8 +252,49 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 	return r, cause(err)
 }
 
+// checkVariable is check for a frame of format 3.
+func (u *frameUnit) checkVariable(i int64, s *scratch) (r result, err error) {
+	if u.offsets[i].IsSpecial() {
+		return r, &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: u.offsets[i].String(), Want: "a stored chunk, since chunks differ in length", Err: format.ErrCorrupt}
+	}
+	if u.again != nil && u.again[i] {
+		return r, nil
+	}
+	b, err := u.head.ReadChunk(u.offsets[i])
+	if err != nil {
+		return r, err
+	}
+	n, err := u.decode(b, s)
+	return result{decoded: n, stored: int64(len(b))}, err
+}
+
+// decode decodes a chunk of any length and returns the bytes of its values.
+func (u *frameUnit) decode(b []byte, s *scratch) (int64, error) {
+	if err := u.policy.Check(b); err != nil {
+		return 0, err
+	}
+	h, err := chunk.ParseHeader(b)
+	if err != nil {
+		return 0, err
+	}
+	n := int64(h.NBytes)
+	if n > u.most {
+		return 0, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", u.most), Err: format.ErrLimit}
+	}
+	if h.VLBlocks() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return n, u.vl.DecompressVL(new(cblosc.Batch), b)
+	}
+	got, err := u.pool.Decompress(room(&s.data, n), b)
+	if err == nil && int64(got) != n {
+		err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(got), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
+	}
+	return n, err
+}
+
 // byLibrary is check for chunks that only the library decodes: those of codecs that
-// need to know the array, those of variable length.
+// need to know the array.
 func (u *frameUnit) byLibrary(i, n int64, s *scratch) (r result, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -273,6 +337,12 @@ func (u *frameUnit) close() (err error) {
 	}
 	if u.lib != nil {
 		err = errors.Join(err, u.lib.Close())
+	}
+	if u.vl != nil {
+		err = errors.Join(err, u.vl.Close())
+	}
+	if u.file != nil {
+		err = errors.Join(err, u.file.Close())
 	}
 	return err
 }

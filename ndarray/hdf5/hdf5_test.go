@@ -320,3 +320,34 @@ func TestOpen_attributeOfUnknownType(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "a datatype in a version")
 }
+
+func TestOpen_nativeComplex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
+	require.NoError(t, err)
+	values := []complex128{1 + 2i, complex(0, -0.5)}
+	for name, order := range map[string]h5.Order{"little": h5.LittleEndian, "big": h5.BigEndian} {
+		part := h5.IEEEFloat(8, order)
+		z := h5.Datatype{Class: h5.Complex, Size: 16, Base: &part}
+		d, err := f.Root().CreateDataset(name, z, h5.SimpleSpace(2), nil)
+		if errors.Is(err, errors.ErrUnsupported) {
+			require.NoError(t, f.Close())
+			t.Skip("HDF5 before 2.0")
+		}
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, values, h5.All))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	for name, want := range map[string]string{"little": "<c16", "big": ">c16"} {
+		b, err := hdf5.Open(path, name, nil)
+		require.NoError(t, err)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		require.Equal(t, want, a.DType().String())
+		got := make([]complex128, 2)
+		require.NoError(t, ndarray.Read(bg, a, got, ndarray.Whole([]int64{2})))
+		require.Equal(t, values, got)
+		require.NoError(t, a.Close())
+	}
+}

@@ -4,7 +4,8 @@
 //	Int, Uint       H5T_STD_I8LE … H5T_STD_U64BE, all bits in use
 //	Float           H5T_IEEE_F16LE … H5T_IEEE_F64BE; of 12 and 16 bytes H5T_NATIVE_LDOUBLE of x86, 80 bits
 //	BFloat          H5T_FLOAT of 16 bits, 8 of them the exponent
-//	Complex         H5T_COMPOUND of two equal floats "r" and "i", as h5py writes it
+//	Complex         H5T_COMPOUND of two equal floats "r" and "i", as h5py writes it; H5T_COMPLEX of
+//	                HDF5 2.0 is read
 //	Bytes           H5T_STRING of fixed size, with its padding and character set
 //	Void            H5T_OPAQUE with its tag
 //	DateTime,       H5T_OPAQUE of 8 bytes with the tag "NUMPY:" and NumPy's type string, as h5py writes
@@ -132,7 +133,8 @@ func compoundType(d ndarray.DType) (h5.Datatype, error) {
 // toDType is the inverse of toDatatype. A datatype that would not come back
 // equal, as an integer of 17 bits, a bit field, a reference or a sequence, is
 // errors.ErrUnsupported and ndarray.ErrType, with its name.
-func toDType(t h5.Datatype) (ndarray.DType, error) {
+func toDType(stored h5.Datatype) (ndarray.DType, error) {
+	t := withoutComplex(stored)
 	if d, ok := dtypeOf(t); ok && d.Validate() == nil {
 		if t.Variable {
 			t.Pad = h5.NullTerm // says nothing about strings of variable length
@@ -141,7 +143,30 @@ func toDType(t h5.Datatype) (ndarray.DType, error) {
 			return d, nil
 		}
 	}
-	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, t), ndarray.ErrType)
+	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, stored), ndarray.ErrType)
+}
+
+// withoutComplex replaces the class of complex numbers by the compound of two floats that has the same
+// bytes, in t and inside it.
+func withoutComplex(t h5.Datatype) h5.Datatype {
+	if t.Base != nil {
+		base := withoutComplex(*t.Base)
+		if t.Class == h5.Complex {
+			return h5.Datatype{Class: h5.Compound, Size: t.Size, Members: []h5.Member{
+				{Name: "r", Offset: 0, Type: &base},
+				{Name: "i", Offset: base.Size, Type: &base},
+			}}
+		}
+		t.Base = &base
+	}
+	t.Members = slices.Clone(t.Members)
+	for i, m := range t.Members {
+		if m.Type != nil {
+			x := withoutComplex(*m.Type)
+			t.Members[i].Type = &x
+		}
+	}
+	return t
 }
 
 // dtypeOf returns what t is likely to be; only datatypeOf can tell if it is.

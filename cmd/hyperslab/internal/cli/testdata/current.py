@@ -8,6 +8,8 @@ import os
 import sys
 
 import blosc2
+import h5py
+import hdf5plugin
 import numpy as np
 
 verb, root = sys.argv[1], sys.argv[2]
@@ -48,6 +50,24 @@ if verb == "write":
         "mixed": [1, "a", 2.5, None, b"q"], "array": np.arange(3), "complex": 1 + 2j, "set": {1, 2},
     }.items():
         v.schunk.vlmeta[name] = value
+    save("unicode.b2nd", np.array([f"text {i}" for i in range(3000)], "<U9"))
+    save("dims.b2nd", np.arange(2**12).reshape((2,) * 12))
+    few = np.random.default_rng(1).integers(0, 100, 100_000).astype("i4")
+    with h5py.File("dict.h5", "w") as f:
+        for codec in ("LZ4", "LZ4HC", "ZSTD"):
+            cparams = {"codec": getattr(blosc2.Codec, codec), "use_dict": True}
+            stored = save(f"dict-{codec}.b2nd", few, cparams=cparams, chunks=(50_000,), blocks=(10_000,))
+            if not np.array_equal(stored[...], few):
+                sys.exit(f"{codec}: python-blosc2 does not read its own")
+            d = f.create_dataset(codec, few.shape, few.dtype, chunks=few.shape, **hdf5plugin.Blosc2(cname="lz4"))
+            chunk = blosc2.SChunk(chunksize=few.nbytes, data=few, cparams=cparams | {"typesize": 4, "blocksize": 40_000})
+            d.id.write_direct_chunk((0,), chunk.to_cframe())
+    for name, contiguous in (("objects", True), ("objects-sparse", False)):
+        o = blosc2.ObjectArray(urlpath=name + ".b2frame", mode="w", contiguous=contiguous)
+        o.extend([{"a": 1}, [1, 2, "x"], None, "long " * 100])
+    b = blosc2.BatchArray(urlpath="batch.b2frame", mode="w")
+    b.append([1, 2, 3])
+    b.append(["a", "b" * 200])
 else:
     want = metadata("vl.b2nd")
     for file in sys.stdin.read().split():
