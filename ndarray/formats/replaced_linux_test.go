@@ -35,6 +35,12 @@ func TestReplacedFiles(t *testing.T) {
 				require.NoError(t, os.Remove(path))
 				require.NoError(t, os.Symlink(target, path))
 			},
+			"another file": func(t *testing.T, path, other string) {
+				b, err := os.ReadFile(other)
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(path+".new", b, 0o600))
+				require.NoError(t, os.Rename(path+".new", path))
+			},
 			"a directory": func(t *testing.T, path, _ string) {
 				require.NoError(t, os.Remove(path))
 				require.NoError(t, os.Mkdir(path, 0o700))

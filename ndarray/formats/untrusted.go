@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -231,6 +232,7 @@ type suspect struct {
 
 	Direct bool // no worker stands between the library and the program
 	file   *os.File
+	frozen *regular.Frozen // the files of a directory, from the check on; nil before
 }
 
 func newSuspect(ctx context.Context, u *Untrusted, o options) (*suspect, error) {
@@ -251,10 +253,28 @@ func newSuspect(ctx context.Context, u *Untrusted, o options) (*suspect, error) 
 }
 
 func (s *suspect) close() error {
+	err := s.thaw()
 	if s.file == nil {
+		return err
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// freeze returns the directory, whose files from now on are those that are there.
+func (s *suspect) freeze() (_ *regular.Frozen, err error) {
+	if s.frozen == nil {
+		s.frozen, err = regular.Freeze(worker.FilePath(s.file))
+	}
+	return s.frozen, err
+}
+
+func (s *suspect) thaw() error {
+	if s.frozen == nil {
 		return nil
 	}
-	return s.file.Close()
+	f := s.frozen
+	s.frozen = nil
+	return f.Close()
 }
 
 // find opens the file at a location, in a directory of arrays the array's own.
@@ -351,7 +371,7 @@ func (s *suspect) open(ctx context.Context, how Isolation) (*Guarded, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	a, err := array(&guard{Backend: b, name: s.Name, file: s.file}, nil)
+	a, err := array(&guard{Backend: b, name: s.Name, s: s}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -392,13 +412,24 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 	}
 	switch s.Format {
 	case B2ND:
+		info, err := s.file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() && len(s.Policy.Codecs)+len(s.Policy.Filters) == 0 {
+			dir, err := s.freeze()
+			if err != nil {
+				return nil, err
+			}
+			return opened(b2nd.OpenFS(dir, &b2nd.OpenOptions{DType: s.DType}))
+		}
 		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: s.allowed()})
 		if isPlain(path, err) {
 			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
 		}
 		return opened(b, err)
 	case Bcolz:
-		return s.openBcolz(path)
+		return s.openBcolz()
 	}
 	return s.openHDF5(path)
 }
@@ -426,14 +457,18 @@ func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	return opened(hdf5.OpenIn(f, s.Object, s.Name, o))
 }
 
-func (s *suspect) openBcolz(path string) (ndarray.Backend, error) {
+func (s *suspect) openBcolz() (ndarray.Backend, error) {
+	dir, err := s.freeze()
+	if err != nil {
+		return nil, err
+	}
 	l := s.bcolzLimits()
 	o := &bcolz.OpenOptions{Limits: &l}
 	column := strings.Trim(s.Object, "/")
-	table, err := bcolz.OpenTable(path, o)
+	table, err := bcolz.OpenTableFS(dir, ".", o)
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return opened(bcolz.Open(path, o))
+		return opened(bcolz.OpenFS(dir, ".", o))
 	case errors.Is(err, ndarray.ErrFormat):
 		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, s.Object)
 	case err != nil:
@@ -482,7 +517,7 @@ type guard struct {
 	ndarray.Backend
 	readOnly
 	name string
-	file *os.File
+	s    *suspect // closed with the backend
 }
 
 var (
@@ -544,7 +579,7 @@ func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) 
 	return uniform, bare(err)
 }
 
-func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.file.Close()) }
+func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.s.close()) }
 
 // readOnly is what makes every write of a backend ndarray.ErrReadOnly.
 type readOnly struct{}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/format"
@@ -18,7 +17,6 @@ import (
 	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -48,15 +46,16 @@ func (s *suspect) checkFrame() (err error) {
 	}
 	var f *cframe.Frame
 	if info.IsDir() {
-		var root *os.Root
-		if root, err = os.OpenRoot(worker.FilePath(s.file)); err != nil {
+		dir, err := s.freeze()
+		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, root.Close()) }()
-		if err := onlyFiles(root.FS()); err != nil {
+		if err := onlyFiles(dir); err != nil {
 			return err
 		}
-		f, err = cframe.ReadDirLimits(root.FS(), l)
+		if f, err = cframe.ReadDirLimits(dir, l); err != nil {
+			return err
+		}
 	} else {
 		f, err = cframe.ReadLimits(s.file, info.Size(), l)
 	}
@@ -117,12 +116,11 @@ func (s *suspect) bcolzLimits() bcolztree.Limits {
 // checkTree looks at the metadata of a carray, or of the column that is asked for. The
 // backend checks each chunk before it decodes it.
 func (s *suspect) checkTree() (err error) {
-	root, err := os.OpenRoot(worker.FilePath(s.file))
+	dir, err := s.freeze()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	kind, err := bcolztree.Detect(root.FS(), ".")
+	kind, err := bcolztree.Detect(dir, ".")
 	if err != nil {
 		return err
 	}
@@ -131,10 +129,10 @@ func (s *suspect) checkTree() (err error) {
 		return nil // the backend reads all the metadata by these limits, and nothing else looks at it
 	}
 	if kind != bcolztree.TableTree {
-		_, err = bcolztree.ReadArray(root.FS(), ".", &l)
+		_, err = bcolztree.ReadArray(dir, ".", &l)
 		return err
 	}
-	t, err := bcolztree.ReadTable(root.FS(), ".", &l)
+	t, err := bcolztree.ReadTable(dir, ".", &l)
 	if err != nil {
 		return err
 	}

@@ -227,7 +227,7 @@ func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error)
 		if err != nil {
 			return nil, errors.Join(bare(err), s.close())
 		}
-		return array(&guard{Backend: b, name: name, file: s.file}, nil)
+		return array(&guard{Backend: b, name: name, s: s}, nil)
 	}
 	r := &remote{client: &arrayCaller{o, path}, limits: o.s.Limits}
 	if err := r.load(ctx, name); err != nil {

@@ -60,7 +60,7 @@ func (h *treeAttendant) check() error {
 	if s.Format == Directory {
 		return nil
 	}
-	return damage(s.check(context.Background()))
+	return errors.Join(damage(s.check(context.Background())), s.thaw())
 }
 
 // Call puts a piece of what is asked for into the window and answers with the bytes of
@@ -143,7 +143,7 @@ func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 			return nil, errors.Join(err, b.Close(), s.close())
 		}
 	}
-	a, err := ndarray.New(&guard{Backend: b, name: s.Name, file: s.file})
+	a, err := ndarray.New(&guard{Backend: b, name: s.Name, s: s})
 	if err != nil {
 		return nil, errors.Join(err, b.Close(), s.close())
 	}
@@ -258,7 +258,7 @@ func (s *suspect) inside(name string) (_ *suspect, err error) {
 		return nil, err
 	}
 	x := *s
-	x.Object = ""
+	x.Object, x.frozen = "", nil
 	x.file, err = root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err = errors.Join(err, root.Close()); err == nil {
 		err = x.sniff()
@@ -293,7 +293,7 @@ func (s *suspect) at(path string) (*suspect, error) {
 		return x, nil
 	}
 	x := *s
-	x.Object = path
+	x.Object, x.frozen = path, nil
 	var err error
 	x.file, err = openToRead(l.File)
 	return &x, err
