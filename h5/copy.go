@@ -47,8 +47,12 @@ func (o *CopyOptions) flags() C.uint32_t {
 // which may be of another file (H5Ocopy). Stored data is copied as it is where both
 // files can hold it so: it is not decompressed. Groups on the way are made.
 //
-// It returns ErrNotFound, ErrExists, ErrReadOnly, or, of a dataset that does not open or
+// It returns ErrNotFound, ErrExists, ErrReadOnly, or, for a dataset that does not open or
 // whose chunks have another number of dimensions than it has, ErrCorrupt or another error.
+// It returns errors.ErrUnsupported before it copies anything into another file if one of the
+// datasets has a fill value of variable length or of references, because libhdf5 would write
+// a dataset that no program can read (see Defects). With ExpandSoft, ExpandExternal or
+// ExpandReferences this applies to every dataset of the source file.
 func (g *Group) CopyObject(name string, to *Group, as string, o *CopyOptions) error {
 	const op = "copy object"
 	path := g.join(name)

@@ -1,6 +1,7 @@
 package h5_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -91,4 +92,130 @@ func TestCopyFlags(t *testing.T) {
 	for _, f := range []*h5.File{plain, spaced} {
 		require.Equal(t, []string{"a0", "a2", "a3"}, names(t, open(f, "typed"), h5.ByName))
 	}
+}
+
+// Fill values of variable length and of references: H5Ocopy would copy addresses of the source
+// file.
+func TestGroup_CopyObject(t *testing.T) {
+	dir := t.TempDir()
+	f, err := h5.Create(filepath.Join(dir, "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	text := h5.VariableString(h5.UTF8)
+	fill, err := h5.EncodeValues(text, []string{"fill"})
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("texts/filled", text, h5.SimpleSpace(3), &h5.DatasetOptions{FillValues: fill})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	written(t, f, "texts/plain", []string{"a", "b"})
+	to, err := h5.Create(filepath.Join(dir, "y.h5"), nil)
+	require.NoError(t, err)
+	defer to.Close()
+
+	t.Run("other file", func(t *testing.T) {
+		for _, name := range []string{"texts", "texts/filled"} {
+			require.ErrorIs(t, f.Root().CopyObject(name, to.Root(), "copy", nil), errors.ErrUnsupported)
+			there, err := to.Root().HasLink("copy")
+			require.NoError(t, err)
+			require.False(t, there)
+		}
+		require.ErrorIs(t, f.Root().CopyObject("texts/plain", to.Root(), "copy", &h5.CopyOptions{ExpandReferences: true}), errors.ErrUnsupported)
+		require.NoError(t, f.Root().CopyObject("texts/plain", to.Root(), "copy", nil))
+	})
+	t.Run("same file", func(t *testing.T) {
+		require.NoError(t, f.Root().CopyObject("texts/filled", f.Root(), "again", nil))
+		require.NoError(t, f.Root().Unlink("texts/filled"))
+		d, err := f.Root().OpenDataset("again")
+		require.NoError(t, err)
+		got, err := h5.ReadAll[string](d)
+		require.NoError(t, err)
+		require.Equal(t, []string{"fill", "fill", "fill"}, got)
+		require.NoError(t, d.Close())
+	})
+}
+
+// A committed datatype of a file that was open twice: libhdf5 follows a pointer to the handle that
+// read the header first.
+func TestGroup_CopyObjectOpenTwice(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	kept, err := f.Root().CommitDatatype("kept", h5.Int(3, h5.BigEndian))
+	require.NoError(t, err)
+	shared, err := kept.Shared()
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("typed", shared, h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	g, err := f.Root().CreateGroup("group")
+	require.NoError(t, err)
+	require.NoError(t, g.WriteAttribute(h5.Attribute{Name: "a", Datatype: shared, Space: h5.SimpleSpace(1), Data: make([]byte, 3)}))
+	require.NoError(t, f.Close())
+
+	one, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	defer one.Close()
+	two, err := h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	d, err = two.Root().OpenDataset("typed")
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	g, err = two.Root().OpenGroup("group")
+	require.NoError(t, err)
+	_, err = g.ReadAttribute("a")
+	require.NoError(t, err)
+	require.NoError(t, two.Close())
+	to, err := h5.Create(filepath.Join(dir, "y.h5"), nil)
+	require.NoError(t, err)
+	defer to.Close()
+	require.NoError(t, one.Root().CopyObject("typed", to.Root(), "copy", nil))
+	require.NoError(t, one.Root().CopyObject("group", to.Root(), "group", nil))
+	d, err = to.Root().OpenDataset("copy")
+	require.NoError(t, err)
+	_, committed, err := d.Committed()
+	require.NoError(t, err)
+	require.True(t, committed)
+	require.NoError(t, d.Close())
+}
+
+func TestValues_MapRefs(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	written(t, f, "a", []int32{1, 2, 3})
+	written(t, f, "b", []int32{1, 2, 3})
+	to := func(name string, kind h5.ReferenceKind) h5.Ref { return must(f.Root().Reference(name, kind))(t) }
+	type row struct {
+		N    int32    `h5:"n"`
+		Ref  h5.Ref   `h5:"ref,ref=standard"`
+		List []h5.Ref `h5:"list"`
+		Text string   `h5:"text"`
+	}
+	from := []row{{1, to("a", h5.StandardReference), []h5.Ref{to("a", h5.ObjectReference), {}}, "x"}, {2, h5.Ref{}, nil, ""}}
+	dt, err := h5.DatatypeFor[row]()
+	require.NoError(t, err)
+	v, err := h5.EncodeValues(dt, from)
+	require.NoError(t, err)
+	n := 0
+	mapped, err := v.MapRefs(func(r h5.Ref) (h5.Ref, error) {
+		n++
+		if r.IsNull() {
+			return r, nil
+		}
+		return to("b", r.Kind), nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	got, err := h5.DecodeValues[row](mapped)
+	require.NoError(t, err)
+	require.Equal(t, to("b", h5.StandardReference), got[0].Ref)
+	require.Equal(t, to("b", h5.ObjectReference), got[0].List[0])
+	require.True(t, got[0].List[1].IsNull())
+	require.Equal(t, []any{int32(1), "x", int32(2), ""}, []any{got[0].N, got[0].Text, got[1].N, got[1].Text})
+	again, err := h5.DecodeValues[row](v)
+	require.NoError(t, err)
+	require.Equal(t, from[0].Ref, again[0].Ref, "the values mapped from are unchanged")
+	_, err = v.MapRefs(func(h5.Ref) (h5.Ref, error) { return h5.Ref{}, h5.ErrParam })
+	require.ErrorIs(t, err, h5.ErrParam)
 }

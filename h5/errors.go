@@ -278,6 +278,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: place %d of %d", ErrRegion, want, have)
 	case C.GOH5_EUNSUPPORTED:
 		e.Err = fmt.Errorf("%w by the linked HDF5", errors.ErrUnsupported)
+	case C.GOH5_EFILLCOPY:
+		e.Err = fmt.Errorf("%w: H5Ocopy does not convert fill values of variable length or references", errors.ErrUnsupported)
 	case C.GOH5_ECLASS:
 		e.Err = fmt.Errorf("%w: a dataset with an attribute CLASS of its own", ErrType)
 	case C.GOH5_EAXIS:

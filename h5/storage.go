@@ -77,6 +77,9 @@ type ExternalFile struct {
 // then is too, or File or Dataset hold %b, which stands for the number of the
 // block: 0, 1, 2 …
 //
+// A Source of kind Scalar without a SourceRegion stands for all elements of the source, whatever
+// its shape is: a file does not store the shape then.
+//
 // What lies in a source that is not there reads as fill value, as the library has it:
 // Dataset.MissingSources tells.
 type Mapping struct {
@@ -188,9 +191,11 @@ func (m Mapping) check(space Dataspace) error {
 	if err != nil {
 		return err
 	}
-	sourceCount, sourceOpen, err := mappedElems(m.SourceRegion, m.Source)
-	if err != nil {
-		return err
+	sourceCount, sourceOpen := count, false
+	if !m.wholeSource() {
+		if sourceCount, sourceOpen, err = mappedElems(m.SourceRegion, m.Source); err != nil {
+			return err
+		}
 	}
 	pattern := strings.Contains(strings.ReplaceAll(m.File+"\x00"+m.Dataset, "%%", ""), "%b")
 	switch {
@@ -240,7 +245,15 @@ func mappedElems(r Region, space Dataspace) (n int64, open bool, err error) {
 	return n, open, nil
 }
 
+// wholeSource reports whether the mapping is of every element of a source of unknown shape.
+func (m Mapping) wholeSource() bool { return m.Source.Kind == Scalar && len(m.SourceRegion.Start) == 0 }
+
 func (m Mapping) append(b []byte) []byte {
+	if m.wholeSource() { // a new dataspace selects all; its shape is not stored
+		if n := m.Region.NumElems(); n >= 0 {
+			m.Source = SimpleSpace(n)
+		}
+	}
 	b = appendText(appendText(b, m.File), m.Dataset)
 	return m.SourceRegion.append(m.Source.append(m.Region.append(b)))
 }

@@ -61,8 +61,8 @@ type Part struct {
 // beforehand. Each chunk costs a mapping in the virtual dataset, about 100 bytes.
 //
 // It returns ErrParam for options that make no sense, ErrExists if one of the
-// files or the dataset exists, and the errors of Create and CreateDataset. After
-// an error no file is left behind.
+// files or the dataset exists, errors.ErrUnsupported for a file of the drivers Family, Multi and
+// Split, and the errors of Create and CreateDataset. After an error no file is left behind.
 func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Striping, o *DatasetOptions) (_ *Striped, err error) {
 	const op = "create striped dataset"
 	path := g.join(name)
@@ -86,6 +86,9 @@ func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Strip
 		return nil, fail(fmt.Errorf("%w: a striped shape that may grow", ErrParam))
 	case space.NumElems() == 0:
 		return nil, fail(fmt.Errorf("%w: no element to place in %v", ErrParam, space))
+	}
+	if err := g.singleFile(); err != nil {
+		return nil, fail(err)
 	}
 	mappings, counts, err := s.place(space.Dims, opts.Chunks)
 	if err != nil {
@@ -135,6 +138,20 @@ func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Strip
 	}
 	st.Dataset, err = g.CreateDataset(name, dt, space, &whole)
 	return st, err
+}
+
+// singleFile returns errors.ErrUnsupported if the file has several members: libhdf5 opens the
+// sources of a virtual dataset with the driver of its file, finds none, and reads fill values.
+func (g *Group) singleFile() error {
+	a, _, _, err := g.file.Access()
+	if err != nil {
+		return err
+	}
+	switch a.Driver.(type) {
+	case Family, Multi, Split:
+		return fmt.Errorf("%w: a virtual dataset in a file of driver %T, which finds no source files", errors.ErrUnsupported, a.Driver)
+	}
+	return nil
 }
 
 // place makes the mappings, in the order of the grid, and counts the chunks of

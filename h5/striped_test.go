@@ -1,6 +1,7 @@
 package h5_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,4 +159,27 @@ func TestStripedThatCannotBe(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "b.h5")))
 	_, err = g.OpenStriped("d")
 	require.ErrorIs(t, err, h5.ErrNotFound)
+}
+
+// libhdf5 opens the sources of a virtual dataset with the driver of its file, and finds none.
+func TestGroup_CreateStriped(t *testing.T) {
+	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "x.h5")
+			if name == "family" {
+				path = filepath.Join(dir, "x%d.h5")
+			}
+			a := h5.DefaultFileAccess()
+			a.Driver = driver
+			o := h5.DefaultCreateOptions()
+			o.Access = &a
+			f, err := h5.Create(path, &o)
+			require.NoError(t, err)
+			defer f.Close()
+			_, err = f.Root().CreateStriped("d", i4, h5.SimpleSpace(4), h5.Striping{Files: []string{"0.h5"}}, &h5.DatasetOptions{Chunks: []int64{2}})
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			require.NoFileExists(t, filepath.Join(dir, "0.h5"))
+		})
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"unsafe"
 )
 
 // Values are elements of one datatype, whatever it is: strings and sequences of
@@ -157,6 +158,65 @@ func (d *Dataset) WriteValues(v Values, s Selection) error {
 		return &Error{Op: "write", Path: d.path, Err: fmt.Errorf("%w: %v for %v", ErrType, v.Datatype, t)}
 	}
 	return d.writeValues(v, s)
+}
+
+// MapRefs returns v with every reference replaced by what f returns for it. f is called once
+// for each reference, null ones included. An error of f ends the call.
+func (v Values) MapRefs(f func(Ref) (Ref, error)) (Values, error) {
+	x := transfer{v: v}
+	x.v.block = slices.Clone(v.block)
+	size := v.Datatype.memSize()
+	for i := range v.n {
+		if err := x.mapRefs(&v.Datatype, i*size, f); err != nil {
+			return Values{}, err
+		}
+	}
+	return x.v, nil
+}
+
+// mapRefs replaces the references of the element of type t at a place of the block.
+func (x *transfer) mapRefs(t *Datatype, at int, f func(Ref) (Ref, error)) error {
+	switch {
+	case t.Plain() || t.Class == String:
+		return nil
+	case t.Class == Reference:
+		p := referencePlan(t)
+		var r Ref
+		if err := p.decode(x, x.v.block[at:at+t.Size], unsafe.Pointer(&r)); err != nil {
+			return err
+		}
+		to, err := f(r)
+		if err != nil || to == r {
+			return err
+		}
+		return p.encode(x, at, unsafe.Pointer(&to))
+	case t.Class == Compound:
+		for i := range t.Members {
+			if err := x.mapRefs(t.Members[i].Type, at+t.Members[i].Offset, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	n, first := 1, at
+	switch t.Class {
+	case Array:
+		for _, d := range t.Dims {
+			n *= int(d)
+		}
+	case Sequence:
+		n, first = int(wordOf(x.v.block[at:])), int(wordOf(x.v.block[at+wordSize:]))
+	}
+	if first == 0 && t.Class == Sequence {
+		return nil
+	}
+	size := t.Base.memSize()
+	for i := range n {
+		if err := x.mapRefs(t.Base, first+i*size, f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // partOf reports whether t is stored, or a compound of some of its members.

@@ -17,6 +17,7 @@ var storeys = []struct {
 	own    bool // packages of this folder may import each other
 }{
 	{"internal", 0, true},
+	{"internal/h5copy", 5, false},
 	{"format", 1, true},
 	{"cblosc", 2, false},
 	{"h5", 2, false},

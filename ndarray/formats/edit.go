@@ -5,6 +5,7 @@ package formats
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
@@ -20,8 +21,10 @@ import (
 // change must close what it opens. The others that have the old file open keep it. A
 // symbolic link stays one, to the new file.
 //
-// It returns ndarray.ErrNotFound, what change returns, the context's error, or that of
-// the file system; the file then is as it was.
+// Edit opens the copy, all of its groups and arrays, before it replaces the file.
+//
+// It returns ndarray.ErrNotFound, what change returns, an error of opening the copy, the
+// context's error, or that of the file system; the file then is as it was.
 func Edit(ctx context.Context, file string, change func(copy string) error) error {
 	return ndarray.Wrap("edit", file, translate(edit(ctx, file, change)))
 }
@@ -46,8 +49,21 @@ func edit(ctx context.Context, file string, change func(string) error) (err erro
 	if err := change(out.Path()); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if err := opens(ctx, out.Path()); err != nil {
+		return fmt.Errorf("the old file stays, because the new one cannot be read: %w", err)
 	}
 	return out.Commit()
+}
+
+// opens opens every group and array of a file or directory and reads how they are stored.
+func opens(ctx context.Context, file string) error {
+	for e, err := range Walk(ctx, Location{File: file}.String()) {
+		if err != nil {
+			return err
+		}
+		if e.Err != nil && !errors.Is(e.Err, errors.ErrUnsupported) && !errors.Is(e.Err, ndarray.ErrType) {
+			return fmt.Errorf("%s: %w", e.Path, e.Err)
+		}
+	}
+	return nil
 }

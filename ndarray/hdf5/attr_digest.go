@@ -24,7 +24,12 @@ func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size
 	if b.untrusted || b.file == nil {
 		return sum, fmt.Errorf("%w: what attribute %q means", errors.ErrUnsupported, name)
 	}
-	a, err := b.dataset.ReadAttribute(name)
+	return AttrDigest(ctx, b.dataset, name)
+}
+
+// AttrDigest is Backend.AttrDigest for any object of a trusted file, for example a group.
+func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
+	a, err := o.ReadAttribute(name)
 	if err != nil {
 		return sum, Translate(err)
 	}
@@ -32,7 +37,7 @@ func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size
 	if err != nil {
 		return sum, Translate(err)
 	}
-	d := digest{b.file, sha256.New()}
+	d := digest{o.File(), sha256.New()}
 	d.text(a.Datatype.String())
 	d.text(fmt.Sprint(a.Space.Kind, a.Space.Dims))
 	for i := range values.Len() {

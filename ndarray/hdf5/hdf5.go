@@ -198,6 +198,11 @@ type CreateOptions struct {
 	Name    string // what Meta.Path and errors call the array; "": FILE:/object
 	Library bool   // as in OpenOptions
 	Shared  Shared // only with CreateIn
+
+	// Like describes a dataset whose properties beside those of Spec the new one takes: order
+	// and storage of attributes, object times and when fill values are written. Only with
+	// CreateIn.
+	Like *h5.DatasetInfo
 }
 
 // Create creates a file, which must not exist, with one dataset called object and
@@ -236,7 +241,7 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 			err = errors.Join(err, f.Close(), os.Remove(file))
 		}
 	}()
-	b, err := createIn(f, object, location, spec, Shared{})
+	b, err := createIn(f, object, location, spec, &CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +290,7 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*
 	if err := Check(object, spec); err != nil {
 		return nil, ndarray.Wrap("create", location, err)
 	}
-	b, err := createIn(f, object, location, spec, o.Shared)
+	b, err := createIn(f, object, location, spec, o)
 	if err != nil {
 		return nil, ndarray.Wrap("create", location, Translate(err))
 	}
@@ -293,7 +298,8 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*
 	return b, nil
 }
 
-func createIn(f *h5.File, object, location string, spec ndarray.Spec, shared Shared) (_ *Backend, err error) {
+func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *CreateOptions) (_ *Backend, err error) {
+	shared := co.Shared
 	t, err := toDatatype(spec.DType)
 	if shared.Elements != nil && err == nil {
 		t, err = sharedType(shared.Elements, spec.DType)
@@ -304,6 +310,14 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, shared Sha
 	o, err := options(spec)
 	if err != nil {
 		return nil, err
+	}
+	if like := co.Like; like != nil {
+		phase := like.AttributePhase
+		o.AttributeOrder, o.AttributePhase, o.Times = like.AttributeOrder, &phase, like.Times
+		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
+		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // Spec.Fill has none of variable length
+			o.FillValues = like.FillValues
+		}
 	}
 	attrs, err := toAttributes(spec.Attrs, shared.Attrs)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -26,6 +27,8 @@ type cpFlags struct {
 	attrs attrFlags
 	force bool
 	refs  bool
+
+	missing bool
 }
 
 func (a *app) cpCommand() *cobra.Command {
@@ -38,8 +41,9 @@ func (a *app) cpCommand() *cobra.Command {
 From HDF5 to HDF5 it copies datasets, groups with all that is in them, named types and
 their attributes into a file that is there, or into a new one. If the target ends in a
 slash, or there are several sources, it is a group, and names are kept; groups on the
-way are made. References inside what is copied lead nowhere, unless --references copies
-what they lead to as well.
+way are made. References to objects outside of what is copied become null and are
+reported, unless --references copies those objects as well. Names of other files are
+rewritten for the directory of the target.
 
 A b2nd, Caterva or bcolz array is a file or directory and is copied as one. With a path
 in an HDF5 file as the target, cp adds the array to that file: the chunks of a Blosc2
@@ -60,6 +64,7 @@ chooses another compression, and goes from one format to another.` + editHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
 	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
 	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
+	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
@@ -222,7 +227,7 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 		within[i] = sameFile(loc.String(), to.File)
 	}
 	copyAll := func(file string, create bool) error {
-		return copyObjects(ctx, from, within, file, to.File, names, create, o)
+		return a.copyObjects(ctx, from, within, file, to.File, names, create, o)
 	}
 	if there {
 		if format, err := formats.Sniff(to.File); err != nil {
@@ -255,14 +260,14 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 }
 
 // copyObjects copies objects into file, which will be target.
-func copyObjects(ctx context.Context, from []formats.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
+func (a *app) copyObjects(ctx context.Context, from []formats.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.mode != progressNone { // before the file is open for writing
 		m = o.edit.meter(storedIn(ctx, from))
 	}
 	var dst *h5.File
 	if create {
-		dst, err = h5.Create(file, nil)
+		dst, err = createLike(file, from[0].File)
 	} else {
 		dst, err = h5.Open(file, h5.ReadWrite)
 	}
@@ -282,7 +287,7 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 				return hdf5.Translate(err)
 			}
 		}
-		err := copyObject(src, loc.Object, dst, formats.Location{File: target, Object: names[i]}, o)
+		err := a.copyObject(ctx, src, loc.Object, dst, formats.Location{File: target, Object: names[i]}, o)
 		if !within[i] {
 			err = errors.Join(err, src.Close())
 		}
@@ -291,6 +296,16 @@ func copyObjects(ctx context.Context, from []formats.Location, within []bool, fi
 		}
 	}
 	return nil
+}
+
+// createLike creates a file laid out like an existing one, without its user block.
+func createLike(file, like string) (_ *h5.File, err error) {
+	src, err := h5.Open(like, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return h5copy.CreatePlain(file, src)
 }
 
 // planCopies tells what the elements of each object take, if it is there and its place is
@@ -383,21 +398,44 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 	return total
 }
 
-// copyObject copies an object to a place in dst, of which to has the name that the user gave
-// its file.
-func copyObject(src *h5.File, object string, dst *h5.File, to formats.Location, o *cpFlags) error {
+// copyObject copies an object to a path in dst, of which to has the name that the user gave its
+// file.
+func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to formats.Location, o *cpFlags) error {
 	name := to.Object
 	there, err := dst.Root().HasLink(name)
 	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group on the way may be missing
 		return err
 	}
-	if there {
-		if !o.force {
-			return fmt.Errorf("%w: %s", ndarray.ErrExists, to)
+	if there && !o.force {
+		return fmt.Errorf("%w: %s", ndarray.ErrExists, to)
+	}
+	dir, err := targetDirectory(to.File)
+	if err != nil {
+		return err
+	}
+	options := h5copy.Options{Directory: dir, AllowMissing: o.missing, Follow: o.refs}
+	if !o.missing {
+		plan := h5copy.New(src, nil, options)
+		if err := plan.Object(ctx, object, name); err != nil {
+			return err
 		}
+		for _, p := range plan.Problems {
+			if p.Kind == h5copy.Missing {
+				return ndarray.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it all the same", p.Path, p.What, p.Err), ndarray.ErrNotFound)
+			}
+		}
+	}
+	if there {
 		if err := dst.Root().Unlink(name); err != nil {
 			return err
 		}
 	}
-	return src.Root().CopyObject(object, dst.Root(), name, &h5.CopyOptions{ExpandReferences: o.refs})
+	c := h5copy.New(src, dst, options)
+	if err := c.Object(ctx, object, name); err != nil {
+		return err
+	}
+	for _, p := range c.Problems {
+		a.note("%s %s: %s: %s", a.talk.notice("hyperslab cp:"), safe(p.Path), p.What, safe(p.Err.Error()))
+	}
+	return nil
 }

@@ -11,8 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // diffTreeDoc is the document of diff --json of two trees.
@@ -219,10 +221,71 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 			exclude = append(exclude, u.Name)
 		}
 	}
-	if attrs := ndarray.CompareAttrs(x, y, exclude); len(attrs) > 0 {
+	attrs := ndarray.CompareAttrs(x, y, exclude)
+	if slices.ContainsFunc(attrs, func(a ndarray.AttrDifference) bool { return a.Problem == ndarray.AttrUnsupported }) {
+		if attrs, err = d.digested(ctx, p, q, attrs); err != nil {
+			return err
+		}
+	}
+	if len(attrs) > 0 {
 		d.differs(objectDiff{Path: path, Problem: otherAttrs, Attributes: attrDiffs(attrs)})
 	}
 	return nil
+}
+
+// digested leaves out those attributes of two groups that have no element type here and mean the
+// same in both files.
+func (d *treeDiff) digested(ctx context.Context, p, q formats.Entry, list []ndarray.AttrDifference) (_ []ndarray.AttrDifference, err error) {
+	if untrusted(ctx) {
+		return list, nil
+	}
+	open := func(tree string, e formats.Entry) (o h5.Object, done func() error, err error) {
+		loc, err := formats.ParseLocation(tree)
+		if err != nil {
+			return nil, nil, err
+		}
+		f, err := h5.Open(loc.File, h5.ReadOnly)
+		if err != nil {
+			return nil, nil, hdf5.Translate(err)
+		}
+		if o, err = f.Root().OpenObject(e.Path); err != nil {
+			return nil, nil, errors.Join(hdf5.Translate(err), f.Close())
+		}
+		return o, f.Close, nil
+	}
+	for _, tree := range []string{d.pathA, d.pathB} {
+		loc, err := formats.ParseLocation(tree)
+		if err != nil {
+			return nil, err
+		}
+		if format, err := formats.Sniff(loc.File); err != nil || format != formats.HDF5 {
+			return list, nil
+		}
+	}
+	x, closeX, err := open(d.pathA, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeX()) }()
+	y, closeY, err := open(d.pathB, q)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closeY()) }()
+	var out []ndarray.AttrDifference
+	for _, a := range list {
+		if a.Problem == ndarray.AttrUnsupported {
+			s, serr := hdf5.AttrDigest(ctx, x, a.Name)
+			t, terr := hdf5.AttrDigest(ctx, y, a.Name)
+			if err := errors.Join(serr, terr); err == nil && s == t {
+				continue
+			} else if err == nil {
+				a.Problem = ndarray.AttrDiffers
+			}
+		}
+		out = append(out, a)
+	}
+	return out, nil
 }
 
 func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) (err error) {
@@ -278,6 +341,10 @@ func (d *treeDiff) report(took time.Duration) error {
 	}
 	for _, u := range d.doc.Unknown {
 		d.a.note("not compared: %s: %s", safe(u.Name), safe(u.Reason))
+	}
+	if d.doc.Same && len(d.doc.Unknown) > 0 {
+		d.a.note("no difference in the %s that were compared", plural(int64(d.doc.Compared), "object"))
+		return nil
 	}
 	if d.doc.Same {
 		d.a.note("same: %s in %v", plural(int64(d.doc.Compared), "object"), took.Round(time.Millisecond))

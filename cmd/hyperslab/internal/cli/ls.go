@@ -91,6 +91,10 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 			return err
 		}
 		if !listed(e, base, o.recursive) {
+			if e.Path == base && e.Err != nil && !unsupported(e) { // its members are unknown
+				failed = true
+				a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
+			}
 			continue
 		}
 		doc.Entries = append(doc.Entries, newLsEntry(e))

@@ -18,8 +18,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/verify"
 )
 
 // repackDoc is the document of repack --json.
@@ -55,6 +57,7 @@ type repackFlags struct {
 	replace bool
 	force   bool
 	lose    bool
+	missing bool
 	dryRun  bool
 	json    bool
 }
@@ -69,14 +72,15 @@ bcolz array, with the codec, chunks and blocks that flags ask for. An array that
 stored that way already is copied without being decompressed; without such flags all
 are, and an HDF5 file loses the room that removed objects left. In an HDF5 file
 --chunks counts for the datasets with that many axes, and --grow for those that have
-the axis. Groups, links, named
-types, attributes, comments and dimension scales of HDF5 are kept. What refers to places
-in the file cannot be, is listed before anything is written, and refused without
---exclude-references. --codec none leaves no filters, as h5repack's NONE does; a checksum
+the axis. Groups, links, named types, attributes, comments, references, dimension scales
+and the user block of HDF5 are kept. Names of other files that virtual datasets, external
+files and external links have relative to the source are rewritten for the directory of
+the target. A reference to an object that no longer exists is listed before anything is
+written, and refused without --exclude-references. --codec none leaves no filters, as h5repack's NONE does; a checksum
 that goes with them is told, and kept by --checksum.
 
---replace repacks files in their place, --into writes many to a folder; each
-appears when it is complete, or not at all.` + batchHelp,
+--replace repacks files in their place, --into writes many to a directory. A new file
+that replaces one is verified first.` + batchHelp,
 		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
   hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
   hyperslab repack --replace tree.h5 waves.h5
@@ -95,7 +99,8 @@ appears when it is complete, or not at all.` + batchHelp,
 	o.store.add(cmd)
 	f.BoolVar(&o.replace, "replace", false, "all arguments are sources, each of which is replaced")
 	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
-	f.BoolVar(&o.lose, "exclude-references", false, "leave out what refers to places in the file")
+	f.BoolVar(&o.lose, "exclude-references", false, "write null references in place of those that lead to no object")
+	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
@@ -184,19 +189,33 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	if real, err := filepath.EvalSymlinks(to); err == nil && o.replace {
 		to = real
 	}
-	switch format {
-	case formats.HDF5:
-		if untrusted(ctx) {
-			return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
+	repack := func(to string) error {
+		switch format {
+		case formats.HDF5:
+			if untrusted(ctx) {
+				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
+			}
+			return a.repackHDF5(ctx, row, to, memory, force, o)
+		case formats.Directory:
+			return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
 		}
-		err = a.repackHDF5(ctx, row, to, memory, force, o)
-	case formats.Directory:
-		return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
-	default:
-		err = a.repackArray(ctx, row, to, memory, force, o)
+		return a.repackArray(ctx, row, to, memory, force, o)
 	}
-	if err != nil || o.dryRun {
+	if _, err := os.Lstat(to); err == nil && !o.dryRun {
+		err = written(to, force, func(file string) error {
+			if err := repack(file); err != nil {
+				return err
+			}
+			return replaces(ctx, file, o.job.jobs)
+		})
+		if err != nil {
+			return err
+		}
+	} else if err := repack(to); err != nil {
 		return err
+	}
+	if o.dryRun {
+		return nil
 	}
 	stored, err := pathBytes(to)
 	row.TargetBytes = (*jsonInt)(&stored)
@@ -204,11 +223,11 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 }
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{store: &o.store, job: &o.job, memory: memory}
+	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing}
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}
-	if err := r.open(row.Source); err != nil {
+	if err := r.open(row.Source, to); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.src.Close()) }()
@@ -219,12 +238,27 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	for _, text := range r.unfit {
 		a.note("%s kept as stored: %s", a.talk.notice("hyperslab repack:"), safe(text))
 	}
-	for _, p := range r.lost {
-		row.Lost = append(row.Lost, p.String())
+	var refused []string
+	var flags []string
+	for _, p := range r.problems {
+		text := formats.Problem{Path: p.Path, What: p.What, Err: p.Err}.String()
+		row.Lost = append(row.Lost, text)
+		flag, allowed := "--exclude-references", o.lose
+		if p.Kind == h5copy.Missing {
+			flag, allowed = "--allow-missing", o.missing
+		}
+		if !allowed {
+			refused = append(refused, text)
+			if !slices.Contains(flags, flag) {
+				flags = append(flags, flag)
+			}
+		} else {
+			a.note("%s %s", a.talk.notice("hyperslab repack:"), safe(text))
+		}
 	}
-	if len(row.Lost) > 0 && !o.lose {
-		return fmt.Errorf("%s of %s cannot be kept; nothing was written:\n  %s\n  to go on without add --exclude-references",
-			plural(int64(len(row.Lost)), "thing"), row.Source, strings.Join(row.Lost, "\n  "))
+	if len(refused) > 0 {
+		return fmt.Errorf("%s of %s cannot be kept; nothing was written:\n  %s\n  to go on add %s",
+			plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
 	}
 	for _, text := range r.told {
 		row.Lost = append(row.Lost, text)
@@ -305,6 +339,18 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	c.sparse = sparse
 	_, _, err = a.write(ctx, to, spec, src, memory, c)
 	return err
+}
+
+// replaces verifies a new file that is to replace an old one.
+func replaces(ctx context.Context, file string, workers int) error {
+	r, err := verify.File(ctx, file, &verify.Options{Workers: workers, MaxDamages: 1})
+	if err != nil {
+		return fmt.Errorf("the old file stays, because the new one cannot be verified: %w", err)
+	}
+	if r.NumDamages > 0 {
+		return fmt.Errorf("%w: the old file stays, because the new one is not valid: %v", ndarray.ErrCorrupt, r.Damages[0])
+	}
+	return nil
 }
 
 // storedSo reports whether the array that m describes is stored as spec says.

@@ -4,12 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // requireSameHDF5 asks h5diff whether two files hold the same.
@@ -112,24 +114,89 @@ func TestRepackRealFile(t *testing.T) {
 	}
 }
 
-// What refers to places in the file is named, and left out only if asked for.
+// References are kept. One to an object that no longer exists is refused, or becomes null.
 func TestRepackReferences(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "refs.h5"), filepath.Join(dir, "out.h5")
 	makeTree(t, from)
 	f, err := h5.Open(from, h5.ReadWrite)
 	require.NoError(t, err)
+	gone, err := f.Root().CreateGroup("gone")
+	require.NoError(t, err)
+	require.NoError(t, gone.Close())
 	refs, err := f.Root().CreateDataset("refs", h5.ReferenceType(h5.ObjectReference), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
+	time, err := f.Root().Reference("time", h5.ObjectReference)
+	require.NoError(t, err)
+	lost, err := f.Root().Reference("gone", h5.ObjectReference)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(refs, []h5.Ref{time, lost}, h5.All))
 	require.NoError(t, refs.Close())
+	require.NoError(t, f.Root().Unlink("gone"))
 	require.NoError(t, f.Close())
+
 	_, stderr, code := run("repack", from, to)
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "/refs: values: they refer to places in the file")
+	require.Contains(t, stderr, "/refs: values: ")
+	require.Contains(t, stderr, "--exclude-references")
 	require.NoFileExists(t, to)
 	_, stderr, code = run("repack", from, to, "--exclude-references")
 	require.Zero(t, code, stderr)
-	stdout, _, _ := run("ls", to)
-	require.NotContains(t, stdout, "/refs")
-	require.Contains(t, stdout, "/time")
+	f, err = h5.Open(to, h5.ReadOnly)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	refs, err = f.Root().OpenDataset("refs")
+	require.NoError(t, err)
+	got, err := h5.ReadAll[h5.Ref](refs)
+	require.NoError(t, err)
+	is, err := f.Resolve(got[0])
+	require.NoError(t, err)
+	require.Equal(t, "/time", is.Path)
+	require.True(t, got[1].IsNull())
+	require.NoError(t, refs.Close())
+}
+
+// A virtual dataset in another directory finds its sources there, or is refused.
+func TestRepackVirtualSources(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))
+	create[int32](t, filepath.Join(dir, "source.h5")+":/x", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+	from := filepath.Join(dir, "virtual.h5")
+	f, err := h5.Create(from, nil)
+	require.NoError(t, err)
+	all := h5.SimpleSpace(3)
+	d, err := f.Root().CreateDataset("v", h5.Int(4, h5.LittleEndian), all, &h5.DatasetOptions{Mappings: []h5.Mapping{
+		{Region: all.All(), File: "source.h5", Dataset: "/x", Source: all, SourceRegion: all.All()},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	read := func(name string) []int32 {
+		f, err := h5.Open(name, h5.ReadOnly)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, f.Close()) }()
+		d, err := f.Root().OpenDataset("v")
+		require.NoError(t, err)
+		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, err)
+		return got
+	}
+	for _, args := range [][]string{{"repack", from, filepath.Join(dir, "sub", "repack.h5")}, {"cp", from + ":/v", filepath.Join(dir, "sub", "cp.h5") + ":/v"}} {
+		t.Run(args[0], func(t *testing.T) {
+			to, _, _ := strings.Cut(args[2], ":")
+			_, stderr, code := run(args...)
+			require.Zero(t, code, stderr)
+			require.Equal(t, []int32{1, 2, 3}, read(to))
+			require.NoError(t, os.Remove(to))
+
+			require.NoError(t, os.Rename(filepath.Join(dir, "source.h5"), filepath.Join(dir, "hidden")))
+			defer func() { require.NoError(t, os.Rename(filepath.Join(dir, "hidden"), filepath.Join(dir, "source.h5"))) }()
+			_, stderr, code = run(args...)
+			require.Equal(t, 2, code, stderr)
+			require.Contains(t, stderr, "--allow-missing")
+			require.NoFileExists(t, to)
+			_, stderr, code = run(append(args, "--allow-missing")...)
+			require.Zero(t, code, stderr)
+		})
+	}
 }

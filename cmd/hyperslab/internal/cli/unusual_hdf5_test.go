@@ -1,0 +1,178 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// seedsVariable names the environment variable that sets how many random files the test makes.
+const seedsVariable = "HYPERSLAB_UNUSUAL_SEEDS"
+
+// unusualSeeds is the number of random files in the normal tests.
+const unusualSeeds = 8
+
+// comparison is a task of unusual_hdf5.py.
+type comparison struct {
+	Command string `json:"-"` // that made got
+
+	Want  string      `json:"want"`
+	Got   string      `json:"got"`
+	Pairs [][2]string `json:"pairs,omitempty"`
+
+	WholeFile    bool     `json:"whole_file"`   // compare user blocks, too
+	Whole        bool     `json:"whole"`        // committed datatypes have the same paths
+	References   bool     `json:"references"`   // references lead to the same objects
+	ValuesOnly   bool     `json:"values_only"`  // not how things are stored
+	Recompressed bool     `json:"recompressed"` // chunks and filters differ
+	Ignore       []string `json:"ignore_links,omitempty"`
+}
+
+// unusual runs the Python program.
+func unusual(t *testing.T, stdin []byte, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(need.Python(t, "h5py"), append([]string{"testdata/unusual_hdf5.py"}, args...)...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", stderr.Bytes())
+	return out
+}
+
+// TestUnusualHDF5 makes random files with everything that is seldom tested: strings of variable
+// length with fill values, compounds of them, references, committed datatypes of equal form,
+// attributes over 64 KiB, virtual datasets, external files, dimension scales, odd names, user
+// blocks. Every command that writes HDF5 is compared with its source through h5py and h5diff.
+func TestUnusualHDF5(t *testing.T) {
+	dir := t.TempDir()
+	seeds := unusualSeeds
+	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
+		seeds = n
+	}
+	args := []string{"make", dir}
+	for i := range seeds {
+		args = append(args, strconv.Itoa(i+1))
+	}
+	unusual(t, nil, args...)
+	diff := need.Tool(t, "h5diff")
+
+	var tasks []comparison
+	for i := range seeds {
+		name := strconv.Itoa(i+1) + ".h5"
+		source := filepath.Join(dir, name)
+		sub := filepath.Join(dir, "out", strconv.Itoa(i+1))
+		require.NoError(t, os.MkdirAll(sub, 0o777))
+		out := func(what string) string { return filepath.Join(sub, what+".h5") }
+		do := func(args ...string) {
+			t.Helper()
+			_, stderr, code := run(args...)
+			require.Zero(t, code, "%s: %s", strings.Join(args, " "), stderr)
+		}
+		add := func(c comparison) {
+			c.Want = source
+			tasks = append(tasks, c)
+		}
+		all := comparison{WholeFile: true, Whole: true, References: true}
+		with := func(command, got string, edit func(c *comparison)) {
+			c := all
+			c.Command, c.Got = command, got
+			if edit != nil {
+				edit(&c)
+			}
+			add(c)
+		}
+
+		do("repack", "-q", source, out("repack"))
+		with("repack", out("repack"), nil)
+		do("repack", "-q", source, out("recompress"), "--codec", "deflate", "--level", "9")
+		with("repack --codec", out("recompress"), func(c *comparison) { c.Recompressed = true })
+		// A copy of the bytes keeps the names of other files: it is made beside the source.
+		do("cp", source, filepath.Join(dir, "copy"+name))
+		with("cp of the file", filepath.Join(dir, "copy"+name), nil)
+
+		do("cp", "-f", source, filepath.Join(dir, "edit"+name))
+		edited := filepath.Join(dir, "edit"+name)
+		create[int32](t, filepath.Join(dir, "one"+name)+":/grow", ndarray.Spec{Shape: []int64{3}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{2}}, []int32{1, 2, 3})
+		do("cp", filepath.Join(dir, "one"+name)+":/grow", edited+":/grow")
+		do("append", "-q", filepath.Join(dir, "one"+name)+":/grow", edited+":/grow")
+		do("attr", "set", edited+":/grow", "added", "5")
+		do("attr", "rm", edited+":/grow", "added")
+		do("rm", edited+":/grow")
+		with("cp, append, attr, rm", edited, nil)
+
+		do("recover", source, filepath.Join(dir, "recover"+name))
+		with("recover", filepath.Join(dir, "recover"+name), nil)
+
+		copyMembers(t, source, out("members"), do, add)
+	}
+	for _, c := range tasks {
+		if !c.WholeFile {
+			continue
+		}
+		// h5diff itself fails on some of the files: it must do the same with the source.
+		_, same := exec.Command(diff, "-q", c.Want, c.Want).CombinedOutput()
+		if same == nil && c.Command != "repack --codec" {
+			text, err := exec.Command(diff, "--exclude-path", "/other", c.Want, c.Got).CombinedOutput() // an external link, rewritten
+			require.NoError(t, err, "%s: h5diff %s %s: %s", c.Command, c.Want, c.Got, text)
+		}
+	}
+	in, err := json.Marshal(tasks)
+	require.NoError(t, err)
+	var found [][]string
+	require.NoError(t, json.Unmarshal(unusual(t, in, "compare"), &found))
+	require.Len(t, found, len(tasks))
+	for i, list := range found {
+		for _, text := range list {
+			t.Errorf("%s: %s: %s", tasks[i].Command, filepath.Base(tasks[i].Want), text)
+		}
+	}
+}
+
+// copyMembers copies each object of the root group by itself: with cp, and with CopyObject of
+// package h5, which must refuse what it cannot do.
+func copyMembers(t *testing.T, source, target string, do func(args ...string), add func(comparison)) {
+	t.Helper()
+	f, err := h5.Open(source, h5.ReadOnly)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	library := strings.TrimSuffix(target, ".h5") + "-library.h5"
+	to, err := h5.Create(library, nil)
+	require.NoError(t, err)
+	byCp := comparison{Command: "cp of objects", Got: target, ValuesOnly: true}
+	byLibrary := comparison{Command: "CopyObject", Got: library, ValuesOnly: true}
+	n := 0
+	for l, err := range f.Root().Links() {
+		require.NoError(t, err)
+		if l.Kind != h5.HardLink || strings.ContainsAny(l.Name, ":[]\\\t") || strings.HasPrefix(l.Name, ".") {
+			continue
+		}
+		n++
+		name := "/" + l.Name
+		as := "/copies/" + strconv.Itoa(n)
+		do("cp", source+":"+name, target+":"+as)
+		byCp.Pairs = append(byCp.Pairs, [2]string{name, as})
+		if l.Name == "virtual" { // the library keeps the names of its sources
+			continue
+		}
+		if f.Root().CopyObject(l.Name, to.Root(), strconv.Itoa(n), nil) == nil {
+			byLibrary.Pairs = append(byLibrary.Pairs, [2]string{name, "/" + strconv.Itoa(n)})
+		}
+	}
+	require.NoError(t, to.Close())
+	add(byCp)
+	if len(byLibrary.Pairs) > 0 {
+		add(byLibrary)
+	}
+}

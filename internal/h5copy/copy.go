@@ -1,0 +1,535 @@
+// Walking the source and making the objects of the new file.
+
+package h5copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Options say how a Copier works.
+type Options struct {
+	// Directory is the absolute path of the directory that the new file will be in. Names of
+	// other files that are relative to the source file are rewritten to be relative to it.
+	// "" leaves them as they are.
+	Directory string
+
+	// AllowMissing copies virtual datasets and datasets with external files if those files do
+	// not exist. Without it they are problems of kind Missing.
+	AllowMissing bool
+
+	// Follow copies the objects that references lead to outside of what is copied. Such
+	// objects have no name in the new file. Without it the references become null.
+	Follow bool
+
+	// Dataset may create a dataset at a path of the new file and write its elements. The
+	// Copier then adds the comment and the attributes. It returns false to leave the dataset
+	// to the Copier. It is called in a dry run, too.
+	Dataset func(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, path string) (bool, error)
+}
+
+// Kind is the kind of a Problem.
+type Kind int
+
+// The kinds.
+const (
+	Dangling Kind = iota + 1 // a reference to an object that has no name in the source, or none any more: it becomes null
+	Outside                  // a reference to an object that is not copied: it becomes null
+	Missing                  // a file that a dataset needs does not exist
+)
+
+// Problem is something that cannot be copied.
+type Problem struct {
+	Kind Kind
+	Path string // of the object
+	What string // which part of it
+	Err  error
+}
+
+// Copier copies objects of one file into another one, or into the same one.
+type Copier struct {
+	src, dst *h5.File // dst is nil in a dry run
+	o        Options
+	whole    bool // the whole file is copied
+
+	Problems []Problem
+
+	placed   map[uint64]string // path in the new file by address in the source
+	targets  map[h5.Token]uint64
+	refs     map[uint64]h5.Ref
+	kept     []h5.Object // objects of the new file that get no name
+	waiting  []func(ctx context.Context) error
+	temp     string // group for objects that have no name yet, "" if there is none
+	numTemps int
+}
+
+// New returns a Copier from src to dst. A nil dst makes it a dry run that only finds problems.
+func New(src, dst *h5.File, o Options) *Copier {
+	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref)}
+}
+
+// File copies the whole file. The new one must be empty.
+func (c *Copier) File(ctx context.Context) error {
+	c.whole = true
+	info, err := c.src.Root().Stat()
+	if err != nil {
+		return err
+	}
+	c.placed[info.Address] = "/"
+	if err := c.group(ctx, c.src.Root(), c.root(), "", info.Address); err != nil {
+		return err
+	}
+	return c.finish(ctx)
+}
+
+// Object copies the object that the path from leads to, with everything below it. The groups on
+// the way to the new path are made.
+func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
+	o, err := c.src.Root().OpenObject(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	info, err := o.Stat()
+	if err != nil {
+		return err
+	}
+	root, err := c.src.Root().Stat()
+	if err != nil {
+		return err
+	}
+	if info.FileNo != root.FileNo { // an external link leads there
+		if c.dst == nil {
+			return nil
+		}
+		return c.src.Root().CopyObject(from, c.dst.Root(), to, &h5.CopyOptions{ExpandReferences: c.o.Follow})
+	}
+	to = "/" + strings.Trim(to, "/")
+	if c.same() && info.Kind == h5.GroupObject {
+		if inside, err := c.inside(info.Address, to); err != nil || inside {
+			return cmpErr(err, fmt.Errorf("%w: %s is inside the group that is copied", h5.ErrParam, to))
+		}
+	}
+	c.placed[info.Address] = to
+	if err := c.object(ctx, o, info.Address, c.src.Root(), from, c.root(), to, to); err != nil {
+		return err
+	}
+	return c.finish(ctx)
+}
+
+func cmpErr(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// inside reports whether the path leads through the group at an address.
+func (c *Copier) inside(addr uint64, path string) (bool, error) {
+	for i, r := range path {
+		if r != '/' || i == 0 {
+			continue
+		}
+		info, err := c.src.Root().ObjectInfo(path[:i])
+		if errors.Is(err, h5.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil || info.Address == addr {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+func (c *Copier) same() bool { return c.src == c.dst }
+
+// root is the root group of the new file, nil in a dry run.
+func (c *Copier) root() *h5.Group {
+	if c.dst == nil {
+		return nil
+	}
+	return c.dst.Root()
+}
+
+func (c *Copier) problem(kind Kind, path, what string, err error) {
+	c.Problems = append(c.Problems, Problem{kind, path, what, err})
+}
+
+// later keeps a step until all objects of the new file are there.
+func (c *Copier) later(f func(ctx context.Context) error) { c.waiting = append(c.waiting, f) }
+
+// finish does what needs all objects.
+func (c *Copier) finish(ctx context.Context) error {
+	for i := 0; i < len(c.waiting); i++ { // a step may add others
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.waiting[i](ctx); err != nil {
+			return err
+		}
+	}
+	c.waiting = nil
+	if c.dst == nil || c.temp == "" {
+		return nil
+	}
+	err := c.dst.Root().Unlink(c.temp)
+	c.temp = ""
+	return err
+}
+
+// group copies the attributes and links of a group, which exists in the new file.
+func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr uint64) error {
+	if err := c.beside(src, dst, at, addr); err != nil {
+		return err
+	}
+	info, err := src.Info()
+	if err != nil {
+		return err
+	}
+	order := h5.ByName
+	if info.Options.Order != h5.NoCreationOrder {
+		order = h5.ByCreation
+	}
+	for link, err := range src.LinksIn(order) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.link(ctx, src, dst, link, at+"/"+link.Name); err != nil {
+			return located(at+"/"+link.Name, err)
+		}
+	}
+	return nil
+}
+
+// PathError says at which object of the source a copy failed.
+type PathError struct {
+	Path string
+	Err  error
+}
+
+func (e *PathError) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// located adds the path of an object to an error that has none.
+func located(path string, err error) error {
+	if _, ok := errors.AsType[*PathError](err); ok {
+		return err
+	}
+	return &PathError{path, err}
+}
+
+func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path string) error {
+	if l.Kind == h5.HardLink {
+		if there, ok := c.placed[l.Address]; ok {
+			if c.temp != "" && strings.HasPrefix(there, c.temp+"/") {
+				c.placed[l.Address] = path
+			}
+			if dst == nil {
+				return nil
+			}
+			return dst.LinkHard(l.Name, there)
+		}
+		c.placed[l.Address] = path
+		o, err := src.OpenObject(l.Name)
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.object(ctx, o, l.Address, src, l.Name, dst, l.Name, path), o.Close())
+	}
+	if dst == nil {
+		return nil
+	}
+	switch l.Kind {
+	case h5.SoftLink:
+		return dst.LinkSoft(l.Name, l.Target)
+	case h5.ExternalLink:
+		file, _ := c.moved(l.File)
+		return dst.LinkExternal(l.Name, file, l.Target)
+	}
+	return dst.LinkUser(l.Name, l.Class, l.Value)
+}
+
+// object copies one object: link of the group src leads to it, name in the group dst is its new
+// name, path the new path.
+func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) (err error) {
+	switch o := o.(type) {
+	case *h5.Group:
+		info, err := o.Info()
+		if err != nil {
+			return err
+		}
+		var made *h5.Group
+		if dst != nil {
+			attrs, err := attributes(o)
+			if err != nil {
+				return err
+			}
+			opts := groupOptions(info)
+			if err := c.large(attrs, func() error {
+				made, err = dst.CreateGroupWith(name, &opts)
+				return err
+			}); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, made.Close()) }()
+		}
+		return c.group(ctx, o, made, path, addr)
+	case *h5.Dataset:
+		return c.dataset(ctx, o, addr, src, link, dst, name, path)
+	case *h5.CommittedType:
+		attrs, err := attributes(o)
+		if err != nil {
+			return err
+		}
+		special := !simple(attrs)
+		if dst != nil {
+			if err := src.CopyObject(link, dst, name, &h5.CopyOptions{WithoutAttributes: special}); err != nil {
+				return err
+			}
+		}
+		if special {
+			c.attributesLater(addr, path, attrs)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: an object of class %T", errors.ErrUnsupported, o)
+}
+
+// groupOptions are the properties that a new group can have: a group of the old format reports
+// those of the other format as defaults.
+func groupOptions(info h5.GroupInfo) h5.GroupOptions {
+	if info.Storage != h5.SymbolTable {
+		o := info.Options
+		o.LocalHeap = 0
+		return o
+	}
+	return h5.GroupOptions{AttributeOrder: info.Options.AttributeOrder, Times: info.Options.Times}
+}
+
+// attributes lists the attributes of an object in the order in which they are created again.
+func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
+	var out []h5.AttributeInfo
+	ordered := true
+	for a, err := range o.Attributes() {
+		if err != nil {
+			return nil, err
+		}
+		ordered = ordered && a.Order >= 0
+		out = append(out, a)
+	}
+	if ordered {
+		slices.SortStableFunc(out, func(a, b h5.AttributeInfo) int { return int(a.Order - b.Order) })
+	}
+	return out, nil
+}
+
+// simple reports whether H5Ocopy copies the attributes right: none has references or a committed
+// datatype.
+func simple(attrs []h5.AttributeInfo) bool {
+	return !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return Refers(a.Datatype) || a.Datatype.Committed != 0 })
+}
+
+// Refers reports whether elements of a type hold references.
+func Refers(t h5.Datatype) bool {
+	if t.Class == h5.Reference || t.Base != nil && Refers(*t.Base) {
+		return true
+	}
+	return slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && Refers(*m.Type) })
+}
+
+// mostInHeader is the size of an attribute that fits into an object header with its name, type
+// and shape (64 KiB in all).
+const mostInHeader = 60000
+
+// large creates an object with create, in the format that holds its attributes.
+func (c *Copier) large(attrs []h5.AttributeInfo, create func() error) (err error) {
+	if !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return a.Bytes > mostInHeader }) {
+		return create()
+	}
+	_, low, high, err := c.dst.Access()
+	if err != nil || low >= h5.V18 || low == h5.LatestFormat {
+		return errors.Join(err, create())
+	}
+	if err := c.dst.SetFormats(h5.V18, high); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.dst.SetFormats(low, high)) }()
+	return create()
+}
+
+// beside copies the comment and the attributes of an object that exists in the new file.
+func (c *Copier) beside(o, made h5.Object, path string, addr uint64) error {
+	text, err := o.Comment()
+	if err == nil && text != "" && c.dst != nil {
+		err = made.SetComment(text)
+	}
+	if err != nil {
+		return err
+	}
+	attrs, err := attributes(o)
+	if err != nil {
+		return err
+	}
+	if simple(attrs) {
+		return c.writeAttributes(o, made, path, attrs)
+	}
+	c.attributesLater(addr, path, attrs)
+	return nil
+}
+
+// attributesLater copies the attributes when references can be made.
+func (c *Copier) attributesLater(addr uint64, path string, attrs []h5.AttributeInfo) {
+	c.later(func(context.Context) (err error) {
+		o, err := c.src.OpenAddress(addr)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.Close()) }()
+		if c.dst == nil {
+			return c.writeAttributes(o, nil, path, attrs)
+		}
+		made, err := c.open(path)
+		if err != nil {
+			return err
+		}
+		if made != h5.Object(c.dst.Root()) {
+			defer func() { err = errors.Join(err, made.Close()) }()
+		}
+		return c.writeAttributes(o, made, path, attrs)
+	})
+}
+
+func (c *Copier) open(path string) (h5.Object, error) {
+	if path == "/" || path == "" {
+		return c.dst.Root(), nil
+	}
+	return c.dst.Root().OpenObject(path)
+}
+
+func (c *Copier) writeAttributes(o, made h5.Object, path string, attrs []h5.AttributeInfo) error {
+	for _, a := range attrs {
+		if err := c.attribute(o, made, path, a); err != nil {
+			return fmt.Errorf("attribute %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (err error) {
+	if c.dst == nil && !Refers(a.Datatype) {
+		return nil
+	}
+	v, err := o.ReadAttribute(a.Name)
+	if err != nil {
+		return err
+	}
+	if Refers(a.Datatype) {
+		var left bool
+		if v.Values, left, err = c.translateAttribute(v, path); err != nil || !left {
+			return err
+		}
+		v.Space = sized(v.Space, v.Values.Len())
+	}
+	if c.dst == nil {
+		return nil
+	}
+	if a.Datatype.Committed != 0 {
+		t, err := c.committed(a.Datatype)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, t.Close()) }()
+		if v.Datatype, err = t.Shared(); err != nil {
+			return err
+		}
+	}
+	return made.WriteAttribute(v)
+}
+
+// sized is s, or a list of n elements if s has another number of them.
+func sized(s h5.Dataspace, n int) h5.Dataspace {
+	if s.NumElems() == int64(n) {
+		return s
+	}
+	return h5.SimpleSpace(int64(n))
+}
+
+// committed opens the committed datatype of the new file that stands for one of the source.
+func (c *Copier) committed(t h5.Datatype) (*h5.CommittedType, error) {
+	path, err := c.typeAt(t)
+	if err != nil {
+		return nil, err
+	}
+	return c.dst.Root().OpenDatatype(path)
+}
+
+// typeAt returns the path of that datatype. If it was not copied yet it is put into the temporary
+// group: a link to it may come later, or there is none.
+func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
+	if path, ok := c.placed[t.Committed]; ok {
+		return path, nil
+	}
+	o, err := c.src.OpenAddress(t.Committed)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	if path, err = c.tempPath(); err != nil {
+		return "", err
+	}
+	if c.same() { // the datatype is shared with what is copied
+		return path, c.dst.Root().LinkObject(path, o)
+	}
+	attrs, err := attributes(o)
+	if err != nil {
+		return "", err
+	}
+	var made *h5.CommittedType
+	if err := c.large(attrs, func() error {
+		made, err = c.dst.Root().CommitDatatype(path, t)
+		return err
+	}); err != nil {
+		return "", err
+	}
+	c.placed[t.Committed] = path
+	return path, errors.Join(c.beside(o, made, path, t.Committed), made.Close())
+}
+
+// tempPath returns a free path in the temporary group.
+func (c *Copier) tempPath() (string, error) {
+	if c.temp == "" {
+		for i := 0; c.temp == ""; i++ {
+			name := fmt.Sprintf("/.hyperslab-%d", i)
+			there, err := c.dst.Root().HasLink(name)
+			if err != nil {
+				return "", err
+			}
+			also, err := c.src.Root().HasLink(name)
+			if err != nil {
+				return "", err
+			}
+			if !there && !also {
+				c.temp = name
+			}
+		}
+		g, err := c.dst.Root().CreateGroup(c.temp)
+		if err != nil {
+			return "", err
+		}
+		if err := g.Close(); err != nil {
+			return "", err
+		}
+	}
+	c.numTemps++
+	return fmt.Sprintf("%s/%d", c.temp, c.numTemps), nil
+}

@@ -1,0 +1,278 @@
+// Datasets: by H5Ocopy where it is right, else created again.
+
+package h5copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+)
+
+func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) error {
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	attrs, err := attributes(d)
+	if err != nil {
+		return err
+	}
+	if c.o.Dataset != nil && !Refers(info.Datatype) {
+		made := false
+		create := func() error {
+			made, err = c.o.Dataset(ctx, d, info, path)
+			return err
+		}
+		if c.dst != nil {
+			err = c.large(attrs, create)
+		} else {
+			err = create()
+		}
+		if err != nil {
+			return err
+		}
+		if made {
+			return c.besideNew(d, addr, path, attrs)
+		}
+	}
+	moved := c.files(&info, path)
+	refs := Refers(info.Datatype)
+	special := !simple(attrs)
+	if moved || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
+		if c.dst != nil {
+			if err := c.large(attrs, func() error { return c.create(info, dst, name, path) }); err != nil {
+				return err
+			}
+		}
+		if info.Layout != h5.Virtual && len(info.External) == 0 {
+			c.values(ctx, addr, path, refs)
+		}
+		return c.besideNew(d, addr, path, attrs)
+	}
+	if c.dst != nil {
+		o := &h5.CopyOptions{WithoutAttributes: special}
+		if info.Datatype.Committed != 0 {
+			at, err := c.typeAt(info.Datatype)
+			if err != nil {
+				return err
+			}
+			o.MergeTypes, o.TypePaths = true, []string{at}
+		}
+		if err := src.CopyObject(link, dst, name, o); err != nil {
+			return err
+		}
+	}
+	if refs {
+		c.values(ctx, addr, path, true)
+	}
+	if special {
+		c.attributesLater(addr, path, attrs)
+	}
+	return nil
+}
+
+// besideNew copies the comment and the attributes of a dataset that was created.
+func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs []h5.AttributeInfo) (err error) {
+	if c.dst == nil {
+		if !simple(attrs) {
+			c.attributesLater(addr, path, attrs)
+		}
+		return nil
+	}
+	made, err := c.open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.beside(d, made, path, addr), made.Close())
+}
+
+// create makes a dataset like the one that info describes, without elements.
+func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (err error) {
+	t := info.Datatype
+	if t.Committed != 0 {
+		kept, err := c.committed(t)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, kept.Close()) }()
+		if t, err = kept.Shared(); err != nil {
+			return err
+		}
+	}
+	fill := info.FillValues
+	if Refers(info.Datatype) && info.FillKind == h5.FillValue {
+		if fill, err = c.translate(fill, path, "fill value"); err != nil {
+			return err
+		}
+	}
+	o := Recreate(info)
+	o.FillValues = fill
+	d, err := dst.CreateDataset(name, t, info.Space, o)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// Recreate returns options that create a dataset as info describes it. Fill values of types that
+// are not Plain are those of the source file.
+func Recreate(info h5.DatasetInfo) *h5.DatasetOptions {
+	phase := info.AttributePhase
+	o := &h5.DatasetOptions{
+		Compact: info.Layout == h5.Compact, Chunks: info.Chunks, Filters: Parameters(info.Filters),
+		NoFill: info.FillKind == h5.FillUndefined, FillTime: info.FillTime, Alloc: info.Alloc, PlainEdges: info.PlainEdges,
+		External: info.External, Mappings: info.Mappings, AttributeOrder: info.AttributeOrder, AttributePhase: &phase, Times: info.Times,
+	}
+	if info.FillKind == h5.FillValue {
+		o.Fill, o.FillValues = info.Fill, info.FillValues
+	}
+	if info.Layout == h5.Virtual && o.Mappings == nil {
+		o.Mappings = []h5.Mapping{}
+	}
+	return o
+}
+
+// Parameters returns filters with the parameters that a dataset is created with: a filter that
+// computes more of them gets those it was given. A filter that is not linked becomes optional,
+// because libhdf5 refuses to create the dataset otherwise.
+func Parameters(list []h5.Filter) []h5.Filter {
+	list = slices.Clone(list)
+	for i := range list {
+		f := &list[i]
+		switch f.ID {
+		case h5.FilterSzip, h5.FilterScaleOffset:
+			f.Values = f.Values[:min(2, len(f.Values))]
+		case h5.FilterNbit:
+			f.Values = nil
+		case filter.BitShuffle: // after its version and the size of an element
+			f.Values = f.Values[min(3, len(f.Values)):]
+		}
+		if !f.Optional {
+			can, err := h5.FilterAvailable(f.ID)
+			f.Optional = err == nil && !can.Encode
+		}
+	}
+	return list
+}
+
+// values copies elements that H5Ocopy does not copy right, at once or, if they hold references,
+// when all objects are there.
+func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool) {
+	c.later(func(ctx context.Context) (err error) {
+		if c.dst == nil && !refs {
+			return nil
+		}
+		o, err := c.src.OpenAddress(addr)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.Close()) }()
+		from, ok := o.(*h5.Dataset)
+		if !ok {
+			return fmt.Errorf("%w: %s", h5.ErrKind, path)
+		}
+		var to *h5.Dataset
+		if c.dst != nil {
+			if to, err = c.dst.Root().OpenDataset(path); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, to.Close()) }()
+		}
+		info, err := from.Info()
+		if err != nil {
+			return err
+		}
+		for part, err := range parts(from, info) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			v, err := from.ReadValues(part)
+			if err == nil && refs {
+				v, err = c.translate(v, path, "values")
+			}
+			if err == nil && to != nil {
+				err = to.WriteValues(v, part)
+			}
+			if err != nil {
+				return located(path, err)
+			}
+		}
+		return nil
+	})
+}
+
+// mostAtOnce is the number of elements that are read at once from a dataset without chunks.
+const mostAtOnce = 1 << 16
+
+// parts are regions that together hold every stored element.
+func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
+	return func(yield func(h5.Region, error) bool) {
+		dims := info.Space.Dims
+		switch {
+		case info.Space.NumElems() == 0, info.Layout == h5.Virtual, len(info.External) > 0,
+			info.Layout == h5.Contiguous && info.Address == h5.NoAddress:
+			return
+		case info.Space.Kind == h5.Scalar:
+			yield(info.Space.All(), nil)
+			return
+		case info.Layout == h5.Chunked:
+			for chunk, err := range d.Chunks() {
+				if err != nil {
+					yield(h5.Region{}, err)
+					return
+				}
+				part := h5.Region{Start: chunk.Offset, Count: make([]int64, len(dims))}
+				n := int64(1)
+				for i := range dims {
+					part.Count[i] = max(min(info.Chunks[i], dims[i]-chunk.Offset[i]), 0)
+					n *= part.Count[i]
+				}
+				if n > 0 && !yield(part, nil) {
+					return
+				}
+			}
+			return
+		}
+		// The slowest dimensions are walked, the fastest ones are read whole as far as they fit.
+		count, split, n := slices.Clone(dims), len(dims), int64(1)
+		for split > 0 && n*dims[split-1] <= mostAtOnce {
+			split--
+			n *= dims[split]
+		}
+		if split > 0 {
+			split--
+			count[split] = max(mostAtOnce/n, 1)
+			for i := range split {
+				count[i] = 1
+			}
+		}
+		start := make([]int64, len(dims))
+		for {
+			part := h5.Region{Start: slices.Clone(start), Count: make([]int64, len(dims))}
+			for i := range dims {
+				part.Count[i] = min(count[i], dims[i]-start[i])
+			}
+			if !yield(part, nil) {
+				return
+			}
+			i := min(split, len(dims)-1)
+			for ; i >= 0; i-- {
+				if start[i] += count[i]; start[i] < dims[i] {
+					break
+				}
+				start[i] = 0
+			}
+			if i < 0 {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,6 @@
+// Package h5copy copies objects of HDF5 files: whole files for repack, single objects for cp.
+//
+// libhdf5 copies most datasets as they are stored (H5Ocopy). The package does the rest itself:
+// groups, links, references, committed datatypes, fill values of variable length, attributes over
+// 64 KiB and the names of other files that a dataset or link uses.
+package h5copy

@@ -1,0 +1,73 @@
+// New files that are laid out like another one.
+
+package h5copy
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// Create makes a file with the creation properties of src: user block, shared messages, creation
+// order of the root group and the rest of h5.FileCreation. Its objects may use the formats of
+// src's superblock. CopyUserBlock copies the content of the user block when the file is closed.
+func Create(path string, src *h5.File) (*h5.File, error) {
+	creation, err := src.Creation()
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := attributes(src.Root())
+	if err != nil {
+		return nil, err
+	}
+	o := h5.DefaultCreateOptions()
+	o.Creation = &creation
+	for _, a := range attrs {
+		if a.Bytes > mostInHeader {
+			o.Low = h5.V18
+		}
+	}
+	return createIn(path, src, o)
+}
+
+// CreatePlain makes a file with default creation properties, whose objects may use the formats of
+// src's superblock.
+func CreatePlain(path string, src *h5.File) (*h5.File, error) {
+	return createIn(path, src, h5.DefaultCreateOptions())
+}
+
+func createIn(path string, src *h5.File, o h5.CreateOptions) (*h5.File, error) {
+	facts, err := src.Facts()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case facts.Superblock >= 3:
+		o.Low = h5.V110
+	case facts.Superblock == 2:
+		o.Low = h5.V18
+	}
+	return h5.Create(path, &o)
+}
+
+// CopyUserBlock copies the first n bytes of a file, its user block, to another file that has room
+// for them.
+func CopyUserBlock(to, from string, n int64) (err error) {
+	if n == 0 {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	out, err := os.OpenFile(to, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.CopyN(out, in, n)
+	return err
+}

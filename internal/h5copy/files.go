@@ -1,0 +1,118 @@
+// Other files: sources of virtual datasets, external files, targets of external links.
+
+package h5copy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// moved returns the name of another file as the new file has to have it, and whether the file
+// exists. The source has the name relative to its own directory or, if the file is not there, to
+// the working directory, as libhdf5 looks for it.
+func (c *Copier) moved(name string) (string, bool) {
+	if filepath.IsAbs(name) {
+		return name, exists(name)
+	}
+	dir, err := directory(c.src.Path())
+	if err != nil {
+		return name, false
+	}
+	at := filepath.Join(dir, name)
+	if !exists(at) {
+		if !exists(name) {
+			return name, false
+		}
+		if at, err = filepath.Abs(name); err != nil {
+			return name, false
+		}
+	}
+	if c.o.Directory == "" || c.o.Directory == dir {
+		return name, true
+	}
+	rel, err := filepath.Rel(c.o.Directory, at)
+	if err != nil {
+		return at, true
+	}
+	return rel, true
+}
+
+// directory is the real directory of a file.
+func directory(file string) (string, error) {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return "", err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return "", err
+	}
+	return filepath.Dir(real), nil
+}
+
+// exists reports whether there is a file of that name, or of one with a number in place of %b.
+func exists(name string) bool {
+	if _, err := os.Stat(name); err == nil {
+		return true
+	}
+	if !strings.Contains(name, "%b") {
+		return false
+	}
+	quoted := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "%%", "%", "%b", "*").Replace(name)
+	found, err := filepath.Glob(quoted)
+	return err == nil && len(found) > 0
+}
+
+// files puts the new names of other files into the description of a dataset. It returns true if
+// one has changed: H5Ocopy would keep the old one.
+func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
+	missing := func(what, name string) {
+		if !c.o.AllowMissing {
+			c.problem(Missing, path, what, fmt.Errorf("%w: file %q", h5.ErrNotFound, name))
+		}
+	}
+	told := map[string]bool{}
+	before := info.Mappings
+	info.Mappings = slices.Clone(info.Mappings)
+	for i := range info.Mappings {
+		m := &info.Mappings[i]
+		if m.File == "." {
+			if c.whole || c.same() || c.o.Directory == "" {
+				continue
+			}
+			m.File = filepath.Base(c.src.Path()) // the source may not be among what is copied
+		}
+		name, there := c.moved(m.File)
+		if !there && !told[m.File] && c.o.Directory != "" {
+			told[m.File] = true
+			missing("source of a virtual dataset", m.File)
+		}
+		if name == before[i].File {
+			continue
+		}
+		if m.Irregular {
+			c.problem(Missing, path, "source of a virtual dataset", fmt.Errorf("the name of the file %q cannot be changed in a mapping that is no hyperslab", m.File))
+			continue
+		}
+		m.File, changed = name, true
+	}
+	info.External = slices.Clone(info.External)
+	for i := range info.External {
+		x := &info.External[i]
+		if exists(x.Name) { // libhdf5 looks in the working directory alone
+			continue
+		}
+		name, there := c.moved(x.Name)
+		if !there && c.o.Directory != "" {
+			missing("external file", x.Name)
+		}
+		if name != x.Name {
+			x.Name, changed = name, true
+		}
+	}
+	return changed
+}

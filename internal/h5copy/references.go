@@ -1,0 +1,217 @@
+// References, which hold addresses of the source file.
+
+package h5copy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// The attributes in which dimension scales keep where they are used (H5DSpublic.h). A reference
+// that leads nowhere is removed from them: readers expect only valid ones.
+const (
+	scalesAttr = "DIMENSION_LIST"
+	usersAttr  = "REFERENCE_LIST"
+)
+
+// translate returns v with references of the new file.
+func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
+	told := false
+	return v.MapRefs(func(r h5.Ref) (h5.Ref, error) {
+		to, kind, err := c.reference(r)
+		if kind != 0 {
+			if !told {
+				c.problem(kind, path, what, err)
+				told = true
+			}
+			return h5.Ref{}, nil
+		}
+		return to, err
+	})
+}
+
+// translateAttribute is translate of an attribute. It returns false if none of the references of
+// a dimension scale is left.
+func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, left bool, err error) {
+	if v, err = a.Elements(); err != nil {
+		return v, false, err
+	}
+	valid := func(r h5.Ref) (h5.Ref, bool) {
+		to, kind, rerr := c.reference(r)
+		err = errors.Join(err, rerrOf(kind, rerr))
+		return to, kind == 0 && !to.IsNull()
+	}
+	t := a.Datatype
+	switch {
+	case a.Name == scalesAttr && t.Class == h5.Sequence && t.Base.Class == h5.Reference:
+		axes, derr := h5.DecodeValues[[]h5.Ref](v)
+		if derr != nil {
+			return v, false, derr
+		}
+		for i, scales := range axes {
+			kept := []h5.Ref{}
+			for _, r := range scales {
+				if to, ok := valid(r); ok {
+					kept = append(kept, to)
+					left = true
+				}
+			}
+			axes[i] = kept
+		}
+		if err != nil || !left || c.dst == nil {
+			return v, left, err
+		}
+		v, err = h5.EncodeValues(t, axes)
+		return v, true, err
+	case a.Name == usersAttr && t.Class == h5.Compound && len(t.Members) == 2 && t.Members[0].Type.Class == h5.Reference:
+		users, derr := h5.DecodeValues[h5.Record](v)
+		if derr != nil {
+			return v, false, derr
+		}
+		var kept []h5.Record
+		for _, u := range users {
+			r, ok := u[0].Value.(h5.Ref)
+			if !ok {
+				return v, false, fmt.Errorf("%w: %v", h5.ErrType, t)
+			}
+			if to, ok := valid(r); ok {
+				u[0].Value = to
+				kept = append(kept, u)
+			}
+		}
+		if err != nil || len(kept) == 0 || c.dst == nil {
+			return v, len(kept) > 0, err
+		}
+		v, err = h5.EncodeValues(t, kept)
+		return v, true, err
+	}
+	v, err = c.translate(v, path, "attribute "+a.Name)
+	return v, true, err
+}
+
+// rerrOf is an error that is no problem of the reference.
+func rerrOf(kind Kind, err error) error {
+	if kind != 0 {
+		return nil
+	}
+	return err
+}
+
+// reference returns the reference of the new file that stands for r. A kind that is not 0 says
+// why there is none.
+func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
+	if r.IsNull() {
+		return r, 0, nil
+	}
+	is, err := c.src.Resolve(r)
+	if err != nil {
+		return h5.Ref{}, Dangling, err
+	}
+	addr, ok := c.targets[is.Token]
+	if !ok {
+		if addr, err = c.address(is.Token); err != nil {
+			return h5.Ref{}, Dangling, err
+		}
+		c.targets[is.Token] = addr
+	}
+	path, ok := c.placed[addr]
+	switch {
+	case ok:
+	case c.same():
+		return r, 0, nil
+	case c.o.Follow:
+		if path, err = c.follow(is.Token, addr); err != nil {
+			return h5.Ref{}, 0, err
+		}
+	case c.whole:
+		return h5.Ref{}, Dangling, fmt.Errorf("%w: the object that it refers to has no name", h5.ErrNotFound)
+	default:
+		return h5.Ref{}, Outside, fmt.Errorf("%w: %s, which is not copied", h5.ErrNotFound, is.Path)
+	}
+	if c.dst == nil {
+		return r, 0, nil
+	}
+	root := c.dst.Root()
+	switch {
+	case is.Region:
+		to, err = root.ReferenceRegion(path, r.Kind, is.Selection.Selection)
+	case is.Attribute != "":
+		to, err = root.ReferenceAttribute(path, is.Attribute)
+	default:
+		if r.Kind == h5.ObjectReference {
+			if to, ok := c.refs[addr]; ok {
+				return to, 0, nil
+			}
+		}
+		if to, err = root.Reference(path, r.Kind); err == nil && r.Kind == h5.ObjectReference {
+			c.refs[addr] = to
+		}
+	}
+	return to, 0, err
+}
+
+// address is that of the object that a token names.
+func (c *Copier) address(t h5.Token) (addr uint64, err error) {
+	o, err := c.src.OpenToken(t)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	info, err := o.Stat()
+	return info.Address, err
+}
+
+// follow copies an object that only a reference leads to. It gets no name, and stays because its
+// count of links is raised (H5Oincr_refcount).
+func (c *Copier) follow(t h5.Token, addr uint64) (path string, err error) {
+	if c.dst == nil {
+		c.placed[addr] = "?"
+		return "?", nil
+	}
+	o, err := c.src.OpenToken(t)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	if path, err = c.tempPath(); err != nil {
+		return "", err
+	}
+	c.placed[addr] = path
+	g, link, err := c.linked(o, addr)
+	if err != nil {
+		return "", err
+	}
+	if err := c.object(context.Background(), o, addr, g, link, c.dst.Root(), path, path); err != nil {
+		return "", err
+	}
+	made, err := c.dst.Root().OpenObject(path)
+	if err != nil {
+		return "", err
+	}
+	return path, errors.Join(keep(made), made.Close())
+}
+
+// keep raises the count of links of an object.
+func keep(o h5.Object) error {
+	k, ok := o.(interface{ Keep() error })
+	if !ok {
+		return fmt.Errorf("%w: %T", h5.ErrKind, o)
+	}
+	return k.Keep()
+}
+
+// linked returns a group and a name in it that lead to an object of the source.
+func (c *Copier) linked(o h5.Object, addr uint64) (*h5.Group, string, error) {
+	if g, ok := o.(*h5.Group); ok {
+		return g, ".", nil
+	}
+	for v, err := range c.src.Root().Visit() {
+		if err == nil && v.Address == addr {
+			return c.src.Root(), v.Path, nil
+		}
+	}
+	return nil, "", fmt.Errorf("%w: the object that a reference leads to has no name", h5.ErrNotFound)
+}
