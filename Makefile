@@ -19,7 +19,7 @@ cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
 
 # The libraries' own test files come with `make vendor`; the Python peers only with `make peers`.
 export HYPERSLAB_BLOSC2_SRC ?= $(CURDIR)/third_party/src/c-blosc2
-export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5
+export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5-tools
 ifneq ($(wildcard .venv/bin/python),)
 export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
 endif
@@ -72,7 +72,7 @@ gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on
 
 .PHONY: conformance
 conformance: deps vendor modules ## every test file of HDF5, word for word with its h5dump: a verdict each
-	$(GO) run ./scripts/conformance -v third_party/src/hdf5
+	$(GO) run ./scripts/conformance -v third_party/src/hdf5-tools
 
 .PHONY: system
 system: vendor modules ## the tests with the system's own libraries (-tags system_libs)
@@ -95,8 +95,8 @@ crosscheck-full: build ## emit every combination of the vectors' parameters twic
 	@scripts/crosscheck-full.sh
 
 .PHONY: newest
-newest: peers modules ## the tests of cblosc and h5 with the newest C-Blosc2 and HDF5 (2.2) there are packages of
-	@scripts/newest.sh
+newest: ## the tests with the newest C-Blosc2 and HDF5 of Debian, in a bare system
+	@scripts/fresh.sh sid -- system
 
 .PHONY: bench
 bench: build ## every promised speed against its peer, and how cost grows: bench/results.md; BENCH="-resume -rows ^read" picks
@@ -175,5 +175,5 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
-	rm -rf bin dist .demo third_party/build third_party/newest third_party/sanitized third_party/src third_party/work
+	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work
 	rm -f cblosc/zz_stamp.h h5/zz_stamp.h h5/filter/zz_stamp.h

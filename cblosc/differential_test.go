@@ -23,7 +23,7 @@ import (
 // every frame and chunk that both accept.
 
 func TestBothReadersAgree(t *testing.T) {
-	files := need.Files(t, need.Blosc2Source, "compat/*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	files := need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
 	for _, file := range append(files, need.Files(t, need.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)

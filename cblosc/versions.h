@@ -1,7 +1,7 @@
 /* versions.h: the C-Blosc2 this package compiles against, found and checked.
  *
  * Every C file of the package includes this header, and it alone includes <blosc2.h>.
- * A release outside the supported range is refused here, at compile time, with one sentence. */
+ * An older release than the oldest supported one is refused here, at compile time, with one sentence. */
 #ifndef HYPERSLAB_CBLOSC_VERSIONS_H
 #define HYPERSLAB_CBLOSC_VERSIONS_H
 
@@ -15,8 +15,8 @@
 
 #if __has_include(<blosc2.h>)
 #define HYPERSLAB_BLOSC2 (BLOSC2_VERSION_MAJOR * 100 + BLOSC2_VERSION_MINOR)
-#if HYPERSLAB_BLOSC2 < 217 || HYPERSLAB_BLOSC2 > 303
-#error "unsupported C-Blosc2: Hyperslab needs 2.17 to 3.3"
+#if HYPERSLAB_BLOSC2 < 303
+#error "C-Blosc2 is older than 3.3: it cannot read files that python-blosc2 writes by default, and it has published vulnerabilities; build without -tags system_libs"
 #endif
 #endif
 

@@ -1,7 +1,7 @@
 /* versions.h: the HDF5 this package compiles against, found and checked.
  *
  * Every C file of the package includes this header, and it alone includes <hdf5.h>.
- * A release outside the supported range is refused here, at compile time, with one sentence. */
+ * An older release than the oldest supported one is refused here, at compile time, with one sentence. */
 #ifndef HYPERSLAB_H5_VERSIONS_H
 #define HYPERSLAB_H5_VERSIONS_H
 
@@ -15,8 +15,8 @@
 
 #if __has_include(<hdf5.h>)
 #define HYPERSLAB_HDF5 (H5_VERS_MAJOR * 100 + H5_VERS_MINOR)
-#if HYPERSLAB_HDF5 < 114 || HYPERSLAB_HDF5 > 202
-#error "unsupported HDF5: Hyperslab needs 1.14 to 2.2 (Debian 12 has 1.10)"
+#if HYPERSLAB_HDF5 < 202
+#error "HDF5 is older than 2.2: it cannot read files that HDF5 2 writes in its own format, and it has published vulnerabilities; build without -tags system_libs"
 #endif
 #endif
 

@@ -2,14 +2,14 @@
 # deps.sh
 # Fetches, verifies and builds the C libraries of third_party/VERSIONS, and installs headers, archives,
 # HDF5's tools and licences under third_party/build. Nothing happens if that is up to date; otherwise
-# everything is built in a folder beside and renamed into place at the end, so that a failure leaves
-# what was there. Environment, with the defaults:
+# everything is built in a directory beside it and renamed into place at the end, so that a failure
+# leaves the installed state. Environment, with the defaults:
 #
 #   CC=gcc  JOBS=<processors>
 #   DEPS_CFLAGS="-O3 -fPIC -DNDEBUG"        flags of every library
 #   DEPS_PREFIX=third_party/build           where to install
 #   DEPS_CACHE=third_party/cache            the fetched files; they may be put there by hand
-#   DEPS_TOOLS=1                            0 leaves HDF5's tools out
+#   DEPS_TOOLS=1                            0 leaves HDF5's tools out, and their source is not fetched
 #   SZIP=1                                  0 leaves libaec out, and szip is absent
 #   AUTO_INSTALL=1                          0 never installs Debian packages
 #   DEBIAN_MIRROR=                          a Debian archive instead of the one in apt's configuration
@@ -24,22 +24,22 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that cal
 prefix=${DEPS_PREFIX:-$root/third_party/build}
 cache=${DEPS_CACHE:-$root/third_party/cache}
 flags=${DEPS_CFLAGS:--O3 -fPIC -DNDEBUG}
-need_mb=${DEPS_NEED_MB:-800} # free space that a build takes at most
+need_mb=${DEPS_NEED_MB:-1000} # free space that a build takes at most
 [[ $prefix == /* ]] || prefix=$PWD/$prefix
 [[ $cache == /* ]] || cache=$PWD/$cache
 export CC=${CC:-gcc}
 JOBS=${JOBS:-$(nproc)}
-export JOBS DEPS_TOOLS=${DEPS_TOOLS:-1}
-arch=$(pin_arch)
-if [[ ${SZIP:-1} == 0 ]] || ! pins "$arch" | grep -q '^libaec '; then
-    arch=none # no package of any architecture: libaec is the only one
-fi
+export JOBS
+DEPS_TOOLS=${DEPS_TOOLS:-1}
+without=() # libraries
+[[ ${SZIP:-1} != 0 ]] || without+=(libaec)
+((DEPS_TOOLS)) || without+=(hdf5-tools)
 
 # recipe prints a hash of all that decides the result.
 recipe() {
     {
         cat "$versions" "$here/deps.sh" "$here"/deps/*
-        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "$DEPS_TOOLS" "$arch" "$(uname -m)"
+        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "${without[*]}" "$(uname -m)"
     } | sha256sum | cut -d ' ' -f 1
 }
 
@@ -105,14 +105,14 @@ free=$(free_mb "$work")
 
 began=$SECONDS
 wanted=$(recipe)
-"$here/deps/fetch.sh" "$cache" "$arch"
-"$here/deps/unpack.sh" "$cache" "$work/src" "$arch"
+"$here/deps/fetch.sh" "$cache" "${without[@]}"
+"$here/deps/unpack.sh" "$cache" "$work/src" "${without[@]}"
 
 # Paths of the work folder would make each build different, and show in HDF5's error messages.
 export CFLAGS="$flags -ffile-prefix-map=$work/src/= -ffile-prefix-map=$work/obj/="
 stage=$work/stage out=$work/out
 mkdir -p "$stage/lib" "$stage/include" "$out"
-for library in zlib lz4 zstd libdeflate bzip2 libaec c-blosc2 hdf5; do # in the order of need
+for library in zlib lz4 zstd libdeflate bzip2 libaec c-blosc2 hdf5 hdf5-tools; do # in the order of need
     [[ -d $work/src/$library ]] || continue
     mkdir -p "$work/obj/$library"
     DEPS_LIBRARY=$library step "$library" "$here/deps/build-$library.sh" "$work/src/$library" "$work/obj/$library" "$stage"
@@ -120,7 +120,7 @@ done
 step pack "$here/deps/pack.sh" "$stage" "$out"
 ((DEPS_TOOLS == 0)) || step tools "$here/deps/tools.sh" "$stage" "$out"
 step licences "$here/deps/licences.sh" "$work/src" "$out/share/licenses"
-step stamp "$here/deps/stamp.sh" "$out" "$flags" "$wanted" "$arch"
+step stamp "$here/deps/stamp.sh" "$out" "$flags" "$wanted" "${without[@]}"
 step check "$here/deps/check.sh" "$out"
 printf '%s\n' "$wanted" >"$out/recipe" || die "cannot write in $out"
 

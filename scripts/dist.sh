@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dist.sh
 # Writes dist/hyperslab-<version>.tar.gz: the sources of HEAD, every pinned file of the C libraries
-# under third_party/cache/, of all architectures, and the Go modules under vendor/. It builds with a C
+# under third_party/cache/, and the Go modules under vendor/. It builds with a C
 # compiler, cmake, make and Go, and no network. The same HEAD gives the same bytes. The last word printed
 # is the archive's path.
 set -euo pipefail
@@ -14,7 +14,7 @@ commit=$(git -C "$root" rev-parse --verify --quiet HEAD) || die "not a git check
 version=$(git -C "$root" describe --tags --always "$commit")
 name=hyperslab-$version
 git -C "$root" diff --quiet HEAD || say "the archive holds HEAD; your uncommitted changes are not in it"
-"$here/deps/fetch.sh" "$root/third_party/cache" all
+"$here/deps/fetch.sh" "$root/third_party/cache"
 "$here/modules.sh"
 
 work=$(mktemp -d)
@@ -24,9 +24,9 @@ git -C "$root" archive --prefix="$name/" "$commit" | tar --extract --directory "
 mkdir -p "$tree/third_party/cache"
 # shellcheck source=scripts/deps/pins.sh
 . "$here/deps/pins.sh"
-while read -r _ _ _ _ path; do
+while read -r _ _ path; do
     cp "$root/third_party/cache/$(basename "$path")" "$tree/third_party/cache/"
-done < <(pins all)
+done < <(files)
 (cd "$tree" && go mod vendor)
 printf '%s\n' "$version" >"$tree/VERSION"
 

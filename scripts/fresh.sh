@@ -4,8 +4,8 @@
 # minimal system is made with debootstrap in .fresh/<suite>; a clean clone of HEAD, this machine's Go
 # toolchain and make go in; then `make TARGET` runs there (default: demo, then test), and a table of
 # times is printed. Needs root. What the machine has and a bare one must get from somewhere is passed
-# on: apt's archive and settings, name resolution, certificates and proxy variables, and Go's own
-# settings of where modules come from; modules and build results themselves are not.
+# on: apt's archive and settings, name resolution, certificates and proxy variables, and the settings of
+# Go, pip and cargo that name the source of packages; packages and build results themselves are not.
 # Logs: .fresh/<suite>.log
 set -euo pipefail
 here=$(dirname "$0")
@@ -64,12 +64,16 @@ inside() {
     for name in GOPROXY GONOPROXY GOPRIVATE GOSUMDB GONOSUMDB GOINSECURE GOFLAGS; do
         environment+=("$name=$(go env "$name")")
     done
-    for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY JOBS; do
+    for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY PIP_INDEX_URL JOBS; do
         [[ -z ${!name:-} ]] || environment+=("$name=${!name}")
     done
     if certificates >"$folder/root/certificates.crt" && [[ -s $folder/root/certificates.crt ]]; then
-        environment+=(SSL_CERT_FILE=/root/certificates.crt)
+        environment+=({SSL_CERT_FILE,PIP_CERT,CARGO_HTTP_CAINFO}"=/root/certificates.crt")
     fi
+    mkdir -p "$folder/root/.cargo"
+    for name in "${PIP_CONFIG_FILE:-}:/etc/pip.conf" "${CARGO_HOME:-$HOME/.cargo}/config.toml:/root/.cargo/config.toml"; do
+        [[ ! -s ${name%:*} ]] || cp -L "${name%:*}" "$folder${name##*:}"
+    done
     for name in /etc/resolv.conf /etc/hosts; do
         [[ ! -e $name ]] || cp -L "$name" "$folder$name"
     done

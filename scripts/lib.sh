@@ -27,7 +27,7 @@ mirror() {
 
 # need FILE:PACKAGE ... makes sure that each FILE (a command, or an absolute path) is there. What is
 # missing is installed as its Debian package when we are root; otherwise, and with AUTO_INSTALL=0,
-# the line to type is the error.
+# the line to type is the error, followed by $or_by_hand if the caller knows another way.
 need() {
     local pair missing=() packages=()
     for pair; do
@@ -41,9 +41,9 @@ need() {
     done
     ((${#missing[@]})) || return 0
     command -v apt-get >/dev/null ||
-        die "missing: ${missing[*]} (Debian packages: ${packages[*]}); install them and run this again"
+        die "missing: ${missing[*]} (Debian packages: ${packages[*]}); install them and run this again${or_by_hand:+; or $or_by_hand}"
     if ((EUID != 0)) || [[ ${AUTO_INSTALL:-1} == 0 ]]; then
-        die "missing: ${missing[*]}; run: sudo apt-get install --no-install-recommends ${packages[*]}"
+        die "missing: ${missing[*]}; run: sudo apt-get install --no-install-recommends ${packages[*]}${or_by_hand:+; or $or_by_hand}"
     fi
     say "installing ${packages[*]}"
     install_packages "${packages[@]}"

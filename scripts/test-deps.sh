@@ -56,7 +56,7 @@ commands() {
 
 # A wrong hash.
 cp -R "$full" "$work/damaged"
-printf 'x' >>"$work/damaged/$(basename "$(pins any | awk '$1 == "lz4" { print $5 }')")"
+printf 'x' >>"$work/damaged/$(basename "$(pins | awk '$1 == "lz4" { print $5 }')")"
 fails "wrong hash" 'lz4.*wrong sha256 [0-9a-f]{64}, want [0-9a-f]{64}' env DEPS_CACHE="$work/damaged" "$here/deps.sh"
 
 # Missing tools, where apt is and where it is not.
@@ -82,22 +82,32 @@ rm -r "$DEPS_PREFIX"
 printf 'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "/dev/null";\nDir::State::lists "%s";\n' "$work" >"$work/apt.conf"
 fails "no archive" 'no Debian archive in apt.s configuration; set DEBIAN_MIRROR' \
     env -u DEBIAN_MIRROR APT_CONFIG="$work/apt.conf" DEPS_CACHE="$work/empty" "$here/deps.sh"
-fails "no such archive" 'cannot fetch c-blosc2.*; check the network, or put it into' \
+fails "no such archive" 'cannot fetch lz4_.*; check the network, or put it into' \
     env DEBIAN_MIRROR="http://archive.invalid/debian" DEPS_CACHE="$work/empty" "$here/deps.sh"
 [[ -z $(ls -A "$work/empty") ]] || die "no such archive: left $(ls -A "$work/empty")"
 
 # A disk that is full before the build, and one that fills up in it.
 if ((EUID == 0)); then
     mirror_of_apt=$(mirror)
-    fails "no network" 'cannot fetch c-blosc2.*; check the network, or put it into' \
+    fails "no network" 'cannot fetch lz4_.*; check the network, or put it into' \
         unshare --net env DEBIAN_MIRROR="$mirror_of_apt" DEPS_CACHE="$work/empty" "$here/deps.sh"
+    # Each of the other clients, with an empty cache of its own and nothing else to fetch.
+    for kind in python rust; do
+        rm -rf "$work/without"
+        mkdir "$work/without"
+        while read -r of _ path; do
+            [[ $of == "$kind" ]] || ln -s "$full/$(basename "$path")" "$work/without/"
+        done < <(files)
+        fails "no network for $kind" 'cannot fetch [a-z0-9.-]+: .*; check the network, or put it into' \
+            unshare --net env PIP_DEFAULT_TIMEOUT=2 PIP_RETRIES=0 CARGO_HOME="$work/cargo" DEPS_CACHE="$work/without" "$here/deps.sh"
+    done
     mkdir "$work/small"
     mount -t tmpfs -o size=64m tmpfs "$work/small"
     DEPS_PREFIX=$work/small/build
     fails "no space" 'not enough space: [0-9]+ MB free on the disk of .*, [0-9]+ MB needed' "$here/deps.sh"
     fails "no space while unpacking" 'cannot unpack .*No space left on device' env DEPS_NEED_MB=1 "$here/deps.sh"
     mount -o remount,size=256m "$work/small"
-    fails "no space while building" 'no space left' env DEPS_NEED_MB=1 "$here/deps.sh"
+    fails "no space while building" 'no space left' env DEPS_NEED_MB=1 DEPS_TOOLS=0 "$here/deps.sh"
     DEPS_PREFIX=$work/place/build
 else
     say "not root: no network and no space were not provoked"
@@ -112,14 +122,14 @@ kill -TERM $!
 clean "interrupted"
 say "ok: interrupted"
 
-# With no network and no libaec, from files put there by hand.
+# With no network, no libaec and no tools, from files put there by hand.
 mkdir "$work/by-hand"
-while read -r _ _ _ _ path; do
-    cp "$full/$(basename "$path")" "$work/by-hand/"
-done < <(pins none)
+while read -r _ _ path; do
+    ln -s "$full/$(basename "$path")" "$work/by-hand/"
+done < <(without=(libaec hdf5-tools) && files)
 offline=()
 ((EUID != 0)) || offline=(unshare --net)
-"${offline[@]}" env SZIP=0 DEPS_CACHE="$work/by-hand" DEPS_CFLAGS="-O0 -fPIC" "$here/deps.sh" >"$work/stdout"
+"${offline[@]}" env SZIP=0 DEPS_TOOLS=0 DEPS_CACHE="$work/by-hand" DEPS_CFLAGS="-O0 -fPIC" "$here/deps.sh" >"$work/stdout"
 grep -q '^#define HYPERSLAB_HAVE_SZIP 0$' "$DEPS_PREFIX/include/zz_stamp.h" || die "without libaec: the stamp has szip"
 clean "without libaec"
 say "ok: without libaec, offline: $(tail -n 1 "$work/stdout")"
@@ -146,7 +156,7 @@ globals gocodec '^hsc_'
 # NOTICE names every pinned library, with its release, and is what notice.sh makes of this build.
 while read -r library version _; do
     grep -qxF "$library $version" "$root/NOTICE" || die "NOTICE does not name $library $version"
-done < <(pins all)
+done < <(linked)
 "$here/notice.sh" | cmp - "$root/NOTICE" || die "NOTICE is not what make notice writes"
 say "ok: NOTICE"
 

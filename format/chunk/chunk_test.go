@@ -521,7 +521,7 @@ func TestNames(t *testing.T) {
 // The library's own test data: chunks written by C-Blosc 1.3 to C-Blosc2 3.0,
 // each holding the integers from 0 up.
 func TestCompat(t *testing.T) {
-	paths := append(need.Files(t, need.Blosc2Source, "compat/*.cdata"), need.Files(t, need.Corpus, "blosc2/*.cdata")...)
+	paths := append(need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata"), need.Files(t, need.Corpus, "blosc2/*.cdata")...)
 	decoded := 0
 	for _, p := range paths {
 		b := readFile(t, p)

@@ -210,7 +210,7 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 		return spec, params, nil, fmt.Errorf("%w: a comment of a b2nd array", errors.ErrUnsupported)
 	}
 	if len(spec.Shape) > cblosc.MaxDim {
-		return spec, params, nil, fmt.Errorf("%w: %d axes in a b2nd array, at most %d (16 from C-Blosc2 2.21.3 on)",
+		return spec, params, nil, fmt.Errorf("%w: %d dimensions in a b2nd array, at most %d",
 			errors.ErrUnsupported, len(spec.Shape), cblosc.MaxDim)
 	}
 	if spec.Null {
@@ -233,8 +233,11 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 	return spec, params, cp, err
 }
 
-// checkCaterva returns what Caterva has no place for.
+// checkCaterva returns an error if spec contains something that Caterva cannot represent.
 func checkCaterva(spec ndarray.Spec) error {
+	if rank := len(spec.Shape); rank > b2nd.MaxCatervaDims {
+		return fmt.Errorf("%w: %d dimensions in a Caterva array, at most %d", errors.ErrUnsupported, rank, b2nd.MaxCatervaDims)
+	}
 	for what, there := range map[string]bool{
 		"null arrays": spec.Null, "a greatest shape": spec.MaxShape != nil, "names of axes": spec.AxisNames != nil,
 		"a fill value": len(bytes.Trim(spec.Fill, "\x00")) > 0,

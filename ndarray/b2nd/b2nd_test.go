@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -349,7 +350,7 @@ func TestCreateErrors(t *testing.T) {
 		edit func(*ndarray.Spec)
 		want error
 	}{
-		{func(s *ndarray.Spec) { s.Shape = []int64{1, 1, 1, 1, 1, 1, 1, 1, 1}[:cblosc.MaxDim+1] }, errors.ErrUnsupported},
+		{func(s *ndarray.Spec) { s.Shape = slices.Repeat([]int64{1}, cblosc.MaxDim+1) }, errors.ErrUnsupported},
 		{func(s *ndarray.Spec) { s.DType = ndarray.Text("").DType }, errors.ErrUnsupported},
 		{func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{1 << 40}, []int64{1 << 33} }, ndarray.ErrShape},
 		{func(s *ndarray.Spec) { s.Shape, s.ChunkShape = []int64{1 << 40}, []int64{1 << 30} }, ndarray.ErrShape},

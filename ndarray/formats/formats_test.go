@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,7 +147,7 @@ func TestFailedCreateLeavesNothing(t *testing.T) {
 		{"a.h5:/", int32s(2), nil, ndarray.ErrParam},
 		{"a.h5:/x", int32s(2), []formats.Option{formats.WithSparse()}, ndarray.ErrParam},
 		{"a.b2nd:/x", int32s(2), nil, ndarray.ErrParam},
-		{"a.b2nd", int32s(1, 1, 1, 1, 1, 1, 1, 1, 1), nil, errors.ErrUnsupported},
+		{"a.b2nd", int32s(slices.Repeat([]int64{1}, 17)...), nil, errors.ErrUnsupported},
 		{"a.b2nd", ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int8](), Compression: &ndarray.Compression{Codec: "deflate"}}, nil, errors.ErrUnsupported},
 		{"a.h5:/x", ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int8](), Compression: &ndarray.Compression{Codec: "blosclz"}}, nil, errors.ErrUnsupported},
 		{"a.xyz", int32s(2), nil, ndarray.ErrParam},

@@ -1,11 +1,17 @@
 #!/usr/bin/env bash
 # build-c-blosc2.sh SRC OBJ STAGE
-# Builds libblosc2.a, with its plugins, on the lz4, zlib and zstd under STAGE, and installs it there.
-# (Its CMake file throws $CFLAGS of the environment away; hence CMAKE_C_FLAGS_RELEASE.)
+# Builds libblosc2.a, with its plugins and with the zfp beside SRC, on the lz4, zlib and zstd under STAGE,
+# and installs it there. (Its CMake file ignores $CFLAGS of the environment; hence CMAKE_C_FLAGS_RELEASE.
+# It downloads what it does not find; FETCHCONTENT_FULLY_DISCONNECTED makes that an error.)
 # Environment: CC, CFLAGS, JOBS.
 set -euo pipefail
 src=$1 obj=$2 stage=$3
 
+# 3.3.2 (and 3.3.5) takes the file numbers of a sparse frame for offsets into it, and does not open a frame
+# with a number above its compressed size: for example 400 chunks, of which all but the last became zeros.
+bound='offset > INT64_MAX - header_len || offset > cbytes - BLOSC_EXTENDED_HEADER_LENGTH'
+[[ $(grep -cF "if ($bound) {" "$src/blosc/frame.c") == 1 ]] || { echo "error: the bound of offsets is not in frame.c"; exit 1; }
+sed -i "s/if ($bound) {/if (!frame->sframe \&\& ($bound)) {/" "$src/blosc/frame.c"
 cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DBUILD_STATIC=ON -DBUILD_SHARED=OFF -DBUILD_PLUGINS=ON \
@@ -13,5 +19,6 @@ cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$C
     -DPREFER_EXTERNAL_LZ4=ON -DLZ4_LIBRARY="$stage/lib/liblz4.a" -DLZ4_INCLUDE_DIR="$stage/include" \
     -DPREFER_EXTERNAL_ZLIB=ON -DZLIB_LIBRARY="$stage/lib/libz.a" -DZLIB_INCLUDE_DIR="$stage/include" \
     -DPREFER_EXTERNAL_ZSTD=ON -DZSTD_LIBRARY="$stage/lib/libzstd.a" -DZSTD_INCLUDE_DIR="$stage/include" \
-    -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB_NG=ON
+    -DBLOSC_ENABLE_ZFP=ON -DBLOSC_ZFP_SOURCE_DIR="$(dirname "$src")/zfp" \
+    -DFETCHCONTENT_FULLY_DISCONNECTED=ON -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB_NG=ON
 cmake --build "$obj" --parallel "$JOBS" --target install

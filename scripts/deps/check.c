@@ -21,13 +21,21 @@ static void check(int ok, const char *what)
 
 static void check_blosc2(void)
 {
-    static const char *const codecs[] = {"blosclz", "lz4", "lz4hc", "zlib", "zstd"};
+    static const struct {
+        const char *name, *version; /* NULL: of C-Blosc2 itself */
+    } codecs[] = {{"blosclz", NULL},
+                  {"lz4", HYPERSLAB_VERSION_LZ4},
+                  {"lz4hc", HYPERSLAB_VERSION_LZ4},
+                  {"zlib", HYPERSLAB_VERSION_ZLIB},
+                  {"zstd", HYPERSLAB_VERSION_ZSTD}};
 
     blosc2_init();
     check(strcmp(blosc2_get_version_string(), HYPERSLAB_VERSION_C_BLOSC2) == 0, "C-Blosc2 is not the pinned release");
     for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
         char *library = NULL, *version = NULL;
-        check(blosc2_get_complib_info(codecs[i], &library, &version) >= 0, codecs[i]);
+        check(blosc2_get_complib_info(codecs[i].name, &library, &version) >= 0 &&
+                  (codecs[i].version == NULL || strcmp(version, codecs[i].version) == 0),
+              codecs[i].name);
         free(library);
         free(version);
     }

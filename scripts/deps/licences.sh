@@ -17,11 +17,11 @@ take() {
 take c-blosc2 LICENSE.txt LICENSES/BITSHUFFLE.txt LICENSES/FASTLZ.txt
 opening() { sed '/\*\//q' "$src/$1"; } # the comment that a file begins with
 opening c-blosc2/plugins/codecs/ndlz/xxhash.h >"$out/c-blosc2/XXHASH.txt"
-opening c-blosc2/plugins/codecs/zfp/include/zfp.h >"$out/c-blosc2/ZFP.txt"
-take hdf5 COPYING COPYING_LBNL_HDF5
+take zfp LICENSE NOTICE
+take hdf5 LICENSE
 take lz4 lib/LICENSE
 take zstd LICENSE
 take zlib LICENSE
 take libdeflate COPYING
 take bzip2 LICENSE
-[[ ! -d $src/libaec ]] || take libaec usr/share/doc/libaec-dev/copyright
+[[ ! -d $src/libaec ]] || take libaec LICENSE.txt

@@ -45,13 +45,13 @@ reference() {
 cd "$stage/include"
 cp -R blosc2.h b2nd.h blosc2 hdf5.h hdf5_hl.h H5*.h "$out/include"
 printf '%s\n' blosc2.h b2nd.h blosc2/*.h | reference goblosc2 '^(blosc1?_|blosc2_|b2nd_)' blosc2 lz4 zstd z
-printf '%s\n' hdf5.h hdf5_hl.h H5*.h | reference gohdf5 '^H5' hdf5 hdf5_hl sz aec z
+printf '%s\n' hdf5.h hdf5_hl.h H5*.h | reference gohdf5 '^H5' hdf5 hdf5_hl sz z
 
 # The codecs. Every name is changed, also those that only the libraries themselves use; the header
 # changes back those that a caller can meet.
 codec_headers=(libdeflate.h lz4.h lz4hc.h lz4frame.h zlib.h bzlib.h)
 [[ -e libaec.h ]] && codec_headers+=(libaec.h szlib.h)
-merge "$work/gocodec.all.o" deflate lz4 z bz2 sz aec
+merge "$work/gocodec.all.o" deflate lz4 z bz2 sz # libsz.a contains libaec.a
 globals "$work/gocodec.all.o" | awk '{ print $1, "hsc_" $1 }' >"$work/gocodec.names"
 objcopy --redefine-syms="$work/gocodec.names" "$work/gocodec.all.o" "$work/gocodec.o"
 archive gocodec "$work/gocodec.o"

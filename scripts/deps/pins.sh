@@ -1,21 +1,19 @@
 # shellcheck shell=bash
-# pins.sh: sourced after lib.sh. Reads third_party/VERSIONS.
+# pins.sh: sourced after lib.sh. Reads third_party/VERSIONS, without the libraries in the array without.
 # shellcheck disable=SC2154 # root is lib.sh's
 
 versions=$root/third_party/VERSIONS
 
-# pins ARCH prints the pins as "library version arch sha256 path": the sources and the packages of one
-# architecture, or of "all".
-pins() { awk -v arch="$1" '!/^#/ && NF == 5 && (arch == "all" || $3 == "any" || $3 == arch)' "$versions"; }
-
-# pin_arch prints this machine's architecture in Debian's words.
-pin_arch() {
-    case $(uname -m) in
-    x86_64) echo amd64 ;;
-    aarch64) echo arm64 ;;
-    *) uname -m ;;
-    esac
+# pins prints the pins as "library version kind sha256 package directory".
+pins() {
+    awk -v without=" ${without[*]-} " '!/^#/ && NF == 6 && !index(without, " " $1 " ")' "$versions"
 }
+
+# linked prints the pins of the libraries that programs are linked from.
+linked() { pins | awk '$1 != "hdf5-tools"'; }
+
+# files prints "kind sha256 package" of each file that the pins need, once.
+files() { pins | awk '!seen[$5]++ { print $3, $4, $5 }'; }
 
 # verify FILE SHA256 succeeds if the file has that hash; got is then the hash found.
 verify() {

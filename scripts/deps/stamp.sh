@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# stamp.sh OUT FLAGS RECIPE ARCH
+# stamp.sh OUT FLAGS RECIPE [LIBRARY ...]
 # Writes OUT/include/zz_stamp.h: a hash of the archives and headers under OUT, by which Go's build
 # cache notices new ones, and what `hyperslab version --libs` reports: the release of each library,
-# the compiler and its flags, the recipe's hash. ARCH is the architecture given to unpack.sh.
+# the compiler and its flags, the recipe's hash. The named libraries were left out.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -10,10 +10,12 @@ here=$(dirname "$0")
 # shellcheck source=scripts/deps/pins.sh
 . "$here/pins.sh"
 
+without=("${@:4}")
+
 cd "$1"
 stamp=$(find include lib -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1)
 szip=0
-pins "$4" | grep -q '^libaec ' && szip=1
+linked | grep -q '^libaec ' && szip=1
 {
     cat <<EOF
 /* zz_stamp.h: the C libraries that \`make deps\` built. Generated, and never in git. */
@@ -24,7 +26,7 @@ pins "$4" | grep -q '^libaec ' && szip=1
 #define HYPERSLAB_CFLAGS "$2"
 #define HYPERSLAB_HAVE_SZIP $szip
 EOF
-    pins "$4" | awk '{ name = toupper($1); gsub(/-/, "_", name); printf "#define HYPERSLAB_VERSION_%s \"%s\"\n", name, $2 }'
-    pins "$4" | awk '{ all = all (NR > 1 ? ", " : "") $1 " " $2 } END { printf "#define HYPERSLAB_VERSIONS \"%s\"\n", all }'
+    linked | awk '{ name = toupper($1); gsub(/-/, "_", name); printf "#define HYPERSLAB_VERSION_%s \"%s\"\n", name, $2 }'
+    linked | awk '{ all = all (NR > 1 ? ", " : "") $1 " " $2 } END { printf "#define HYPERSLAB_VERSIONS \"%s\"\n", all }'
     printf '#endif\n'
 } >include/zz_stamp.h

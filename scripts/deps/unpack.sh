@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# unpack.sh CACHE DEST ARCH
-# Unpacks the pinned files of one architecture from CACHE, each into DEST/<library>.
+# unpack.sh CACHE DEST [LIBRARY ...]
+# Unpacks the pinned libraries, except the named ones, from CACHE, each into DEST/<library>.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -8,18 +8,23 @@ here=$(dirname "$0")
 # shellcheck source=scripts/deps/pins.sh
 . "$here/pins.sh"
 
-# unpack_one FILE FOLDER: a tarball, without its top folder, or the content of a Debian package.
+without=("${@:3}")
+
+# unpack_one ARCHIVE DIRECTORY DEST unpacks one directory of a tarball, named without the tarball's top
+# directory; "." is all of it.
 unpack_one() {
-    case $1 in
-    *.deb) ar p "$1" data.tar.xz | tar --extract --xz --no-same-owner --directory "$2" ;;
-    *) tar --extract --no-same-owner --strip-components=1 --directory "$2" --file "$1" ;;
-    esac
+    local strip=1 member=()
+    if [[ $2 != . ]]; then
+        strip=$((2 + $(tr -cd / <<<"$2" | wc -c)))
+        member=(--wildcards --no-wildcards-match-slash --anchored "*/$2")
+    fi
+    tar --extract --no-same-owner --strip-components="$strip" --directory "$3" --file "$1" "${member[@]}"
 }
 
-while read -r library _ _ _ path; do
+while read -r library _ _ _ path directory; do
     folder=$2/$library
     mkdir -p "$folder" || die "cannot create $folder"
-    if ! log=$(unpack_one "$1/$(basename "$path")" "$folder" 2>&1); then
+    if ! log=$(unpack_one "$1/$(basename "$path")" "$directory" "$folder" 2>&1); then
         die "cannot unpack $(basename "$path"): $(grep -m 1 -i 'no space' <<<"$log" || head -n 1 <<<"$log")"
     fi
-done < <(pins "$3")
+done < <(pins)
