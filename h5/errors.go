@@ -77,9 +77,9 @@ type (
 	Minor string
 )
 
-// Error gives op, path and the innermost description:
+// Error gives op, path and the innermost description; %+v adds the C functions:
 //
-//	h5: read /a/b: required filter 'blosc2' is not registered (H5Z_pipeline)
+//	h5: read /a/b: required filter 'blosc2' is not registered
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("h5: " + e.Op)
@@ -96,7 +96,7 @@ func (e *Error) Error() string {
 			what, _, _ := strings.Cut(desc, ":")
 			desc = what + ": " + e.Errno.Error()
 		}
-		b.WriteString(": " + desc + " (" + f.Func + ")")
+		b.WriteString(": " + desc)
 	}
 	return b.String()
 }

@@ -57,6 +57,8 @@ type convertFlags struct {
 	flat    flatFlags
 	force   bool
 	inPlace bool
+	along   bool     // the coordinates of the array are converted too
+	keep    []string // paths of the objects that are converted, nil: all
 	format  string
 	dtype   string
 	dryRun  bool
@@ -90,7 +92,8 @@ file, name the file as the target of a tree.
 
 Before it writes anything, convert lists everything the target cannot represent and
 stops, unless you exclude those items. The names of its axes go along with an array;
-coordinates are arrays of their own, and go along with the whole file.
+coordinates are arrays of their own: --with-coordinates converts them too, to an HDF5
+file or a directory.
 
 Values are never changed. Unless flags say otherwise the codec is zstd 5 with byte
 shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that of
@@ -129,6 +132,7 @@ the source.
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
 	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself, not to a copy that then replaces it; a crash can corrupt the file")
+	f.BoolVar(&o.along, "with-coordinates", false, "convert an array of a tree together with the arrays that its axes are named after and that its attribute coordinates names")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores none")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`, one length of which may be -1: as long as there are")
@@ -186,6 +190,15 @@ type conversion interface {
 
 // convertOne converts a tree or an array.
 func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
+	if o.along {
+		file, kept, err := withCoordinates(ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		one := *o
+		one.keep = kept
+		return a.convertTree(ctx, file, target, memory, &one)
+	}
 	tree, err := o.isTree(ctx, source, target)
 	if err != nil {
 		return nil, err

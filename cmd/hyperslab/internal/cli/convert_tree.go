@@ -119,7 +119,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		stored = formats.B2ND
 	}
 	opts := &formats.TreeOptions{
-		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.pick.excluded, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
+		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p formats.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
@@ -213,6 +213,54 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		r.stored, r.doc.StoredBytes, r.doc.Seconds = &n, (*jsonInt)(&n), &took
 	}
 	return r, nil
+}
+
+// leftOut reports whether an object of the source is not converted.
+func (o *convertFlags) leftOut(object string) bool {
+	leadsTo := func(kept string) bool { return kept == object || strings.HasPrefix(kept, object+"/") }
+	return o.pick.excluded(object) || o.keep != nil && !slices.ContainsFunc(o.keep, leadsTo)
+}
+
+// withCoordinates returns the file of an array and the paths in it of the array and of its
+// coordinates: the arrays beside it that its axes, or the words of its attribute coordinates, name.
+func withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
+	loc, err := formats.ParseLocation(source)
+	if err != nil {
+		return "", nil, err
+	}
+	if strings.Trim(loc.Object, "/") == "" {
+		return "", nil, usagef("--with-coordinates: %s names no array in a tree", source)
+	}
+	arr, err := openArray(ctx, source)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	words, err := textAttr(ctx, arr, "coordinates")
+	if err != nil {
+		return "", nil, err
+	}
+	paths = []string{"/" + strings.Trim(loc.Object, "/")}
+	for _, name := range append(slices.Clone(arr.Meta().AxisNames), strings.Fields(words)...) {
+		if name == "" || strings.Contains(name, "/") {
+			continue
+		}
+		at, err := beside(source, name)
+		if err != nil {
+			return "", nil, err
+		}
+		other, err := openArray(ctx, at.String())
+		if err != nil {
+			continue // a dimension without coordinates
+		}
+		if err := other.Close(); err != nil {
+			return "", nil, err
+		}
+		if !slices.Contains(paths, at.Object) {
+			paths = append(paths, at.Object)
+		}
+	}
+	return loc.File, paths, nil
 }
 
 // wayOut names the flags that leave out what cannot be stored.

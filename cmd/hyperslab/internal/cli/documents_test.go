@@ -276,6 +276,7 @@ dump records.b2nd
 stats waves.b2nd
 stats tree.h5:/time --bins 2 --range 10,20
 stats scalar.b2nd
+stats gaps.b2nd
 stats changed.b2nd --bins 0
 explain waves.b2nd
 explain broken.h5 -L 4

@@ -32,7 +32,7 @@ type dumpDoc struct {
 type dumpFlags struct {
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
-	csvSafe                                    bool
+	csvSafe, unpack                            bool
 	h5dump                                     h5dumpFlags
 }
 
@@ -80,6 +80,7 @@ read some megabytes at a time, however large the array is.` +
 	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: what there is, without the values")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
+	f.BoolVar(&o.unpack, "unpack", false, "write the values that the elements stand for by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
 	o.h5dump.add(cmd)
@@ -105,6 +106,17 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
+	values := arr.Array
+	if o.unpack {
+		var applied string
+		if values, applied, err = meant(ctx, arr.Array, true); err != nil {
+			return err
+		}
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
+		}
+		a.note("%s %s", a.talk.notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
+	}
 	if o.npy && isTerminal(a.stdout) {
 		return usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
@@ -130,15 +142,15 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
 	case o.json:
-		err = a.dumpJSON(ctx, w, address, arr.Array)
+		err = a.dumpJSON(ctx, w, address, values)
 	case o.ndjson:
-		err = dumpLines(ctx, w, arr.Array)
+		err = dumpLines(ctx, w, values)
 	case o.csv:
-		err = dumpCSV(ctx, w, arr.Array, o)
+		err = dumpCSV(ctx, w, values, o)
 	case o.npy:
-		err = dumpNPY(ctx, w, arr.Array)
+		err = dumpNPY(ctx, w, values)
 	default:
-		err = dumpText(ctx, w, arr.Array, a.columns())
+		err = dumpText(ctx, w, values, a.columns())
 	}
 	return cmp.Or(err, w.Flush(), done())
 }
@@ -148,6 +160,8 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	switch {
 	case !o.ddl:
 		return usagef("--header goes with --ddl")
+	case o.unpack:
+		return usagef("--unpack and --ddl do not go together: DDL has the stored elements")
 	case untrusted(ctx):
 		return usagef("--ddl and --untrusted do not go together: what it writes the library reads, and nobody has looked at the file before")
 	}

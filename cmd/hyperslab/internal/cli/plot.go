@@ -70,7 +70,9 @@ right and up. That array is in the same group: of the HDF5 file, of the ctable, 
 the folder that convert makes of a whole file. An array converted alone keeps the names
 of its axes.
 
-Values equal to _FillValue or missing_value are left blank, unless --as-is is given. A
+By the CF conventions values are unpacked with scale_factor and add_offset, and those
+equal to _FillValue or missing_value or outside valid_range are left blank; --as-is
+draws the stored elements. A
 cell of a heat map is the mean of the elements in it, a point of a line stands for the
 least and the greatest, so that no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab plot etopo.h5:/ROSE -o rose.png
@@ -95,7 +97,7 @@ least and the greatest, so that no peak is lost. Missing values are grey.` + add
 	f.StringVar(&o.limits, "range", "", "`LOW,HIGH`: values that get the first and the last colour, or the ends of the axis")
 	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, gray or diverging")
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
-	f.BoolVar(&o.asIs, "as-is", false, "draw _FillValue and missing_value like any other value")
+	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
 	o.job.add(cmd, "no progress, and no word of the picture")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
@@ -206,12 +208,18 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if err := p.describe(ctx, address, location, arr, o.title); err != nil {
 		return nil, err
 	}
-	values, err := visible(ctx, arr.Array, o.asIs)
-	if err != nil {
-		return nil, err
-	}
-	if values != arr.Array {
-		defer func() { err = errors.Join(err, values.Close()) }()
+	values := arr.Array
+	if !o.asIs {
+		var applied string
+		if values, applied, err = meant(ctx, arr.Array, false); err != nil {
+			return nil, err
+		}
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
+		}
+		if applied != "" && !o.job.quiet {
+			a.note("%s %s", a.talk.notice("hyperslab plot:"), safe(applied))
+		}
 	}
 	total := arr.NBytes()
 	if p.kind == kindHistogram {
@@ -278,18 +286,6 @@ func (p *picture) describe(ctx context.Context, address, location string, arr *p
 		}
 	}
 	return nil
-}
-
-// visible is the array with NaN in place of what counts as missing.
-func visible(ctx context.Context, arr *ndarray.Array, asIs bool) (*ndarray.Array, error) {
-	if asIs || !measurable(arr.DType()) {
-		return arr, nil
-	}
-	missing, err := missingValues(ctx, arr)
-	if err != nil || len(missing) == 0 {
-		return arr, err
-	}
-	return withoutMissing(arr, missing)
 }
 
 // read fills in the values, and the range that they have if none was asked for.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -195,6 +196,9 @@ func stopError(sig *signalError) error {
 	return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
 }
 
+// temporary matches the name of an output that is not complete.
+var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*)\.tmp-[0-9]+-[0-9]+`)
+
 // complain writes "hyperslab COMMAND: what and where" and a line with what to do.
 func (a *app) complain(cmd *cobra.Command, err error) {
 	text := strings.TrimPrefix(err.Error(), "ndarray: ") // whose code it was helps nobody here
@@ -207,6 +211,7 @@ func (a *app) complain(cmd *cobra.Command, err error) {
 			text = strings.TrimPrefix(text, failed.Op+" ")
 		}
 	}
+	text = temporary.ReplaceAllString(text, "$1$2")                                                                   // the user named the target
 	text = safeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
 	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
 	if todo := advice(cmd, err); todo != "" {

@@ -26,7 +26,7 @@ type statsDoc struct {
 	DType     string        `json:"dtype"`
 	Count     jsonInt       `json:"count"`
 	NaNs      jsonInt       `json:"nans"`
-	Missing   bool          `json:"missing_skipped"`
+	Unpacked  *string       `json:"unpacked"`
 	Min       any           `json:"min"`
 	Max       any           `json:"max"`
 	Sum       any           `json:"sum"`
@@ -44,11 +44,11 @@ type histogramDoc struct {
 }
 
 type statsFlags struct {
-	job     jobFlags
-	bins    int
-	limits  string
-	missing bool
-	json    bool
+	job    jobFlags
+	bins   int
+	limits string
+	asIs   bool
+	json   bool
 }
 
 func (a *app) statsCommand() *cobra.Command {
@@ -62,8 +62,9 @@ greatest, sum, mean, standard deviation (divided by the number of values), and h
 fall into each of --bins bins of equal width, from the least to the greatest or between
 the bounds of --range. Everything is summed up exactly and rounded once.
 
-With --skip-missing values equal to the attributes _FillValue or missing_value count as
-not a number, as they do for netCDF.` + addressHelp + twoArguments + sliceHelp,
+By the CF conventions values are unpacked with the attributes scale_factor and
+add_offset, and those equal to _FillValue or missing_value or outside valid_range count
+as not a number. --as-is takes the stored elements.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab stats etopo.h5:/ROSE
   hyperslab stats rose.b2nd --bins 40 --range -6000,6000
   hyperslab stats 'rose.b2nd[:45]' --bins 0
@@ -77,7 +78,7 @@ not a number, as they do for netCDF.` + addressHelp + twoArguments + sliceHelp,
 	f := cmd.Flags()
 	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0 means none, which saves a second pass")
 	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
-	f.BoolVar(&o.missing, "skip-missing", false, "take values equal to _FillValue or missing_value for not a number")
+	f.BoolVar(&o.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	o.job.add(cmd, "no progress")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
@@ -103,21 +104,14 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 		return err
 	}
 	values := arr.Array
-	if o.missing {
-		if !measurable(arr.DType()) {
-			return usagef("--skip-missing: %v has no NaN to stand for a missing value", arr.DType())
-		}
-		missing, err := missingValues(ctx, arr.Array)
-		if err != nil {
+	applied := ""
+	if !o.asIs {
+		if values, applied, err = meant(ctx, arr.Array, false); err != nil {
 			return err
 		}
-		if len(missing) == 0 {
-			return usagef("--skip-missing: %s has neither _FillValue nor missing_value of its own type", address)
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
 		}
-		if values, err = withoutMissing(arr.Array, missing); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, values.Close()) }()
 	}
 	passes := int64(1)
 	if o.bins > 0 {
@@ -145,9 +139,13 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	}
 	m.finish()
 	if o.json {
-		return a.writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, o.missing))
+		return a.writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, applied))
 	}
-	if err := writeStats(a.stdout, a.data, address, arr.Array, &sum); err != nil {
+	digits := values.DType()
+	if arr.DType().Kind == ndarray.Float && float64(float32(sum.Min)) == sum.Min && float64(float32(sum.Max)) == sum.Max {
+		digits = arr.DType() // not scaled
+	}
+	if err := writeStats(a.stdout, a.data, address, arr.Array, digits, applied, &sum); err != nil {
 		return err
 	}
 	if h == nil {
@@ -180,10 +178,10 @@ func histogramBounds(low, high float64) (float64, float64) {
 	return low, high
 }
 
-func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, missing bool) statsDoc {
+func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, applied string) statsDoc {
 	d := statsDoc{
 		Schema: schemaStats, Address: address, Shape: shapeDoc(arr.Meta()), DType: arr.DType().String(),
-		Count: jsonInt(s.Count), NaNs: jsonInt(s.NaNs), Missing: missing,
+		Count: jsonInt(s.Count), NaNs: jsonInt(s.NaNs), Unpacked: orNull(applied),
 	}
 	switch {
 	case s.ExactSum != nil:
@@ -212,11 +210,14 @@ func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndar
 	return d
 }
 
-func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, s *ndarray.Summary) error {
+func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, of ndarray.DType, applied string, s *ndarray.Summary) error {
 	t := table{keys: true}
 	t.add("array", safe(address))
 	t.add("shape", metaShape(arr.Meta()))
 	t.add("dtype", arr.DType().String())
+	if applied != "" {
+		t.add("values", safe(applied))
+	}
 	t.add("count", strconv.FormatInt(s.Count, 10))
 	if s.NaNs > 0 {
 		t.add("NaN", strconv.FormatInt(s.NaNs, 10))
@@ -225,7 +226,7 @@ func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, s *nda
 		if exact != nil {
 			return exact.String()
 		}
-		return realText(arr.DType(), x)
+		return realText(of, x)
 	}
 	if s.Count > 0 {
 		t.add("min", number(s.MinInt, s.Min))

@@ -41,7 +41,7 @@ func (o *storeFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
 	f.BoolVar(&o.sum, "checksum", false, "a checksum with each chunk of HDF5 (Fletcher-32)")
 	f.IntSliceVar(&o.grow, "grow", nil, "`AXES`, counted from 0, along which the array can grow without bound")
-	f.Lookup("level").DefValue = "" // -1 is not for people
+	f.Lookup("level").DefValue = "0" // help then shows no default
 	words := append([]string{}, bloscCodecs...)
 	for _, c := range hdf5.Codecs() {
 		if !slices.Contains(words, c) {

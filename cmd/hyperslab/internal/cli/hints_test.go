@@ -1,0 +1,72 @@
+package cli_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A hint is the line after an error. If it begins with a command, that command works; if it names an
+// option, the command that failed has it.
+func TestHints(t *testing.T) {
+	work := field(t)
+	t.Chdir(work)
+	require.NoError(t, os.Chmod("notes.txt", 0o644))
+	makeHostile(t, work)
+	command := regexp.MustCompile(`^hyperslab ((?:'[^']*'|[^' ])+(?: (?:'[^']*'|[^' ])+)*?) (?:shows|lists|writes|reports|alone|tells)\b`)
+	inside := regexp.MustCompile(`\(hyperslab ([^)]*)\)`)
+	option := regexp.MustCompile(`(?:^|[ (])(--?[a-z][a-z-]*)`)
+	for _, line := range []string{
+		"info missing.b2nd", "info tree.h5:/nope", "info tree.h5/time", "info notes.txt", "info empty.b2nd", "info cut.b2nd", "info waves.b2nd:/x",
+		"info waves.b2nd[50]", "dump waves.b2nd[50]", "stats tree.h5:/names", "stats records.b2nd", "dump tree.h5", "plot records.b2nd",
+		"convert waves.b2nd waves.h5", "convert waves.b2nd waves.h5:/waves", "convert waves.b2nd nodir/x.b2nd", "convert waves.b2nd waves.h5:/waves/x",
+		"convert rich.b2nd new.h5:/x", "convert tree.h5 newdir", "convert cut.h5 newdir", "convert waves.b2nd x.zip", "convert waves.h5:/waves waves.h5 -f",
+		"cp waves.b2nd changed.b2nd", "cp missing.h5:/x waves.h5:/y", "cp tree.h5:/time waves.h5:/waves", "cp tree.h5:/nope waves.h5:/y",
+		"rm tree.h5:/nope", "rm tree.h5:/run1", "attr get waves.b2nd nope", "attr list waves.b2nd:/x", "append waves.b2nd scalar.b2nd",
+		"verify missing.h5", "verify notes.txt", "verify waves.b2nd --format zarr", "repack tree.h5 waves.h5", "repack notes.txt x.h5", "diff waves.b2nd missing.b2nd",
+		"diff waves.b2nd tree.h5", "explain notes.txt", "ls broken.h5:/nope", "ls notes.txt", "tree missing.h5", "chunks scalar.b2nd", "recover notes.txt x.b2nd",
+		"plot waves.b2nd -o nodir/x.png", "plot waves.b2nd -o x.gif", "dump half.h5:/x", "stats half.h5:/x", "convert half.h5:/x new.b2nd",
+		"dump cut.h5:/ROSE", "bench notes.txt", "crosscheck emit waves.b2nd", "nosuch", "ls --nosuch", "convert -", "info -",
+	} {
+		t.Run(line, func(t *testing.T) {
+			args := strings.Fields(line)
+			_, stderr, code := run(args...)
+			require.NotZero(t, code)
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			for _, hint := range lines[1:] {
+				hint = strings.TrimSpace(hint)
+				for _, m := range inside.FindAllStringSubmatch(hint, -1) {
+					_, stderr, code := run(hintWords(m[1])...)
+					require.Zero(t, code, "%s: hint %q: %s", line, hint, stderr)
+				}
+				hint = inside.ReplaceAllString(hint, "")
+				if m := command.FindStringSubmatch(hint); m != nil {
+					_, stderr, code := run(hintWords(m[1])...)
+					require.Contains(t, []int{0, 1, 3}, code, "%s: hint %q: %s", line, hint, stderr)
+					require.NotEqual(t, line, strings.Join(hintWords(m[1]), " "), "the hint is the command that failed")
+					continue
+				}
+				if strings.HasPrefix(hint, "see ") {
+					_, stderr, code := run(strings.Fields(strings.TrimPrefix(hint, "see hyperslab "))...)
+					require.Zero(t, code, "%s: hint %q: %s", line, hint, stderr)
+				} else if !strings.HasPrefix(hint, "hyperslab ") && len(lines) > 1 {
+					help, _, _ := run(args[0], "--help")
+					for _, m := range option.FindAllStringSubmatch(hint, -1) {
+						require.True(t, regexp.MustCompile(`(?m)(^|[ ,])`+regexp.QuoteMeta(m[1])+`\b`).MatchString(help), "%s: hint %q", line, hint)
+					}
+				}
+			}
+		})
+	}
+}
+
+// hintWords takes quotes of the shell off.
+func hintWords(s string) (words []string) {
+	for _, m := range regexp.MustCompile(`(?:'[^']*'|[^' ])+`).FindAllString(s, -1) {
+		words = append(words, strings.ReplaceAll(m, "'", ""))
+	}
+	return words
+}
