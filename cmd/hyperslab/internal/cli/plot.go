@@ -221,7 +221,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 			a.note("%s %s", a.talk.notice("hyperslab plot:"), safe(applied))
 		}
 	}
-	total := arr.NBytes()
+	total := values.NBytes()
 	if p.kind == kindHistogram {
 		total *= 2 // passes
 	}

@@ -117,7 +117,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	if o.bins > 0 {
 		passes = 2
 	}
-	m := newMeter(o.job.progress, a.stderr, "stats", passes*arr.NBytes(), time.Now).reading(ctx, arr.stored())
+	m := newMeter(o.job.progress, a.stderr, "stats", passes*values.NBytes(), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
@@ -125,7 +125,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	if err != nil {
 		return err
 	}
-	before = arr.NBytes()
+	before = values.NBytes()
 	var h *ndarray.Histogram
 	if o.limits == "" {
 		low, high = histogramBounds(sum.Min, sum.Max)

@@ -1,0 +1,5 @@
+//go:build !system_libs
+
+package cblosc_test
+
+const systemLibs = false
