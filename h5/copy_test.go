@@ -134,51 +134,6 @@ func TestGroup_CopyObject(t *testing.T) {
 	})
 }
 
-// A committed datatype of a file that was open twice: libhdf5 follows a pointer to the handle that
-// read the header first.
-func TestGroup_CopyObjectOpenTwice(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "x.h5")
-	f, err := h5.Create(path, nil)
-	require.NoError(t, err)
-	kept, err := f.Root().CommitDatatype("kept", h5.Int(3, h5.BigEndian))
-	require.NoError(t, err)
-	shared, err := kept.Shared()
-	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("typed", shared, h5.SimpleSpace(2), nil)
-	require.NoError(t, err)
-	require.NoError(t, d.Close())
-	g, err := f.Root().CreateGroup("group")
-	require.NoError(t, err)
-	require.NoError(t, g.WriteAttribute(h5.Attribute{Name: "a", Datatype: shared, Space: h5.SimpleSpace(1), Data: make([]byte, 3)}))
-	require.NoError(t, f.Close())
-
-	one, err := h5.Open(path, h5.ReadOnly)
-	require.NoError(t, err)
-	defer one.Close()
-	two, err := h5.Open(path, h5.ReadOnly)
-	require.NoError(t, err)
-	d, err = two.Root().OpenDataset("typed")
-	require.NoError(t, err)
-	require.NoError(t, d.Close())
-	g, err = two.Root().OpenGroup("group")
-	require.NoError(t, err)
-	_, err = g.ReadAttribute("a")
-	require.NoError(t, err)
-	require.NoError(t, two.Close())
-	to, err := h5.Create(filepath.Join(dir, "y.h5"), nil)
-	require.NoError(t, err)
-	defer to.Close()
-	require.NoError(t, one.Root().CopyObject("typed", to.Root(), "copy", nil))
-	require.NoError(t, one.Root().CopyObject("group", to.Root(), "group", nil))
-	d, err = to.Root().OpenDataset("copy")
-	require.NoError(t, err)
-	_, committed, err := d.Committed()
-	require.NoError(t, err)
-	require.True(t, committed)
-	require.NoError(t, d.Close())
-}
-
 func TestValues_MapRefs(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)

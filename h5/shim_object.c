@@ -231,44 +231,11 @@ typedef struct {
     goh5_err_t *err;
     int rc;
     unsigned long fileno; /* of the file that the copy goes into */
-    int attributes;       /* they are copied, too */
 } check_t;
-
-static herr_t find_committed(hid_t object, const char *name, const H5A_info_t *info, void *data)
-{
-    htri_t *found = data;
-    hid_t attr = H5Aopen(object, name, H5P_DEFAULT), type = attr < 0 ? attr : H5Aget_type(attr);
-    (void)info;
-    *found = type < 0 ? -1 : H5Tcommitted(type);
-    goh5_close_type(type);
-    if (attr >= 0) {
-        H5Aclose(attr);
-    }
-    return *found != 0; /* which ends the iteration */
-}
-
-/* An object header in memory may have been read through another handle of the file. H5Ocopy follows the pointer to that
- * handle where a datatype is committed (H5O__shared_post_copy_file, H5A__attr_post_copy_file), and it is freed when the
- * handle is closed: the header is read again. */
-static int renew_header(goh5_err_t *err, hid_t object, htri_t committed, hsize_t attrs)
-{
-    int rc = 0;
-    TRY(committed >= 0);
-    if (!committed && attrs > 0) {
-        hsize_t at = 0;
-        TRY(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &at, find_committed, &committed) >= 0);
-        TRY(committed >= 0);
-    }
-    if (committed) {
-        TRY(H5Orefresh(object) >= 0);
-    }
-done:
-    return rc;
-}
 
 /* H5Ocopy copies a fill value as it is stored. That of a string or sequence of variable length, or of a reference, is
  * an address in the source file: such a dataset is not copied into another one. */
-static int check_fill(goh5_err_t *err, hid_t dataset, hid_t dcpl, int other_file, htri_t *committed)
+static int check_fill(goh5_err_t *err, hid_t dataset, hid_t dcpl, int other_file)
 {
     int rc = 0;
     H5D_fill_value_t fill;
@@ -280,7 +247,6 @@ static int check_fill(goh5_err_t *err, hid_t dataset, hid_t dcpl, int other_file
     if (other_file && !plain && fill == H5D_FILL_VALUE_USER_DEFINED) {
         RAISE(GOH5_EFILLCOPY);
     }
-    *committed = H5Tcommitted(type);
 done:
     goh5_close_type(type);
     return rc;
@@ -293,21 +259,13 @@ static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info,
     check_t *c = data;
     goh5_err_t *err = c->err;
     int rc = 0;
-    htri_t committed = 0;
     hid_t object = H5I_INVALID_HID, dcpl = H5I_INVALID_HID, space = H5I_INVALID_HID;
-    if (info->type == H5O_TYPE_DATASET || info->num_attrs > 0) {
-        TRY((object = H5Oopen(loc, name, H5P_DEFAULT)) >= 0);
-    }
     if (info->type == H5O_TYPE_DATASET) {
+        TRY((object = H5Oopen(loc, name, H5P_DEFAULT)) >= 0);
         TRY((dcpl = H5Dget_create_plist(object)) >= 0);
         TRY((space = H5Dget_space(object)) >= 0);
         PASS(goh5_check_ranks(err, dcpl, space));
-        PASS(check_fill(err, object, dcpl, info->fileno != c->fileno, &committed));
-    }
-    goh5_close_plist(dcpl);
-    dcpl = H5I_INVALID_HID;
-    if (object >= 0) {
-        PASS(renew_header(err, object, committed, c->attributes ? info->num_attrs : 0));
+        PASS(check_fill(err, object, dcpl, info->fileno != c->fileno));
     }
 done:
     goh5_close_space(space);
@@ -325,14 +283,13 @@ int goh5_ocopy(goh5_err_t *err, int64_t from, const char *name, int64_t to, cons
     int rc = 0;
     goh5_in_t in = {types, types_len, 0};
     hid_t lcpl = H5I_INVALID_HID, ocpl = H5I_INVALID_HID;
-    check_t check = {err, 0, 0, !(flags & H5O_COPY_WITHOUT_ATTR_FLAG)};
+    check_t check = {err, 0, 0};
     H5O_info2_t info;
     const uint32_t far = H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG;
     goh5_enter();
     TRY(H5Oget_info3(to, &info, H5O_INFO_BASIC) >= 0);
     check.fileno = info.fileno;
-    TRY(H5Ovisit_by_name3(from, flags & far ? "/" : name, H5_INDEX_NAME, H5_ITER_NATIVE, check_copied, &check,
-                          H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS,
+    TRY(H5Ovisit_by_name3(from, flags & far ? "/" : name, H5_INDEX_NAME, H5_ITER_NATIVE, check_copied, &check, H5O_INFO_BASIC,
                           H5P_DEFAULT) >= 0);
     PASS(check.rc);
     PASS(goh5_link_plist(err, utf8, &lcpl));
