@@ -16,7 +16,7 @@
 #if __has_include(<blosc2.h>)
 #define HYPERSLAB_BLOSC2 (BLOSC2_VERSION_MAJOR * 100 + BLOSC2_VERSION_MINOR)
 #if HYPERSLAB_BLOSC2 < 303
-#error "C-Blosc2 is older than 3.3: it cannot read files that python-blosc2 writes by default, and it has published vulnerabilities; build without -tags system_libs"
+#error "C-Blosc2 is older than 3.3: it cannot read current files and has known vulnerabilities; drop -tags system_libs"
 #endif
 #endif
 

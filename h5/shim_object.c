@@ -285,12 +285,13 @@ int goh5_ocopy(goh5_err_t *err, int64_t from, const char *name, int64_t to, cons
     hid_t lcpl = H5I_INVALID_HID, ocpl = H5I_INVALID_HID;
     check_t check = {err, 0, 0};
     H5O_info2_t info;
-    const uint32_t far = H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG;
+    const uint32_t far =
+        H5O_COPY_EXPAND_SOFT_LINK_FLAG | H5O_COPY_EXPAND_EXT_LINK_FLAG | H5O_COPY_EXPAND_REFERENCE_FLAG;
     goh5_enter();
     TRY(H5Oget_info3(to, &info, H5O_INFO_BASIC) >= 0);
     check.fileno = info.fileno;
-    TRY(H5Ovisit_by_name3(from, flags & far ? "/" : name, H5_INDEX_NAME, H5_ITER_NATIVE, check_copied, &check, H5O_INFO_BASIC,
-                          H5P_DEFAULT) >= 0);
+    TRY(H5Ovisit_by_name3(from, flags & far ? "/" : name, H5_INDEX_NAME, H5_ITER_NATIVE, check_copied, &check,
+                          H5O_INFO_BASIC, H5P_DEFAULT) >= 0);
     PASS(check.rc);
     PASS(goh5_link_plist(err, utf8, &lcpl));
     TRY((ocpl = H5Pcreate(H5P_OBJECT_COPY)) >= 0);

@@ -16,7 +16,7 @@
 #if __has_include(<hdf5.h>)
 #define HYPERSLAB_HDF5 (H5_VERS_MAJOR * 100 + H5_VERS_MINOR)
 #if HYPERSLAB_HDF5 < 202
-#error "HDF5 is older than 2.2: it cannot read files that HDF5 2 writes in its own format, and it has published vulnerabilities; build without -tags system_libs"
+#error "HDF5 is older than 2.2: it cannot read current files and has known vulnerabilities; drop -tags system_libs"
 #endif
 #endif
 

@@ -62,7 +62,6 @@ type Copier struct {
 	placed   map[uint64]string // path in the new file by address in the source
 	targets  map[h5.Token]uint64
 	refs     map[uint64]h5.Ref
-	kept     []h5.Object // objects of the new file that get no name
 	waiting  []func(ctx context.Context) error
 	temp     string // group for objects that have no name yet, "" if there is none
 	numTemps int
