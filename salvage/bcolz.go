@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -48,18 +47,8 @@ func recoverTree(ctx context.Context, r *Report, o Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.pool.Close()) }()
-	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
-	if err != nil {
-		return err
-	}
-	t.dst = out.Path()
-	if err = t.write(ctx); err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	return nil
+	t.dst = r.made
+	return t.write(ctx)
 }
 
 func (t *tree) write(ctx context.Context) error {
@@ -249,7 +238,7 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	whole := len(numbers) > 0 && err == nil
 	storage, serr := t.storage(dir)
 	sizes, zerr := t.sizes(dir)
-	certainty := Certain
+	certainty := Unverified // bcolz has no checksums
 	if serr != nil {
 		if !whole {
 			return lost("neither %s (%v) nor a chunk", bcolz.StorageFile, serr)
@@ -545,8 +534,8 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 			if b.fixed {
 				t.r.add(Finding{Guessed, object, "chunk", i, -1, name + ": has all its values and fewer chunks than its header tells"})
 			}
-			if c == Certain && !b.fixed {
-				t.r.Certain++
+			if c == Unverified && !b.fixed {
+				t.r.Unverified++
 			} else {
 				t.r.Guessed++
 			}

@@ -64,7 +64,7 @@ func TestIndexOfSpecialChunks(t *testing.T) {
 		require.Less(t, calls(func() { r, err = salvage.Recover(bg, dst, src, nil) }), uint64(100_000))
 		require.NoError(t, err)
 		require.Equal(t, int64(n), r.Chunks)
-		require.Equal(t, int64(n), r.Certain)
+		require.Equal(t, int64(n), r.Unverified)
 		require.Zero(t, r.Lost)
 		require.Equal(t, content(t, src)[head], content(t, dst)[filepath.Join(dst, head[len(src):])])
 

@@ -1,6 +1,18 @@
 package salvage
 
-import "testing"
+import (
+	"context"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// SetVerify replaces the verification of the new file until the test ends.
+func SetVerify(t testing.TB, f func(context.Context, string, *verify.Options) (*verify.Report, error)) {
+	before := verifyFile
+	verifyFile = f
+	t.Cleanup(func() { verifyFile = before })
+}
 
 // SetMaxChunks lets a new frame have so many chunks until the test ends.
 func SetMaxChunks(t testing.TB, n int64) {

@@ -86,7 +86,7 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 		return err
 	}
 	if f.header && (f.head.VariableChunks() || f.head.VLBlocks()) {
-		return f.copyVariable(ctx, o)
+		return f.copyVariable(ctx)
 	}
 	all, err := bytesOf(r.Source)
 	if err != nil {
@@ -99,7 +99,7 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	}
 	f.readTrailer()
 	f.r.seen.begin(all, 0)
-	return f.write(ctx, o)
+	return f.write(ctx)
 }
 
 // readHeader takes what the header says, or, if that cannot be, what a metalayer in
@@ -113,6 +113,11 @@ func (f *frame) readHeader() error {
 	}
 	h, err := cframe.ParseHeader(b)
 	if err == nil && int64(h.HeaderSize) <= f.size && h.TypeSize > 0 && h.ChunkSize%h.TypeSize == 0 && (h.Type() == cframe.Sparse) == (f.dir != "") {
+		for _, l := range h.Metalayers {
+			if err := b2nd.CheckStored(l.Name, l.Content); err != nil {
+				return err
+			}
+		}
 		f.head, f.header = h, true
 		f.base = int64(h.HeaderSize)
 		for _, name := range []string{b2nd.Name, b2nd.CatervaName} {

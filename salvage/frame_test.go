@@ -74,7 +74,7 @@ func TestDamagedFrame(t *testing.T) {
 				c.lost(want)
 			}
 			require.Equal(t, want, values(t, dst), "%v", r.Findings)
-			require.Equal(t, []int64{c.certain, c.guessed, c.missing}, []int64{r.Certain, r.Guessed, r.Lost}, "%v", r.Findings)
+			require.Equal(t, []int64{c.certain, c.guessed, c.missing}, []int64{r.Unverified, r.Guessed, r.Lost}, "%v", r.Findings)
 			require.Equal(t, c.exit, r.ExitCode(), "%v", r.Findings)
 		})
 	}
@@ -107,7 +107,7 @@ func TestCertainIsRight(t *testing.T) {
 		old, err := frameio.Open(src)
 		require.NoError(t, err)
 		defer old.Close()
-		if r.Certain < 20 || f.ChunkSize() != old.ChunkSize() {
+		if r.Unverified < 20 || f.ChunkSize() != old.ChunkSize() {
 			return
 		}
 		one, other := make([]byte, f.NBytes()), make([]byte, old.NBytes())
@@ -176,7 +176,7 @@ func TestKilledLibraryAppend(t *testing.T) {
 			if name == "chunk" {
 				require.Equal(t, int64(51), r.Guessed)
 			} else {
-				require.Equal(t, int64(51), r.Certain)
+				require.Equal(t, int64(51), r.Unverified)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestDurableAppendsBehind(t *testing.T) {
 	change(t, path, func(b []byte) []byte { clear(b[39:47]); clear(b[len(b)-22:]); return b })
 	dst, r := recovered(t, path, nil)
 	require.Equal(t, v, all(t, dst))
-	require.Equal(t, int64(9), r.Certain)
+	require.Equal(t, int64(9), r.Unverified)
 }
 
 func TestDamagedSparseFrame(t *testing.T) {
@@ -214,7 +214,7 @@ func TestDamagedSparseFrame(t *testing.T) {
 		src := save(t, "a.b2nd", formats.WithSparse())
 		require.NoError(t, os.Remove(filepath.Join(src, "00000000.chunk")))
 		dst, r := recovered(t, src, nil)
-		require.Equal(t, []int64{19, 0, 1}, []int64{r.Certain, r.Guessed, r.Lost})
+		require.Equal(t, []int64{19, 0, 1}, []int64{r.Unverified, r.Guessed, r.Lost})
 		v, want := values(t, dst), squares(600)
 		require.Zero(t, v[31])
 		require.Equal(t, want[7:30], v[7:30])

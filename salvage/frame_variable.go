@@ -51,25 +51,18 @@ func (f *frame) available(o []cframe.Offset) error {
 // copyVariable copies a frame of format 3 unchanged if all of it is valid. Otherwise it returns
 // errors.ErrUnsupported and writes nothing, because the lengths of the chunks that a repair needs are
 // only in the index.
-func (f *frame) copyVariable(ctx context.Context, o Options) (err error) {
-	certain, guessed, err := f.checkVariable(ctx)
+func (f *frame) copyVariable(ctx context.Context) (err error) {
+	decoded, guessed, err := f.checkVariable(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
 		}
 		return fmt.Errorf("%w: repairing a frame with chunks of variable length: %v", errors.ErrUnsupported, err)
 	}
-	out, err := atomicfile.Create(f.r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
-	if err != nil {
+	if err := atomicfile.Copy(ctx, f.r.made, f.r.Source); err != nil {
 		return err
 	}
-	if err = atomicfile.Copy(ctx, out.Path(), f.r.Source); err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	f.r.Arrays, f.r.Chunks, f.r.Certain, f.r.Guessed = 1, certain+guessed, certain, guessed
+	f.r.Arrays, f.r.Chunks, f.r.Unverified, f.r.Guessed = 1, decoded+guessed, decoded, guessed
 	if guessed > 0 {
 		f.r.note(Guessed, "", "chunks", -1, "%d were copied without being decoded: their blocks have lengths of their own (C-Blosc2 3.0)", guessed)
 	}
@@ -78,7 +71,7 @@ func (f *frame) copyVariable(ctx context.Context, o Options) (err error) {
 
 // checkVariable reads a frame of format 3 and decodes its chunks. It returns the number of those that
 // were decoded, and of those that only a later library decodes.
-func (f *frame) checkVariable(ctx context.Context) (certain, guessed int64, err error) {
+func (f *frame) checkVariable(ctx context.Context) (decoded, guessed int64, err error) {
 	var head *cframe.Frame
 	if f.dir != "" {
 		head, err = cframe.ReadDir(os.DirFS(f.dir))
@@ -117,12 +110,12 @@ func (f *frame) checkVariable(ctx context.Context) (certain, guessed int64, err 
 			return 0, 0, fmt.Errorf("chunk %d: %w", i, err)
 		}
 		if known {
-			certain++
+			decoded++
 		} else {
 			guessed++
 		}
 	}
-	return certain, guessed, nil
+	return decoded, guessed, nil
 }
 
 // decodeVariable decodes one chunk. It reports whether the library can.

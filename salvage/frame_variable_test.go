@@ -28,7 +28,7 @@ func TestRecover_variableChunks(t *testing.T) {
 			require.Zero(t, r.Lost+r.LostObjects)
 			require.Positive(t, r.Chunks)
 			if name == "py-objects.b2frame" {
-				require.Equal(t, r.Chunks, r.Certain)
+				require.Equal(t, r.Chunks, r.Unverified)
 				require.Equal(t, salvage.ExitWhole, r.ExitCode())
 			}
 			got, err := os.ReadFile(dst)

@@ -15,7 +15,7 @@ import (
 )
 
 // params are those of the new frame.
-func (f *frame) params(typeSize, chunkSize int64, overwrite bool) *frameio.Params {
+func (f *frame) params(typeSize, chunkSize int64) *frameio.Params {
 	cp := cblosc.DefaultCParams()
 	h := f.head
 	if f.header {
@@ -30,14 +30,14 @@ func (f *frame) params(typeSize, chunkSize int64, overwrite bool) *frameio.Param
 		cp = cblosc.DefaultCParams()
 		cp.TypeSize, cp.Threads = int(typeSize), 1
 	}
-	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Overwrite: overwrite, Allow: trusted}
+	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Allow: trusted}
 	for _, l := range h.Metalayers {
 		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
 	}
 	return p
 }
 
-func (f *frame) write(ctx context.Context, o Options) (err error) {
+func (f *frame) write(ctx context.Context) (err error) {
 	places := f.places()
 	typeSize, chunkSize, total := f.shape(int64(len(places)))
 	if typeSize < 1 || chunkSize < 1 || chunkSize > f.most {
@@ -64,7 +64,7 @@ func (f *frame) write(ctx context.Context, o Options) (err error) {
 	if n > maxChunks {
 		return nothing(fmt.Sprintf("frame of %d chunks", n))
 	}
-	w, err := frameio.Create(f.r.Destination, f.params(typeSize, chunkSize, o.Overwrite))
+	w, err := frameio.Create(f.r.made, f.params(typeSize, chunkSize))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func alike(places []cframe.Offset, i, whole int64) int64 {
 func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset) error {
 	if i < int64(len(places)) {
 		f.r.Chunks += more
-		f.r.Certain += more
+		f.r.Unverified += more
 	} else {
 		f.r.Lost += more
 		f.r.add(Finding{Lost, "", "chunk", i + 1, -1, fmt.Sprintf("no chunk was found for it, and for the %d behind it", more-1)})
@@ -139,7 +139,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 			return lost(-1, "an entry of the index that means nothing")
 		}
 		f.r.Chunks++
-		f.r.Certain++
+		f.r.Unverified++
 		return f.special(w, p.Special(), size, typeSize)
 	}
 	offset := f.base + int64(p)
@@ -182,7 +182,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 		f.r.Guessed++
 		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are sound; the values were not decoded"})
 	case f.offsets != nil:
-		f.r.Certain++
+		f.r.Unverified++
 	default:
 		f.r.Guessed++
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -41,12 +40,14 @@ type source struct {
 	waiting []func() error       // what needs all objects of the new file
 	done    map[hdf5.Addr]string // what was made of an object
 	unsure  map[hdf5.Addr]bool   // objects of which any message may be wrong
+	omit    map[string]error     // objects that are left out because they are not valid in the new file
 	guessed bool                 // nothing but luck leads to what is written now
+	checked bool                 // a checksum confirms what is written now
 	damaged bool                 // something was wrong on the way
 	full    error                // there is no room for the new file
 }
 
-func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
+func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
 	f, info, err := regular.Open(r.Source)
 	if err != nil {
 		return err
@@ -54,19 +55,12 @@ func recoverHDF5(ctx context.Context, r *Report, o Options) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	read := new(atomic.Int64)
 	defer func() { r.work = read.Load() }()
-	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[hdf5.Addr]string{}, unsure: map[hdf5.Addr]bool{}}
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[hdf5.Addr]string{}, unsure: map[hdf5.Addr]bool{}, omit: without.objects}
 	defer func() { err = errors.Join(err, s.library.close()) }()
-	out, err := atomicfile.Create(r.Destination, atomicfile.Options{Overwrite: o.Overwrite})
-	if err != nil {
-		return err
+	if without.rewrite {
+		return s.salvage(ctx, r.made)
 	}
-	if err = s.write(ctx, out.Path()); err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	return nil
+	return s.write(ctx, r.made)
 }
 
 func (s *source) write(ctx context.Context, path string) error {
@@ -136,7 +130,8 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	s.r.Arrays += t.arrays
 	s.r.Chunks += t.good
-	s.r.Certain += t.good
+	s.r.Certain += t.checked
+	s.r.Unverified += t.good - t.checked
 	for _, b := range t.bad {
 		s.r.Lost++
 		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + c.file.UserBlock(), b.err.Error()})
@@ -299,6 +294,7 @@ type lostChunk struct {
 // tally is what is in a sound file.
 type tally struct {
 	arrays, good int64
+	checked      int64 // of the good ones: a checksum confirms values and place
 	bad          []lostChunk
 }
 
@@ -313,7 +309,7 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 		if o.Layout().Class != hdf5.Chunked {
 			continue
 		}
-		i := int64(0)
+		i, placed := int64(0), placed(o)
 		for c, err := range o.Chunks() {
 			if err == nil {
 				err = ctx.Err()
@@ -326,6 +322,9 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
 				t.good++
+				if err == nil && placed && summed(o, c) {
+					t.checked++
+				}
 			}
 			i++
 		}
@@ -454,6 +453,46 @@ func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err er
 		return raw, s.data, one.decode(s.data, raw, c.Mask)
 	}
 	return raw, nil, err
+}
+
+// summed reports whether a filter of a chunk that decoded has compared a checksum of its values:
+// Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
+func summed(o *hdf5.Object, c hdf5.Chunk) bool {
+	if o.Layout().Flags&hdf5.PartialChunksUnfiltered != 0 && edge(o, c) {
+		return false
+	}
+	for i, f := range filters(o.Pipeline()) {
+		switch f.ID {
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2:
+			if c.Mask>>i&1 == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// placed reports whether the places of the chunks of a dataset are confirmed: the index has
+// checksums, or it contains each chunk of the dataset once and in order. Version 1 of the B-tree
+// has no checksums.
+func placed(o *hdf5.Object) bool {
+	l, space := o.Layout(), o.Dataspace()
+	if l.Index != hdf5.BTree1Index {
+		return true
+	}
+	want := make([]uint64, len(space.Dims))
+	for c, err := range o.Chunks() {
+		if err != nil || c.Unsure != nil || len(want) == 0 || !slices.Equal(c.Offset, want) {
+			return false
+		}
+		for i := len(want) - 1; i >= 0; i-- {
+			if want[i] += l.Dims[i]; want[i] < space.Dims[i] || i == 0 {
+				break
+			}
+			want[i] = 0
+		}
+	}
+	return len(want) > 0 && want[0] >= space.Dims[0]
 }
 
 // edge reports whether a chunk reaches over the edge of the dataset.

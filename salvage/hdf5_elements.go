@@ -149,10 +149,13 @@ func boxes(dims []int64, first, end int64) iter.Seq2[int64, h5.Region] {
 // count counts a chunk, or a piece of contiguous elements, that is in the new file.
 func (s *source) count(guessed bool) {
 	s.r.Chunks++
-	if guessed {
+	switch {
+	case guessed:
 		s.r.Guessed++
-	} else {
+	case s.checked:
 		s.r.Certain++
+	default:
+		s.r.Unverified++
 	}
 }
 
@@ -165,6 +168,8 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 		return err
 	}
 	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
+	w.placed = placed(o)
+	defer func() { s.checked = false }()
 	w.same = plain && len(info.Chunks) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
 	unsure, i := 0, int64(-1)
 	for c, err := range o.Chunks() {
@@ -215,6 +220,8 @@ type chunkWriter struct {
 	info h5.DatasetInfo
 	to   put
 	same bool // the dataset takes chunks as they are stored
+
+	placed bool // the index is confirmed
 }
 
 // write writes chunk i of the old index. What is wrong with it is a finding; the error is of
@@ -246,6 +253,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
 		c.Mask &= 1<<n - 1
 	}
 	raw, values, err := s.chunk(w.o, c)
+	s.checked = err == nil && w.placed && summed(w.o, c)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
 		// Nobody here could decode it: nothing proves that it is whole.

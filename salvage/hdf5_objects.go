@@ -100,6 +100,10 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 			s.done[o.Addr] = "" // what is lost is told once
 		}
 	}()
+	if err := s.omit[at]; err != nil {
+		s.lost(at, "object", fmt.Errorf("not valid in the new file: %w", err))
+		return nil
+	}
 	switch o.Kind() {
 	case hdf5.GroupKind:
 		g, err := root.CreateGroup(at)

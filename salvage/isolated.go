@@ -41,8 +41,8 @@ type order struct {
 
 // answer is what came of it.
 type answer struct {
-	Report  Report
-	Guessed bool
+	Report Report
+	Partly bool
 }
 
 // attendant is the worker's side.
@@ -75,7 +75,7 @@ func (h *attendant) Call([]byte) ([]byte, error) {
 	for i := range r.Findings {
 		r.Findings[i].Text = strings.ReplaceAll(r.Findings[i].Text, src, h.order.Name)
 	}
-	for a := (answer{*r, r.guessed}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // the counts say what is left out
+	for a := (answer{*r, r.partly}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // the counts say what is left out
 		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
 			return said, err
 		}
@@ -172,10 +172,10 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 		return nil, err
 	}
 	r := &a.Report
-	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Guessed, r.Lost, r.LostObjects) < 0 {
+	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Unverified, r.Guessed, r.Lost, r.LostObjects) < 0 {
 		return nil, fmt.Errorf("%w: a report of %d findings, %d of them listed", worker.ErrProtocol, r.NumFindings, len(r.Findings))
 	}
-	r.guessed = a.Guessed
+	r.partly = a.Partly
 	return r, nil
 }
 

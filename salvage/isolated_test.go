@@ -105,8 +105,8 @@ func forward(t *testing.T) func(done, total int64) {
 func requireSameReport(t *testing.T, want, got *salvage.Report) {
 	t.Helper()
 	require.Equal(t, want.Findings, got.Findings)
-	require.Equal(t, [...]any{want.Source, want.Destination, want.Format, want.Arrays, want.Chunks, want.Certain, want.Guessed, want.Lost, want.LostObjects, want.NumFindings},
-		[...]any{got.Source, got.Destination, got.Format, got.Arrays, got.Chunks, got.Certain, got.Guessed, got.Lost, got.LostObjects, got.NumFindings})
+	require.Equal(t, [...]any{want.Source, want.Destination, want.Format, want.Arrays, want.Chunks, want.Certain, want.Unverified, want.Guessed, want.Lost, want.LostObjects, want.NumFindings},
+		[...]any{got.Source, got.Destination, got.Format, got.Arrays, got.Chunks, got.Certain, got.Unverified, got.Guessed, got.Lost, got.LostObjects, got.NumFindings})
 }
 
 // What cannot be recovered is the same error, and leaves nothing behind.

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/verify"
 )
 
 // Options say how a file is recovered. Nil, and zero fields, mean the defaults.
@@ -44,9 +46,10 @@ type Certainty string
 
 // The certainties.
 const (
-	Certain Certainty = "certain" // a checksum, an index or the rules of the format prove it
-	Guessed Certainty = "guessed" // likely, from what is left
-	Lost    Certainty = "lost"    // not in the new file; elements are fill values there
+	Certain    Certainty = "certain"    // a checksum or redundant structure confirms it
+	Unverified Certainty = "unverified" // valid, but no checksum confirms the values
+	Guessed    Certainty = "guessed"    // likely, from what is left
+	Lost       Certainty = "lost"       // not in the new file; elements are fill values there
 )
 
 // Finding is something about the file that is not as it should be, and what became
@@ -81,36 +84,39 @@ type Report struct {
 	Source, Destination string
 	Format              formats.Format
 
-	Arrays           int64 // in the new file
-	Chunks           int64 // in the new file with elements of the old one
-	Certain, Guessed int64 // of these, by how sure value and place are
-	Lost             int64 // chunks whose elements are fill values now
-	LostObjects      int64 // arrays and attributes that are not in the new file
-	Findings         []Finding
-	NumFindings      int64 // all; Findings has the first Options.MaxFindings
-	guessed          bool  // beside chunks
-	most             int
-	seen             *passes
-	work             int64 // bytes read and decoded: of a frame those of chunks, of an HDF5 file those read
+	Arrays      int64 // in the new file
+	Chunks      int64 // in the new file with elements of the old one
+	Certain     int64 // of these, those whose values and place a checksum or redundant structure confirms
+	Unverified  int64 // of these, those that decode in a valid place, without a checksum of the values
+	Guessed     int64 // of these, those whose values or place are only likely
+	Lost        int64 // chunks whose elements are fill values now
+	LostObjects int64 // arrays and attributes that are not in the new file
+	Findings    []Finding
+	NumFindings int64  // all; Findings has the first Options.MaxFindings
+	partly      bool   // a finding is guessed or lost
+	made        string // path of the new file until it is verified
+	most        int
+	seen        *passes
+	work        int64 // bytes read and decoded: of a frame those of chunks, of an HDF5 file those read
 }
 
 // The exit codes of a command that recovers; an error of Recover is 2.
 const (
-	ExitWhole  = 0 // all there was is in the new file, and certain
+	ExitWhole  = 0 // all there was is in the new file: certain, or unverified for lack of checksums
 	ExitPartly = 3 // something is guessed or lost
 )
 
 // ExitCode is what a command ends with after the report.
 func (r *Report) ExitCode() int {
-	if r.Guessed+r.Lost+r.LostObjects > 0 || r.guessed {
+	if r.Guessed+r.Lost+r.LostObjects > 0 || r.partly {
 		return ExitPartly
 	}
 	return ExitWhole
 }
 
 func (r *Report) add(f Finding) {
-	if f.Certainty == Guessed {
-		r.guessed = true
+	if f.Certainty == Guessed || f.Certainty == Lost {
+		r.partly = true
 	}
 	if r.NumFindings++; len(r.Findings) < r.most {
 		r.Findings = append(r.Findings, f)
@@ -124,7 +130,8 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 
 // Recover makes dst of what can be recovered of src. Both are paths; dst appears whole
 // or not at all, and is of the format of src. src is only read; neither path may lie in
-// the other.
+// the other. The new file is verified (package verify) before it gets its name. HDF5 objects
+// that are not valid in it are left out and counted as lost.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
 // ErrCorrupt if nothing can be recovered, ErrExists if dst is there, without
@@ -186,7 +193,7 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 }
 
 // recoverAs recovers the file at the path src, which is called name.
-func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Report, error) {
+func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Report, err error) {
 	info, err := os.Stat(src)
 	if err != nil {
 		return nil, err
@@ -202,22 +209,68 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (*Repor
 			}
 		}
 	}
-	r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}}
-	switch {
-	case f == formats.B2ND || f == formats.Caterva:
-		err = recoverFrame(ctx, r, opts, info.IsDir())
-	case f == formats.Bcolz && info.IsDir():
-		err = recoverTree(ctx, r, opts)
-	case f == formats.HDF5 && !info.IsDir():
-		err = recoverHDF5(ctx, r, opts)
-	default:
-		err = fmt.Errorf("%w: recovering %s", errors.ErrUnsupported, f)
-	}
+	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: opts.Overwrite})
 	if err != nil {
 		return nil, err
 	}
-	r.seen.over()
-	return r, nil
+	defer func() { err = errors.Join(err, out.Abort()) }() // after Commit it does nothing
+	var without omitted
+	for {
+		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
+		switch {
+		case f == formats.B2ND || f == formats.Caterva:
+			err = recoverFrame(ctx, r, opts, info.IsDir())
+		case f == formats.Bcolz && info.IsDir():
+			err = recoverTree(ctx, r, opts)
+		case f == formats.HDF5 && !info.IsDir():
+			err = recoverHDF5(ctx, r, opts, without)
+		default:
+			err = fmt.Errorf("%w: recovering %s", errors.ErrUnsupported, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err := verifyFile(ctx, r.made, &verify.Options{Format: f, MaxChunk: opts.MaxChunk})
+		if err != nil {
+			return nil, err
+		}
+		if found.NumDamages == 0 {
+			r.seen.over()
+			return r, out.Commit()
+		}
+		if f != formats.HDF5 || !without.add(found) {
+			return nil, fmt.Errorf("%w: the new file is not valid: %v", ndarray.ErrCorrupt, found.Damages[0])
+		}
+		if err := os.Remove(r.made); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// verifyFile verifies the new file. Tests replace it.
+var verifyFile = verify.File
+
+// omitted are the parts of a damaged HDF5 file that make the new one invalid. The zero value
+// omits nothing.
+type omitted struct {
+	rewrite bool             // the file is not copied as a whole
+	objects map[string]error // paths of objects, with the reason
+}
+
+// add adds the objects that a verification of the new file found to be invalid. It returns false
+// if that changes nothing.
+func (o *omitted) add(r *verify.Report) bool {
+	if !o.rewrite {
+		o.rewrite, o.objects = true, map[string]error{}
+		return true
+	}
+	before := len(o.objects)
+	for _, p := range r.Damages {
+		if p.Object != "" && p.Object != "/" && o.objects[p.Object] == nil {
+			o.objects[p.Object] = p.Err
+		}
+	}
+	return len(o.objects) > before
 }
 
 // apart makes sure that neither of two paths lies in the other: what is put in the place

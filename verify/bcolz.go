@@ -65,39 +65,65 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 		}
 		return bad(".", array.RecordFile, record(array.OpenFS(fsys, ".", nil)))
 	}
-	t, err := bcolz.ReadTable(fsys, ".", &l)
+	_, err = j.table(ctx, fsys, ".", &l, 0)
+	return err
+}
+
+// mostNested is the depth of tables in tables that are verified.
+const mostNested = 32
+
+// table checks a ctable and adds the chunk files of its columns as tasks. It returns the number of
+// rows, -1 if they are unknown. A column can be a ctable itself.
+func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolz.Limits, depth int) (int64, error) {
+	bad := func(dir, what string, err error) error {
+		if err == nil {
+			return nil
+		}
+		return j.note(Place{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
+	}
+	t, err := bcolz.ReadTable(fsys, dir, l)
+	if err == nil && depth > mostNested {
+		err = fmt.Errorf("%w: tables nested deeper than %d", errors.ErrUnsupported, mostNested)
+	}
 	if err != nil {
-		return bad(".", "metadata", err)
+		return -1, bad(dir, "metadata", err)
 	}
 	rows := int64(-1)
 	for _, name := range t.Names {
-		a, err := t.Column(name)
+		at := path.Join(dir, name)
+		has, err := j.tableColumn(ctx, fsys, t, at, name, l, depth, bad)
 		if err != nil {
-			if err := bad(name, "metadata", err); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := j.tree(ctx, fsys, name, a); err != nil {
-			return err
-		}
-		if err := bad(name, bcolz.SizesFile, sizes(a)); err != nil {
-			return err
-		}
-		if err := bad(name, array.RecordFile, record(array.OpenFS(fsys, name, nil))); err != nil {
-			return err
+			return -1, err
 		}
 		if rows < 0 {
-			rows = a.Rows()
+			rows = has
 		}
-		if a.Rows() != rows {
-			err := &format.Error{Format: bcolz.SizesFile, What: "shape", Got: fmt.Sprintf("%d rows", a.Rows()), Want: fmt.Sprintf("%d, as in the first column", rows), Err: format.ErrCorrupt}
-			if err := bad(name, bcolz.SizesFile, err); err != nil {
-				return err
+		if has >= 0 && has != rows {
+			err := &format.Error{Format: bcolz.SizesFile, What: "shape", Got: fmt.Sprintf("%d rows", has), Want: fmt.Sprintf("%d, as in the first column", rows), Err: format.ErrCorrupt}
+			if err := bad(at, bcolz.SizesFile, err); err != nil {
+				return -1, err
 			}
 		}
 	}
-	return nil
+	return rows, nil
+}
+
+// tableColumn checks one column and returns its number of rows, -1 if they are unknown.
+func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolz.Table, at, name string, l *bcolz.Limits, depth int, bad func(dir, what string, err error) error) (int64, error) {
+	if kind, err := bcolz.Detect(fsys, at); err == nil && kind == bcolz.TableTree {
+		return j.table(ctx, fsys, at, l, depth+1)
+	}
+	a, err := t.Column(name)
+	if err != nil {
+		return -1, bad(at, "metadata", err)
+	}
+	if err := j.tree(ctx, fsys, at, a); err != nil {
+		return -1, err
+	}
+	if err := bad(at, bcolz.SizesFile, sizes(a)); err != nil {
+		return -1, err
+	}
+	return a.Rows(), bad(at, array.RecordFile, record(array.OpenFS(fsys, at, nil)))
 }
 
 // record is the error of a carray that ndarray does not open although its metadata are

@@ -84,7 +84,7 @@ func TestDamagedChunk(t *testing.T) {
 				o := &verify.Options{Isolated: isolated}
 				r, err := verify.File(bg, path, o)
 				require.NoError(t, err)
-				require.Equal(t, verify.ExitSound, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
+				require.Equal(t, verify.ExitValid, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
 				require.NoError(t, r.Err())
 				require.Equal(t, isolated, r.Isolated)
 				require.Equal(t, int64(1), r.Arrays)
@@ -179,7 +179,7 @@ func TestGroupsAreNotCounted(t *testing.T) {
 	for _, isolated := range []bool{false, true} {
 		r, err := verify.File(bg, path, &verify.Options{Isolated: isolated})
 		require.NoError(t, err)
-		require.Equal(t, verify.ExitSound, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
+		require.Equal(t, verify.ExitValid, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
 		require.Equal(t, int64(1), r.Arrays)
 	}
 	require.NoError(t, os.Truncate(group, 50))
@@ -341,7 +341,7 @@ func TestDigests(t *testing.T) {
 		r, err = verify.File(bg, path, &verify.Options{Digests: verify.CheckDigests})
 		require.NoError(t, err)
 		require.Equal(t, n, r.Digests)
-		require.Equal(t, verify.ExitSound, r.ExitCode())
+		require.Equal(t, verify.ExitValid, r.ExitCode())
 
 		// One bit of a value, that no structure shows.
 		file := path

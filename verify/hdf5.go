@@ -176,7 +176,7 @@ type dataset struct {
 	steps      *hdf5.Pipeline   // the same, nil if there are none
 	pipeline   *filter.Pipeline // nil if not all filters are of package filter
 	why        error            // why it is nil
-	fletcher   int              // place of the checksum in the pipeline, -1 without
+	summed     []int            // filters that compare a checksum of the values when they decode
 	start, end hdf5.Addr        // of contiguous elements
 }
 
@@ -206,7 +206,7 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 	elsewhere := func(what string) error {
 		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not looked at", errors.ErrUnsupported)})
 	}
-	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims, fletcher: -1}
+	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
 	switch {
 	case l.Class == hdf5.Contiguous && o.ExternalFiles() != nil:
 		return elsewhere("external files")
@@ -260,7 +260,12 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 	d.full = int64(full)
 	d.steps = o.Pipeline()
 	d.filters = filters(d.steps)
-	d.fletcher = slices.IndexFunc(d.filters, func(f h5.Filter) bool { return f.ID == int(hdf5.Fletcher32) })
+	for i, f := range d.filters {
+		switch f.ID {
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2: // deflate: the Adler-32 of zlib
+			d.summed = append(d.summed, i)
+		}
+	}
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
 	if d.pipeline == nil && !(u.libs && filter.Decodable(d.filters)) {
 		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
@@ -346,7 +351,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 		r.decoded = n
 		return r, err
 	}
-	if d.fletcher >= 0 && c.Mask>>d.fletcher&1 == 0 {
+	if slices.ContainsFunc(d.summed, func(i int) bool { return c.Mask>>i&1 == 0 }) {
 		r.checksums = 1
 	}
 	r.decoded = d.full

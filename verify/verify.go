@@ -142,13 +142,15 @@ type Report struct {
 	Unchecked    []Place // what could not be looked at, and why: the first Options.MaxDamages
 	NumUnchecked int64   // all
 
+	checked bool // Digests were compared
+
 	Isolated bool         // a worker did the work
 	Level    worker.Level // what held it
 }
 
 // The exit codes of a command that verifies; an error of File is 2.
 const (
-	ExitSound   = 0
+	ExitValid   = 0
 	ExitDamaged = 1
 	ExitPartly  = 3 // no damage was found, and not all could be looked at
 )
@@ -161,7 +163,13 @@ func (r *Report) ExitCode() int {
 	case r.NumUnchecked > 0:
 		return ExitPartly
 	}
-	return ExitSound
+	return ExitValid
+}
+
+// ValuesVerified reports whether the file is valid and a checksum or digest confirmed every element.
+// Elements without one that decode may still be wrong.
+func (r *Report) ValuesVerified() bool {
+	return r.ExitCode() == ExitValid && (r.Checksums >= r.Chunks || r.checked && r.Digests > 0)
 }
 
 // Err is the first damage as an error that wraps ndarray.ErrCorrupt; nil without any.
@@ -205,7 +213,7 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Path = path
+	r.Path, r.checked = path, opts.Digests == CheckDigests
 	if err := digests(ctx, path, opts, r); err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (f *File) DescribeObject(a Addr) format.Field {
 }
 
 // nest puts the structures in order of their places, each that lies inside another
-// one below it.
+// one below it. A structure without bytes of its own, as those that a filter made, contains none.
 func nest(all []format.Field) []format.Field {
 	slices.SortStableFunc(all, func(a, b format.Field) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length))
@@ -112,7 +112,7 @@ func enclose(all []format.Field) []format.Field {
 		f := all[i]
 		end := f.Offset + f.Length
 		j := i + 1
-		for j < len(all) && all[j].Offset+all[j].Length <= end {
+		for f.Length > 0 && j < len(all) && all[j].Offset+all[j].Length <= end {
 			j++
 		}
 		f.Fields = append(f.Fields, enclose(all[i+1:j])...)

@@ -102,6 +102,20 @@ func TestMulti(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrTruncated, "the root group is in another member")
 	require.ErrorIs(t, f.Check(everything()), format.ErrUnsupported)
 
+	t.Run("superblock version 2", func(t *testing.T) {
+		// The driver information is in the superblock extension, which is in another member.
+		path := filepath.Join(t.TempDir(), "set")
+		access := h5.DefaultFileAccess()
+		access.Driver = h5.DefaultMulti()
+		f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat, Access: &access})
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		first := mustOpen(t, load(t, path+"-s.h5"))
+		require.NoError(t, first.Damage())
+		require.Equal(t, "NCSAmult", first.Driver().ID)
+		require.ErrorIs(t, first.Check(everything()), format.ErrUnsupported)
+	})
+
 	split := mustOpen(t, load(t, filepath.Join(dir, "tsplit_file-m.h5")))
 	require.Len(t, split.Driver().Members, 2)
 	require.Contains(t, names(t, split), "/dset1")

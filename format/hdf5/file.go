@@ -66,6 +66,14 @@ func open(src io.ReaderAt, size int64, l *Limits, tracing bool) (*File, *reader,
 	return f, r, nil
 }
 
+// farAddress is an address beyond the end of any file. The multi driver divides the address space
+// among its members. If the object headers, and with them the superblock extension, are in another
+// member, their addresses are at least this high.
+const farAddress = 1 << 60
+
+// multiDriver is the identification of the multi driver.
+const multiDriver = "NCSAmult"
+
 // extension reads what the superblock refers to beside the root group.
 func (r *reader) extension() {
 	f := r.f
@@ -76,6 +84,10 @@ func (r *reader) extension() {
 		r.note(err)
 	}
 	if !s.Extension.Defined() || s.Version < 2 {
+		return
+	}
+	if s.Extension >= farAddress && r.first == nil { // the checksum of the superblock is right
+		f.driver = &DriverInfo{ID: multiDriver}
 		return
 	}
 	o, err := r.object(s.Extension)

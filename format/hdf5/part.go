@@ -389,7 +389,9 @@ func (p *part) put(q *part) *format.Field {
 // complaint.
 func (p *part) done() error {
 	if p.field != nil {
-		p.field.Length = int64(len(p.b))
+		if !p.decoded {
+			p.field.Length = int64(len(p.b))
+		}
 		p.r.annotated(*p.field)
 	}
 	return p.err

@@ -532,7 +532,7 @@ func digestScenario() scenario {
 	s.read = func(dir string) ([]int64, error) {
 		if _, err := os.Stat(dir + "/a.b2nd.sha256"); err == nil {
 			r, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.CheckDigests})
-			if err != nil || r.ExitCode() != verify.ExitSound {
+			if err != nil || r.ExitCode() != verify.ExitValid {
 				return nil, fmt.Errorf("sidecar: %v %w", r, err)
 			}
 		}

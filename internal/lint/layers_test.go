@@ -37,10 +37,10 @@ var storeys = []struct {
 	{"crosscheck", 7, true},
 	{"crosscheck/peers", 8, false}, // a module of its own
 	{"verify", 7, false},
-	{"salvage", 7, false},
-	{"scripts", 8, true},
-	{"bench", 8, true},
-	{"cmd", 8, true},
+	{"salvage", 8, false},
+	{"scripts", 9, true},
+	{"bench", 9, true},
+	{"cmd", 9, true},
 }
 
 // place finds the row of storeys that a folder belongs to.

@@ -213,7 +213,7 @@ var errFound = errors.New("found")
 
 func verified(p place, o *verify.Options) error {
 	r, err := verify.File(bg, p.file, o)
-	if err == nil && r.ExitCode() != verify.ExitSound {
+	if err == nil && r.ExitCode() != verify.ExitValid {
 		err = errFound
 	}
 	return err

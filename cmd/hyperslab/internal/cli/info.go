@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,7 +125,11 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 			f, err := gatherFacts(cmd.Context(), address(args))
 			if err != nil {
 				// A ctable is an array and a group, so the array comes first.
-				if group, gerr := isGroup(cmd.Context(), address(args)); gerr != nil || !group {
+				group, gerr := isGroup(cmd.Context(), address(args))
+				if gerr != nil && errors.Is(err, ndarray.ErrParam) && !errors.Is(gerr, ndarray.ErrParam) {
+					return gerr // err only asks for the name of an array in the file
+				}
+				if gerr != nil || !group {
 					return err
 				}
 				d, err := gatherGroup(cmd.Context(), address(args))
@@ -132,9 +137,16 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 					return err
 				}
 				if asJSON {
-					return a.writeJSON(a.stdout, d)
+					err = a.writeJSON(a.stdout, d)
+				} else {
+					err = d.write(a.stdout, a.data)
 				}
-				return d.write(a.stdout, a.data)
+				if err == nil && d.incomplete != nil {
+					a.note("%s %s: %s", a.talk.failure("hyperslab info:"), safe(address(args)), safeLines(d.incomplete.Error()))
+					loc, lerr := formats.ParseLocation(address(args))
+					return cmp.Or(lerr, a.unlisted(loc.File))
+				}
+				return err
 			}
 			if asJSON {
 				return a.writeJSON(a.stdout, f.doc())

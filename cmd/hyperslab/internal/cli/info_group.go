@@ -26,7 +26,8 @@ type groupDoc struct {
 	Attributes       []attrDoc        `json:"attributes"`
 	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
 
-	attrs ndarray.Attrs
+	attrs      ndarray.Attrs
+	incomplete error // why the members or attributes are unknown; nil if they are known
 }
 
 // gatherGroup looks at the group at an address, and counts what is in it and not
@@ -53,10 +54,15 @@ func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
 		}
 		if e.Path != base {
 			*count[e.Kind]++
+		} else if e.Err != nil && !unsupported(e) {
+			d.incomplete = e.Err
 		}
 	}
 	if d.attrs, err = tree.GroupAttrs(ctx, loc.Object); err != nil {
-		return nil, err
+		if d.incomplete == nil {
+			return nil, err
+		}
+		d.attrs = ndarray.Attrs{}
 	}
 	for _, attr := range d.attrs.List {
 		d.Attributes = append(d.Attributes, newAttrDoc(attr))

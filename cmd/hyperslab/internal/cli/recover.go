@@ -26,6 +26,7 @@ type recoverDoc struct {
 	Arrays      jsonInt      `json:"arrays"`
 	Chunks      jsonInt      `json:"chunks"`
 	Certain     jsonInt      `json:"certain"`
+	Unverified  jsonInt      `json:"unverified"`
 	Guessed     jsonInt      `json:"guessed"`
 	Lost        jsonInt      `json:"lost"`
 	LostObjects jsonInt      `json:"lost_objects"`
@@ -62,17 +63,18 @@ func (a *app) recoverCommand() *cobra.Command {
 		Short: "Make a new file of what is left of a damaged one",
 		Long: `recover reads a damaged b2nd file, sparse frame, bcolz tree or HDF5 file without the
 reference libraries and writes what is left to a new file of the same format. The
-damaged one is never changed. Everything that is not as it should be is told, and what
-became of it: certain (a checksum, an index or the rules of the format prove it),
-guessed, or lost; lost elements are fill values.
+damaged file is never changed. The new file is verified before it gets its name. Chunks
+are counted as certain (a checksum or redundant structure confirms values and place),
+unverified (valid, but the format stores no checksum of the values), guessed (likely),
+or lost (fill values). Each other finding is reported in the same way.
 
 HDF5 datasets that nothing leads to any more go to /lost+found.
 
 With --untrusted the work is done in a sandbox that reaches nothing but the damaged file
 and a folder beside the target, from which the new file is then moved.
 
-Exit codes: 0 all there was is in the new file and certain, 2 nothing was written,
-3 something is guessed or lost.`,
+Exit codes: 0 nothing is guessed or lost, 2 no valid file could be written, 3 something
+is guessed or lost.`,
 		Example: `  hyperslab recover broken.h5 saved.h5
   hyperslab recover waves.b2nd whole.b2nd --untrusted`,
 		Args: arity(2, 2),
@@ -176,7 +178,7 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {
 	d := &recoverDoc{
 		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.ExitCode() == salvage.ExitWhole,
-		Arrays: jsonInt(r.Arrays), Chunks: jsonInt(r.Chunks), Certain: jsonInt(r.Certain), Guessed: jsonInt(r.Guessed),
+		Arrays: jsonInt(r.Arrays), Chunks: jsonInt(r.Chunks), Certain: jsonInt(r.Certain), Unverified: jsonInt(r.Unverified), Guessed: jsonInt(r.Guessed),
 		Lost: jsonInt(r.Lost), LostObjects: jsonInt(r.LostObjects), NumFindings: jsonInt(r.NumFindings), Findings: []findingDoc{},
 		Seconds: seconds(took),
 	}
@@ -205,7 +207,7 @@ func (a *app) tellRecovery(r *salvage.Report, quiet bool) error {
 			a.note("and %d more; -n 0 lists all", more)
 		}
 	}
-	line := fmt.Sprintf("%s: %s, %s: %d certain, %d guessed, %d lost", safe(r.Destination), plural(r.Arrays, "array"), plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Guessed, r.Lost)
+	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", safe(r.Destination), plural(r.Arrays, "array"), plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
 	if r.LostObjects > 0 {
 		line += ", and " + plural(r.LostObjects, "object") + " lost"
 	}

@@ -34,6 +34,7 @@ type verifyFile struct {
 	DecodedBytes jsonInt    `json:"decoded_bytes"`
 	StoredBytes  jsonInt    `json:"stored_bytes"`
 	Checksums    jsonInt    `json:"checksums"`
+	Verified     bool       `json:"values_verified"`
 	Digests      jsonInt    `json:"digests"`
 	NumDamages   jsonInt    `json:"num_damages"`
 	Damages      []placeDoc `json:"damages"`
@@ -56,7 +57,7 @@ type placeDoc struct {
 
 // Verdicts of verifyFile.
 const (
-	verdictSound   = "sound"
+	verdictValid   = "valid"
 	verdictDamaged = "damaged"
 	verdictPartly  = "partly checked"
 	verdictUnknown = "cannot be verified"
@@ -85,11 +86,12 @@ library open what is in them. Each damage is told with its place: the object, th
 with its first element, the bytes of the file. The work is done in a sandbox: what
 crashes a library there is a damage like any other.
 
-Elements without a checksum that still decode cannot be told from right ones.
---digests write puts the SHA-256 digests of a sound file beside it (FILE.sha256, which
-sha256sum checks too), and --digests check compares them.
+"valid" means that the structure is right and every chunk decodes. The values are verified
+only where there are checksums; "values not verified" says that some have none. --digests
+write puts the SHA-256 digests of a valid file beside it (FILE.sha256, which sha256sum
+checks too), and --digests check compares them.
 
-Exit codes: 0 sound, 1 damaged, 2 nothing can be said of any, 3 not everything could be
+Exit codes: 0 valid, 1 damaged, 2 nothing can be said of any, 3 not everything could be
 looked at.` + batchHelp,
 		Example: `  hyperslab verify tree.h5 waves.b2nd
   hyperslab verify waves.h5 --digests write
@@ -104,7 +106,7 @@ looked at.` + batchHelp,
 	f.IntVarP(&o.job.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
 	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
 	progressFlag(cmd, &o.job.progress)
-	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no word of what is sound")
+	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no lines for valid files")
 	f.BoolVar(&o.sandbox, "sandbox", true, "decode in a process that can do nothing else")
 	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: leave out codecs and libraries that do badly on such bytes")
 	f.StringVar(&o.digests, "digests", "", "`ACT` on the digests beside the file: write or check")
@@ -200,6 +202,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 func (row *verifyFile) fill(r *verify.Report) {
 	row.Format = orNull(string(r.Format))
 	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = jsonInt(r.Arrays), jsonInt(r.Chunks), jsonInt(r.DecodedBytes), jsonInt(r.StoredBytes)
+	row.Verified = r.ValuesVerified()
 	row.Checksums, row.Digests = jsonInt(r.Checksums), jsonInt(r.Digests)
 	row.NumDamages, row.NumUnchecked = jsonInt(r.NumDamages), jsonInt(r.NumUnchecked)
 	for _, p := range r.Damages {
@@ -212,8 +215,8 @@ func (row *verifyFile) fill(r *verify.Report) {
 		row.Sandbox = orNull(r.Level.String())
 	}
 	switch r.ExitCode() {
-	case verify.ExitSound:
-		row.Verdict = verdictSound
+	case verify.ExitValid:
+		row.Verdict = verdictValid
 	case verify.ExitDamaged:
 		row.Verdict = verdictDamaged
 	default:
@@ -234,7 +237,7 @@ func newPlaceDoc(p verify.Place) placeDoc {
 
 // tell writes what a person wants to know of a file: a line, and one for each damage.
 func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
-	if quiet && row.Verdict == verdictSound {
+	if quiet && row.Verdict == verdictValid {
 		return
 	}
 	facts := []string{plural(r.Arrays, "array"), plural(r.Chunks, "chunk") + " decoded", iecBytes(r.DecodedBytes)}
@@ -244,7 +247,14 @@ func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
 	if r.Digests > 0 {
 		facts = append(facts, plural(r.Digests, "digest"))
 	}
-	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", safe(row.Path), row.Verdict, joined(facts))
+	verdict := row.Verdict
+	if verdict == verdictValid && !row.Verified {
+		verdict += ", no checksums: values not verified"
+		if r.Checksums > 0 {
+			verdict = fmt.Sprintf("%s, %s without checksum: values not verified", row.Verdict, plural(r.Chunks-r.Checksums, "chunk"))
+		}
+	}
+	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", safe(row.Path), verdict, joined(facts))
 	list := func(what string, places []verify.Place, all int64) {
 		for _, p := range places {
 			fmt.Fprintf(a.stdout, "  %s: %s\n", what, strings.ReplaceAll(safeLines(p.String()), "\n", "\n    "))
