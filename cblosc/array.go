@@ -13,7 +13,7 @@ import (
 )
 
 // MaxDim is the greatest number of dimensions of the linked library
-// (B2ND_MAX_DIM): 8, from C-Blosc2 2.21.3 on 16.
+// (B2ND_MAX_DIM): 16.
 const MaxDim = C.B2ND_MAX_DIM
 
 // maxDims is the greatest number of dimensions of any supported release.

@@ -19,7 +19,7 @@ type Build struct {
 	Recipe   string // sha256 of the pins, the scripts, the flags and the compiler
 	Compiler string // as it calls itself
 	Flags    string // of the C compiler
-	Sources  string // pinned releases: "c-blosc2 2.17.1, hdf5 1.14.5, …"
+	Sources  string // pinned releases: "c-blosc2 3.3.2, hdf5 2.2.0, …"
 }
 
 // BuildInfo returns how the linked C libraries were made; ok is false where they

@@ -58,7 +58,7 @@ func (d *Decompressor) Info(b []byte) (ChunkInfo, error) { return infoOf(b, d.pa
 
 func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 	h, err := checkHeader(b, allow)
-	if err != nil && !(hasVL && h.VLBlocks() && !errors.Is(err, ErrFormat)) { // those are read by VLBlock alone
+	if err != nil && !(h.VLBlocks() && !errors.Is(err, ErrFormat)) { // those are read by VLBlock alone
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}
 	info := ChunkInfo{
@@ -97,40 +97,22 @@ func checkHeader(b []byte, allow chunk.Policy) (chunk.Header, error) {
 func checkReads(h chunk.Header) error {
 	switch {
 	case h.VLBlocks():
-		return fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
+		return fmt.Errorf("%w: a chunk with blocks of variable length", errors.ErrUnsupported)
 	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
 		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
-	case h.HasBlocks():
-		return checkShuffles(h.Filters, h.FiltersMeta, int(h.TypeSize))
 	}
 	return nil
 }
 
-// hasBlosc1Tail reports whether h is of a bit-shuffled chunk of Blosc1 whose end the
-// linked library leaves out: from 3 on it does not write what is behind the last whole
-// element of a block if the elements before come in eights. The shim adds it to whole
-// chunks.
+// hasBlosc1Tail reports whether h is the header of a bit-shuffled chunk of Blosc1 whose
+// end C-Blosc2 does not write: the bytes after the last whole element of a block, if the
+// number of elements is a multiple of 8. The shim adds them to whole chunks.
 func hasBlosc1Tail(h *chunk.Header) bool {
-	if C.HYPERSLAB_BLOSC2 <= 217 || h.Extended || !h.HasBlocks() || h.Flags&chunk.FlagBitShuffle == 0 {
+	if h.Extended || !h.HasBlocks() || h.Flags&chunk.FlagBitShuffle == 0 {
 		return false
 	}
 	size, last := int32(h.TypeSize), h.NBytes%h.BlockLen()
 	return last%size != 0 && last/size%8 == 0
-}
-
-// hasOtherShuffles reports whether the linked library knows the parameter of
-// Shuffle, which came with 2.23.1.
-const hasOtherShuffles = C.HYPERSLAB_BLOSC2 > 223
-
-// checkShuffles reports a byte shuffle of elements of another size than the type's:
-// older libraries read it as one of the type's.
-func checkShuffles(filters [MaxFilters]chunk.Filter, meta [MaxFilters]uint8, typeSize int) error {
-	for i, f := range filters {
-		if f == chunk.Shuffle && meta[i] != 0 && int(meta[i]) != typeSize && !hasOtherShuffles {
-			return fmt.Errorf("%w: a shuffle of %d bytes in elements of %d (C-Blosc2 2.23.1)", errors.ErrUnsupported, meta[i], typeSize)
-		}
-	}
-	return nil
 }
 
 // checkChunk is checkHeader for bytes that hold a whole chunk. Of what follows the

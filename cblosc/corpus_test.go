@@ -78,7 +78,7 @@ func TestCorpusBlosc3(t *testing.T) {
 		s, err := cblosc.OpenSChunk(file)
 		if err != nil {
 			require.ErrorIs(t, err, errors.ErrUnsupported, file)
-			require.ErrorContains(t, err, "C-Blosc2 3.0", file)
+			require.ErrorContains(t, err, "of variable length", file)
 			continue
 		}
 		require.Positive(t, s.NumChunks(), file)

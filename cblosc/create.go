@@ -259,7 +259,7 @@ func (p *ArrayParams) validate() error {
 }
 
 func errTooManyDims(rank int) error {
-	return fmt.Errorf("%w: %d dimensions, C-Blosc2 %s has at most %d (16 from 2.21.3 on)", errors.ErrUnsupported, rank, headerVersion, MaxDim)
+	return fmt.Errorf("%w: dimensions: got %d, want at most %d", errors.ErrUnsupported, rank, MaxDim)
 }
 
 // checkExtent makes sure that no product of the library overflows: the bytes of a

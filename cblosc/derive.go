@@ -265,15 +265,11 @@ func (a *Array) Save(path string) error {
 	return nil
 }
 
-// hasSaveAppend reports whether the library appends arrays to files.
-const hasSaveAppend = C.HYPERSLAB_BLOSC2 >= 221
-
 // AppendToFile writes the array, as a contiguous frame, behind what the file holds, and
-// returns where it starts, in bytes: the Offset to open it with (b2nd_save_append from
-// C-Blosc2 2.21 on). Its errors are those of SChunk.AppendToFile.
+// returns where it starts, in bytes: the Offset to open it with (b2nd_save_append). Its errors are those of SChunk.AppendToFile.
 func (a *Array) AppendToFile(path string) (int64, error) {
 	const op = "append to file"
-	if !hasSaveAppend || !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem || path == "" || strings.IndexByte(path, 0) >= 0 {
+	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem || path == "" || strings.IndexByte(path, 0) >= 0 {
 		return a.sc.AppendToFile(path)
 	}
 	if err := a.sc.h.lock(op); err != nil {

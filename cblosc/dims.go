@@ -13,12 +13,6 @@ import (
 	"unsafe"
 )
 
-// Whether the library does these; otherwise they are done here.
-const (
-	hasConcatenate = C.HYPERSLAB_BLOSC2 >= 218
-	hasExpand      = C.HYPERSLAB_BLOSC2 >= 219
-)
-
 // Squeeze makes an array without the dimensions drop, which have one element; nil
 // stands for all of those (b2nd_squeeze, b2nd_squeeze_index). It is a copy, without the
 // metalayers. Chunks are copied as they are where they have one element in the
@@ -86,8 +80,7 @@ func keep[T any](all []T, kept []int) []T {
 }
 
 // ExpandDims makes an array with further dimensions of one element: axes are their
-// places in the new array, in ascending order (b2nd_expand_dims from C-Blosc2 2.19 on,
-// which copies chunks as they are). It is a copy, without the metalayers.
+// places in the new array, in ascending order (b2nd_expand_dims, which copies chunks as they are). It is a copy, without the metalayers.
 //
 // It returns ErrParam for places that are not, errors.ErrUnsupported for more than
 // MaxDim dimensions, and the errors of Copy.
@@ -110,15 +103,12 @@ func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	for j, i := range kept {
 		shape[i], chunks[i], blocks[i] = int64(a.Shape()[j]), a.Chunks()[j], a.Blocks()[j]
 	}
-	var view func(*newArray) C.int
-	if hasExpand {
-		mask := make([]byte, rank)
-		for _, i := range axes {
-			mask[i] = 1
-		}
-		view = func(n *newArray) C.int {
-			return C.goblosc2_array_expand(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, (*C.uint8_t)(unsafe.SliceData(mask)), &n.c, &n.facts)
-		}
+	mask := make([]byte, rank)
+	for _, i := range axes {
+		mask[i] = 1
+	}
+	view := func(n *newArray) C.int {
+		return C.goblosc2_array_expand(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, (*C.uint8_t)(unsafe.SliceData(mask)), &n.c, &n.facts)
 	}
 	return a.reshape(op, l, shape, chunks, blocks, view, func(at []int64, _ int64) []int64 { return keep(at, kept) })
 }
@@ -173,7 +163,7 @@ func (a *Array) plainLocked() (bool, error) {
 }
 
 // Concatenate makes an array of several, one behind the other in the dimension axis
-// (b2nd_concatenate from C-Blosc2 2.18 on). Chunks, blocks, type and parameters come
+// (b2nd_concatenate). Chunks, blocks, type and parameters come
 // from the first where l has none, and so do the metalayers.
 //
 // It returns ErrParam for no arrays, a dimension that is not there, or arrays whose
@@ -206,7 +196,7 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 		return nil, refused(op, first.sc.path, err)
 	}
 	// The library does not see zeros in a shape, and what Slice does not leave to it.
-	library := hasConcatenate && !p.Caterva && !p.Storage.CParams.usesDelta() && !scattered(p.Chunks, p.Blocks)
+	library := !p.Caterva && !p.Storage.CParams.usesDelta() && !scattered(p.Chunks, p.Blocks)
 	for _, b := range arrays {
 		// Where the chunks of a later array differ the library puts elements in wrong places.
 		library = library && slices.Equal(b.Chunks(), p.Chunks) && slices.Equal(b.Blocks(), p.Blocks)

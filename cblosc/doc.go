@@ -57,7 +57,7 @@
 //
 // # C version
 //
-// C-Blosc2 2.17 to 3.3.
+// C-Blosc2 3.3 or later. An older version does not compile.
 //
 // # Environment
 //

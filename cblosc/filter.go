@@ -138,8 +138,7 @@ func (f Filter) validate(p *CParams, i int, first bool, check func(ok bool, fiel
 	check(known, field, f.ID, "a filter of this package")
 	cells := f.Meta >= 1 && f.Meta <= math.MaxInt8
 	switch f.ID {
-	case Shuffle:
-		check(f.Meta == 0 || hasOtherShuffles, field+".Meta", f.Meta, "0 before C-Blosc2 2.23.1")
+	case Shuffle: // Meta is the number of bytes of a group, 0 for the type size
 	case NoFilter, BitShuffle:
 		check(f.Meta == 0, field+".Meta", f.Meta, "0, the filter takes no parameter")
 	case Delta:

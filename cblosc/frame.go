@@ -167,9 +167,7 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 		return nil, k.abandon(failed(op, path, &cerr))
 	}
 	s.h = ownHooked(c, kind(a), path, k)
-	if movesChunks {
-		s.h.beforeChange = func() error { return s.checkStored(0, int64(s.facts.nchunks)) }
-	}
+	s.h.beforeChange = func() error { return s.checkStored(0, int64(s.facts.nchunks)) }
 	s.h.reading = o.ReadOnly || f.Version() > newestFrame
 	return s, nil
 }
@@ -286,13 +284,10 @@ func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
 		return err // the file, not its contents
 	case err != nil:
 		return invalid(err)
-	case f.VLBlocks() && hasVL:
-	case (f.VariableChunks() || f.VLBlocks()) && f.NumChunks() > 0:
-		// 2.17 opens it without an error and sees no chunks. Where there are none that is
-		// true: C-Blosc2 3 writes empty arrays so.
-		return fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, f.Version())
+	case f.VariableChunks() && !f.VLBlocks() && f.NumChunks() > 0:
+		return fmt.Errorf("%w: chunks of variable length", errors.ErrUnsupported)
 	}
-	return checkShuffles(f.Filters, f.FiltersMeta, int(f.TypeSize))
+	return nil
 }
 
 // checkArray returns the metalayer of an array that the library can use.

@@ -106,14 +106,11 @@ func TestDamagedChunkFiles(t *testing.T) {
 	require.NoError(t, os.Truncate(chunk("1"), 20))
 	require.NoError(t, os.Truncate(chunk("2"), 300))
 	s, err = cblosc.OpenSChunk(st.Path)
-	if newest() { // it looks at the first chunk at once
-		require.ErrorIs(t, err, fs.ErrNotExist)
-		require.NoError(t, os.WriteFile(chunk("0"), zeroth, 0o600))
-		s, err = cblosc.OpenSChunk(st.Path)
-		require.NoError(t, err)
-		require.NoError(t, os.Remove(chunk("0")))
-	}
+	require.ErrorIs(t, err, fs.ErrNotExist, "the library reads the first chunk at once")
+	require.NoError(t, os.WriteFile(chunk("0"), zeroth, 0o600))
+	s, err = cblosc.OpenSChunk(st.Path)
 	require.NoError(t, err)
+	require.NoError(t, os.Remove(chunk("0")))
 	closing(t, s)
 	dst := make([]byte, 400)
 	_, err = s.DecompressChunk(dst, 0)
@@ -250,7 +247,7 @@ func TestVersion3Frames(t *testing.T) {
 			frame[25] = flags
 			_, err = cblosc.OpenSChunkBytes(frame)
 			require.ErrorIs(t, err, errors.ErrUnsupported, "%s: %#x", name, flags)
-			require.ErrorContains(t, err, "C-Blosc2 3.0", "%s: %#x", name, flags)
+			require.ErrorContains(t, err, "of variable length", "%s: %#x", name, flags)
 		}
 	}
 }

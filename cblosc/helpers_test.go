@@ -19,10 +19,6 @@ func closing(t testing.TB, c io.Closer) {
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 }
 
-// newest reports whether the library is of the releases from 3 on, which do some
-// things in another way.
-func newest() bool { return cblosc.Version()[0] >= '3' }
-
 func newCompressor(t testing.TB, p *cblosc.CParams) *cblosc.Compressor {
 	t.Helper()
 	c, err := cblosc.NewCompressor(p)

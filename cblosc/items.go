@@ -110,8 +110,7 @@ func (s *SChunk) eachPart(first, last, start int64, n int, f func(i int64, lo, h
 }
 
 // ReadPoints fills dst with single elements: number items[0], items[1], and so on, in
-// any order and maybe more than once (blosc2_schunk_get_sparse_buffer from C-Blosc2 3.1
-// on). len(dst) must be the number of items times TypeSize.
+// any order and maybe more than once (blosc2_schunk_get_sparse_buffer). len(dst) must be the number of items times TypeSize.
 //
 // Its errors are those of ReadItems.
 func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
@@ -138,7 +137,7 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 	if len(items) == 0 {
 		return nil
 	}
-	if hasSparse && !s.byWholeChunks() {
+	if !s.byWholeChunks() {
 		var cerr C.goblosc2_err_t
 		rc := C.goblosc2_schunk_read_points(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(items)), C.int64_t(len(items)),
 			(*C.uint8_t)(unsafe.SliceData(dst)))

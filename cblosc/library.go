@@ -26,7 +26,7 @@ func init() {
 	}
 }
 
-// Version returns the version of the linked library, such as "2.17.1"
+// Version returns the version of the linked library, such as "3.3.2"
 // (blosc2_get_version_string).
 func Version() string { return C.GoString(C.blosc2_get_version_string()) }
 

@@ -1,7 +1,6 @@
 package cblosc_test
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
 
@@ -44,14 +43,6 @@ func TestRefreshArray(t *testing.T) {
 	closing(t, a)
 	b, err := cblosc.OpenArray(path)
 	require.NoError(t, err)
-	if !newest() {
-		err = b.Refresh()
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.ErrorContains(t, err, "needs C-Blosc2 3.2, this is "+cblosc.Version())
-		require.NoError(t, b.Close())
-		require.ErrorIs(t, b.Refresh(), cblosc.ErrClosed)
-		return
-	}
 	require.NoError(t, a.Resize([]int64{16}))
 	require.NoError(t, a.WriteRegion(ramp(64, 5), []int64{0}, []int64{16}))
 	require.NoError(t, b.Refresh())

@@ -26,9 +26,8 @@ import (
 // starts, takes the distance of two starts for the length of a block, and reads
 // that much into a buffer made for one block. It also starts programs to find
 // codecs and filters that it does not know. Stored chunks do not move while a
-// handle is open, so a place stays right whatever is appended or deleted; only newer
-// releases close the gap that a chunk of another length leaves, and all chunks are
-// checked before the first change there (movesChunks).
+// handle is open, so an offset stays right whatever is appended or deleted. Replacing a
+// chunk moves the chunks after it; all chunks are checked before the first change.
 type pending struct {
 	frame *cframe.Frame
 	src   io.ReaderAt     // the frame, if it is on storage written in Go
@@ -39,10 +38,6 @@ type pending struct {
 }
 
 const checked = cframe.Offset(-1)
-
-// movesChunks reports whether the linked library moves the chunks behind one that it
-// replaces, as 3.3 does.
-const movesChunks = C.HYPERSLAB_BLOSC2 > 217
 
 func newPending(f *cframe.Frame, path string, base int64) (*pending, error) {
 	offsets, err := f.Offsets(decode)
@@ -125,7 +120,7 @@ func (s *SChunk) checkStored(first, end int64) error {
 		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
 	}
 	if s.vl != nil {
-		return fmt.Errorf("%w: blocks of variable length (C-Blosc2 3.0), which only VLBlock reads", errors.ErrUnsupported)
+		return fmt.Errorf("%w: blocks of variable length, which only VLBlock reads", errors.ErrUnsupported)
 	}
 	for i := first; i < end && s.pending != nil; i++ {
 		o := s.pending.at[i]

@@ -45,12 +45,11 @@ func interopMatrix() []matrixEntry {
 		{Shape: []int64{77}, Chunks: []int32{40}, Blocks: []int32{12}},
 		{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}},
 		{Shape: []int64{2, 1, 3, 1, 2, 2, 1, 3}, Chunks: []int32{2, 1, 2, 1, 2, 1, 1, 2}, Blocks: []int32{1, 1, 2, 1, 2, 1, 1, 2}},
-	}
-	if cblosc.MaxDim == 16 { // from 2.21.3 on
-		shapes = append(shapes, matrixEntry{
+		{
 			Shape:  []int64{2, 1, 1, 3, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 3},
 			Chunks: []int32{2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 2},
-			Blocks: []int32{1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1}})
+			Blocks: []int32{1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1},
+		},
 	}
 	filters := [][]int{{0}, {int(cblosc.Shuffle)}, {int(cblosc.BitShuffle)}, {int(cblosc.Delta), int(cblosc.Shuffle)}}
 	var out []matrixEntry

@@ -263,12 +263,9 @@ func (s *selection) copy(b, box []byte, r *region, dim int, at, in int64, write 
 	}
 }
 
-// hasSparse reports whether the library has a gather of single elements.
-const hasSparse = C.HYPERSLAB_BLOSC2 >= 301
-
 // ReadPoints fills dst with single elements. points holds the indices of one element
 // after the other, a number for each dimension; len(dst) must be the number of
-// elements times ItemSize (b2nd_get_sparse_cbuffer from C-Blosc2 3.1 on).
+// elements times ItemSize (b2nd_get_sparse_cbuffer).
 //
 // It returns ErrParam for an array without dimensions or indices that are not whole
 // elements, and the errors of ReadRegion.
@@ -299,7 +296,7 @@ func (a *Array) points(op string, b []byte, points []int64, write bool) error {
 	if err != nil {
 		return refused(op, a.sc.path, err)
 	}
-	if hasSparse && !write && !a.sc.delta && len(list) > 0 {
+	if !write && !a.sc.delta && len(list) > 0 {
 		flat := make([]int64, len(list))
 		for _, p := range list {
 			for i := range a.rank {

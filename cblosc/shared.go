@@ -10,49 +10,36 @@ import (
 	"fmt"
 )
 
-// newer is the error of a function that the linked library does not have.
-func newer(op, path, function, version string) error {
-	return refused(op, path, fmt.Errorf("%w: %s needs C-Blosc2 %s, this is %s", errors.ErrUnsupported, function, version, headerVersion))
-}
-
-// hasLocks reports whether the library the package was compiled with has locks.
-const hasLocks = C.HYPERSLAB_BLOSC2 >= 302
-
 // Lock keeps other programs that lock from the frame until Unlock
-// (blosc2_schunk_lock). It needs C-Blosc2 3.2: errors.ErrUnsupported before.
+// (blosc2_schunk_lock).
 func (s *SChunk) Lock() error {
-	return s.shared("lock", "blosc2_schunk_lock", func(cerr *C.goblosc2_err_t) bool {
+	return s.shared("lock", func(cerr *C.goblosc2_err_t) bool {
 		return C.goblosc2_schunk_lock(cerr, s.h.c) >= 0
 	})
 }
 
-// Unlock ends Lock (blosc2_schunk_unlock). It needs C-Blosc2 3.2:
-// errors.ErrUnsupported before.
+// Unlock ends Lock (blosc2_schunk_unlock).
 func (s *SChunk) Unlock() error {
-	return s.shared("unlock", "blosc2_schunk_unlock", func(cerr *C.goblosc2_err_t) bool {
+	return s.shared("unlock", func(cerr *C.goblosc2_err_t) bool {
 		return C.goblosc2_schunk_unlock(cerr, s.h.c) >= 0
 	})
 }
 
 // Refresh takes over what another program has changed in the file
-// (blosc2_schunk_refresh). Chunks are checked again when they are touched. It needs
-// C-Blosc2 3.2: errors.ErrUnsupported before, and for the super-chunk of an Array,
-// which has a Refresh of its own.
+// (blosc2_schunk_refresh). Chunks are checked again before their next use. It returns
+// errors.ErrUnsupported for the super-chunk of an Array: use Array.Refresh.
 func (s *SChunk) Refresh() error {
 	const op = "refresh"
-	return s.shared(op, "blosc2_schunk_refresh", func(cerr *C.goblosc2_err_t) bool {
+	return s.shared(op, func(cerr *C.goblosc2_err_t) bool {
 		return C.goblosc2_schunk_refresh(cerr, s.h.c, &s.facts) >= 0
 	})
 }
 
-func (s *SChunk) shared(op, function string, call func(*C.goblosc2_err_t) bool) error {
+func (s *SChunk) shared(op string, call func(*C.goblosc2_err_t) bool) error {
 	if err := s.h.lock(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	if !hasLocks {
-		return newer(op, s.path, function, "3.2")
-	}
 	refresh := op == "refresh"
 	if refresh && s.array {
 		return refused(op, s.path, fmt.Errorf("%w: the super-chunk of an array, refresh the array", errors.ErrUnsupported))
@@ -81,7 +68,6 @@ func (s *SChunk) checkAnewLocked(op string) error {
 
 // Refresh takes over the shape and the elements that another program has changed in the
 // file (b2nd_refresh). The rank and the shapes of chunks and blocks must be the same.
-// It needs C-Blosc2 3.2: errors.ErrUnsupported before.
 func (a *Array) Refresh() error {
 	const op = "refresh"
 	s := a.sc
@@ -89,9 +75,6 @@ func (a *Array) Refresh() error {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	if !hasLocks {
-		return newer(op, s.path, "b2nd_refresh", "3.2")
-	}
 	if s.path != "" { // before the library reads it
 		if _, err := readFrame(s.path, s.base, s.allow); err != nil {
 			return s.h.breakOn(refused(op, s.path, err))

@@ -53,11 +53,7 @@ const char *goblosc2_error_text(int32_t code)
     if (code == BLOSC2_ERROR_TUNER) {
         return "Tuner failure"; /* print_error leaves it out */
     }
-#if HYPERSLAB_BLOSC2 >= 220
     return blosc2_error_string(code);
-#else
-    return print_error(code);
-#endif
 }
 
 int goblosc2_codec_library(goblosc2_err_t *err, const char *codec, char **library, char **version)
@@ -92,8 +88,7 @@ blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p)
 int32_t goblosc2_whole_blocks(const goblosc2_cparams_t *p, int32_t n)
 {
     int32_t block = p->blocksize < n ? p->blocksize : n;
-    bool bytes = HYPERSLAB_BLOSC2 <= 217 && p->typesize > BLOSC_MAX_TYPESIZE; /* it makes them so first */
-    if (block < p->typesize || bytes || block % p->typesize == 0) {
+    if (block < p->typesize || block % p->typesize == 0) {
         return p->blocksize;
     }
     return block - block % p->typesize;
@@ -309,12 +304,11 @@ int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
     return goblosc2_io_end(err, "blosc2_schunk_append_buffer");
 }
 
-/* Before a short last chunk newer releases insert only by making all chunks ones of variable length, which is another
+/* Before a short last chunk the library inserts only by making all chunks ones of variable length, which is another
  * kind of super-chunk. So that one is taken out, and comes back last. */
 static int64_t insert(blosc2_schunk *sc, int64_t i, uint8_t *chunk, const char **call)
 {
     uint8_t *last = NULL;
-#if HYPERSLAB_BLOSC2 > 217
     if (sc->chunksize > 0 && sc->nbytes % sc->chunksize != 0) {
         bool needs_free = false;
         uint8_t *p = NULL;
@@ -340,7 +334,6 @@ static int64_t insert(blosc2_schunk *sc, int64_t i, uint8_t *chunk, const char *
             return rc;
         }
     }
-#endif
     *call = "blosc2_schunk_insert_chunk";
     int64_t rc =
         i == sc->nchunks ? blosc2_schunk_append_chunk(sc, chunk, true) : blosc2_schunk_insert_chunk(sc, i, chunk, true);

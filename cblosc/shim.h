@@ -133,7 +133,7 @@ int goblosc2_global_items(goblosc2_err_t *err, int32_t blosc1, const uint8_t *ch
 const char *goblosc2_global_state(int32_t *blocksize, int32_t *threads);
 int goblosc2_global_free(goblosc2_err_t *err);
 
-/* vl.go: C-Blosc2 3.0 and later. Blocks lie one behind the other and end at ends; a block that is given away belongs to
+/* vl.go. Blocks lie one behind the other and end at ends; a block that is given away belongs to
  * the caller. */
 int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
                          uint8_t *dst, int32_t cap);

@@ -180,51 +180,11 @@ int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *p
     return derive(err, h, path, where, p, g, dtype, &d, out, facts);
 }
 
-#if HYPERSLAB_BLOSC2 >= 222
-
 /* squeeze makes a view of the array, on whose chunks it stands. */
 static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
 {
     return drop == NULL ? b2nd_squeeze(h->array, view) : b2nd_squeeze_index(h->array, view, drop);
 }
-
-#else
-
-/* Older releases change the array itself, and leave the end of its old metalayer behind the new one. So the view is a
- * copy in memory, whose metalayer is cut. */
-static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
-{
-    const b2nd_array_t *a = h->array;
-    blosc2_storage memory = blosc2_get_blosc2_storage_defaults();
-    memory.cparams = h->sc->storage->cparams;
-    b2nd_context_t *ctx =
-        b2nd_create_ctx(&memory, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype, a->dtype_format, NULL, 0);
-    if (ctx == NULL) {
-        return BLOSC2_ERROR_MEMORY_ALLOC;
-    }
-    b2nd_array_t *copy = NULL;
-    int rc = b2nd_copy(ctx, a, &copy);
-    b2nd_free_ctx(ctx);
-    if (rc < 0) {
-        return rc;
-    }
-    rc = drop == NULL ? b2nd_squeeze(copy) : b2nd_squeeze_index(copy, drop);
-    uint8_t *meta = NULL;
-    int len = rc < 0 ? rc
-                     : b2nd_serialize_meta(copy->ndim, copy->shape, copy->chunkshape, copy->blockshape, copy->dtype,
-                                           copy->dtype_format, &meta);
-    free(meta);
-    int at = blosc2_meta_exists(copy->sc, "b2nd");
-    if (len < 0 || at < 0 || len > copy->sc->metalayers[at]->content_len) {
-        b2nd_free(copy);
-        return len < 0 ? len : BLOSC2_ERROR_FAILURE;
-    }
-    copy->sc->metalayers[at]->content_len = len;
-    *view = copy;
-    return 0;
-}
-
-#endif
 
 int goblosc2_array_squeeze(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
                            const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
@@ -246,7 +206,6 @@ int goblosc2_array_expand(goblosc2_err_t *err, goblosc2_handle_t *h, const char 
                           const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                           const uint8_t *added, goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-#if HYPERSLAB_BLOSC2 >= 219
     b2nd_array_t *view = NULL;
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_expand_dims(h->array, &view, (const bool *)added, (uint8_t)g->ndim);
@@ -257,16 +216,11 @@ int goblosc2_array_expand(goblosc2_err_t *err, goblosc2_handle_t *h, const char 
     rc = derive(err, h, path, where, p, g, dtype, &d, out, facts);
     b2nd_free(view);
     return rc;
-#else
-    (void)h, (void)path, (void)where, (void)p, (void)g, (void)dtype, (void)added, (void)out, (void)facts;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_expand_dims");
-#endif
 }
 
 int goblosc2_array_concatenate(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_handle_t *other, int32_t axis,
                                goblosc2_geometry_t *g, goblosc2_facts_t *facts)
 {
-#if HYPERSLAB_BLOSC2 >= 218
     b2nd_array_t *array = NULL, *a = h->array;
     b2nd_context_t *ctx = b2nd_create_ctx(h->sc->storage, a->ndim, a->shape, a->chunkshape, a->blockshape, a->dtype,
                                           a->dtype_format, NULL, 0);
@@ -283,10 +237,6 @@ int goblosc2_array_concatenate(goblosc2_err_t *err, goblosc2_handle_t *h, goblos
     goblosc2_take_geometry(g, h->array);
     goblosc2_take_facts(facts, h->sc);
     return goblosc2_io_end(err, "b2nd_concatenate");
-#else
-    (void)h, (void)other, (void)axis, (void)g, (void)facts;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_concatenate");
-#endif
 }
 
 int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path)
@@ -298,22 +248,16 @@ int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path)
 
 int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path)
 {
-#if HYPERSLAB_BLOSC2 >= 221
     goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = b2nd_save_append(h->array, path);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "b2nd_save_append");
     }
     return goblosc2_io_end(err, "b2nd_save_append") < 0 ? -1 : rc;
-#else
-    (void)h, (void)path;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_save_append");
-#endif
 }
 
 int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, goblosc2_facts_t *facts)
 {
-#if HYPERSLAB_BLOSC2 >= 302
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_refresh(h->array);
     if (rc < 0) {
@@ -322,10 +266,6 @@ int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_g
     goblosc2_take_geometry(g, h->array);
     goblosc2_take_facts(facts, h->sc);
     return 0;
-#else
-    (void)h, (void)g, (void)facts;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_refresh");
-#endif
 }
 
 /* ---- selections ---- */
@@ -370,7 +310,6 @@ int goblosc2_array_write_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, c
 int goblosc2_array_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *flat, int64_t points,
                                uint8_t *dst, int64_t n)
 {
-#if HYPERSLAB_BLOSC2 >= 301
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_get_sparse_cbuffer(h->array, points, flat, dst, n);
     if (rc < 0) {
@@ -378,10 +317,6 @@ int goblosc2_array_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const 
         return goblosc2_fail(err, rc, "b2nd_get_sparse_cbuffer");
     }
     return 0;
-#else
-    (void)h, (void)flat, (void)points, (void)dst, (void)n;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "b2nd_get_sparse_cbuffer");
-#endif
 }
 
 /* ---- metalayers and boxes ---- */

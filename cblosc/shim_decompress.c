@@ -68,11 +68,11 @@ static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk
     return 0;
 }
 
-/* From 3 on the library leaves out the end of a bit-shuffled block of Blosc1: what is behind its last whole element, if
+/* The library leaves out the end of a bit-shuffled block of Blosc1: what is behind its last whole element, if
  * the elements before come in eights. Only the last block can have such an end; what is there was not moved. */
 static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
 {
-    if (HYPERSLAB_BLOSC2 <= 217 || n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) ||
+    if (n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) ||
         (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
         return false;
     }
@@ -185,13 +185,8 @@ int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *c
     if (!extended(chunk, n) && forget_special(err, h) < 0) {
         return -1;
     }
-#if HYPERSLAB_BLOSC2 >= 303
     int rc = blosc2_getitem_bytes_ctx(h->ctx, chunk, n, start * (cap / items), cap, dst, cap);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_getitem_bytes_ctx") : rc;
-#else
-    int rc = blosc2_getitem_ctx(h->ctx, chunk, n, start, items, dst, cap);
-    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_getitem_ctx") : rc;
-#endif
 }
 
 int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,

@@ -278,8 +278,6 @@ static int mapped_destroy(void *params)
 
 /* ---- media of Go's ---- */
 
-#if HYPERSLAB_BLOSC2 > 217
-
 static char medium_path[32] = "/dev/null";
 
 /* A file of any length that takes no memory, for the process, since nobody opens it. */
@@ -297,15 +295,6 @@ const char *goblosc2_medium_old(void)
     (void)pthread_once(&once, medium_file);
     return medium_path;
 }
-
-#else
-
-const char *goblosc2_medium_old(void)
-{
-    return "/dev/null";
-}
-
-#endif
 
 static void *medium_open(const char *path, const char *mode, void *params)
 {

@@ -209,17 +209,12 @@ int goblosc2_schunk_chunk_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64
 int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *items, int64_t n,
                                 uint8_t *dst)
 {
-#if HYPERSLAB_BLOSC2 >= 301
     if (h->sc->blocksize <= 0) {
         return 1; /* of a new super-chunk that chose its blocks itself it does not know them, and refuses */
     }
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_sparse_buffer(h->sc, n, items, dst);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_get_sparse_buffer") : 0;
-#else
-    (void)h, (void)items, (void)n, (void)dst;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "blosc2_schunk_get_sparse_buffer");
-#endif
 }
 
 /* ---- layout ---- */
@@ -319,8 +314,6 @@ int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name)
 
 /* ---- files that several programs use ---- */
 
-#if HYPERSLAB_BLOSC2 >= 302
-
 int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h)
 {
     goblosc2_io_begin(goblosc2_threads_of(h));
@@ -345,26 +338,3 @@ int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_
     goblosc2_take_facts(facts, h->sc);
     return 0;
 }
-
-#else
-
-int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h)
-{
-    (void)h;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "blosc2_schunk_lock");
-}
-
-int goblosc2_schunk_unlock(goblosc2_err_t *err, goblosc2_handle_t *h)
-{
-    (void)h;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "blosc2_schunk_unlock");
-}
-
-int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_facts_t *facts)
-{
-    (void)h;
-    (void)facts;
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, "blosc2_schunk_refresh");
-}
-
-#endif

@@ -5,7 +5,6 @@ int goblosc2_shuffle(goblosc2_err_t *err, int32_t how, int32_t typesize, const u
 {
     int32_t rc = BLOSC2_ERROR_INVALID_PARAM;
     const char *call = "blosc2_shuffle";
-#if HYPERSLAB_BLOSC2 >= 221
     switch (how) {
     case GOBLOSC2_SHUFFLE:
         rc = blosc2_shuffle(typesize, n, src, dst);
@@ -25,8 +24,5 @@ int goblosc2_shuffle(goblosc2_err_t *err, int32_t how, int32_t typesize, const u
     default:
         break;
     }
-#else
-    (void)how, (void)typesize, (void)src, (void)n, (void)dst; /* Go has refused it */
-#endif
     return rc < 0 ? goblosc2_fail(err, rc, call) : 0;
 }

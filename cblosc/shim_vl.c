@@ -1,10 +1,8 @@
-/* shim_vl.c: chunks whose blocks have any length (C-Blosc2 3.0 and later). Go refuses all of it before. */
+/* shim_vl.c: chunks whose blocks have any length. Go checks each chunk before the call. */
 #include "shim_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#if HYPERSLAB_BLOSC2 >= 300
 
 int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
                          uint8_t *dst, int32_t cap)
@@ -77,45 +75,3 @@ int goblosc2_schunk_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t 
     int rc = blosc2_schunk_get_vlblock(h->sc, chunk, i, block, &size);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_get_vlblock") : size;
 }
-
-#else
-
-static int too_old(goblosc2_err_t *err, const char *call)
-{
-    return goblosc2_fail(err, BLOSC2_ERROR_VERSION_SUPPORT, call);
-}
-
-int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
-                         uint8_t *dst, int32_t cap)
-{
-    (void)h, (void)src, (void)ends, (void)n, (void)dst, (void)cap;
-    return too_old(err, "blosc2_vlcompress_ctx");
-}
-
-int goblosc2_vl_count(goblosc2_err_t *err, const uint8_t *chunk, int32_t n)
-{
-    (void)chunk, (void)n;
-    return too_old(err, "blosc2_vlchunk_get_nblocks");
-}
-
-int goblosc2_vl_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
-                           int64_t cap, int64_t *ends, int32_t blocks)
-{
-    (void)h, (void)chunk, (void)n, (void)dst, (void)cap, (void)ends, (void)blocks;
-    return too_old(err, "blosc2_vldecompress_ctx");
-}
-
-int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t i,
-                      uint8_t **block)
-{
-    (void)h, (void)chunk, (void)n, (void)i, (void)block;
-    return too_old(err, "blosc2_vldecompress_block_ctx");
-}
-
-int goblosc2_schunk_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t chunk, int32_t i, uint8_t **block)
-{
-    (void)h, (void)chunk, (void)i, (void)block;
-    return too_old(err, "blosc2_schunk_get_vlblock");
-}
-
-#endif

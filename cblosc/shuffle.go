@@ -17,36 +17,31 @@ import (
 // ones, and so on (blosc2_shuffle). Elements have typeSize bytes, 1 to 255; what is left behind
 // the last whole one stays in its place.
 //
-// It needs C-Blosc2 2.21: errors.ErrUnsupported before. It returns ErrSize if dst and
+// It returns ErrSize if dst and
 // src are not of one length, ErrParam, ErrLimit, or an *Error from the library.
 func ShuffleBytes(dst, src []byte, typeSize int) error {
-	return rawShuffle("shuffle", "blosc2_shuffle", C.GOBLOSC2_SHUFFLE, dst, src, typeSize)
+	return rawShuffle("shuffle", C.GOBLOSC2_SHUFFLE, dst, src, typeSize)
 }
 
 // UnshuffleBytes undoes ShuffleBytes (blosc2_unshuffle).
 func UnshuffleBytes(dst, src []byte, typeSize int) error {
-	return rawShuffle("unshuffle", "blosc2_unshuffle", C.GOBLOSC2_UNSHUFFLE, dst, src, typeSize)
+	return rawShuffle("unshuffle", C.GOBLOSC2_UNSHUFFLE, dst, src, typeSize)
 }
 
 // ShuffleBits writes to dst the first bits of all elements of src, then the second
 // ones, and so on (blosc2_bitshuffle). Elements that are not one of eight stay in
 // their place. Otherwise it is as ShuffleBytes.
 func ShuffleBits(dst, src []byte, typeSize int) error {
-	return rawShuffle("bitshuffle", "blosc2_bitshuffle", C.GOBLOSC2_BITSHUFFLE, dst, src, typeSize)
+	return rawShuffle("bitshuffle", C.GOBLOSC2_BITSHUFFLE, dst, src, typeSize)
 }
 
 // UnshuffleBits undoes ShuffleBits (blosc2_bitunshuffle).
 func UnshuffleBits(dst, src []byte, typeSize int) error {
-	return rawShuffle("bitunshuffle", "blosc2_bitunshuffle", C.GOBLOSC2_BITUNSHUFFLE, dst, src, typeSize)
+	return rawShuffle("bitunshuffle", C.GOBLOSC2_BITUNSHUFFLE, dst, src, typeSize)
 }
 
-// hasRawShuffles reports whether the library the package was compiled with has them.
-const hasRawShuffles = C.HYPERSLAB_BLOSC2 >= 221
-
-func rawShuffle(op, function string, how C.int32_t, dst, src []byte, typeSize int) error {
+func rawShuffle(op string, how C.int32_t, dst, src []byte, typeSize int) error {
 	switch {
-	case !hasRawShuffles:
-		return newer(op, "", function, "2.21")
 	case len(dst) != len(src):
 		return refused(op, "", fmt.Errorf("%w: %d bytes for %d", ErrSize, len(dst), len(src)))
 	case len(src) > maxBuffer:

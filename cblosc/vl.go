@@ -1,4 +1,4 @@
-// Chunks whose blocks have any length, as C-Blosc2 makes them from 3.0 on.
+// Chunks whose blocks have different lengths.
 
 package cblosc
 
@@ -22,20 +22,14 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// hasVL reports whether the linked library has blocks of variable length.
-const hasVL = C.HYPERSLAB_BLOSC2 >= 300
-
 // CompressVL returns a chunk whose blocks are the items of src, of any length but 0
 // (blosc2_vlcompress_ctx).
 //
-// It needs C-Blosc2 3.0: errors.ErrUnsupported before, for a dictionary, and on a
-// Compressor that calls Go. It returns ErrSize for no items, an empty one, or one that
-// is not whole elements; ErrLimit, ErrClosed, or an *Error from the library.
+// It returns errors.ErrUnsupported with a dictionary and on a Compressor that calls
+// Go; ErrSize for no items, an empty item, or an item that is not whole elements;
+// ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	const op = "compress blocks"
-	if !hasVL {
-		return nil, newer(op, "", "blosc2_vlcompress_ctx", "3.0")
-	}
 	const perBlock = 64 // its start, its length, and what its codec may add
 	var err error
 	n := src.Len()
@@ -72,11 +66,11 @@ func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 // VLBlocks returns the number of blocks in a chunk of CompressVL
 // (blosc2_vlchunk_get_nblocks).
 //
-// It needs C-Blosc2 3.0: errors.ErrUnsupported before. It returns ErrFormat for bytes
+// It returns ErrFormat for bytes
 // that are not a valid chunk, and ErrParam for one whose blocks have one length.
 func VLBlocks(b []byte) (int, error) {
 	const op = "count blocks"
-	if _, err := checkVL("blosc2_vlchunk_get_nblocks", op, b, chunk.Policy{}); err != nil {
+	if _, err := checkVL(op, b, chunk.Policy{}); err != nil {
 		return 0, err
 	}
 	var cerr C.goblosc2_err_t
@@ -88,10 +82,7 @@ func VLBlocks(b []byte) (int, error) {
 }
 
 // checkVL checks a chunk of blocks of variable length down to its streams.
-func checkVL(function, op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
-	if !hasVL {
-		return chunk.Header{}, newer(op, "", function, "3.0")
-	}
+func checkVL(op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	switch {
 	case err != nil:
@@ -118,7 +109,7 @@ func checkVL(function, op string, b []byte, allow chunk.Policy) (chunk.Header, e
 // is unchanged. On a Decompressor that calls Go it is errors.ErrUnsupported.
 func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 	const op = "decompress blocks"
-	h, err := d.lockVL("blosc2_vldecompress_ctx", op, b)
+	h, err := d.lockVL(op, b)
 	if err != nil {
 		return err
 	}
@@ -143,7 +134,7 @@ func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 // DecompressVL.
 func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 	const op = "decompress block"
-	h, err := d.lockVL("blosc2_vldecompress_block_ctx", op, b)
+	h, err := d.lockVL(op, b)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +152,8 @@ func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 }
 
 // lockVL checks b and locks d.
-func (d *Decompressor) lockVL(function, op string, b []byte) (chunk.Header, error) {
-	h, err := checkVL(function, op, b, d.params.Allow)
+func (d *Decompressor) lockVL(op string, b []byte) (chunk.Header, error) {
+	h, err := checkVL(op, b, d.params.Allow)
 	if err == nil && d.hooks != nil {
 		err = refused(op, "", fmt.Errorf("%w: blocks of variable length on a context that calls Go", errors.ErrUnsupported))
 	}
@@ -175,14 +166,11 @@ func (d *Decompressor) lockVL(function, op string, b []byte) (chunk.Header, erro
 // VLBlock returns block number block of chunk i, whose blocks have variable length
 // (blosc2_schunk_get_vlblock). It is all that can be read of such a super-chunk.
 //
-// It needs C-Blosc2 3.0: errors.ErrUnsupported before. It returns ErrParam for a
+// It returns ErrParam for a
 // super-chunk without such blocks, ErrRegion, ErrFormat if the stored chunk is not
 // valid, ErrClosed, or an *Error from the library.
 func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 	const op = "decompress block"
-	if !hasVL {
-		return nil, newer(op, s.path, "blosc2_schunk_get_vlblock", "3.0")
-	}
 	if err := s.h.lock(op); err != nil {
 		return nil, err
 	}
@@ -197,7 +185,7 @@ func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 	if err != nil {
 		return nil, refused(op, s.path, invalid(err))
 	}
-	h, err := checkVL("blosc2_schunk_get_vlblock", op, b, s.allow)
+	h, err := checkVL(op, b, s.allow)
 	if err == nil && (block < 0 || block >= int(h.NumBlocks())) {
 		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks()))
 	}

@@ -16,19 +16,6 @@ func TestVLBlocks(t *testing.T) {
 	src := new(cblosc.Batch)
 	src.Append(ramp(400, 1), noise(4, 2), make([]byte, 8000), ramp(40_000, 3))
 	b, err := c.CompressVL(src)
-	if !newest() {
-		got := new(cblosc.Batch)
-		_, count := cblosc.VLBlocks(nil)
-		_, block := d.VLBlock(nil, 0)
-		s := sample(t, cblosc.Storage{CParams: cparams(4)}, false)
-		closing(t, s)
-		_, stored := s.VLBlock(0, 0)
-		for _, err := range []error{err, count, d.DecompressVL(got, nil), block, stored} {
-			require.ErrorIs(t, err, errors.ErrUnsupported)
-			require.ErrorContains(t, err, "needs C-Blosc2 3.0, this is "+cblosc.Version())
-		}
-		return
-	}
 	require.NoError(t, err)
 	n, err := cblosc.VLBlocks(b)
 	require.NoError(t, err)
@@ -71,10 +58,6 @@ func TestVLBlocks(t *testing.T) {
 func TestVLBlocksOfFrame(t *testing.T) {
 	path := need.Files(t, need.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
 	s, err := cblosc.OpenSChunk(path)
-	if !newest() {
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		return
-	}
 	require.NoError(t, err)
 	closing(t, s)
 	total := 0

@@ -26,7 +26,7 @@ type FileAccess struct {
 	ChunkCache   ChunkCache // of each dataset that does not say otherwise
 	PageBuffer   PageBuffer // for files of strategy Paged
 	CollectRefs  bool       // free global heap objects that region references of the oldest kind no longer use
-	RelaxChecks  bool       // open files with number types that 1.14.4 and later refuse as damaged
+	RelaxChecks  bool       // open files with number types that the library refuses as corrupt
 	EvictOnClose bool       // drop an object's metadata from memory when it is closed
 
 	ReadAttempts  int  // reads of metadata whose checksum is wrong; 0: 1, and 100 for SWMR readers
@@ -224,13 +224,10 @@ func (r *reader) metadataCache() MetadataCache {
 	}
 }
 
-// DefaultChunkCache is what the library gives to each dataset: 8 MiB from 2.0, 1
-// MiB before (H5D_CHUNK_CACHE_…).
+// DefaultChunkCache returns libhdf5's default cache of a dataset, 8 MiB
+// (H5D_CHUNK_CACHE_…).
 func DefaultChunkCache() ChunkCache {
-	if C.HYPERSLAB_HDF5 >= 200 {
-		return ChunkCache{Slots: 8191, Bytes: 8 << 20, Preempt: 0.75}
-	}
-	return ChunkCache{Slots: 521, Bytes: 1 << 20, Preempt: 0.75}
+	return ChunkCache{Slots: 8191, Bytes: 8 << 20, Preempt: 0.75}
 }
 
 // Access says how the file was opened, and the formats that objects in it may use

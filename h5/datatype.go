@@ -10,7 +10,6 @@ import "C"
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -31,7 +30,7 @@ const (
 	Enum
 	Sequence // variable length (H5T_VLEN)
 	Array
-	Complex // two floats; since HDF5 2.0
+	Complex // two floats
 )
 
 // Order is the order of an element's bytes in the file (H5T_order_t).
@@ -401,10 +400,6 @@ func (t *Datatype) check() error {
 		}
 	case String, Reference:
 	case Enum, Sequence, Array, Complex:
-		if t.Class == Complex && C.H5_VERS_MAJOR < 2 {
-			return fmt.Errorf("%w: class complex, which HDF5 2.0 brings; the linked library is %d.%d",
-				errors.ErrUnsupported, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
-		}
 		if t.Base == nil {
 			return bad("%v without a base", t.Class)
 		}

@@ -54,6 +54,6 @@
 //
 // # C version
 //
-// HDF5 1.14 to 2.2, checked when compiling; the first call compares the headers'
-// version with the library's and refuses to go on if they differ.
+// HDF5 2.2 or later; an older version does not compile. The first call compares the
+// version of the headers with the library's and returns an error if they differ.
 package h5

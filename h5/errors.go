@@ -302,7 +302,7 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: more than the 64 KiB that an object header holds; a file with a lower bound of V18 keeps it elsewhere", ErrSize)
 	}
 	if what := laterMessage(e.Stack); e.Err == nil && what != "" {
-		e.Err = fmt.Errorf("%w, or %w: a %s in a version that HDF5 %d.%d does not know; HDF5 2.0 and later write such",
+		e.Err = fmt.Errorf("%w, or %w: a %s in a version that HDF5 %d.%d does not support",
 			errors.ErrUnsupported, ErrCorrupt, what, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
 	}
 	if e.Err == nil && throughNoGroup(e.Stack) {
@@ -319,8 +319,7 @@ func tooLargeForHeader(stack []Frame) bool {
 }
 
 // laterMessage returns the message whose version ends the stack: "datatype", "data layout" or
-// "virtual mapping", or "" for any other stack. libhdf5 checks the versions of these messages,
-// which HDF5 2.0 raised.
+// "virtual mapping", or "" for any other stack. libhdf5 checks the versions of these messages.
 func laterMessage(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""

@@ -19,7 +19,7 @@ const (
 	FilterScaleOffset = 6
 )
 
-// Version is the version of the linked library (H5get_libversion): "1.14.5".
+// Version is the version of the linked library (H5get_libversion): "2.2.0".
 func Version() (string, error) {
 	lock()
 	defer unlock()

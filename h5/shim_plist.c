@@ -128,11 +128,7 @@ int goh5_fapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fapl)
     TRY(H5Pset_page_buffer_size(made, page, meta, raw) >= 0);
     TRY(H5Pset_gc_references(made, goh5_get(in) != 0) >= 0);
     uint64_t relax = goh5_get(in);
-#if H5_VERSION_GE(1, 14, 4)
     TRY(H5Pset_relax_file_integrity_checks(made, relax ? H5F_RFIC_ALL : 0) >= 0);
-#else
-    (void)relax; /* older releases check nothing of the kind */
-#endif
     TRY(H5Pset_evict_on_close(made, goh5_get(in) != 0) >= 0);
     unsigned attempts = (unsigned)goh5_get(in);
     if (attempts > 0) {
@@ -208,9 +204,7 @@ static int put_access(goh5_err_t *err, goh5_buf_t *b, hid_t file)
     goh5_put(b, raw);
     TRY(H5Pget_gc_references(fapl, &collect) >= 0);
     goh5_put(b, collect);
-#if H5_VERSION_GE(1, 14, 4)
     TRY(H5Pget_relax_file_integrity_checks(fapl, &relax) >= 0);
-#endif
     goh5_put(b, relax != 0);
     TRY(H5Pget_metadata_read_attempts(fapl, &attempts) >= 0);
     goh5_put(b, attempts);

@@ -233,12 +233,7 @@ static hsize_t stored_size(hid_t id, const grid_t *g, const hsize_t *at)
 
 static herr_t read_chunk(hid_t id, const hsize_t *at, uint32_t *mask, void *dst, size_t len)
 {
-#if H5_VERSION_GE(2, 0, 0)
     return H5Dread_chunk2(id, H5P_DEFAULT, at, mask, dst, &len);
-#else
-    (void)len; /* compared with the stored size before */
-    return H5Dread_chunk(id, H5P_DEFAULT, at, mask, dst);
-#endif
 }
 
 int goh5_dchunk_count(goh5_err_t *err, int64_t id, uint64_t *n)
@@ -1173,18 +1168,6 @@ int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd)
     if (driver != H5FD_SEC2) {
         RAISE(GOH5_EDRIVER);
     }
-#if !H5_VERSION_GE(1, 14, 4)
-    /* Older releases give addresses that do not count the user block. */
-    hsize_t block = 0;
-    hid_t fcpl = H5Fget_create_plist(id);
-    TRY(fcpl >= 0);
-    herr_t known = H5Pget_userblock(fcpl, &block);
-    goh5_close_plist(fcpl);
-    TRY(known >= 0);
-    if (block != 0) {
-        RAISE(GOH5_EDRIVER);
-    }
-#endif
     TRY(H5Fget_vfd_handle(id, H5P_DEFAULT, &handle) >= 0);
     *fd = *(const int *)handle;
 done:

@@ -240,11 +240,7 @@ int goh5_external_put(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl)
         RAISE(GOH5_ENOMEM);
     }
     for (unsigned i = 0; i < (unsigned)n; i++) {
-#if HYPERSLAB_HDF5 >= 200
         HDoff_t offset = 0;
-#else
-        off_t offset = 0;
-#endif
         hsize_t size = 0;
         memset(name, 0, EXTERNAL_NAME + 1);
         TRY(H5Pget_external(dcpl, i, EXTERNAL_NAME, name, &offset, &size) >= 0);

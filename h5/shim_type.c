@@ -240,9 +240,7 @@ static int put_node(goh5_err_t *err, goh5_buf_t *b, hid_t t, uint64_t committed,
         PASS(goh5_type_put(err, b, base, depth + 1));
         break;
     case H5T_VLEN:
-#if H5_VERSION_GE(2, 0, 0)
     case H5T_COMPLEX:
-#endif
         TRY((base = H5Tget_super(t)) >= 0);
         PASS(goh5_type_put(err, b, base, depth + 1));
         break;
@@ -509,12 +507,10 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     case H5T_TIME:
         t = get_time(&d);
         break;
-#if H5_VERSION_GE(2, 0, 0)
     case H5T_COMPLEX:
         base = goh5_type_get(in, depth + 1, form);
         t = base < 0 ? H5I_INVALID_HID : H5Tcomplex_create(base);
         break;
-#endif
     default:
         break; /* a class of a later library */
     }
@@ -551,9 +547,7 @@ int goh5_type_plain(hid_t t)
     case H5T_BITFIELD:
     case H5T_OPAQUE:
     case H5T_ENUM:
-#if H5_VERSION_GE(2, 0, 0)
     case H5T_COMPLEX:
-#endif
         return 1;
     case H5T_STRING: {
         htri_t variable = H5Tis_variable_str(t);

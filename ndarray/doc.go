@@ -27,8 +27,8 @@
 //
 //	Meta          b2nd                             Caterva             HDF5
 //	Format        "b2nd"                           "caterva"           "hdf5"
-//	Shape         shape, 0 to 8 axes (16 from      shape, 0 to 8 axes  current dimensions, 0 to 32 axes;
-//	              C-Blosc2 2.21.3 on)                                  scalar dataspace: no axes
+//	Shape         shape, 0 to 16 axes              shape, 0 to 8 axes  current dimensions, 0 to 32 axes;
+//	                                                                   scalar dataspace: no axes
 //	Null          record; shape [0] to others      cannot              null dataspace
 //	MaxShape      record; any axis can grow,       cannot              maximum dimensions, unlimited: -1;
 //	              nil says no more than that                           nil if equal to the current ones:

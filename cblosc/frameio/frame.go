@@ -152,7 +152,7 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 		return nil, invalid(err)
 	}
 	if head.VariableChunks() || head.VLBlocks() {
-		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported, head.Version())
+		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length", errors.ErrUnsupported, head.Version())
 	}
 	f := &Frame{path: path, head: head, src: src, limit: l.Chunk}
 	f.stock.src = src

@@ -355,7 +355,7 @@ func (f *Frame) fits(i int64, n int, h chunk.Header) error {
 	}
 	switch {
 	case h.VLBlocks():
-		return fmt.Errorf("%w: a chunk with blocks of variable length (C-Blosc2 3.0)", errors.ErrUnsupported)
+		return fmt.Errorf("%w: a chunk with blocks of variable length", errors.ErrUnsupported)
 	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
 		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
 	case h.Special == chunk.RepeatedValue && h.ItemSize() != f.TypeSize():

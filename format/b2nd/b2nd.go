@@ -18,7 +18,7 @@ const (
 
 // Limits of the formats.
 const (
-	MaxDims        = 16 // of b2nd; C-Blosc2 before 2.21.3 has 8
+	MaxDims        = 16 // of b2nd; releases of C-Blosc2 before 2.21.3 read 8
 	MaxCatervaDims = 8
 	Version        = 0 // the only version of both metalayers
 )

@@ -21,10 +21,13 @@ func Div[T Integer](n, d T) T {
 }
 
 // Multiple returns the least multiple of d that is at least n, or limit if that is less, for
-// n ≥ 0, d > 0 and limit ≥ n. It returns 0 for n = 0.
+// n ≥ 0, d > 0 and limit ≥ 0. It returns 0 for n = 0.
 func Multiple[T Integer](n, d, limit T) T {
 	if n == 0 {
 		return 0
+	}
+	if limit < n {
+		return limit
 	}
 	if rest := n % d; rest != 0 {
 		if limit-n < d-rest {

@@ -29,9 +29,6 @@ func TestMultiple(t *testing.T) {
 	for _, n := range numbers {
 		for _, d := range numbers[1:] {
 			for _, limit := range numbers {
-				if limit < n {
-					continue
-				}
 				want := new(big.Int).Mul(big.NewInt(ceil.Div(n, d)), big.NewInt(d))
 				if most := big.NewInt(limit); want.Cmp(most) > 0 {
 					want = most

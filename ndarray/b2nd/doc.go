@@ -36,8 +36,8 @@
 // # Errors
 //
 // Sentinels of ndarray; errors of the library are *cblosc.Error inside.
-// errors.ErrUnsupported for more axes than the linked library has (8, from
-// C-Blosc2 2.21.3 on 16) and for codecs and filters that it does not have.
+// errors.ErrUnsupported for more than 16 axes, and for codecs and filters that the
+// library does not have.
 //
 // # C version
 //
