@@ -165,8 +165,14 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		w.totals.chunkSize = h.ChunkSize
 		w.ended = h.NBytes%int64(h.ChunkSize) != 0
 	}
+	if o.Durable && w.params.Sparse {
+		w.used = make(map[cframe.Offset]bool, len(f.offsets))
+	}
 	for _, o := range f.offsets {
 		w.files = max(w.files, int64(o)+1) // special ones are negative; of no matter in one file
+		if w.used != nil {
+			w.used[o] = true
+		}
 	}
 	return w, nil
 }

@@ -42,10 +42,11 @@ type Writer struct {
 
 	offsets []cframe.Offset
 	totals  totals
-	files   int64 // of a sparse frame: chunks stored so far
-	ended   bool  // the last chunk was shorter than the others
-	resumed bool  // by Append
-	had     int   // chunks before
+	files   int64                  // of a sparse frame: 1 more than the greatest number of a file
+	used    map[cframe.Offset]bool // numbers of files in use; nil if only greater numbers are given
+	ended   bool                   // the last chunk was shorter than the others
+	resumed bool                   // by Append
+	had     int                    // chunks before
 }
 
 // batchBytes is how many bytes of values each worker gets at a time, if a chunk is
@@ -310,10 +311,27 @@ func tooMany() error { return fmt.Errorf("%w: more than %d chunks", cblosc.ErrLi
 func (w *Writer) place(n int64) cframe.Offset {
 	o := cframe.Offset(w.totals.cbytes)
 	if w.params.Sparse {
-		o = cframe.Offset(w.files)
-		w.files++
+		o = w.number(w.totals.cbytes + n)
 	}
 	w.totals.cbytes += n
+	return o
+}
+
+// number returns the number of a new file of a sparse frame that has cbytes bytes of chunks.
+//
+// C-Blosc2 3.3 does not open a frame with a number above cbytes-32, because it compares the numbers of
+// files with the bound of offsets. A frame of a few small chunks gets there after some durable writes,
+// each of which needs a number that the index in use does not have: then the least free number is taken.
+func (w *Writer) number(cbytes int64) cframe.Offset {
+	o := cframe.Offset(w.files)
+	if w.used != nil && int64(o) > cbytes-chunk.ExtendedHeaderSize {
+		for o = 0; w.used[o]; o++ {
+		}
+	}
+	w.files = max(w.files, int64(o)+1)
+	if w.used != nil {
+		w.used[o] = true
+	}
 	return o
 }
 

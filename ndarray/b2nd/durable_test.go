@@ -2,6 +2,7 @@ package b2nd_test
 
 import (
 	"errors"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -121,4 +123,30 @@ func TestDurableRefuses(t *testing.T) {
 	require.ErrorIs(t, d.WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40})), errors.ErrUnsupported)
 	require.ErrorIs(t, d.Append(t.Context(), make([]byte, 40)), errors.ErrUnsupported)
 	require.NoError(t, d.Close())
+}
+
+// C-Blosc2 3.3 does not open a sparse frame with a file whose number is too great for the size of
+// its chunks; python-blosc2 contains the library without our patch.
+func TestDurable_chunkFileNumbers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	spec := ndarray.Spec{DType: ndarray.DTypeOf[uint8](), Shape: []int64{3}, ChunkShape: []int64{2}}
+	b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: true})
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
+	d, err := b2nd.OpenDurable(path, nil)
+	require.NoError(t, err)
+	for i := range 100 {
+		require.NoError(t, d.WriteRegion(t.Context(), []byte{byte(i + 1), 2, 3}, ndarray.Whole(spec.Shape)))
+	}
+	require.NoError(t, d.Close())
+	files, err := filepath.Glob(filepath.Join(path, "*.chunk"))
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, file := range files {
+		require.LessOrEqual(t, filepath.Base(file), "00000023.chunk", "two chunks of 34 bytes: 68 - 32 = 0x24")
+	}
+	python := need.Python(t, "blosc2")
+	out, err := exec.Command(python, "-c", "import blosc2, sys; print(list(blosc2.open(sys.argv[1], mode='r')[:]))", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "100")
 }
