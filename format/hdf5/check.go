@@ -35,6 +35,9 @@ type Policy struct {
 	// ExternalFiles and VirtualSources allow elements in other files. Virtual
 	// datasets whose sources are all in the file itself are always allowed.
 	ExternalFiles, VirtualSources bool
+	// OtherFile is called with the name of the file and the offset of the element for each
+	// reference to an object in another file. nil ignores them.
+	OtherFile func(name string, offset int64)
 	// Write says that the file is to be changed: then unknown messages that forbid it
 	// are minded, and free-space managers are checked. The library looks at those
 	// only when it changes a file, or is asked for its free space.
@@ -84,6 +87,7 @@ type checker struct {
 // extension, and notes what is wrong.
 func (r *reader) everything(p Policy) {
 	c := &checker{reader: r, policy: p, stop: !r.tracing}
+	r.otherFile = p.OtherFile
 	c.note(c.wholeFile())
 	c.sharedMessages()
 	if s := r.f.space; s != nil && c.writing() {

@@ -25,6 +25,8 @@ type reader struct {
 	globals   map[Addr]*GlobalHeap  // the collections met so far
 	first     error                 // the first thing wrong in a traversal, which goes on
 	resolving bool                  // a shared message is being looked up
+
+	otherFile func(name string, offset int64) // Policy.OtherFile
 }
 
 // spot is a structure of one kind at one address.

@@ -93,7 +93,10 @@ func (r *reader) reference(t *Datatype, b []byte, at int64) error {
 	if t.RefKind() == ObjectRef {
 		return nil
 	}
-	_, err := r.readReference(t, b, at)
+	ref, err := r.readReference(t, b, at)
+	if ref.File != "" && r.otherFile != nil {
+		r.otherFile(ref.File, at)
+	}
 	return err
 }
 

@@ -70,6 +70,9 @@ func (f *Frozen) Open(name string) (fs.File, error) {
 // Stat describes a file as it is now.
 func (f *Frozen) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }
 
+// Lstat describes a file as it is now, and a symbolic link itself.
+func (f *Frozen) Lstat(name string) (fs.FileInfo, error) { return f.root.Lstat(name) }
+
 // ReadDir lists a directory as it is now.
 func (f *Frozen) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.root.FS(), name) }
 

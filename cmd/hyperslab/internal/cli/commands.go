@@ -18,6 +18,7 @@ func (a *app) commands() []*cobra.Command {
 		a.convertCommand(),
 		a.diffCommand(),
 		a.verifyCommand(),
+		a.scanCommand(),
 		a.recoverCommand(),
 		a.repackCommand(),
 		a.cpCommand(),

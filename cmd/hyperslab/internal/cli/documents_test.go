@@ -308,6 +308,8 @@ repack t2.h5 t3.h5 --dry-run --level 9
 3: repack waves.b2nd missing.b2nd --into folder --keep-going
 verify waves.b2nd waves.h5 --digests write
 1: verify broken.h5 cut.b2nd
+1: scan broken.h5 cut.b2nd .
+3: scan waves.b2nd notes.txt --keep-going
 3: verify waves.b2nd missing.b2nd --keep-going
 repack t2.h5 t4.h5 --level 9
 1: diff t2.h5 t4.h5 --encoding

@@ -22,11 +22,13 @@ func TestExamplesInHelp(t *testing.T) {
 		"hyperslab diff waves.b2nd changed.b2nd -n 5":                    1,
 		"hyperslab diff waves.b2nd waves.h5:/waves --ulp 2 --encoding":   1,
 		"hyperslab recover broken.h5 saved.h5":                           3,
+		"hyperslab scan damaged.h5":                                      1,
+		"hyperslab scan etopo.h5 damaged.h5 --sarif > scan.sarif":        1,
 	}
 	seen := 0
 	commands := []string{
 		"convert", "info", "ls", "tree", "chunks", "dump", "stats", "explain", "plot", "diff", "version", "crosscheck emit",
-		"cp", "append", "attr list", "attr get", "attr set", "attr rm", "repack", "rm", "verify", "bench", "recover",
+		"cp", "append", "attr list", "attr get", "attr set", "attr rm", "repack", "rm", "verify", "scan", "bench", "recover",
 	}
 	require.ElementsMatch(t, leaves(t), append(slices.Clone(commands), "crosscheck run"), "the programs that crosscheck run judges are not there")
 	for _, command := range commands {

@@ -185,7 +185,7 @@ var terminal = []struct {
 }{
 	{"ls -r tree.h5", true}, {"tree tree.h5", true}, {"info etopo.h5:/ROSE", true}, {"chunks etopo.h5:/ROSE", true}, {"dump records.b2nd", true},
 	{"explain waves.b2nd", true}, {"attr list waves.b2nd", true}, {"attr get waves.b2nd units", true}, {"version", true},
-	{"stats waves.b2nd", false}, {"plot waves.b2nd", false}, {"diff waves.b2nd changed.b2nd", false}, {"verify waves.b2nd cut.h5", false},
+	{"stats waves.b2nd", false}, {"plot waves.b2nd", false}, {"diff waves.b2nd changed.b2nd", false}, {"verify waves.b2nd cut.h5", false}, {"scan waves.b2nd cut.h5", false},
 	{"convert waves.b2nd OUT.h5:/w", false}, {"repack waves.b2nd OUT.b2nd --codec lz4", false}, {"recover cut.h5 OUT2.h5", false},
 	{"cp tree.h5:/time OUT3.h5:/time", false}, {"append waves.b2nd changed.b2nd --dry-run", false}, {"attr set waves.b2nd units km --dry-run", false},
 	{"attr rm waves.b2nd units --dry-run", false}, {"rm tree.h5:/time --dry-run", false}, {"bench waves.b2nd --codec lz4 --level 1 --seconds 0", false},
@@ -273,7 +273,7 @@ func TestLongestPrefixOfEveryCommand(t *testing.T) {
 		"ls @tree.h5:/run1", "tree @tree.h5:/run1", "info @tree.h5:/run1/temperature", "chunks @etopo.h5:/ROSE", "dump @tree.h5:/run1/temperature[0]",
 		"stats @etopo.h5:/ROSE", "explain @tree.h5:/run1/temperature", "plot @etopo.h5:/ROSE -o p.png -f", "diff @etopo.h5:/ROSE @waves.b2nd",
 		"diff @tree.h5:/run1 @tree.h5:/run2", "convert @etopo.h5:/ROSE x.b2nd --exclude-unsupported -f", "convert @tree.h5:/run1 x.h5 --exclude-unsupported -f",
-		"repack @tree.h5 y.h5 -f", "repack --replace @waves.h5", "verify @tree.h5", "recover @etopo.h5 z.h5 -f", "cp @tree.h5:/time @waves.h5:/t",
+		"repack @tree.h5 y.h5 -f", "repack --replace @waves.h5", "verify @tree.h5", "scan @tree.h5", "recover @etopo.h5 z.h5 -f", "cp @tree.h5:/time @waves.h5:/t",
 		"append @waves.b2nd @changed.b2nd", "attr list @tree.h5:/run1", "attr get @etopo.h5:/ROSE units", "attr set @tree.h5:/time units s",
 		"attr rm @tree.h5:/time units", "rm @tree.h5:/time", "bench @etopo.h5:/ROSE --codec lz4 --level 1 --seconds 0 --for ratio",
 	}
@@ -321,7 +321,7 @@ func TestLongestPrefixOfEveryCommand(t *testing.T) {
 // readers change nothing; reports write one file, the outcome of all their work, so that
 // to say what would be in it is to do it.
 var (
-	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "attr list", "attr get", "version"}
+	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "scan", "attr list", "attr get", "version"}
 	reports = []string{"plot", "bench", "verify", "crosscheck emit", "crosscheck run"}
 )
 
@@ -401,7 +401,7 @@ func TestListsOfEveryCommand(t *testing.T) {
 		return out.String(), errs.String(), code
 	}
 	lines := []string{
-		"ls", "tree", "info", "chunks", "dump", "stats", "attr list", "verify", "convert --into into --format npy -f --exclude-unsupported", "repack --into into -f",
+		"ls", "tree", "info", "chunks", "dump", "stats", "attr list", "verify", "scan", "convert --into into --format npy -f --exclude-unsupported", "repack --into into -f",
 	}
 	for _, line := range lines {
 		args := append(words(line), "--files-from", "-")

@@ -25,7 +25,7 @@ var exitCodes = map[string][]int{
 	"append": {0, 2}, "attr get": {0, 2}, "attr list": {0, 2, 3}, "attr rm": {0, 2}, "attr set": {0, 2}, "bench": {0, 2, 4},
 	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
 	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
-	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
+	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "scan": {0, 1, 2, 3}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
 	"version": {0, 2},
 }
 
@@ -208,6 +208,7 @@ func TestJSONOfEveryCommand(t *testing.T) {
 		{"diff", []string{"waves.b2nd", "changed.b2nd"}, 1},
 		{"diff", []string{"tree.h5", "waves.h5"}, 1},
 		{"verify", []string{"cut.h5", "waves.b2nd"}, 1},
+		{"scan", []string{"cut.h5", "waves.b2nd"}, 1},
 		{"recover", []string{"cut.h5", "j2.h5"}, 3},
 		{"repack", []string{"waves.b2nd", "j2.b2nd"}, 0},
 		{"cp", []string{"tree.h5:/time", "j3.h5:/time"}, 0},
@@ -264,7 +265,7 @@ func TestTwoArguments(t *testing.T) {
 
 // looks are the commands that read metadata and no array, and write as they go: they have
 // no progress to show.
-var looks = []string{"ls", "tree", "info", "chunks", "explain", "attr list", "attr get", "version"}
+var looks = []string{"ls", "tree", "info", "chunks", "explain", "scan", "attr list", "attr get", "version"}
 
 // Every other command shows how far it is: lines or objects where that is asked for, with
 // the rate, and the ratio where there is one; nothing where the job is short, and nothing

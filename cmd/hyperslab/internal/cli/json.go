@@ -38,6 +38,7 @@ const (
 	schemaRecover     = "hyperslab.recover/1"
 	schemaDone        = "hyperslab.done/1"
 	schemaVerify      = "hyperslab.verify/1"
+	schemaScan        = "hyperslab.scan/1"
 	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/1"
 	schemaProgress    = "hyperslab.progress/1"

@@ -26,7 +26,7 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 		{"ls", pipe}, {"tree", pipe}, {"info", pipe}, {"info", "--storage", pipe}, {"info", "--meta", pipe}, {"info", "--meta", tree},
 		{"chunks", pipe}, {"dump", pipe}, {"stats", pipe}, {"plot", pipe}, {"explain", pipe}, {"explain", "--as", "hdf5", pipe}, {"explain", "--as", "frame", pipe},
 		{"diff", pipe, sound}, {"diff", sound, pipe},
-		{"verify", pipe}, {"verify", "--sandbox=false", pipe}, {"verify", "--sandbox=false", "--format", "hdf5", pipe},
+		{"verify", pipe}, {"scan", pipe}, {"verify", "--sandbox=false", pipe}, {"verify", "--sandbox=false", "--format", "hdf5", pipe},
 		{"verify", "--sandbox=false", "--format", "b2nd", pipe}, {"verify", "--sandbox=false", "--format", "bcolz", pipe},
 		{"verify", "--sandbox=false", "--digests", "check", sound},
 		{"recover", pipe, dir + "/new"}, {"recover", "--format", "hdf5", pipe, dir + "/new"}, {"recover", "--format", "b2nd", pipe, dir + "/new"},

@@ -199,6 +199,7 @@ func TestSignals(t *testing.T) {
 		{"bench", syscall.SIGINT, 130, "", []string{"bench", at("noise.b2nd"), "--seconds", "20"}},
 		{"verify", syscall.SIGTERM, 143, "", append([]string{"verify"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
 		{"verify untrusted", syscall.SIGINT, 130, "", append([]string{"verify", "--untrusted"}, slices.Repeat([]string{at("target.b2nd")}, 400)...)},
+		{"scan", syscall.SIGTERM, 143, "", append([]string{"scan"}, slices.Repeat([]string{at("slow.h5")}, 15000)...)},
 		{"stats", syscall.SIGINT, 130, "", []string{"stats", at("endless.b2nd"), "--progress", "json"}},
 		{"stats untrusted", syscall.SIGTERM, 143, "", []string{"stats", at("endless.b2nd"), "--progress", "json", "--untrusted"}},
 		{"diff", syscall.SIGTERM, 143, "", []string{"diff", at("endless.b2nd"), at("endless.b2nd"), "--progress", "json"}},

@@ -1,0 +1,243 @@
+// hyperslab scan: report what a file reaches outside itself and which limits it exceeds.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/scan"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// scanDoc is the document of scan --json.
+type scanDoc struct {
+	Schema  string     `json:"schema"`
+	Files   []scanFile `json:"files"`
+	Seconds jsonFloat  `json:"seconds"`
+}
+
+// scanFile is the result of one file.
+type scanFile struct {
+	Path        string        `json:"path"`
+	Format      *string       `json:"format"`
+	Worst       *string       `json:"worst"`
+	NumFindings jsonInt       `json:"num_findings"`
+	Findings    []scanFinding `json:"findings"`
+	Error       *string       `json:"error"`
+}
+
+// scanFinding is one finding.
+type scanFinding struct {
+	Rule   string   `json:"rule"`
+	Level  string   `json:"level"`
+	Object *string  `json:"object"`
+	File   *string  `json:"file"`
+	Offset *jsonInt `json:"offset"`
+	Text   string   `json:"text"`
+}
+
+type scanFlags struct {
+	batch   batchFlags
+	exclude []string
+	limits  struct{ array, chunk, metadata string }
+	ratio   int64
+	most    int
+	quiet   bool
+	json    bool
+	sarif   bool
+}
+
+func (a *app) scanCommand() *cobra.Command {
+	var o scanFlags
+	var rules []string
+	var list strings.Builder
+	for _, r := range scan.Rules() {
+		rules = append(rules, r.ID)
+		fmt.Fprintf(&list, "\n  %-18s  %s", r.ID, r.Text)
+	}
+	cmd := &cobra.Command{
+		Use:   "scan FILE...",
+		Short: "Report links, plug-ins, excessive sizes and structural errors of untrusted files",
+		Long: `scan reports everything in a file that reaches outside the file, needs a decoder that may not be
+available, exceeds a limit or contradicts the format. FILE is an HDF5 file, a Blosc2 frame, a
+bcolz tree or a directory of such files.
+
+Files are parsed in Go. No C library receives their bytes, no chunk is decompressed, and no
+target of a link is opened. Therefore scan is safe for files from untrusted sources. It does not
+decode elements: use verify to find corrupt elements.
+
+Rules:` + list.String() + `
+
+The limits are those of the option --untrusted of the other commands. --sarif writes the findings
+as SARIF 2.1.0, which code scanning tools read.
+
+Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 some files cannot be scanned.` + batchHelp,
+		Example: `  hyperslab scan etopo.h5 rose.b2nd
+  hyperslab scan etopo.h5 --max-array 10MiB --exclude plugin-filter --json
+  hyperslab scan damaged.h5
+  hyperslab scan etopo.h5 damaged.h5 --sarif > scan.sarif`,
+		Args: o.batch.arity,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.scan(cmd, args, &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.exclude, "exclude", nil, "ignore findings of `RULE`; may be given several times")
+	f.StringVar(&o.limits.array, "max-array", "1TiB", "limit of the declared `BYTES` of an array")
+	f.StringVar(&o.limits.chunk, "max-chunk", "512MiB", "limit of the declared `BYTES` of a chunk")
+	f.StringVar(&o.limits.metadata, "max-metadata", "64MiB", "limit of the `BYTES` of one structure of metadata")
+	f.Int64Var(&o.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
+	f.IntVarP(&o.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "no line for a file without findings")
+	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "continue after a file that cannot be scanned")
+	f.BoolVar(&o.sarif, "sarif", false, "write one SARIF 2.1.0 document")
+	jsonFlag(cmd, &o.json)
+	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
+	completeWords(cmd, "exclude", rules...)
+	return cmd
+}
+
+// options checks the flags.
+func (o *scanFlags) options() (scan.Options, error) {
+	s := scan.Options{Ratio: o.ratio, Findings: o.most, Exclude: map[string]bool{}, KnownFilter: filter.Known}
+	for _, l := range []struct {
+		flag, text string
+		to         *int64
+	}{{"--max-array", o.limits.array, &s.Array}, {"--max-chunk", o.limits.chunk, &s.Chunk}, {"--max-metadata", o.limits.metadata, &s.Metadata}} {
+		n, err := parseBytes(l.text)
+		switch {
+		case err != nil:
+			return s, usagef("%s: %w", l.flag, err)
+		case n < 1:
+			return s, usagef("%s %s: want at least one byte", l.flag, l.text)
+		}
+		*l.to = n
+	}
+	switch {
+	case o.ratio < 1:
+		return s, usagef("--max-ratio %d: want at least 1", o.ratio)
+	case o.most < 0:
+		return s, usagef("-n %d: want 0 or more findings", o.most)
+	case o.most == 0:
+		s.Findings = 1 << 30
+	}
+	var rules []string
+	for _, r := range scan.Rules() {
+		rules = append(rules, r.ID)
+	}
+	for _, id := range o.exclude {
+		if err := oneOf("--exclude", id, rules...); err != nil {
+			return s, err
+		}
+		s.Exclude[id] = true
+	}
+	return s, nil
+}
+
+func (a *app) scan(cmd *cobra.Command, args []string, o *scanFlags) error {
+	s, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	doc := scanDoc{Schema: schemaScan, Files: []scanFile{}}
+	found := false
+	err = a.batch(cmd, args, &o.batch, true, func(source string) error {
+		row, err := scanOne(cmd.Context(), source, s)
+		doc.Files = append(doc.Files, row)
+		if err != nil {
+			return err
+		}
+		found = found || row.Worst != nil && *row.Worst != string(scan.Note)
+		if o.json || o.sarif {
+			return nil
+		}
+		return a.writeScan(&row, o.quiet)
+	})
+	if len(doc.Files) > 0 {
+		switch {
+		case o.json:
+			doc.Seconds = seconds(time.Since(start))
+			err = errors.Join(err, writeJSON(a.stdout, doc))
+		case o.sarif:
+			err = errors.Join(err, writeJSON(a.stdout, newSARIF(doc.Files)))
+		}
+	}
+	if !found {
+		return err
+	}
+	return &exitError{code: exitDiffers, err: err} // findings count whatever else failed
+}
+
+// scanOne scans one file.
+func scanOne(ctx context.Context, source string, s scan.Options) (scanFile, error) {
+	row := scanFile{Path: source, Findings: []scanFinding{}}
+	err := wholeFile("scan", source)
+	var r *scan.Report
+	if err == nil {
+		r, err = scan.File(ctx, source, s)
+		if errors.Is(err, scan.ErrFormat) {
+			err = ndarray.Mark(err, ndarray.ErrFormat)
+		}
+		err = ndarray.Wrap("scan", source, err)
+	}
+	if err != nil {
+		row.Error = orNull(err.Error())
+		return row, err
+	}
+	row.Format, row.Worst, row.NumFindings = orNull(r.Format), orNull(string(r.Worst)), jsonInt(r.Count)
+	for _, f := range r.Findings {
+		d := scanFinding{Rule: f.Rule.ID, Level: string(f.Level), Object: orNull(f.Object), File: orNull(f.File), Text: f.Text}
+		if f.Offset >= 0 {
+			d.Offset = (*jsonInt)(&f.Offset)
+		}
+		row.Findings = append(row.Findings, d)
+	}
+	return row, nil
+}
+
+// writeScan writes a line for the file and one for each finding.
+func (a *app) writeScan(row *scanFile, quiet bool) error {
+	if quiet && row.NumFindings == 0 {
+		return nil
+	}
+	count := "no findings"
+	if row.NumFindings > 0 {
+		count = plural(int64(row.NumFindings), "finding")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s (%s)\n", safe(row.Path), count, *row.Format)
+	for _, f := range row.Findings {
+		fmt.Fprintf(&out, "  %s %s: %s\n", f.Level, f.Rule, safe(f.where()+f.Text))
+	}
+	if more := int64(row.NumFindings) - int64(len(row.Findings)); more > 0 {
+		fmt.Fprintf(&out, "  and %d more; -n 0 lists all\n", more)
+	}
+	_, err := fmt.Fprint(a.stdout, out.String())
+	return err
+}
+
+// where names the file, the object and the offset of a finding.
+func (f *scanFinding) where() string {
+	var parts []string
+	if f.File != nil {
+		parts = append(parts, *f.File)
+	}
+	if f.Object != nil {
+		parts = append(parts, *f.Object)
+	}
+	if f.Offset != nil {
+		parts = append(parts, fmt.Sprintf("offset %d", *f.Offset))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return joined(parts) + ": "
+}

@@ -1,0 +1,29 @@
+// Package scan lists what a file reaches outside itself, which decoders it needs, which limits it
+// exceeds, and which structural errors it has.
+//
+// # Overview
+//
+// File scans one file, or one directory with everything below it. It reads HDF5 files, Blosc2
+// frames (contiguous and sparse, with their b2nd or Caterva metalayers) and bcolz trees. Each
+// Finding belongs to one of the Rules.
+//
+// All parsing is done by the packages below format/, which are plain Go. No C library receives
+// bytes of the file, and no chunk is decompressed, except the index of a frame and HDF5 elements
+// that refer to global heaps, which are decoded in Go. File opens the file that the caller names
+// and, for a directory, the regular files in it. It never opens a target of a link.
+//
+// # Memory
+//
+// A scan takes memory in proportion to the metadata of a file, and Options bounds each structure.
+// At most Options.Findings findings are kept; the others are counted.
+//
+// # Concurrency
+//
+// There is no package state. Every function is safe for concurrent use.
+//
+// # Errors
+//
+// An error of File means that the file cannot be scanned: it wraps ndarray.ErrFormat for an unknown
+// format, or is the error of the context or of the operating system. Whatever is wrong inside a
+// recognised file is a Finding.
+package scan
