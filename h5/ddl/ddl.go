@@ -27,6 +27,10 @@ type Options struct {
 	// Part, unless it is nil, is of the dataset Object the elements that are written (h5dump
 	// -s, -S, -c and -k). It goes with neither Attribute nor WithoutValues.
 	Part *h5.Region
+
+	// Missing is called for each missing source of a virtual dataset, whose elements are written
+	// as fill value, as h5dump writes them. If it is nil, the first one is the error of Write.
+	Missing func(error)
 }
 
 // Write writes a file as h5dump does, the whole of it or one object. The error is the
@@ -297,6 +301,9 @@ func (p *printer) dataset(d *h5.Dataset, name string, outside bool) {
 	p.failed(err)
 	p.datatype(info.Datatype, addr, committed)
 	p.line("DATASPACE  %v", info.Space)
+	if info.Layout == h5.Virtual && !p.o.WithoutValues {
+		p.sources(d)
+	}
 	switch {
 	case p.o.WithoutValues:
 	case p.o.Part != nil:
@@ -305,6 +312,22 @@ func (p *printer) dataset(d *h5.Dataset, name string, outside bool) {
 		p.datasetValues(d, info)
 	}
 	p.attributes(d)
+}
+
+// sources reports missing sources of a virtual dataset.
+func (p *printer) sources(d *h5.Dataset) {
+	list, err := d.MissingSources()
+	if p.failed(err) {
+		return
+	}
+	for _, s := range list {
+		err := &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: source of a virtual dataset is missing: file %q, dataset %q", h5.ErrNotFound, s.File, s.Dataset)}
+		if p.o.Missing != nil {
+			p.o.Missing(err.Err)
+		} else {
+			p.failed(err)
+		}
+	}
 }
 
 // datatype writes a DATATYPE line or block.

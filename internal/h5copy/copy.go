@@ -23,6 +23,10 @@ type Options struct {
 	// not exist. Without it they are problems of kind Missing.
 	AllowMissing bool
 
+	// ExternalDir is the directory of external files with relative names; "" is the working
+	// directory. The new file has the same names.
+	ExternalDir string
+
 	// Follow copies the objects that references lead to outside of what is copied. Such
 	// objects have no name in the new file. Without it the references become null.
 	Follow bool

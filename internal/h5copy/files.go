@@ -103,7 +103,11 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 	info.External = slices.Clone(info.External)
 	for i := range info.External {
 		x := &info.External[i]
-		if exists(x.Name) { // libhdf5 looks in the working directory alone
+		if at := x.Name; filepath.IsAbs(at) || c.o.ExternalDir == "" {
+			if exists(at) { // libhdf5 looks in the working directory alone
+				continue
+			}
+		} else if exists(filepath.Join(c.o.ExternalDir, at)) {
 			continue
 		}
 		name, there := c.moved(x.Name)

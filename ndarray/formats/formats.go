@@ -51,6 +51,9 @@ type options struct {
 	durable   bool
 	library   bool
 	prune     func(Entry) bool
+
+	externalDir string
+	missing     func(error)
 }
 
 // WithFormat makes Create write this format whatever the file is called.
@@ -87,6 +90,15 @@ func WithDurable() Option { return func(o *options) { o.write, o.durable = true,
 // format's own library, which works with one call at a time, instead of workers; for
 // comparison.
 func WithLibrary() Option { return func(o *options) { o.library = true } }
+
+// WithExternalDir makes Open and OpenTree look for external files with relative names in dir
+// instead of the working directory. Other formats than HDF5 have none.
+func WithExternalDir(dir string) Option { return func(o *options) { o.externalDir = dir } }
+
+// WithMissing makes Open and OpenTree accept that sources of a virtual dataset or external files
+// are missing: their elements are read as fill value, and report is called for each. Without it
+// reading such a dataset returns ndarray.ErrNotFound.
+func WithMissing(report func(error)) Option { return func(o *options) { o.missing = report } }
 
 // WithPrune makes Walk pass over the members of each group for which skip is true,
 // after the group itself was yielded.
@@ -214,7 +226,7 @@ func Open(ctx context.Context, location string, opts ...Option) (*ndarray.Array,
 
 func open(ctx context.Context, location string, o options) (*ndarray.Array, error) {
 	if o.format != "" || o.sparse || o.overwrite || o.inPlace || o.prune != nil {
-		return nil, fmt.Errorf("%w: only WithDType, WithWrite and WithLibrary mean something to Open", ndarray.ErrParam)
+		return nil, fmt.Errorf("%w: only WithDType, WithWrite, WithLibrary, WithExternalDir and WithMissing mean something to Open", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -253,7 +265,7 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 	if format == Bcolz {
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.write})
 	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.write, Library: o.library}))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.write, Library: o.library, ExternalDir: o.externalDir, Missing: o.missing}))
 }
 
 func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {

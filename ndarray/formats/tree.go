@@ -44,6 +44,9 @@ type TreeOptions struct {
 	// reads it. Its committed datatypes cannot be kept, which is a Problem.
 	Untrusted *Untrusted
 
+	ExternalDir string      // as WithExternalDir
+	Missing     func(error) // as WithMissing
+
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
 	Progress func(ndarray.Progress) // of all arrays together, a unit being an array; never called twice at once
@@ -146,7 +149,7 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	if u := c.options.Untrusted; u != nil {
 		c.source, err = OpenTreeUntrusted(ctx, src, *u)
 	} else {
-		c.source, err = OpenTree(ctx, src)
+		c.source, err = OpenTree(ctx, src, WithExternalDir(c.options.ExternalDir), WithMissing(c.options.Missing))
 	}
 	if err != nil {
 		return c.stats, cause(err)

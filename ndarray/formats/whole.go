@@ -20,10 +20,13 @@ type Tree struct {
 	location Location
 	format   Format
 	outside  *outside // nil: the file is trusted, and opened anew by each method
+	open     []Option // of its arrays
 }
 
-// OpenTree looks what a location is. It returns the errors of Walk for the file.
-func OpenTree(ctx context.Context, location string) (*Tree, error) {
+// OpenTree returns the tree at a location. Its options are WithExternalDir and WithMissing. It
+// returns the errors of Walk for the file.
+func OpenTree(ctx context.Context, location string, opts ...Option) (*Tree, error) {
+	o := collect(opts)
 	l, err := ParseLocation(location)
 	if err != nil {
 		return nil, err
@@ -35,7 +38,7 @@ func OpenTree(ctx context.Context, location string) (*Tree, error) {
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, translate(err))
 	}
-	return &Tree{location: l, format: format}, nil
+	return &Tree{location: l, format: format, open: []Option{WithExternalDir(o.externalDir), WithMissing(o.missing)}}, nil
 }
 
 // OpenTreeUntrusted is OpenTree for a file from outside, with the checks and the errors
@@ -92,7 +95,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 // Open, or of OpenUntrusted.
 func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	if t.outside == nil {
-		return Open(ctx, t.at(path))
+		return Open(ctx, t.at(path), t.open...)
 	}
 	a, err := t.outside.open(ctx, path)
 	return a, ndarray.Wrap("open untrusted", t.at(path), err)

@@ -18,6 +18,16 @@ import (
 // native order here: faster than the library's conversion, and to the last bit for
 // every NaN.
 func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	if err := b.checkFiles(); err != nil {
+		return err
+	}
+	switch {
+	case b.files.absent:
+		b.fill(dst)
+		return nil
+	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
+		return b.readExternal(ctx, dst, r)
+	}
 	if b.worthReading(len(dst)) {
 		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
 		if err != nil {

@@ -29,6 +29,7 @@ type Backend struct {
 	filters    []h5.Filter
 	plainEdges bool
 	elsewhere  []string
+	files      files
 
 	sequence atomic.Pointer[sequence] // nil unless chunks are put in order
 }
@@ -50,6 +51,16 @@ type OpenOptions struct {
 	// Untrusted keeps chunks from libhdf5 wherever package chunkio can decode them: the
 	// library reads behind the end of one that decodes to fewer bytes than a chunk has.
 	Untrusted bool
+
+	// ExternalDir is the directory of external files with relative names; "" is the working
+	// directory, as for libhdf5.
+	ExternalDir string
+
+	// Missing is called for each missing source of a virtual dataset and each missing external
+	// file before elements are read. The elements in a missing source, and all elements of a
+	// dataset with a missing external file, are then read as fill value. If Missing is nil,
+	// reading such a dataset returns ndarray.ErrNotFound.
+	Missing func(error)
 }
 
 // Open opens a file, for reading unless o says otherwise, and the dataset called
@@ -72,7 +83,7 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, Translate(err))
 	}
-	b, err := open(f, object, location)
+	b, err := open(f, object, location, o)
 	if err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
 	}
@@ -81,7 +92,7 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	return b, nil
 }
 
-func open(f *h5.File, object, location string) (*Backend, error) {
+func open(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
 	kind, err := f.Root().Kind(absolute(object))
 	if err != nil {
 		return nil, err
@@ -93,7 +104,11 @@ func open(f *h5.File, object, location string) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBackend(f, d, location)
+	b, err := newBackend(f, d, location)
+	if err == nil {
+		b.files.dir, b.files.missing = o.ExternalDir, o.Missing
+	}
+	return b, err
 }
 
 func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
@@ -117,6 +132,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 			b.elsewhere = append(b.elsewhere, name)
 		}
 	}
+	b.files.add(&info)
 	for _, m := range info.Mappings {
 		add(m.File)
 	}
@@ -365,6 +381,9 @@ func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadStrings reads texts of variable length (H5Dread).
 func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+	if err := b.checkFiles(); err != nil {
+		return err
+	}
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err

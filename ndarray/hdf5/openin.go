@@ -16,7 +16,7 @@ func OpenIn(f *h5.File, object, location string, o *OpenOptions) (*Backend, erro
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	b, err := open(f, object, location)
+	b, err := open(f, object, location, o)
 	if err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
 	}

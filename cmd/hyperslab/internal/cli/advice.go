@@ -59,6 +59,8 @@ func advice(cmd *cobra.Command, err error) string {
 		return "raise the limit on the size of files (ulimit -f), or write to a file system without one"
 	case errors.Is(err, syscall.EROFS):
 		return "nothing can be written there: name another place, or mount the file system for writing"
+	case elsewhere(err) && cmd.Flags().Lookup("allow-missing") != nil:
+		return "--external-dir DIR looks for external files in DIR, --allow-missing reads what is missing as fill value"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
 		return around()
 	case errors.Is(err, fs.ErrPermission):
@@ -92,6 +94,12 @@ func advice(cmd *cobra.Command, err error) string {
 		return help
 	}
 	return "hyperslab verify " + file + " reports whether the file is corrupt"
+}
+
+// elsewhere reports whether an error is about another file that contains elements.
+func elsewhere(err error) bool {
+	text := err.Error()
+	return errors.Is(err, fs.ErrNotExist) && (strings.Contains(text, "source of a virtual dataset") || strings.Contains(text, "external file"))
 }
 
 // unsupportedType reports whether an error means that a valid file holds something that the

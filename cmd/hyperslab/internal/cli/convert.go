@@ -55,6 +55,7 @@ type convertFlags struct {
 	storeFlags
 	batch   batchFlags
 	flat    flatFlags
+	files   filesFlags
 	force   bool
 	inPlace bool
 	along   bool     // the coordinates of the array are converted too
@@ -142,6 +143,7 @@ the source.
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
+	o.files.add(a, cmd)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
 }

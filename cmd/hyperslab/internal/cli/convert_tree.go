@@ -128,6 +128,9 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if u, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		opts.Untrusted = &u
 	}
+	if opts.ExternalDir = o.files.dir; o.files.missing {
+		opts.Missing = a.missing("convert")
+	}
 	var guess *forecast
 	if o.dryRun && stored != formats.Bcolz { // of which nothing is measured
 		guess = newForecast(o.job.jobs, memory)

@@ -29,6 +29,7 @@ type cpFlags struct {
 	refs  bool
 
 	missing bool
+	files   filesFlags
 }
 
 func (a *app) cpCommand() *cobra.Command {
@@ -65,6 +66,7 @@ chooses another compression, and goes from one format to another.` + editHelp,
 	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
 	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
+	o.files.addDir(cmd)
 	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
@@ -413,7 +415,7 @@ func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *
 	if err != nil {
 		return err
 	}
-	options := h5copy.Options{Directory: dir, AllowMissing: o.missing, Follow: o.refs}
+	options := h5copy.Options{Directory: dir, AllowMissing: o.missing, ExternalDir: o.files.dir, Follow: o.refs}
 	if !o.missing {
 		plan := h5copy.New(src, nil, options)
 		if err := plan.Object(ctx, object, name); err != nil {

@@ -115,6 +115,7 @@ between them. The exit code is 0 if nothing differs, 1 if something does,
 	o.attrs.add(cmd, "do not compare")
 	o.job.add(cmd, "say nothing: the exit code tells")
 	jsonFlag(cmd, &o.json)
+	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
 }

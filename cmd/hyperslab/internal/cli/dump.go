@@ -30,6 +30,7 @@ type dumpDoc struct {
 }
 
 type dumpFlags struct {
+	files                                      filesFlags
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
 	csvSafe, unpack                            bool
@@ -86,6 +87,7 @@ read some megabytes at a time, however large the array is.` +
 	o.h5dump.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
 	a.each(cmd)
+	o.files.add(a, cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.paged(cmd)
 	return cmd
@@ -162,6 +164,8 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		return usagef("--header goes with --ddl")
 	case o.unpack:
 		return usagef("--unpack and --ddl do not go together: DDL has the stored elements")
+	case o.files.dir != "":
+		return usagef("--external-dir and --ddl do not go together: libhdf5 looks in the working directory")
 	case untrusted(ctx):
 		return usagef("--ddl and --untrusted do not go together: what it writes the library reads, and nobody has looked at the file before")
 	}
@@ -185,6 +189,9 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	defer func() { err = errors.Join(err, f.Close()) }()
 	what := &d.what
 	what.Name, what.WithoutValues = d.file, o.header
+	if o.files.missing {
+		what.Missing = a.missing("dump")
+	}
 	if err = d.part(f); err == nil {
 		w, done := a.content()
 		err = ddl.Write(w, f, what)

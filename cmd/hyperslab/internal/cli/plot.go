@@ -102,6 +102,7 @@ least and the greatest, so that no peak is lost. Missing values are grey.` + add
 	o.job.add(cmd, "no progress, and no word of the picture")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", "viridis", "gray", "diverging")
+	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(cmd)
 	a.done(cmd)
 	return cmd

@@ -58,6 +58,7 @@ type repackFlags struct {
 	force   bool
 	lose    bool
 	missing bool
+	files   filesFlags
 	dryRun  bool
 	json    bool
 }
@@ -101,6 +102,7 @@ that replaces one is verified first.` + batchHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
 	f.BoolVar(&o.lose, "exclude-references", false, "write null references in place of those that lead to no object")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
+	o.files.addDir(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
@@ -223,7 +225,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 }
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing}
+	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir}
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}

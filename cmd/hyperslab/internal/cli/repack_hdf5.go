@@ -24,6 +24,7 @@ type repacker struct {
 	store    *storeFlags
 	job      *jobFlags
 	memory   int64
+	external string            // directory of external files
 	missing  bool              // copy datasets although files that they need are missing
 	progress func(bytes int64) // of elements, read so far
 
@@ -87,7 +88,7 @@ func (r *repacker) write(ctx context.Context, file string) (err error) {
 }
 
 func (r *repacker) pass(ctx context.Context) error {
-	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, Dataset: r.dataset})
+	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, ExternalDir: r.external, Dataset: r.dataset})
 	if err := c.File(ctx); err != nil {
 		at := r.file
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {

@@ -69,7 +69,7 @@ func noSandbox(err error) error {
 func openArray(ctx context.Context, location string, opts ...formats.Option) (*ndarray.Array, error) {
 	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
 	if !ok {
-		return formats.Open(ctx, location, opts...)
+		return formats.Open(ctx, location, append(opts, otherFiles(ctx)...)...)
 	}
 	g, err := formats.OpenUntrusted(ctx, location, o, opts...)
 	if err != nil {
@@ -99,7 +99,7 @@ func openTree(ctx context.Context, address string) (*formats.Tree, error) {
 	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		return formats.OpenTreeUntrusted(ctx, address, o)
 	}
-	return formats.OpenTree(ctx, address)
+	return formats.OpenTree(ctx, address, otherFiles(ctx)...)
 }
 
 // untrusted reports whether the command was told that its files may be crafted.

@@ -82,6 +82,7 @@ as not a number. --as-is takes the stored elements.` + addressHelp + twoArgument
 	o.job.add(cmd, "no progress")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
+	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
 }
