@@ -1,6 +1,6 @@
 // Walking what is below a group, each object once, in batches of one group's links:
 // no code of the caller runs under the library's lock, and the walk takes the memory
-// of one path and not of the whole tree. Built on the listing of links.
+// of one path and an address for each group. Built on the listing of links.
 
 package h5
 
@@ -59,7 +59,7 @@ func (g *Group) VisitLinks() iter.Seq2[VisitedLink, error] {
 // A walk yields objects or links.
 type walk struct {
 	g      *Group
-	seen   map[uint64]bool // objects with several hard links that were yielded, and the first group
+	seen   map[uint64]bool // groups, and objects with several hard links, that were yielded
 	object func(Visited, error) bool
 	link   func(VisitedLink, error) bool
 }
@@ -89,7 +89,7 @@ func (w *walk) group(name string) bool {
 			}
 			continue
 		}
-		if hard > 1 {
+		if hard > 1 || kind == GroupObject { // in a corrupt file a group can contain itself and count one link
 			w.seen[l.Address] = true
 		}
 		if w.object != nil && !w.object(Visited{p, kind, l.Address}, nil) {

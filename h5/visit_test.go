@@ -1,12 +1,16 @@
 package h5_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 )
 
@@ -152,4 +156,33 @@ func TestLoopsHoldNoLock(t *testing.T) {
 	got, err := h5.ReadAttr[int](r, "n")
 	require.NoError(t, err)
 	require.Equal(t, []int{8}, got)
+}
+
+// A corrupt file can contain a group that contains itself and counts one hard link.
+func TestVisit_WrongLinkCount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	require.NoError(t, g.LinkHard("again", "."))
+	require.NoError(t, g.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	count := b[hdf5test.Object(t, path, "/g").Addr+4:] // of an object header of version 1
+	require.Equal(t, uint32(2), binary.LittleEndian.Uint32(count))
+	binary.LittleEndian.PutUint32(count, 1)
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+
+	f, err = h5.Open(path, h5.ReadOnly)
+	require.NoError(t, err)
+	require.Equal(t, []string{". group", "g group"}, tree(t, f.Root()))
+	var links []string
+	for l, err := range f.Root().VisitLinks() {
+		require.NoError(t, err)
+		links = append(links, l.Path)
+	}
+	require.Equal(t, []string{"g", "g/again"}, links)
+	require.NoError(t, f.Close())
 }
