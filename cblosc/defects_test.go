@@ -273,6 +273,26 @@ func TestBlockStartsOfStoredChunks(t *testing.T) {
 	}
 }
 
+// A file of a few hundred bytes must not make the library allocate what its first chunk claims.
+func TestLengthOfFirstStoredChunk(t *testing.T) {
+	p := cparams(4)
+	p.Level, p.BlockSize = 0, 8 // chunks are stored
+	chunk := compress(t, p, noise(8, 1))
+	for kind, st := range storages(t, p) {
+		if st.Path == "" {
+			continue
+		}
+		t.Run(kind, func(t *testing.T) {
+			path := stored(t, st, chunk, func(b []byte) { binary.LittleEndian.PutUint32(b[4:], 0x60000000) })
+			_, err := cblosc.OpenSChunk(path)
+			require.ErrorIs(t, err, cblosc.ErrFormat)
+			require.ErrorIs(t, err, format.ErrCorrupt)
+			require.ErrorContains(t, err, "chunk 0")
+			require.ErrorContains(t, err, "1610612736")
+		})
+	}
+}
+
 func TestSpecialAndStoredChunksFromBytes(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)

@@ -225,6 +225,9 @@ func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, err
 	}
 	var err error
 	s.pending, err = newPending(f, path, base)
+	if err == nil {
+		err = s.pending.checkFirst()
+	}
 	if err == nil && f.VLBlocks() && f.NumChunks() > 0 {
 		if a != nil {
 			return nil, fmt.Errorf("%w: an array with blocks of variable length", errors.ErrUnsupported)

@@ -56,6 +56,21 @@ func newPending(f *cframe.Frame, path string, base int64) (*pending, error) {
 	return p.orNone(), nil
 }
 
+// checkFirst checks the length of the first chunk of a frame. The library reads the header of that
+// chunk when it opens the frame, and allocates 8 bytes for each block of a stored chunk before it
+// compares the length with that of the file. Every other contradiction is found by checkStored.
+func (p *pending) checkFirst() error {
+	if p == nil || p.at[0].IsSpecial() {
+		return nil
+	}
+	h, err := p.frame.ReadChunkHeader(p.at[0])
+	if err == nil && h.Flags&chunk.FlagStored != 0 && int64(h.NBytes) > int64(h.CBytes) {
+		return fmt.Errorf("chunk 0: %w", invalid(&format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4,
+			Got: fmt.Sprint(h.NBytes), Want: fmt.Sprintf("at most %d, the bytes of the stored chunk", h.CBytes), Err: format.ErrCorrupt}))
+	}
+	return nil // what cannot be read is reported where the chunk is read
+}
+
 // decode decompresses one chunk, such as the index of a frame.
 func decode(dst, b []byte) error {
 	d, err := NewDecompressor(nil)

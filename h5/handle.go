@@ -67,7 +67,11 @@ type handle struct {
 func newHandleLocked(ids *idSet, id C.int64_t) *handle {
 	ids.open[id] = id
 	h := &handle{ids: ids, id: id}
-	h.cleanup = runtime.AddCleanup(h, forgotten, left{orphan{ids, id}, whereOpened()})
+	l := left{orphan: orphan{ids, id}}
+	if id == ids.file { // only files are reported, and a stack may be deep
+		l.opened = whereOpened()
+	}
+	h.cleanup = runtime.AddCleanup(h, forgotten, l)
 	return h
 }
 

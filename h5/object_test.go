@@ -1,6 +1,7 @@
 package h5_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -108,6 +109,26 @@ func TestTimes(t *testing.T) {
 	require.NoError(t, err)
 	for _, at := range []time.Time{info.Accessed, info.Modified, info.Changed, info.Born} {
 		require.True(t, at.After(before) && at.Before(time.Now().Add(2*time.Second)), at)
+	}
+}
+
+// Info says whether times are stored, in object headers of both versions.
+func TestDataset_Info_times(t *testing.T) {
+	for _, low := range []h5.LibVer{h5.Earliest, h5.V18} {
+		for _, times := range []bool{false, true} {
+			t.Run(fmt.Sprint(low, " ", times), func(t *testing.T) {
+				f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+				require.NoError(t, err)
+				_, err = f.Root().CreateDataset("d", h5.Int(4, 0), h5.ScalarSpace(), &h5.DatasetOptions{Times: times})
+				require.NoError(t, err)
+				f = reopen(t, f, h5.ReadOnly)
+				d, err := f.Root().OpenDataset("d")
+				require.NoError(t, err)
+				info, err := d.Info()
+				require.NoError(t, err)
+				require.Equal(t, times, info.Times)
+			})
+		}
 	}
 }
 

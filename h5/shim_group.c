@@ -130,6 +130,7 @@ int goh5_ginfo(goh5_err_t *err, int64_t loc, const char *name, uint64_t out[4], 
 {
     int rc = 0;
     H5G_info_t info;
+    H5O_info2_t object;
     hid_t gcpl = H5I_INVALID_HID;
     goh5_enter();
     hid_t group = H5Gopen2(loc, name, H5P_DEFAULT);
@@ -137,6 +138,9 @@ int goh5_ginfo(goh5_err_t *err, int64_t loc, const char *name, uint64_t out[4], 
     TRY(H5Gget_info(group, &info) >= 0);
     TRY((gcpl = H5Gget_create_plist(group)) >= 0);
     PASS(read_gcpl(err, gcpl, (group_spec_t *)(void *)spec));
+    /* The property list says yes for every object header of version 1, which has no times for groups. */
+    TRY(H5Oget_info3(group, &object, H5O_INFO_TIME) >= 0);
+    ((group_spec_t *)(void *)spec)->times = object.ctime != 0;
     out[0] = (uint64_t)(int64_t)info.storage_type;
     out[1] = info.nlinks;
     out[2] = (uint64_t)info.max_corder;

@@ -281,7 +281,7 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     H5D_fill_time_t fill;
     H5D_alloc_time_t alloc;
     H5D_space_status_t status;
-    hbool_t times = 0;
+    H5O_info2_t info;
     unsigned options = 0, flags, max, min;
     size_t slots, bytes, mappings = 0;
     double preempt;
@@ -299,8 +299,9 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
         TRY(H5Pget_chunk_opts(dcpl, &options) >= 0);
     }
     goh5_put(b, options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
-    TRY(H5Pget_obj_track_times(dcpl, &times) >= 0);
-    goh5_put(b, times);
+    /* The property list says yes for every object header of version 1, with times or without. */
+    TRY(H5Oget_info3(id, &info, H5O_INFO_TIME) >= 0);
+    goh5_put(b, info.ctime != 0);
     TRY(H5Pget_attr_creation_order(dcpl, &flags) >= 0);
     goh5_put(b, flags);
     TRY(H5Pget_attr_phase_change(dcpl, &max, &min) >= 0);

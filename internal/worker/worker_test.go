@@ -137,6 +137,9 @@ func TestLimits(t *testing.T) {
 		fresh(t, c)
 	})
 	t.Run("memory of Go", func(t *testing.T) {
+		if race() {
+			t.Skip("the race detector needs memory of its own for each allocation, and hangs without it")
+		}
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		_, err := ask(c, "gomem")
 		require.ErrorIs(t, err, worker.ErrLimit)

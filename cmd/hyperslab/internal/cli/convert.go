@@ -321,16 +321,19 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 		changesInPlace.Add(1)
 		defer changesInPlace.Add(-1)
 	}
+	at, err := formats.ParseLocation(target)
+	if err != nil {
+		return stats, 0, err
+	}
 	draft, err := formats.Create(ctx, target, spec, o.createOptions()...)
 	if err != nil {
 		return stats, 0, err
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
-	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making()
-	if before := unfinishedBytes(); before > 0 { // a copy that the array is added to
-		m.made = func() int64 { return max(unfinishedBytes()-before, 0) }
-	}
+	// An array is added to a copy of the file, which has its bytes already.
+	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making(at.File, unfinishedBytes())
+	defer m.finish()
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
 	} else {
@@ -339,7 +342,6 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 		})
 	}
 	copying = time.Since(start)
-	m.finish()
 	if err != nil {
 		return stats, copying, err
 	}

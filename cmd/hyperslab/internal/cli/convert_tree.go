@@ -168,7 +168,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	var m *meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now).making()
+			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now).making(target, 0)
 		}
 		m.update(p.DoneBytes)
 	}

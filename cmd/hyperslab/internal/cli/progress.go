@@ -69,9 +69,16 @@ func newMeter(mode string, w io.Writer, label string, total int64, now func() ti
 	return &meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
-// making tells that the job makes targets: what they have so far gives a ratio.
-func (m *meter) making() *meter {
-	m.made = unfinishedBytes
+// making tells that the job writes target: the bytes that it has so far, less those it had before,
+// give a ratio.
+func (m *meter) making(target string, before int64) *meter {
+	m.made = func() int64 {
+		n := unfinishedBytes()
+		if n == 0 { // target is complete
+			n, _ = pathBytes(target)
+		}
+		return max(n-before, 0)
+	}
 	return m
 }
 
@@ -215,6 +222,8 @@ func (m *meter) finish() {
 		m.bar = nil
 	case !m.last.IsZero():
 		m.state.elapsed = m.now().Sub(m.start)
+		m.asked = time.Time{} // the size of the complete target
+		m.measure()
 		m.line()
 	}
 	m.mode, m.last = progressNone, time.Time{}

@@ -270,7 +270,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
 		return nil
 	}
-	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making()
+	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making(to, 0)
 	defer m.finish()
 	r.progress = m.update
 	return written(to, force, func(file string) error { return r.write(ctx, file) })
