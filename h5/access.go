@@ -43,7 +43,7 @@ type Locking int
 
 // The policies.
 const (
-	LockIfPossible Locking = iota // and go on where the file system cannot
+	LockIfPossible Locking = iota // and open read-only files without a lock where the file system refuses locks
 	LockAlways                    // or fail with ErrLocked
 	LockNever
 )

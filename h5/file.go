@@ -12,9 +12,11 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/unlocked"
 )
 
 // Mode says what an opened file is for.
@@ -258,10 +260,28 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	f, err := open(op, path, opts, nil)
+	if opts.Mode == ReadOnly && refusesLocks(err) && (opts.Access == nil || opts.Access.Locking == LockIfPossible) {
+		why := err
+		access := DefaultFileAccess()
+		if opts.Access != nil {
+			access = *opts.Access
+		}
+		access.Locking = LockNever
+		opts.Access = &access
+		if f, err = open(op, path, opts, nil); err == nil {
+			unlocked.Report(path, why)
+		}
+	}
 	if err != nil && opts.Access != nil {
 		return nil, explainMembers(err, path, opts.Access.Driver)
 	}
 	return f, err
+}
+
+// refusesLocks reports whether opening a file failed because its file system does not support
+// locks. libhdf5 itself goes on after ENOSYS only.
+func refusesLocks(err error) bool {
+	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
 }
 
 // images counts files in memory, which need a name each: of two with one name

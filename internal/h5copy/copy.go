@@ -31,6 +31,14 @@ type Options struct {
 	// objects have no name in the new file. Without it the references become null.
 	Follow bool
 
+	// Exclude reports whether the object or link that will be at a path of the new file is left
+	// out, with everything below it; nil: none is.
+	Exclude func(path string) bool
+
+	// Unreadable is called for an object that cannot be copied. If it returns true, the object is
+	// left out, or of a group the rest of its members. If it is nil, the copy fails.
+	Unreadable func(path string, err error) bool
+
 	// Dataset may create a dataset at a path of the new file and write its elements. The
 	// Copier then adds the comment and the attributes. It returns false to leave the dataset
 	// to the Copier. It is called in a dry run, too.
@@ -69,11 +77,12 @@ type Copier struct {
 	waiting  []func(ctx context.Context) error
 	temp     string // group for objects that have no name yet, "" if there is none
 	numTemps int
+	failed   map[uint64]bool // objects that were left out because they are unreadable
 }
 
 // New returns a Copier from src to dst. A nil dst makes it a dry run that only finds problems.
 func New(src, dst *h5.File, o Options) *Copier {
-	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref)}
+	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref), failed: make(map[uint64]bool)}
 }
 
 // File copies the whole file. The new one must be empty.
@@ -159,6 +168,14 @@ func (c *Copier) root() *h5.Group {
 	return c.dst.Root()
 }
 
+// skips reports whether the object at a path is left out because of err.
+func (c *Copier) skips(path string, err error) bool {
+	if path == "" {
+		path = "/"
+	}
+	return c.o.Unreadable != nil && c.o.Unreadable(path, err)
+}
+
 func (c *Copier) problem(kind Kind, path, what string, err error) {
 	c.Problems = append(c.Problems, Problem{kind, path, what, err})
 }
@@ -187,7 +204,7 @@ func (c *Copier) finish(ctx context.Context) error {
 
 // group copies the attributes and links of a group, which exists in the new file.
 func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr uint64) error {
-	if err := c.beside(src, dst, at, addr); err != nil {
+	if err := c.beside(src, dst, at, addr); err != nil && !c.skips(at, fmt.Errorf("attributes: %w", err)) {
 		return err
 	}
 	info, err := src.Info()
@@ -202,8 +219,14 @@ func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr 
 		if err == nil {
 			err = ctx.Err()
 		}
+		if err != nil && c.skips(at, fmt.Errorf("members: %w", err)) {
+			return nil
+		}
 		if err != nil {
 			return err
+		}
+		if c.o.Exclude != nil && c.o.Exclude(at+"/"+link.Name) {
+			continue
 		}
 		if err := c.link(ctx, src, dst, link, at+"/"+link.Name); err != nil {
 			return located(at+"/"+link.Name, err)
@@ -242,12 +265,27 @@ func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path s
 			}
 			return dst.LinkHard(l.Name, there)
 		}
+		if c.failed[l.Address] {
+			return nil // reported
+		}
 		c.placed[l.Address] = path
+		waiting := len(c.waiting)
 		o, err := src.OpenObject(l.Name)
-		if err != nil {
+		if err == nil {
+			err = errors.Join(c.object(ctx, o, l.Address, src, l.Name, dst, l.Name, path), o.Close())
+		}
+		if err == nil || ctx.Err() != nil || !c.skips(path, err) {
 			return err
 		}
-		return errors.Join(c.object(ctx, o, l.Address, src, l.Name, dst, l.Name, path), o.Close())
+		c.failed[l.Address], c.waiting = true, c.waiting[:waiting]
+		delete(c.placed, l.Address)
+		if dst == nil {
+			return nil
+		}
+		if made, err := dst.HasLink(l.Name); err != nil || !made {
+			return err
+		}
+		return dst.Unlink(l.Name)
 	}
 	if dst == nil {
 		return nil
@@ -398,6 +436,11 @@ func (c *Copier) attributesLater(addr uint64, path string, attrs []h5.AttributeI
 			return err
 		}
 		defer func() { err = errors.Join(err, o.Close()) }()
+		defer func() {
+			if err != nil && c.skips(path, err) {
+				err = nil
+			}
+		}()
 		if c.dst == nil {
 			return c.writeAttributes(o, nil, path, attrs)
 		}

@@ -30,6 +30,8 @@ type cpFlags struct {
 
 	missing bool
 	files   filesFlags
+	pick    pickFlags
+	left    []string // objects that cannot be read
 }
 
 func (a *app) cpCommand() *cobra.Command {
@@ -58,7 +60,14 @@ chooses another compression, and goes from one format to another.` + editHelp,
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			return a.cp(cmd.Context(), args[:last], args[last], &o)
+			if err := o.pick.check(); err != nil {
+				return err
+			}
+			err := a.cp(cmd.Context(), args[:last], args[last], &o)
+			if err == nil && len(o.left) > 0 {
+				return &exitError{code: exitPartly}
+			}
+			return err
 		},
 	}
 	f := cmd.Flags()
@@ -67,6 +76,7 @@ chooses another compression, and goes from one format to another.` + editHelp,
 	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.files.addDir(cmd)
+	o.pick.add(cmd)
 	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd
@@ -88,6 +98,9 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 			return err
 		}
 		if format != formats.HDF5 || strings.Trim(loc.Object, "/") == "" {
+			if o.pick.given() {
+				return usagef("--exclude and --skip-unreadable choose objects of a group; %s is copied as a whole", source)
+			}
 			if len(sources) > 1 {
 				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
 			}
@@ -415,7 +428,11 @@ func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *
 	if err != nil {
 		return err
 	}
-	options := h5copy.Options{Directory: dir, AllowMissing: o.missing, ExternalDir: o.files.dir, Follow: o.refs}
+	from, at := "/"+strings.Trim(object, "/"), "/"+strings.Trim(name, "/")
+	options := h5copy.Options{
+		Directory: dir, AllowMissing: o.missing, ExternalDir: o.files.dir, Follow: o.refs, Unreadable: o.pick.unreadable(a, "cp", &o.left),
+		Exclude: func(path string) bool { return o.pick.excluded(from + strings.TrimPrefix(path, at)) },
+	}
 	if !o.missing {
 		plan := h5copy.New(src, nil, options)
 		if err := plan.Object(ctx, object, name); err != nil {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"path"
 	"runtime/debug"
 	"slices"
@@ -10,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
@@ -120,6 +125,28 @@ func (p *pickFlags) excluded(object string) bool {
 		matches, err := path.Match(pattern, of)
 		return matches && err == nil || pattern == of
 	})
+}
+
+// unreadable returns the function that notes objects of a file that cannot be copied, nil if they
+// are errors. An object is noted once.
+func (p *pickFlags) unreadable(a *app, command string, list *[]string) func(path string, err error) bool {
+	if !p.skip {
+		return nil
+	}
+	return func(path string, err error) bool {
+		err = hdf5.Translate(err)
+		switch {
+		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrFormat):
+		default:
+			return false // for example a full disk
+		}
+		text := path + ": " + err.Error()
+		if !slices.Contains(*list, text) {
+			*list = append(*list, text)
+			a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab "+command+":"), safe(text))
+		}
+		return true
+	}
 }
 
 func joined(words []string) string { return strings.Join(words, ", ") }

@@ -46,8 +46,9 @@ type repackRow struct {
 	EstimatedBytes   *jsonInt   `json:"estimated_bytes"`
 	EstimatedSeconds *jsonFloat `json:"estimated_seconds"`
 
-	Lost  []string `json:"lost"`
-	Error *string  `json:"error"`
+	Lost       []string `json:"lost"`
+	Unreadable []string `json:"unreadable"`
+	Error      *string  `json:"error"`
 }
 
 type repackFlags struct {
@@ -59,6 +60,7 @@ type repackFlags struct {
 	lose    bool
 	missing bool
 	files   filesFlags
+	pick    pickFlags
 	dryRun  bool
 	json    bool
 }
@@ -103,6 +105,7 @@ that replaces one is verified first.` + batchHelp,
 	f.BoolVar(&o.lose, "exclude-references", false, "write null references in place of those that lead to no object")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.files.addDir(cmd)
+	o.pick.add(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
@@ -117,7 +120,7 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := o.store.check(); err != nil {
+	if err := errors.Join(o.store.check(), o.pick.check()); err != nil {
 		return err
 	}
 	if o.replace && o.batch.into != "" {
@@ -132,10 +135,10 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 		to := args[1]
 		args, target, force = args[:1], func(string) string { return to }, o.force
 	}
-	start := time.Now()
+	start, partly := time.Now(), false
 	doc := repackDoc{Schema: schemaRepack, DryRun: o.dryRun, Files: []repackRow{}}
 	err = a.batch(cmd, args, &o.batch, o.job.quiet, func(source string) error {
-		row := repackRow{Source: source, Target: target(source), Lost: []string{}}
+		row := repackRow{Source: source, Target: target(source), Lost: []string{}, Unreadable: []string{}}
 		err := a.repackFile(ctx, &row, memory, force, o)
 		if err != nil {
 			row.Error = orNull(err.Error())
@@ -143,11 +146,15 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 			a.note("%s", row.line(o.dryRun))
 		}
 		doc.Files = append(doc.Files, row)
+		partly = partly || len(row.Unreadable) > 0
 		return err
 	})
 	if o.json && len(doc.Files) > 0 {
 		doc.Seconds = seconds(time.Since(start))
 		err = errors.Join(err, a.writeJSON(a.stdout, doc))
+	}
+	if err == nil && partly {
+		return &exitError{code: exitPartly}
 	}
 	return err
 }
@@ -225,7 +232,8 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 }
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir}
+	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
+	r.unreadable = o.pick.unreadable(a, "repack", &r.left)
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}
@@ -266,6 +274,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		row.Lost = append(row.Lost, text)
 		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(text))
 	}
+	row.Unreadable = r.left
 	if o.dryRun {
 		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
 		return nil
@@ -273,7 +282,9 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making(to, 0)
 	defer m.finish()
 	r.progress = m.update
-	return written(to, force, func(file string) error { return r.write(ctx, file) })
+	err = written(to, force, func(file string) error { return r.write(ctx, file) })
+	row.Unreadable = r.left
+	return err
 }
 
 // repackArray writes a file that is one array anew.

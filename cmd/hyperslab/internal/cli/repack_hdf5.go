@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -24,9 +25,13 @@ type repacker struct {
 	store    *storeFlags
 	job      *jobFlags
 	memory   int64
-	external string            // directory of external files
+	external string // directory of external files
+	pick     *pickFlags
+	left     []string          // objects that cannot be read
 	missing  bool              // copy datasets although files that they need are missing
 	progress func(bytes int64) // of elements, read so far
+
+	unreadable func(path string, err error) bool // nil: errors
 
 	file      string
 	directory string   // of the new file
@@ -88,7 +93,7 @@ func (r *repacker) write(ctx context.Context, file string) (err error) {
 }
 
 func (r *repacker) pass(ctx context.Context) error {
-	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, ExternalDir: r.external, Dataset: r.dataset})
+	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, ExternalDir: r.external, Exclude: r.pick.excluded, Unreadable: r.unreadable, Dataset: r.dataset})
 	if err := c.File(ctx); err != nil {
 		at := r.file
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {
@@ -113,6 +118,17 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 	}
 	if err != nil {
 		return false, err
+	}
+	for _, f := range info.Filters {
+		if can, err := h5.FilterAvailable(f.ID); err != nil {
+			return false, err
+		} else if !can.Decode {
+			r.kept++
+			if r.dst == nil {
+				r.unfit = append(r.unfit, fmt.Sprintf("%s: filter %d is not available", name, f.ID))
+			}
+			return false, nil
+		}
 	}
 	spec, changes, err := r.spec(description.Meta)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
+	"github.com/hyperslab/hyperslab/internal/unlocked"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
@@ -59,6 +61,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return a.finish(ctx, root, err)
 	}
+	unlocked.Notify(a.unlocked())
+	defer unlocked.Notify(nil)
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.plugins {
 		err = errors.Join(err, h5.AllowPlugins())
@@ -67,6 +71,16 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = errors.Join(err, failed)
 	}
 	return a.finish(ctx, cmd, err)
+}
+
+// unlocked returns a function that warns once of each file that is read without a lock.
+func (a *app) unlocked() func(path string, err error) {
+	var told sync.Map
+	return func(path string, err error) {
+		if _, before := told.LoadOrStore(path, true); !before {
+			a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.notice(*a.name.Load()+":"), safe(path))
+		}
+	}
 }
 
 func (a *app) root() *cobra.Command {

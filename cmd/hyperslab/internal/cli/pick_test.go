@@ -1,0 +1,134 @@
+// repack and cp of files in which some objects are unreadable or not wanted.
+
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// unreadable writes a file with the group /g, which has the datasets /g/good, /g/bad with a corrupt
+// header, /g/chunk with a corrupt chunk, and the group /g/old with the dataset /g/old/x.
+func unreadable(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
+	require.NoError(t, err)
+	for _, name := range []string{"g", "g/old"} {
+		g, err := f.Root().CreateGroup(name)
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	}
+	var header int64
+	for _, name := range []string{"g/good", "g/bad", "g/chunk", "g/old/x"} {
+		d, err := f.Root().CreateDataset(name, h5.TypeOf[int64](), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Fletcher32: true})
+		require.NoError(t, err)
+		value := int64(1)
+		if name == "g/chunk" {
+			value = 0x1122334455667788
+		}
+		require.NoError(t, h5.Write(d, []int64{value, value, value, value}, h5.SimpleSpace(4).All()))
+		info, err := d.Stat()
+		require.NoError(t, err)
+		if name == "g/bad" {
+			header = int64(info.Address)
+		}
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	b[header+10] ^= 0x55
+	at := bytes.Index(b, []byte{0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11})
+	require.Positive(t, at)
+	b[at] ^= 1
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	return path
+}
+
+func TestPick(t *testing.T) {
+	src := unreadable(t)
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want []string // members of /g
+	}{
+		{"no flag", nil, 2, nil},
+		{"excluded", []string{"--exclude", "bad", "--exclude", "/g/old"}, 0, []string{"chunk", "good"}},
+		{"skipped", []string{"--skip-unreadable"}, 3, []string{"chunk", "good", "old"}},
+	} {
+		dir := t.TempDir()
+		for to, args := range map[string][]string{
+			"r.h5": {"repack", src, filepath.Join(dir, "r.h5")},
+			"c.h5": {"cp", src + ":/g", filepath.Join(dir, "c.h5") + ":/g"},
+		} {
+			t.Run(args[0]+" "+tt.name, func(t *testing.T) {
+				_, stderr, code := run(append(args, tt.args...)...)
+				require.Equal(t, tt.code, code, stderr)
+				if tt.code == 2 {
+					require.NoFileExists(t, filepath.Join(dir, to))
+					return
+				}
+				if tt.code == 3 {
+					require.Contains(t, stderr, "/g/bad")
+				}
+				f, err := h5.Open(filepath.Join(dir, to), h5.ReadOnly)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, f.Close()) }()
+				g, err := f.Root().OpenGroup("g")
+				require.NoError(t, err)
+				defer g.Close()
+				var got []string
+				for l, err := range g.Links() {
+					require.NoError(t, err)
+					got = append(got, l.Name)
+				}
+				require.Equal(t, tt.want, got)
+			})
+		}
+	}
+	t.Run("corrupt chunk that is compressed again", func(t *testing.T) {
+		to := filepath.Join(t.TempDir(), "r.h5")
+		args := []string{"repack", src, to, "--codec", "deflate", "--exclude", "bad"}
+		_, stderr, code := run(args...)
+		require.Equal(t, 2, code, stderr)
+		require.NoFileExists(t, to)
+		_, stderr, code = run(append(args, "--skip-unreadable")...)
+		require.Equal(t, 3, code, stderr)
+		require.Contains(t, stderr, "/g/chunk")
+		f, err := h5.Open(to, h5.ReadOnly)
+		require.NoError(t, err)
+		there, err := f.Root().HasLink("g/chunk")
+		require.NoError(t, err)
+		require.False(t, there)
+		require.NoError(t, f.Close())
+		_, _, code = run("verify", to)
+		require.Zero(t, code)
+	})
+}
+
+// A dataset with a filter that is not available is copied as stored, not compressed again.
+func TestRepack_missingFilter(t *testing.T) {
+	dir := t.TempDir()
+	makeHostile(t, dir)
+	to := filepath.Join(dir, "new.h5")
+	_, stderr, code := run("repack", filepath.Join(dir, "half.h5"), to, "--codec", "deflate")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "is not available")
+	f, err := h5.Open(to, h5.ReadOnly)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	d, err := f.Root().OpenDataset("x")
+	require.NoError(t, err)
+	info, err := d.Info()
+	require.NoError(t, err)
+	require.NotContains(t, []int{h5.FilterDeflate}, info.Filters[0].ID)
+	require.NoError(t, d.Close())
+}
