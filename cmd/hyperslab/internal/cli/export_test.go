@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/hyperslab/hyperslab/verify"
 )
 
 // ShowAtOnce makes jobs tell of their progress however short they are.
@@ -10,4 +13,11 @@ func ShowAtOnce(t testing.TB, delay time.Duration) {
 	before := progressDelay
 	progressDelay = delay
 	t.Cleanup(func() { progressDelay = before })
+}
+
+// SetVerifyNew replaces the verification of a file before it replaces another one.
+func SetVerifyNew(t testing.TB, f func(context.Context, string, *verify.Options) (*verify.Report, error)) {
+	before := verifyNew
+	verifyNew = f
+	t.Cleanup(func() { verifyNew = before })
 }

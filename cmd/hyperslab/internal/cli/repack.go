@@ -354,9 +354,12 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	return err
 }
 
+// verifyNew verifies a file before it replaces another one. Tests replace it.
+var verifyNew = verify.File
+
 // replaces verifies a new file that is to replace an old one.
 func replaces(ctx context.Context, file string, workers int) error {
-	r, err := verify.File(ctx, file, &verify.Options{Workers: workers, MaxDamages: 1})
+	r, err := verifyNew(ctx, file, &verify.Options{Workers: workers, MaxDamages: 1})
 	if err != nil {
 		return fmt.Errorf("the old file stays, because the new one cannot be verified: %w", err)
 	}

@@ -1,0 +1,54 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/verify"
+)
+
+// A new file that is not valid, or cannot be verified, does not replace the old one.
+func TestRepack_invalidReplacement(t *testing.T) {
+	for name, check := range map[string]func(r *verify.Report, err error) (*verify.Report, error){
+		"not valid": func(r *verify.Report, err error) (*verify.Report, error) {
+			r.NumDamages, r.Damages = 1, []verify.Place{{What: "simulated", Offset: -1, Chunk: -1, Err: errors.New("simulated")}}
+			return r, err
+		},
+		"not verified": func(*verify.Report, error) (*verify.Report, error) { return nil, errors.New("simulated") },
+	} {
+		for _, location := range []string{"a.h5:/x", "a.b2nd"} {
+			t.Run(name+" "+location, func(t *testing.T) {
+				dir := t.TempDir()
+				create[int32](t, filepath.Join(dir, location), ndarray.Spec{Shape: []int64{4}}, []int32{1, 2, 3, 4})
+				left, err := os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, left, 1)
+				path := filepath.Join(dir, left[0].Name())
+				before, err := os.ReadFile(path)
+				require.NoError(t, err)
+				called := 0
+				cli.SetVerifyNew(t, func(ctx context.Context, file string, o *verify.Options) (*verify.Report, error) {
+					called++
+					return check(verify.File(ctx, file, o))
+				})
+				_, stderr, code := run("repack", "--replace", path)
+				require.Equal(t, 2, code, stderr)
+				require.Contains(t, stderr, "the old file stays")
+				require.Equal(t, 1, called)
+				after, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.Equal(t, before, after)
+				left, err = os.ReadDir(dir)
+				require.NoError(t, err)
+				require.Len(t, left, 1)
+			})
+		}
+	}
+}
