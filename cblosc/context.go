@@ -301,11 +301,8 @@ func (d *Decompressor) check(b []byte) (chunk.Header, error) {
 	if err != nil || d.hooks == nil {
 		return h, err
 	}
-	switch {
-	case usesDelta(h.Filters):
+	if usesDelta(h.Filters) {
 		err = fmt.Errorf("%w: a chunk behind delta on a context that calls Go", errors.ErrUnsupported)
-	case raggedZeros(&h) && d.hooks.block != nil:
-		err = fmt.Errorf("%w: zeros that are not whole elements before a postfilter", errors.ErrUnsupported)
 	}
 	return h, err
 }
@@ -418,14 +415,8 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 // value of more than 255 bytes it repeats the first one. Blocks that are not whole
 // items are read whole as well, and so are those of hasBlosc1Tail.
 func needsWhole(h *chunk.Header) bool {
-	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0 || h.BlockLen()%int32(h.TypeSize) != 0 || raggedZeros(h) || hasBlosc1Tail(h) ||
+	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0 || h.BlockLen()%int32(h.TypeSize) != 0 || hasBlosc1Tail(h) ||
 		h.Special == chunk.RepeatedValue && h.ItemSize() != int(h.TypeSize)
-}
-
-// raggedZeros reports whether h is of zeros that are not whole elements, which the
-// library makes and does not read.
-func raggedZeros(h *chunk.Header) bool {
-	return h.Special == chunk.Zeros && h.NBytes%int32(h.TypeSize) != 0
 }
 
 // partLocked reads the bytes of dst from the whole chunk, from byte start on.
@@ -471,14 +462,6 @@ func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 	}
 	if n == 0 {
 		return d.Decompress(dst, b)
-	}
-	if raggedZeros(&head) {
-		for i, s := range skip {
-			if from := i * int(head.BlockSize); !s {
-				clear(dst[from:min(from+int(head.BlockSize), int(head.NBytes))])
-			}
-		}
-		return int(head.NBytes), nil
 	}
 	if err := d.h.lock(op); err != nil {
 		return 0, err

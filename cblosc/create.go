@@ -97,10 +97,9 @@ func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 	if len(data) == 0 {
 		return create(op, p, C.GOBLOSC2_ZEROS, nil)
 	}
-	if !p.Caterva && !scattered(p.Chunks, p.Blocks) {
+	if !p.Caterva {
 		return create(op, p, C.GOBLOSC2_DATA, data)
 	}
-	// The library may take the data for a chunk's bytes as they are.
 	a, err := create(op, p, C.GOBLOSC2_EMPTY, nil)
 	if err != nil {
 		return nil, err

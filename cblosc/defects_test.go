@@ -418,7 +418,7 @@ func TestLastChunkDeleted(t *testing.T) {
 }
 
 func TestFiltersOnRaggedData(t *testing.T) {
-	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, cblosc.NewTruncPrec(10), cblosc.NewByteDelta(4), cblosc.NewIntTrunc(10)} {
+	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, cblosc.NewTruncPrec(10), cblosc.NewIntTrunc(10)} {
 		p := cparams(4)
 		p.Filters[0] = f
 		c := newCompressor(t, p)
@@ -427,6 +427,22 @@ func TestFiltersOnRaggedData(t *testing.T) {
 		require.ErrorContains(t, err, "1001 bytes, want a multiple of the type size 4")
 		_, err = c.Compress(make([]byte, 2000), ramp(1000, 1))
 		require.NoError(t, err)
+	}
+}
+
+// ByteDelta keeps the bytes after the last whole element.
+func TestByteDelta_raggedData(t *testing.T) {
+	p := cparams(4)
+	p.Filters[0] = cblosc.NewByteDelta(4)
+	for n := 990; n < 1010; n++ {
+		for _, block := range []int{0, 64, 512} {
+			p.BlockSize = block
+			src := ramp(n, 1)
+			dst := make([]byte, n)
+			_, err := newDecompressor(t).Decompress(dst, compress(t, p, src))
+			require.NoError(t, err)
+			require.Equal(t, src, dst, "%d bytes in blocks of %d", n, block)
+		}
 	}
 }
 

@@ -81,7 +81,7 @@ func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	if err != nil {
 		return nil, refused(op, a.sc.path, err)
 	}
-	if a.rank == 0 || p.Caterva || a.sc.delta || scattered(a.Chunks(), a.Blocks()) || scattered(p.Chunks, p.Blocks) {
+	if a.rank == 0 || p.Caterva || a.sc.delta {
 		return a.gatherLocked(op, p, func(at []int64) []int64 {
 			from := slices.Clone(at)
 			for i := range from {

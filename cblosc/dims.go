@@ -196,7 +196,7 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 		return nil, refused(op, first.sc.path, err)
 	}
 	// The library does not see zeros in a shape, and what Slice does not leave to it.
-	library := !p.Caterva && !p.Storage.CParams.usesDelta() && !scattered(p.Chunks, p.Blocks)
+	library := !p.Caterva && !p.Storage.CParams.usesDelta()
 	for _, b := range arrays {
 		// Where the chunks of a later array differ the library puts elements in wrong places.
 		library = library && slices.Equal(b.Chunks(), p.Chunks) && slices.Equal(b.Blocks(), p.Blocks)

@@ -124,7 +124,7 @@ func (f FilterID) forArrays() bool { return f == NDCell || f == NDMean }
 // wholeElements reports whether the library loses data behind f that is not whole
 // elements: the rest behind the last one is left undefined.
 func (f FilterID) wholeElements() bool {
-	return f == Delta || f == TruncPrec || f == ByteDelta || f == IntTrunc
+	return f == Delta || f == TruncPrec || f == IntTrunc
 }
 
 // mantissa is the bits in the mantissa of a float of that many bytes.

@@ -52,7 +52,7 @@ func checkGlobal(b []byte) (chunk.Header, error) {
 	case err != nil:
 	case h.Blosc2Flags&chunk.Flag2Dict != 0:
 		err = fmt.Errorf("%w: a dictionary on the global context", errors.ErrUnsupported)
-	case raggedZeros(&h) || hasBlosc1Tail(&h):
+	case hasBlosc1Tail(&h):
 		err = fmt.Errorf("%w: a chunk that is not whole elements on the global context", errors.ErrUnsupported)
 	}
 	if err == nil && !h.Extended {

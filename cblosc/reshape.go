@@ -207,8 +207,7 @@ func (a *Array) insert(op string, src []byte, axis int, where func(end int64) in
 	switch {
 	case at == old && a.appendsChunk(axis, len(src)):
 		rc = C.goblosc2_array_append(&cerr, a.sc.h.c, p, n, C.int32_t(axis), &a.sc.facts)
-	case a.sc.facts.nchunks == 0 || scattered(a.Chunks(), a.Blocks()):
-		// The library gets these wrong: see the table of defects.
+	case a.sc.facts.nchunks == 0:
 		return a.insertLocked(op, src, shape, axis, at)
 	default:
 		rc = C.goblosc2_array_insert(&cerr, a.sc.h.c, p, n, C.int32_t(axis), C.int64_t(at), &a.sc.facts)

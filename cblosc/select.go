@@ -38,7 +38,7 @@ func (a *Array) ReadAll(dst []byte) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	if a.rank > 0 && (a.sc.delta || a.isMistaken(&r)) {
+	if a.rank > 0 && a.sc.delta {
 		return a.readLocked(op, dst, &r)
 	}
 	var cerr C.goblosc2_err_t

@@ -217,8 +217,8 @@ int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_
 int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, uintptr_t hook, int32_t is_array,
                                goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-    /* With copy = true the library frees a pointer into the frame when a stored chunk comes between special ones. So
-     * it gets a copy to keep, from the allocator it will free and reallocate it with. */
+    /* With copy = true the library would make a super-chunk of single chunks, of another compressed size. So it gets a
+     * copy of the frame to keep, from the allocator that it frees and reallocates it with. */
     uint8_t *copy = hyperslab_gift((size_t)n);
     if (copy == NULL) {
         return goblosc2_no_memory(err);
@@ -280,24 +280,12 @@ int goblosc2_schunk_cparams(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_
     return 0;
 }
 
-/* A failed append or insert leaves the counters changed; blosc2_schunk_free would then free chunks that never were. */
-void goblosc2_restore_facts(blosc2_schunk *sc, const goblosc2_facts_t *f)
-{
-    sc->nchunks = f->nchunks;
-    sc->nbytes = f->nbytes;
-    sc->cbytes = f->cbytes;
-    sc->chunksize = f->chunksize;
-}
-
 int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n,
                            goblosc2_facts_t *facts)
 {
-    goblosc2_facts_t before;
-    goblosc2_take_facts(&before, h->sc);
     goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_append_buffer(h->sc, src, n);
     if (rc < 0) {
-        goblosc2_restore_facts(h->sc, &before);
         return goblosc2_fail(err, rc, "blosc2_schunk_append_buffer");
     }
     goblosc2_take_facts(facts, h->sc);
@@ -348,8 +336,6 @@ static int64_t insert(blosc2_schunk *sc, int64_t i, uint8_t *chunk, const char *
 int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t how, int64_t i, const uint8_t *chunk,
                               goblosc2_facts_t *facts)
 {
-    goblosc2_facts_t before;
-    goblosc2_take_facts(&before, h->sc);
     const char *call;
     int64_t rc;
     goblosc2_io_begin(goblosc2_threads_of(h));
@@ -367,7 +353,6 @@ int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t
         rc = blosc2_schunk_update_chunk(h->sc, i, (uint8_t *)chunk, true);
     }
     if (rc < 0) {
-        goblosc2_restore_facts(h->sc, &before);
         return goblosc2_fail(err, rc, call);
     }
     goblosc2_take_facts(facts, h->sc);
@@ -587,16 +572,6 @@ int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64
                           goblosc2_facts_t *facts)
 {
     blosc2_schunk *sc = h->sc;
-    if (sc->nchunks == 0) {
-        /* A zero in the shape made b2nd_zeros forget that chunks are padded to whole blocks; with that chunk size the
-         * grown array could not be written. */
-        int32_t padded = sc->typesize;
-        for (int i = 0; i < h->array->ndim; i++) {
-            int32_t block = h->array->blockshape[i];
-            padded *= (h->array->chunkshape[i] + block - 1) / block * block;
-        }
-        sc->chunksize = padded;
-    }
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = b2nd_resize(h->array, shape, start);
     if (rc >= 0) {

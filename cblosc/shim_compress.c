@@ -92,7 +92,7 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
     uint8_t *out = scratch != NULL ? scratch : dst;
     int rc = blosc2_compress_ctx(h->ctx, src, n, out, cap);
     if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % out[BLOSC2_CHUNK_TYPESIZE] != 0) {
-        /* Zeros that are not whole elements, which it does not read back: they are bytes as well. */
+        /* Zeros that are not whole elements: releases before 3 read them only as bytes. */
         out[BLOSC2_CHUNK_TYPESIZE] = 1;
     }
     if (rc > 0 && h->cparams.dict != 0) {

@@ -43,31 +43,6 @@ static bool extended(const uint8_t *chunk, int32_t n)
     return n >= BLOSC_EXTENDED_HEADER_LENGTH && (chunk[BLOSC2_CHUNK_FLAGS] & both) == both;
 }
 
-/* Zeros that are not whole elements, as 2.17 makes them and does not read them. */
-static bool ragged_zeros(const uint8_t *chunk, int32_t n)
-{
-    return extended(chunk, n) &&
-           ((chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] >> 4) & BLOSC2_SPECIAL_MASK) == BLOSC2_SPECIAL_ZERO &&
-           le32(chunk + BLOSC2_CHUNK_NBYTES) % chunk[BLOSC2_CHUNK_TYPESIZE] != 0;
-}
-
-/* A context remembers: once it has read a chunk with a dictionary it uses that for all that have none. */
-static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n)
-{
-    goblosc2_threads(h->cparams.threads);
-    bool dict = extended(chunk, n) && (chunk[BLOSC2_CHUNK_BLOSC2_FLAGS] & BLOSC2_USEDICT) != 0;
-    if (h->cparams.dict != 0 && !dict) {
-        blosc2_context *fresh = goblosc2_create_dctx(h);
-        if (fresh == NULL) {
-            return goblosc2_fail(err, BLOSC2_ERROR_MEMORY_ALLOC, "blosc2_create_dctx");
-        }
-        blosc2_free_ctx(h->ctx);
-        h->ctx = fresh;
-    }
-    h->cparams.dict = dict;
-    return 0;
-}
-
 /* The library leaves out the end of a bit-shuffled block of Blosc1: what is behind its last whole element, if
  * the elements before come in eights. Only the last block can have such an end; what is there was not moved. */
 static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
@@ -121,13 +96,7 @@ static int blosc1_tail(goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, ui
 static int decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
                       int32_t cap)
 {
-    if (ragged_zeros(chunk, n)) {
-        memset(dst, 0, (size_t)cap);
-        return cap;
-    }
-    if (ready(err, h, chunk, n) < 0) {
-        return -1;
-    }
+    goblosc2_threads(h->cparams.threads);
     int rc = blosc2_decompress_ctx(h->ctx, chunk, n, dst, cap);
     if (rc >= 0 && has_blosc1_tail(chunk, n)) {
         int tail = blosc1_tail(h, chunk, n, dst, cap);
@@ -146,9 +115,7 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
                                const uint8_t *skip, int32_t nblocks, uint8_t *dst, int32_t cap)
 {
     _Static_assert(sizeof(bool) == 1, "the library copies as many bytes as there are blocks");
-    if (ready(err, h, chunk, n) < 0) {
-        return -1;
-    }
+    goblosc2_threads(h->cparams.threads);
     /* The mask is copied, and is gone after the call that follows. */
     int rc = blosc2_set_maskout(h->ctx, (bool *)skip, nblocks);
     if (rc < 0) {
@@ -179,9 +146,7 @@ static int forget_special(goblosc2_err_t *err, goblosc2_handle_t *h)
 int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
                      int32_t items, uint8_t *dst, int32_t cap)
 {
-    if (ready(err, h, chunk, n) < 0) {
-        return -1;
-    }
+    goblosc2_threads(h->cparams.threads);
     if (!extended(chunk, n) && forget_special(err, h) < 0) {
         return -1;
     }

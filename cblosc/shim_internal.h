@@ -46,7 +46,6 @@ int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_
 int goblosc2_own_array(goblosc2_err_t *err, b2nd_array_t *array, goblosc2_handle_t **out, goblosc2_facts_t *facts);
 
 void goblosc2_take_facts(goblosc2_facts_t *f, const blosc2_schunk *sc);
-void goblosc2_restore_facts(blosc2_schunk *sc, const goblosc2_facts_t *f);
 void goblosc2_take_geometry(goblosc2_geometry_t *g, const b2nd_array_t *a);
 
 /* shim_threads.c: goblosc2_threads says how many threads the contexts of the next call have, at most, and

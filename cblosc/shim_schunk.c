@@ -222,12 +222,9 @@ int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const
 int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t items, int32_t special, int32_t chunksize,
                          goblosc2_facts_t *facts)
 {
-    goblosc2_facts_t before;
-    goblosc2_take_facts(&before, h->sc);
     goblosc2_io_begin(goblosc2_threads_of(h));
     int64_t rc = blosc2_schunk_fill_special(h->sc, items, special, chunksize);
     if (rc < 0) {
-        goblosc2_restore_facts(h->sc, &before);
         return goblosc2_fail(err, rc, "blosc2_schunk_fill_special");
     }
     goblosc2_take_facts(facts, h->sc);

@@ -1,10 +1,6 @@
-// Reads that the library gets wrong, done by whole chunks: each chunk that a
-// region touches is decompressed as one, and the elements are put in place here.
-//
-// Two defects of 2.17 make that necessary. Behind the filter Delta, which stores
-// differences to the first block, the library decodes only the blocks that a part
-// needs. And a region that is exactly one chunk it takes for the chunk's bytes as
-// they are, in geometries where blocks come between them.
+// Reads after the filter Delta: each chunk that a region touches is decompressed whole, and
+// its elements are put in place here. Delta stores differences to the first block of a chunk,
+// and of a part the library decodes only the blocks that it needs.
 
 package cblosc
 
@@ -29,38 +25,9 @@ func (p *CParams) usesDelta() bool {
 	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta })
 }
 
-// isMistaken reports whether the library takes r, which is not empty, for the bytes
-// of a chunk although the blocks of the chunk are not in the order of its elements.
-func (a *Array) isMistaken(r *region) bool {
-	g := &a.geometry
-	for i := range a.rank {
-		c, b := int64(g.chunks[i]), int64(g.blocks[i])
-		if int64(r.shape[i]) != c || int64(r.start[i])%c != 0 || int64(g.shape[i])%c != 0 || c%b != 0 {
-			return false
-		}
-	}
-	return scattered(a.Chunks(), a.Blocks())
-}
-
-// scattered reports whether the blocks of a chunk are not in the order of its
-// elements. In order are single elements in the outer dimensions, then one dimension
-// that is cut, then whole ones.
-func scattered(chunks, blocks []int32) bool {
-	i := 0
-	for i < len(blocks) && blocks[i] == 1 {
-		i++
-	}
-	for i++; i < len(blocks); i++ {
-		if blocks[i] != chunks[i] {
-			return true
-		}
-	}
-	return false
-}
-
 // readLocked reads r, which is not empty, into dst.
 func (a *Array) readLocked(op string, dst []byte, r *region) error {
-	if a.rank > 0 && (a.sc.delta || a.isMistaken(r)) {
+	if a.rank > 0 && a.sc.delta {
 		return a.readWholeLocked(op, dst, r)
 	}
 	var cerr C.goblosc2_err_t
@@ -84,25 +51,8 @@ func (a *Array) readWholeLocked(op string, dst []byte, r *region) error {
 	})
 }
 
-// writeLocked writes src to r, which is not empty. A region that would be mistaken
-// is written in two parts, of which the library changes the chunk as it should.
+// writeLocked writes src to r, which is not empty.
 func (a *Array) writeLocked(op string, src []byte, r *region) error {
-	if a.isMistaken(r) {
-		i := 0
-		for r.shape[i] == 1 { // a chunk of one element is not mistaken
-			i++
-		}
-		first, rest := *r, *r
-		first.shape[i] = 1
-		rest.shape[i]--
-		first.stop[i] = r.start[i] + 1
-		rest.start[i]++
-		n := len(src) / int(r.shape[i])
-		if err := a.writeLocked(op, src[:n], &first); err != nil {
-			return err
-		}
-		return a.writeLocked(op, src[n:], &rest)
-	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src)), &a.sc.facts) < 0 {

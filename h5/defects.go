@@ -9,7 +9,7 @@ import "slices"
 // surprise its owner.
 type Defect struct {
 	Name     string
-	Releases string // which of 1.14 to 2.2 have it, as far as is known
+	Releases string // the releases that have it, as far as known; "all" includes 2.2.0
 	Effect   string // what happens without the guard
 	Guard    string // what this package does
 	Test     string // the test that shows the guard
@@ -35,7 +35,7 @@ var defects = []Defect{
 		"a string type of another length in memory cuts the text without an error",
 		"string types of memory and file must be equal, or ReadStrings: ErrType",
 		"TestTypesWithNothingInCommon"},
-	{"unused bits in the other order of bytes", "1.14",
+	{"unused bits in the other order of bytes", "1.14 to 2.2",
 		"an integer with unused bits above it alone and the other order of bytes is reordered and not converted: of 17 big-endian bits -1 reads as 131071 (H5T__conv_order)",
 		"number.go converts them; as bytes they come as they are stored only: ErrType",
 		"TestUnusedBitsInTheOtherOrder"},
@@ -43,7 +43,7 @@ var defects = []Defect{
 		"a number in a compound, array or sequence is clamped and cut like any other, and no flag or callback says which",
 		"elements cross as they are stored, and number.go converts them: ErrOverflow, ErrPrecision",
 		"TestNumbersAgainstExactArithmetic"},
-	{"reclaiming what was not read", "1.14",
+	{"reclaiming what was not read", "1.14 to 2.2",
 		"a read that fails while it converts in place leaves the file's bytes in the buffer, and H5Treclaim frees them as if they were pointers",
 		"memory of the library is reclaimed after a read that succeeded only",
 		"TestDamagedHeap"},
@@ -83,10 +83,6 @@ var defects = []Defect{
 		"H5Ocopy copies the stored bytes of a fill value, which of strings and sequences of variable length, and of references, are an address in the source file: the copy cannot be opened or read, or its elements are others (H5O__fill_new_shared_copy_file)",
 		"CopyObject into another file returns errors.ErrUnsupported for such a dataset, and internal/h5copy creates it instead; datasets that H5Ocopy reaches by external links are not checked",
 		"TestGroup_CopyObject"},
-	{"scale-offset over the full range", "1.14.5",
-		"integers of a chunk that need all bits of their type are stored, and refused when they are read (H5Z__filter_scaleoffset)",
-		"reading is an error and no wrong values; the values stand behind the first 21 bytes of the chunk, which ReadChunk gives",
-		"TestScaleOffsetOverTheFullRange"},
 	{"rounding of floats", "all",
 		"what the compiler does not convert between floats (another byte order, float16, odd layouts) takes the larger of a tie, and below the least normal number loses the carry of what rounds up to a power of two (H5T__conv_f_f, H5T__conv_i_f)",
 		"bytes are reordered apart from the compiler's conversion, and number.go rounds for the other layouts; ReadRegionLossy and WriteRegionLossy are the library's and say so",
@@ -151,11 +147,11 @@ var defects = []Defect{
 		"a file that is open with another close degree than the weak one is missing for external links and virtual datasets of the same process, which then read as fill values",
 		"files are opened with H5F_CLOSE_WEAK",
 		"TestSourcesThatAreOpen"},
-	{"raw chunks with another filter mask", "1.14",
+	{"raw chunks with another filter mask", "1.14 to 2.2",
 		"H5Dwrite_chunk notes the new mask in the index, but keeps the old one for the chunk it saw last: the next H5Dread or H5Dread_chunk undoes filters that were not applied, and fails or returns wrong values",
 		"the dataset is closed and opened again under the lock, with all its ids",
 		"TestWriteChunkMask"},
-	{"raw chunks of the same size", "1.14",
+	{"raw chunks of the same size", "1.14 to 2.2",
 		"H5Dwrite_chunk leaves the index alone if the new chunk is as long as the old one, and its mask is lost for good",
 		"the chunk is first written with another length",
 		"TestWriteChunkMaskSameSize"},
@@ -191,7 +187,7 @@ var defects = []Defect{
 		"an offset inside a chunk quietly means that chunk",
 		"ErrRegion",
 		"TestWriteChunkErrors"},
-	{"drivers that only a file holds", "1.14.5",
+	{"drivers that only a file holds", "1.14 to 2.2",
 		"a file that is the last to hold its driver frees the driver's class when it is closed, and then follows a pointer in it (H5FD_close)",
 		"the driver of OpenReaderAt is registered once and for good",
 		"TestDriverOfAReaderStays"},
@@ -203,7 +199,7 @@ var defects = []Defect{
 		"H5Tconvert makes of other floats VAX ones in little-endian order, so that H5Dwrite and H5Awrite store, and H5Dread into VAX floats reads, other values without an error",
 		"number.go converts them; as bytes they are written and read as they are stored only: ErrType; not where a virtual dataset of VAX floats has sources of other floats",
 		"TestVAXWritten"},
-	{"stored chunks of 32 dimensions", "1.14.5",
+	{"stored chunks of 32 dimensions", "1.14 to 2.2",
 		"H5Dread_chunk, H5Dwrite_chunk and H5Dget_chunk_storage_size write a number behind a table on the stack, of a dataset with as many dimensions as there can be (H5D__chunk_direct_write)",
 		"none of them is called for such a dataset: errors.ErrUnsupported; package chunkio leaves it to H5Dread and H5Dwrite",
 		"TestStoredChunksOf32Dimensions"},
@@ -211,7 +207,7 @@ var defects = []Defect{
 		"the address of an object is written into a token of 16 bytes, in as many bytes as the file says, 32 at most (H5VL_native_addr_to_token): a write behind it on the stack that the file chooses",
 		"the size of addresses is read before the file is opened, by whatever driver: errors.ErrUnsupported; not of files that external links and virtual datasets lead to, which are for those one trusts",
 		"TestAddressesLongerThanATokenOfTheLibrary"},
-	{"files that were never closed", "1.14",
+	{"files that were never closed", "1.14 to 2.2",
 		"a file that stores its free space, and whose writer was killed, opens for writing with the end that was stored last, and is cut there when it is closed (H5F__super_read; with assertions the library ends there)",
 		"the two ends that such a file stores are compared with its length before it is opened for writing: *UnclosedError, which is ErrCorrupt",
 		"TestUnclosedFileIsNotCut"},
