@@ -44,8 +44,8 @@ const (
 
 // ScaleOffsetInt stores integers as differences from the least of a chunk, in as
 // many bits (H5Pset_scaleoffset). 0 bits: as many as are needed, and nothing is
-// lost; else what does not fit is. A chunk whose integers need all bits of their type
-// HDF5 1.14.5 stores and does not read (see Defects).
+// lost; otherwise values that do not fit lose bits. HDF5 1.14.5 does not read a chunk whose
+// integers need all bits of their type.
 func ScaleOffsetInt(bits int) Filter {
 	return Filter{ID: FilterScaleOffset, Optional: true, Values: []uint32{scaleInt, uint32(bits)}}
 }
