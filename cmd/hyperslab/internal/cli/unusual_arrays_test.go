@@ -1,0 +1,103 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// TestUnusualArrays makes random b2nd, Caterva and bcolz arrays with the libraries of Python. The
+// results of every command that writes such arrays are compared with their sources by the same
+// libraries. The environment variable of TestUnusualHDF5 sets the number of samples, too.
+func TestUnusualArrays(t *testing.T) {
+	dir := t.TempDir()
+	seeds := unusualSeeds
+	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
+		seeds = n
+	}
+	python := func(stdin []byte, args ...string) []byte {
+		cmd := exec.Command(need.Python(t, "blosc2", "bcolz", "caterva"), append([]string{"testdata/unusual_arrays.py"}, args...)...)
+		cmd.Stdin = bytes.NewReader(stdin)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		require.NoError(t, err, "%s", stderr.Bytes())
+		return out
+	}
+	args := []string{"make", dir}
+	for i := range seeds {
+		args = append(args, strconv.Itoa(i+1))
+	}
+	python(nil, args...)
+
+	type task struct {
+		Command string `json:"-"`
+		Want    string `json:"want"`
+		Got     string `json:"got"`
+		Attrs   bool   `json:"attrs"`
+	}
+	var tasks []task
+	refused := 0
+	for i := range seeds {
+		for _, ext := range []string{".b2nd", ".caterva", ".bcolz"} {
+			source := filepath.Join(dir, strconv.Itoa(i+1)+ext)
+			sub := filepath.Join(dir, "out", strconv.Itoa(i+1)+ext)
+			require.NoError(t, os.MkdirAll(sub, 0o777))
+			do := func(args ...string) {
+				t.Helper()
+				_, stderr, code := run(args...)
+				require.Zero(t, code, "%s: %s", strings.Join(args, " "), stderr)
+			}
+			add := func(command, got string, attrs bool) { tasks = append(tasks, task{command, source, got, attrs}) }
+			out := func(name string) string { return filepath.Join(sub, name+ext) }
+
+			do("repack", "-q", source, out("repack"))
+			add("repack", out("repack"), true)
+			do("repack", "-q", source, out("recompress"), "--codec", "zstd", "--level", "3")
+			add("repack --codec", out("recompress"), true)
+			do("cp", source, out("cp"))
+			add("cp", out("cp"), true)
+			do("recover", "-q", source, out("recover"))
+			add("recover", out("recover"), true)
+			do("convert", "-q", source, out("convert"), "--level", "1")
+			add("convert", out("convert"), true)
+			if ext != ".caterva" { // which has no attributes
+				do("cp", source, out("attr"))
+				do("attr", "set", out("attr"), "added", "5")
+				do("attr", "rm", out("attr"), "added")
+				add("attr", out("attr"), true)
+			}
+			for _, via := range []string{"x.h5:/a/b", "x.b2nd", "x.bcolz"} {
+				between, back := filepath.Join(sub, "via-"+via), out("back-"+strings.Trim(filepath.Ext(strings.TrimSuffix(via, ":/a/b")), "."))
+				_, stderr, code := run("convert", "-q", source, between, "--exclude-unsupported")
+				if code != 0 { // an element type that the other format does not have
+					require.Contains(t, stderr, "unsupported", "%s to %s", source, via)
+					refused++
+					continue
+				}
+				do("convert", "-q", between, back, "--exclude-unsupported")
+				add("convert to "+via+" and back", back, false)
+			}
+		}
+	}
+	require.Less(t, refused, seeds, "conversions are refused for few element types")
+	in, err := json.Marshal(tasks)
+	require.NoError(t, err)
+	var found [][]string
+	require.NoError(t, json.Unmarshal(python(in, "compare"), &found))
+	require.Len(t, found, len(tasks))
+	for i, list := range found {
+		for _, text := range list {
+			t.Errorf("%s: %s: %s", tasks[i].Command, filepath.Base(tasks[i].Want), text)
+		}
+	}
+}
