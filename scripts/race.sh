@@ -2,8 +2,9 @@
 # race.sh [all]
 # Runs tests with the race detector, cgo's pointer checks and leak reports (-tags invariants): of the
 # packages that contain concurrency, or of all packages. A package contains concurrency if it, or one
-# of its tests, starts goroutines or imports package sync. Without "all", the programs for maintainers
-# and crosscheck, which takes minutes and runs other processes, are left to make nightly.
+# of its tests, starts goroutines or imports package sync. Without "all", the programs for maintainers,
+# the crash tests and crosscheck are left to make nightly: they take minutes, and most of their work is
+# in other processes.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
@@ -17,7 +18,7 @@ if [[ ${1:-} != all ]]; then
         if grep -qE '^[[:space:]]*(go (func|[a-z][A-Za-z.]*)\(|"sync"|"sync/atomic"|"golang.org/x/sync/)' "$dir"/*.go; then
             packages+=("$package")
         fi
-    done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -vE '/(bench|scripts|internal/lint|crosscheck)(/| )')
+    done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -vE '/(bench|scripts|internal/lint|internal/crashtest|crosscheck)(/| )')
     ((${#packages[@]})) || die "no package with concurrency found"
 fi
 export GOEXPERIMENT=cgocheck2 RAPID_CHECKS=${RAPID_CHECKS:-10} TEST_FLAGS="-timeout 20m -race -tags invariants"

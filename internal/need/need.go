@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,4 +141,19 @@ func Python(t testing.TB, modules ...string) string {
 		Missing(t, "%s: %s: %s", interpreter, code, said)
 	}
 	return interpreter
+}
+
+// NoRace skips a test that takes long under the race detector and has nothing for it to find: the
+// work is done by one goroutine, or by other processes. Without the detector the test runs.
+func NoRace(t testing.TB, why string) {
+	t.Helper()
+	if Race() {
+		t.Skipf("not under the race detector: %s", why)
+	}
+}
+
+// Race reports whether the binary has the race detector.
+func Race() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime/debug"
-	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -21,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/worker"
+
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // asHost names the program that this binary is.
@@ -254,8 +254,8 @@ func TestLimitsOfTheEnvironment(t *testing.T) {
 		{"descriptors, no socket", unix.RLIMIT_NOFILE, 4, "isolation unavailable"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if tc.limit == unix.RLIMIT_AS && race() {
-				t.Skip("the race detector reserves more address space")
+			if tc.limit == unix.RLIMIT_AS {
+				need.NoRace(t, "it reserves more address space")
 			}
 			cmd := program(t, "under a strict limit")
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", strictLimit, tc.limit, tc.value))
@@ -269,10 +269,4 @@ func TestLimitsOfTheEnvironment(t *testing.T) {
 			require.Equal(t, "held true\n", string(out))
 		})
 	}
-}
-
-// race reports whether the binary has the race detector, which reserves much address space.
-func race() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

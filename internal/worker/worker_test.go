@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/worker"
+
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 func client(t testing.TB, change func(*worker.Config)) *worker.Client {
@@ -137,9 +139,7 @@ func TestLimits(t *testing.T) {
 		fresh(t, c)
 	})
 	t.Run("memory of Go", func(t *testing.T) {
-		if race() {
-			t.Skip("the race detector needs memory of its own for each allocation, and hangs without it")
-		}
+		need.NoRace(t, "it needs memory of its own for each allocation, and hangs without it")
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		_, err := ask(c, "gomem")
 		require.ErrorIs(t, err, worker.ErrLimit)

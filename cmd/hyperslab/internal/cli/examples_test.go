@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // Every example of every help text runs as it stands, in the order in which they
 // are listed, in a folder with the files of the one before.
 func TestExamplesInHelp(t *testing.T) {
+	need.NoRace(t, "other tests run the same commands")
 	t.Chdir(field(t))
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)

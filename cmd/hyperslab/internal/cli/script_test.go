@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) { script(t, testscript.Params{Dir: "testdata/scri
 // of which there is none, TestScripts looks that there is a script, and at the answers
 // that it asks for.
 func TestShells(t *testing.T) {
+	need.NoRace(t, "shells start the command hundreds of times")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			if _, err := exec.LookPath(shell); err != nil {
