@@ -97,9 +97,9 @@ func (r *row) add(b blocks) {
 // in the dataset that begins, how many elements it spans, how many it has, and which
 // element of the comb is the first.
 func (c *comb) inside(lo, hi int64, r *row) (start, span, count, skipped int64) {
-	i := max(0, (lo-c.start-c.block+c.stride)/c.stride) // the first block that ends behind lo
-	if lo < c.start {
-		i = 0
+	i := int64(0) // the first block that ends after lo; count*stride can exceed 2^63-1
+	if behind := lo - c.start - c.block; behind >= 0 {
+		i = behind/c.stride + 1
 	}
 	j := min(c.count-1, (hi-1-c.start)/c.stride) // the last one that begins before hi
 	first, last := c.start+i*c.stride, c.start+j*c.stride
