@@ -105,7 +105,7 @@ func TestDamagedChunkFiles(t *testing.T) {
 	require.NoError(t, os.Remove(chunk("0")))
 	require.NoError(t, os.Truncate(chunk("1"), 20))
 	require.NoError(t, os.Truncate(chunk("2"), 300))
-	s, err = cblosc.OpenSChunk(st.Path)
+	_, err = cblosc.OpenSChunk(st.Path)
 	require.ErrorIs(t, err, fs.ErrNotExist, "the library reads the first chunk at once")
 	require.NoError(t, os.WriteFile(chunk("0"), zeroth, 0o600))
 	s, err = cblosc.OpenSChunk(st.Path)

@@ -47,8 +47,8 @@ static bool extended(const uint8_t *chunk, int32_t n)
  * the elements before come in eights. Only the last block can have such an end; what is there was not moved. */
 static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
 {
-    if (n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) ||
-        (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
+    if (n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 ||
+        (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
         return false;
     }
     uint32_t nbytes = le32(chunk + BLOSC2_CHUNK_NBYTES), block = le32(chunk + BLOSC2_CHUNK_BLOCKSIZE);

@@ -24,8 +24,8 @@ enum { GOBLOSC2_META_NAME = BLOSC2_METALAYER_NAME_MAXLEN + 1 };
 int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call);
 int goblosc2_no_memory(goblosc2_err_t *err);
 
-/* goblosc2_whole_blocks is the block size to ask for with n bytes of data. Of blocks that are not whole elements the library
- * loses the ends, or cannot read them. */
+/* goblosc2_whole_blocks is the block size to ask for with n bytes of data. Of blocks that are not whole elements the
+ * library loses the ends, or cannot read them. */
 int32_t goblosc2_whole_blocks(const goblosc2_cparams_t *p, int32_t n);
 
 blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p);
