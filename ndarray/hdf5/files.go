@@ -66,6 +66,13 @@ func (b *Backend) checkFiles() error {
 				return
 			}
 			for _, s := range list {
+				var outside *h5.OutsideError
+				if errors.As(s.Err, &outside) { // the file is read through a reader: nobody looked
+					if f.err == nil {
+						f.err = Translate(s.Err)
+					}
+					continue
+				}
 				missing(fmt.Errorf("source of a virtual dataset is missing: file %q, dataset %q", s.File, s.Dataset))
 			}
 		}
