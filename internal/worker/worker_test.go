@@ -108,6 +108,9 @@ func TestADeadWorkerIsAnErrorAndTheNextIsFresh(t *testing.T) {
 	}
 }
 
+// ownMemory is why the race detector does not run the tests of memory limits.
+const ownMemory = "it allocates memory of its own for each allocation, and hangs or ends without it"
+
 // Whatever limit a call meets is an error of its type, and the next call has a fresh worker.
 func TestLimits(t *testing.T) {
 	fresh := func(t *testing.T, c *worker.Client) {
@@ -139,7 +142,7 @@ func TestLimits(t *testing.T) {
 		fresh(t, c)
 	})
 	t.Run("memory of Go", func(t *testing.T) {
-		need.NoRace(t, "it needs memory of its own for each allocation, and hangs without it")
+		need.NoRace(t, ownMemory)
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		_, err := ask(c, "gomem")
 		require.ErrorIs(t, err, worker.ErrLimit)
@@ -147,12 +150,14 @@ func TestLimits(t *testing.T) {
 		fresh(t, c)
 	})
 	t.Run("threads that allocate C memory", func(t *testing.T) { // glibc's arenas must not use up the address space
+		need.NoRace(t, ownMemory)
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		got, err := ask(c, "threads")
 		require.NoError(t, err)
 		require.Equal(t, strconv.Itoa(64<<20), got)
 	})
 	t.Run("memory of C", func(t *testing.T) {
+		need.NoRace(t, ownMemory)
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		got, err := ask(c, "cmem")
 		if err != nil { // a thread of the runtime met the limit before C code did
