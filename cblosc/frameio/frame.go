@@ -23,7 +23,8 @@ import (
 //
 // It sees the frame as it was when it was opened. Chunks that another program
 // appends meanwhile are not seen and do no harm; chunks that it replaces in place
-// may be read half old and half new, which is found only if they do not decode.
+// may be read half old and half new, which is found only if they do not decode. In a
+// sparse frame a chunk whose file was deleted or given to another chunk is an error.
 type Frame struct {
 	path    string
 	head    *cframe.Frame
@@ -165,6 +166,9 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 	}
 	if err != nil {
 		return nil, errors.Join(invalid(err), f.stock.close())
+	}
+	if dir, ok := src.(*dirSource); ok {
+		dir.offsets = f.offsets
 	}
 	return f, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -154,9 +155,83 @@ func openMapped(path string, l cframe.Limits) (*cframe.Frame, source, error) {
 
 // dirSource is a sparse frame. Files are opened for each read, inside the
 // directory only: a link in it that leads out is refused.
-type dirSource struct{ root *os.Root }
+//
+// A writer that replaces the index may give the number of a deleted file to another chunk, because
+// the numbers of small frames are few. Every read therefore compares the index afterwards: a writer
+// does not change a file that the index in use refers to.
+type dirSource struct {
+	root    *os.Root
+	limits  cframe.Limits
+	offsets []cframe.Offset // the index that the Frame has; nil until it is decoded
+	now     atomic.Pointer[generation]
+}
 
-func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (n int, err error) {
+// generation is one index of a sparse frame.
+type generation struct {
+	info  fs.FileInfo            // of the file of the index
+	moved map[cframe.Offset]bool // numbers that no longer belong to the chunk that they had in offsets
+}
+
+func (g *generation) is(info fs.FileInfo) bool {
+	return os.SameFile(g.info, info) && g.info.Size() == info.Size() && g.info.ModTime().Equal(info.ModTime())
+}
+
+// maxGenerations is how often a read is repeated while a writer replaces the index.
+const maxGenerations = 16
+
+func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
+	for range maxGenerations {
+		g := s.now.Load()
+		if g.moved[o] {
+			break
+		}
+		n, err := s.readFile(p, o, from)
+		if err != nil {
+			return 0, err
+		}
+		info, err := s.root.Stat(cframe.IndexFile)
+		if err != nil {
+			return 0, err
+		}
+		if g.is(info) {
+			return n, nil
+		}
+		if err := s.renew(); err != nil {
+			return 0, err
+		}
+	}
+	return 0, &fs.PathError{Op: "read", Path: cframe.ChunkFile(o), Err: regular.ErrReplaced}
+}
+
+// renew reads the index that is in use now.
+func (s *dirSource) renew() error {
+	info, err := s.root.Stat(cframe.IndexFile) // before the index, so that a later change is found
+	if err != nil {
+		return err
+	}
+	fsys := s.root.FS()
+	head, err := cframe.ReadDirLimits(fsys, s.limits)
+	if err != nil {
+		return invalid(err)
+	}
+	f, err := newFrame("", head, fsSource{fsys}, Limits{s.limits, chunk.MaxNBytes})
+	if err != nil {
+		return err
+	}
+	if err := f.stock.close(); err != nil {
+		return err
+	}
+	g := &generation{info, map[cframe.Offset]bool{}}
+	for i, o := range s.offsets {
+		if !o.IsSpecial() && (i >= len(f.offsets) || f.offsets[i] != o) {
+			g.moved[o] = true
+		}
+	}
+	s.now.Store(g)
+	return nil
+}
+
+func (s *dirSource) readFile(p []byte, o cframe.Offset, from int64) (n int, err error) {
 	// Without O_NONBLOCK a named pipe in the place of a chunk would block for ever.
 	f, err := s.root.OpenFile(cframe.ChunkFile(o), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -237,19 +312,24 @@ func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err erro
 }
 
 // openDir opens a sparse frame.
-func openDir(path string, l cframe.Limits) (f *cframe.Frame, s source, err error) {
+func openDir(path string, l cframe.Limits) (f *cframe.Frame, _ source, err error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err = cframe.ReadDirLimits(root.FS(), l)
+	dir := &dirSource{root: root, limits: l}
+	info, err := root.Stat(cframe.IndexFile) // before the index, so that a later change is found
+	if err == nil {
+		dir.now.Store(&generation{info: info})
+		f, err = cframe.ReadDirLimits(root.FS(), l)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: a directory without %s", cblosc.ErrFormat, cframe.IndexFile)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, root.Close())
 	}
-	return f, &dirSource{root}, nil
+	return f, dir, nil
 }
 
 // truncated says that a chunk ends before it should.

@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -79,12 +82,16 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
+	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before the library reads it; nil for a frame in one file
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, translate(err))
 	}
 	b := &Backend{engine: newEngine(path, a, o.Library)}
 	b.engine.allow = o.Allow
+	if !o.Write {
+		b.engine.index = index
+	}
 	if err := b.load(path, o); err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", path, err), a.Close())
 	}

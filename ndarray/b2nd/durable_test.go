@@ -150,3 +150,55 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "100")
 }
+
+// Readers that hold an older index of a sparse array, while durable writes give the numbers of deleted
+// chunk files to other chunks, get values of the right chunk or an error.
+func TestOpen_olderIndex(t *testing.T) {
+	for name, o := range map[string]*b2nd.OpenOptions{"Go": nil, "library": {Library: true}} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.b2nd")
+			spec := ndarray.Spec{DType: ndarray.DTypeOf[uint8](), Shape: []int64{6}, ChunkShape: []int64{2}}
+			b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: true})
+			require.NoError(t, err)
+			require.NoError(t, b.WriteRegion(t.Context(), []byte{0, 1, 100, 101, 200, 201}, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.Close())
+			d, err := b2nd.OpenDurable(path, nil)
+			require.NoError(t, err)
+			defer d.Close()
+			var readers []*b2nd.Backend
+			right, refused := 0, 0
+			for i := range 200 { // numbers are reused after about 70 writes
+				if i%10 == 0 {
+					r, err := b2nd.Open(path, o)
+					require.NoError(t, err)
+					defer r.Close()
+					got := make([]byte, 6)
+					require.NoError(t, r.ReadRegion(t.Context(), got, ndarray.Whole(spec.Shape))) // reads the index
+					require.Equal(t, []byte{0, 1, 2}, []byte{got[0] / 100, got[2] / 100, got[4] / 100})
+					right++
+					readers = append(readers, r)
+				}
+				chunk := int64(i * i % 3) // 0 and 1
+				if i%5 == 4 {
+					chunk = 2
+				}
+				first := byte(100*chunk) + byte(i%50)
+				require.NoError(t, d.WriteRegion(t.Context(), []byte{first, first + 1}, ndarray.Region{Start: []int64{2 * chunk}, Shape: []int64{2}}))
+				for k, r := range readers {
+					for c := range int64(3) {
+						got := make([]byte, 2)
+						if err := r.ReadRegion(t.Context(), got, ndarray.Region{Start: []int64{2 * c}, Shape: []int64{2}}); err != nil {
+							refused++
+							continue
+						}
+						right++
+						require.EqualValues(t, c, got[0]/100, "reader %d reads chunk %d after write %d: %d", k, c, i, got)
+						require.Equal(t, got[0]+1, got[1])
+					}
+				}
+			}
+			require.Positive(t, right)
+			require.Positive(t, refused)
+		})
+	}
+}

@@ -12,11 +12,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -27,6 +32,7 @@ type engine struct {
 	path               string
 	noReader, noWriter string // why the library reads, or writes, all elements; "" if it does not
 	allow              chunk.Policy
+	index              fs.FileInfo // of the index of a read-only sparse array before it was opened, else nil
 
 	array   *cblosc.Array  // nil while writing
 	reader  *frameio.Array // nil while writing, and until the first read after a change
@@ -155,13 +161,33 @@ func (e *engine) reading(f func(r *frameio.Array, a *cblosc.Array) error) error 
 			if e.reader != nil {
 				return translate(f(e.reader, nil))
 			}
-			return translate(f(nil, e.array))
+			if err := f(nil, e.array); err != nil {
+				return translate(err)
+			}
+			return e.sameIndex()
 		}
 		e.mu.RUnlock()
 		if err := e.openReader(); err != nil {
 			return err
 		}
 	}
+}
+
+// sameIndex returns regular.ErrReplaced if the index of a sparse array was replaced after the library
+// read it, because the files that it names may belong to other chunks since.
+func (e *engine) sameIndex() error {
+	if e.index == nil {
+		return nil
+	}
+	path := filepath.Join(e.path, cframe.IndexFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(e.index, info) || e.index.Size() != info.Size() || !e.index.ModTime().Equal(info.ModTime()) {
+		return &fs.PathError{Op: "read", Path: path, Err: regular.ErrReplaced}
+	}
+	return nil
 }
 
 // openReader opens what reads, and finds out if that can be.
