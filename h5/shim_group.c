@@ -91,10 +91,8 @@ static int read_gcpl(goh5_err_t *err, hid_t gcpl, group_spec_t *s)
     int rc = 0;
     unsigned link_order, attr_order, max_compact, min_dense, est_links, est_name_len, attr_max_compact, attr_min_dense;
     size_t hint;
-    hbool_t times;
     TRY(H5Pget_link_creation_order(gcpl, &link_order) >= 0);
     TRY(H5Pget_attr_creation_order(gcpl, &attr_order) >= 0);
-    TRY(H5Pget_obj_track_times(gcpl, &times) >= 0);
     TRY(H5Pget_link_phase_change(gcpl, &max_compact, &min_dense) >= 0);
     TRY(H5Pget_attr_phase_change(gcpl, &attr_max_compact, &attr_min_dense) >= 0);
     TRY(H5Pget_est_link_info(gcpl, &est_links, &est_name_len) >= 0);
@@ -110,8 +108,7 @@ static int read_gcpl(goh5_err_t *err, hid_t gcpl, group_spec_t *s)
                         .attr_order = attr_order,
                         .attr_phase = 1,
                         .attr_max_compact = attr_max_compact,
-                        .attr_min_dense = attr_min_dense,
-                        .times = times};
+                        .attr_min_dense = attr_min_dense};
     int n = H5Pget_nfilters(gcpl);
     TRY(n >= 0);
     for (unsigned i = 0; i < (unsigned)n; i++) {

@@ -20,10 +20,7 @@ import (
 )
 
 // trusted are the codecs and filters that are linked and not safe on any bytes.
-var trusted = chunk.Policy{
-	Codecs:  []chunk.Codec{chunk.NDLZ, chunk.ZFPAccuracy, chunk.ZFPPrecision, chunk.ZFPRate},
-	Filters: []chunk.Filter{chunk.NDCell, chunk.NDMean},
-}
+var trusted = chunk.Unchecked()
 
 // frameUnit is a frame. Its tasks are its chunks.
 type frameUnit struct {

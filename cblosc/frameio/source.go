@@ -172,10 +172,6 @@ type generation struct {
 	moved map[cframe.Offset]bool // numbers that no longer belong to the chunk that they had in offsets
 }
 
-func (g *generation) is(info fs.FileInfo) bool {
-	return os.SameFile(g.info, info) && g.info.Size() == info.Size() && g.info.ModTime().Equal(info.ModTime())
-}
-
 // maxGenerations is how often a read is repeated while a writer replaces the index.
 const maxGenerations = 16
 
@@ -193,7 +189,7 @@ func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if g.is(info) {
+		if regular.Same(g.info, info) {
 			return n, nil
 		}
 		if err := s.renew(); err != nil {

@@ -21,6 +21,12 @@ type Policy struct {
 	Filters []Filter
 }
 
+// Unchecked returns the policy that allows the codecs and filters that C-Blosc2 contains and that do
+// not check the bounds of their input.
+func Unchecked() Policy {
+	return Policy{Codecs: []Codec{NDLZ, ZFPAccuracy, ZFPPrecision, ZFPRate}, Filters: []Filter{NDCell, NDMean}}
+}
+
 // Check reports the first thing in the header that the library must not see,
 // under the zero Policy. See Policy.CheckHeader.
 func (h Header) Check() error { return Policy{}.CheckHeader(h) }

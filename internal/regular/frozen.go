@@ -48,6 +48,11 @@ func Freeze(dir string) (_ *Frozen, err error) {
 	return f, nil
 }
 
+// Same reports whether a and b describe the same file, with the same length and time of change.
+func Same(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
 // Open opens a file or a directory. It returns ErrReplaced for a file that is another one.
 func (f *Frozen) Open(name string) (fs.File, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -57,7 +62,7 @@ func (f *Frozen) Open(name string) (fs.File, error) {
 	info, err := file.Stat()
 	if err == nil && !info.IsDir() {
 		was := f.files[name]
-		if was == nil || !os.SameFile(was, info) || was.Size() != info.Size() || !was.ModTime().Equal(info.ModTime()) {
+		if was == nil || !Same(was, info) {
 			err = &fs.PathError{Op: "open", Path: name, Err: ErrReplaced}
 		}
 	}

@@ -4,7 +4,7 @@ package scan
 
 import (
 	"io/fs"
-	"slices"
+	"sync"
 
 	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/format/cframe"
@@ -12,19 +12,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// Codecs and filters that C-Blosc2 contains and that have no bounds checks.
-var (
-	linkedCodecs  = []chunk.Codec{chunk.NDLZ, chunk.ZFPAccuracy, chunk.ZFPPrecision, chunk.ZFPRate}
-	linkedFilters = []chunk.Filter{chunk.NDCell, chunk.NDMean}
-)
-
 // anyCodec allows every codec and filter, so that CheckPolicy reports structural errors only.
-var anyCodec = func() (p chunk.Policy) {
+var anyCodec = sync.OnceValue(func() (p chunk.Policy) {
 	for id := range 256 {
 		p.Codecs, p.Filters = append(p.Codecs, chunk.Codec(id)), append(p.Filters, chunk.Filter(id))
 	}
 	return p
-}()
+})
 
 func (s *scanner) frameLimits() cframe.Limits {
 	return cframe.Limits{Header: s.o.Metadata, Trailer: s.o.Metadata, Index: s.o.Metadata}
@@ -94,7 +88,7 @@ func (s *scanner) frame(f *cframe.Frame, err error, stored int64) (string, error
 	case ok:
 		kind = "b2nd"
 	}
-	if err := f.CheckPolicy(anyCodec); err != nil {
+	if err := f.CheckPolicy(anyCodec()); err != nil {
 		return kind, s.fail("", err) // the index is not safe to follow
 	}
 	offsets, err := f.Offsets(nil)
@@ -121,7 +115,7 @@ func (s *scanner) frame(f *cframe.Frame, err error, stored int64) (string, error
 			break // CheckChunks reports chunks that overlap
 		}
 	}
-	return kind, s.fail("", f.CheckChunks(anyCodec, nil))
+	return kind, s.fail("", f.CheckChunks(anyCodec(), nil))
 }
 
 // seen are the codecs and filters that are reported already.
@@ -143,14 +137,14 @@ func (n *seen) header(s *scanner, h chunk.Header) {
 func (n *seen) codec(s *scanner, id chunk.Codec) {
 	if !id.Safe() && !n.codecs[id] {
 		n.codecs[id] = true
-		s.add(PluginCodec, "", -1, "codec %s: %s", id, available(slices.Contains(linkedCodecs, id)))
+		s.add(PluginCodec, "", -1, "codec %s: %s", id, available(chunk.Unchecked().AllowsCodec(id)))
 	}
 }
 
 func (n *seen) filter(s *scanner, id chunk.Filter) {
 	if !id.Safe() && !n.filters[id] {
 		n.filters[id] = true
-		s.add(PluginCodec, "", -1, "filter %s: %s", id, available(slices.Contains(linkedFilters, id)))
+		s.add(PluginCodec, "", -1, "filter %s: %s", id, available(chunk.Unchecked().AllowsFilter(id)))
 	}
 }
 

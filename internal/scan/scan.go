@@ -35,7 +35,7 @@ const (
 type Rule struct {
 	ID    string
 	Level Level
-	Text  string // what the rule reports
+	Text  string // a sentence on the findings
 }
 
 // The rules.

@@ -184,7 +184,7 @@ func (e *engine) sameIndex() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(e.index, info) || e.index.Size() != info.Size() || !e.index.ModTime().Equal(info.ModTime()) {
+	if !regular.Same(e.index, info) {
 		return &fs.PathError{Op: "read", Path: path, Err: regular.ErrReplaced}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -23,7 +24,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	}
 	switch {
 	case b.files.absent:
-		b.fill(dst)
+		boxes.Repeat(dst, b.meta.Fill)
 		return nil
 	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
 		return b.readExternal(ctx, dst, r)

@@ -67,7 +67,7 @@ func (b *Backend) checkFiles() error {
 			}
 			for _, s := range list {
 				var outside *h5.OutsideError
-				if errors.As(s.Err, &outside) { // the file is read through a reader: nobody looked
+				if errors.As(s.Err, &outside) { // the file is read through a reader, which has no other files
 					if f.err == nil {
 						f.err = Translate(s.Err)
 					}
@@ -87,18 +87,6 @@ func (b *Backend) checkFiles() error {
 		}
 	})
 	return f.err
-}
-
-// fill fills dst with the fill value.
-func (b *Backend) fill(dst []byte) {
-	fill := b.meta.Fill
-	if len(fill) == 0 {
-		clear(dst)
-		return
-	}
-	for n := copy(dst, fill); n < len(dst); n *= 2 {
-		copy(dst[n:], dst[:n])
-	}
 }
 
 // readExternal reads a region from external files without libhdf5: H5Aiterate2 fails on a dataset

@@ -50,13 +50,10 @@ func (o *filesFlags) options(a *app, command string) []formats.Option {
 
 // missing returns a function that writes a warning for each missing file once.
 func (a *app) missing(command string) func(error) {
-	var mu sync.Mutex
-	told := map[string]bool{}
+	var seen sync.Map
 	return func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if text := err.Error(); !told[text] {
-			told[text] = true
+		text := err.Error()
+		if _, before := seen.LoadOrStore(text, true); !before {
 			a.note("%s warning: %s; its elements are read as fill value", a.talk.notice("hyperslab "+command+":"), safe(text))
 		}
 	}

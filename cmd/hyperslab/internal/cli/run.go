@@ -75,9 +75,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // unlocked returns a function that warns once of each file that is read without a lock.
 func (a *app) unlocked() func(path string, err error) {
-	var told sync.Map
+	var seen sync.Map
 	return func(path string, err error) {
-		if _, before := told.LoadOrStore(path, true); !before {
+		if _, before := seen.LoadOrStore(path, true); !before {
 			a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.notice(*a.name.Load()+":"), safe(path))
 		}
 	}

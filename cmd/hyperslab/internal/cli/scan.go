@@ -56,10 +56,8 @@ type scanFlags struct {
 
 func (a *app) scanCommand() *cobra.Command {
 	var o scanFlags
-	var rules []string
 	var list strings.Builder
 	for _, r := range scan.Rules() {
-		rules = append(rules, r.ID)
 		fmt.Fprintf(&list, "\n  %-18s  %s", r.ID, r.Text)
 	}
 	cmd := &cobra.Command{
@@ -100,8 +98,16 @@ Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 
 	f.BoolVar(&o.sarif, "sarif", false, "write one SARIF 2.1.0 document")
 	jsonFlag(cmd, &o.json)
 	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
-	completeWords(cmd, "exclude", rules...)
+	completeWords(cmd, "exclude", ruleIDs()...)
 	return cmd
+}
+
+// ruleIDs returns the IDs of all rules.
+func ruleIDs() (ids []string) {
+	for _, r := range scan.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
 }
 
 // options checks the flags.
@@ -128,12 +134,8 @@ func (o *scanFlags) options() (scan.Options, error) {
 	case o.most == 0:
 		s.Findings = 1 << 30
 	}
-	var rules []string
-	for _, r := range scan.Rules() {
-		rules = append(rules, r.ID)
-	}
 	for _, id := range o.exclude {
-		if err := oneOf("--exclude", id, rules...); err != nil {
+		if err := oneOf("--exclude", id, ruleIDs()...); err != nil {
 			return s, err
 		}
 		s.Exclude[id] = true

@@ -1,18 +1,14 @@
 package cli_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // TestUnusualArrays makes random b2nd, Caterva and bcolz arrays with the libraries of Python. The
@@ -20,22 +16,9 @@ import (
 // libraries. The environment variable of TestUnusualHDF5 sets the number of samples, too.
 func TestUnusualArrays(t *testing.T) {
 	dir := t.TempDir()
-	seeds := unusualSeeds
-	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
-		seeds = n
-	}
+	seeds, args := unusualSamples(dir)
 	python := func(stdin []byte, args ...string) []byte {
-		cmd := exec.Command(need.Python(t, "blosc2", "bcolz", "caterva"), append([]string{"testdata/unusual_arrays.py"}, args...)...)
-		cmd.Stdin = bytes.NewReader(stdin)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		require.NoError(t, err, "%s", stderr.Bytes())
-		return out
-	}
-	args := []string{"make", dir}
-	for i := range seeds {
-		args = append(args, strconv.Itoa(i+1))
+		return unusual(t, "unusual_arrays.py", []string{"blosc2", "bcolz", "caterva"}, stdin, args...)
 	}
 	python(nil, args...)
 

@@ -39,10 +39,10 @@ type comparison struct {
 	Ignore       []string `json:"ignore_links,omitempty"`
 }
 
-// unusual runs the Python program.
-func unusual(t *testing.T, stdin []byte, args ...string) []byte {
+// unusual runs a Python program of testdata, which needs modules.
+func unusual(t *testing.T, program string, modules []string, stdin []byte, args ...string) []byte {
 	t.Helper()
-	cmd := exec.Command(need.Python(t, "h5py"), append([]string{"testdata/unusual_hdf5.py"}, args...)...)
+	cmd := exec.Command(need.Python(t, modules...), append([]string{"testdata/" + program}, args...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -51,21 +51,31 @@ func unusual(t *testing.T, stdin []byte, args ...string) []byte {
 	return out
 }
 
+// unusualSamples returns the number of random files, and the arguments of a program that makes them
+// in dir.
+func unusualSamples(dir string) (seeds int, args []string) {
+	seeds = unusualSeeds
+	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
+		seeds = n
+	}
+	args = []string{"make", dir}
+	for i := range seeds {
+		args = append(args, strconv.Itoa(i+1))
+	}
+	return seeds, args
+}
+
 // TestUnusualHDF5 makes random files with everything that is seldom tested: strings of variable
 // length with fill values, compounds of them, references, committed datatypes of equal form,
 // attributes over 64 KiB, virtual datasets, external files, dimension scales, odd names, user
 // blocks. Every command that writes HDF5 is compared with its source through h5py and h5diff.
 func TestUnusualHDF5(t *testing.T) {
 	dir := t.TempDir()
-	seeds := unusualSeeds
-	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
-		seeds = n
+	seeds, args := unusualSamples(dir)
+	python := func(stdin []byte, args ...string) []byte {
+		return unusual(t, "unusual_hdf5.py", []string{"h5py"}, stdin, args...)
 	}
-	args := []string{"make", dir}
-	for i := range seeds {
-		args = append(args, strconv.Itoa(i+1))
-	}
-	unusual(t, nil, args...)
+	python(nil, args...)
 	diff := need.Tool(t, "h5diff")
 
 	var tasks []comparison
@@ -131,7 +141,7 @@ func TestUnusualHDF5(t *testing.T) {
 	in, err := json.Marshal(tasks)
 	require.NoError(t, err)
 	var found [][]string
-	require.NoError(t, json.Unmarshal(unusual(t, in, "compare"), &found))
+	require.NoError(t, json.Unmarshal(python(in, "compare"), &found))
 	require.Len(t, found, len(tasks))
 	for i, list := range found {
 		for _, text := range list {
