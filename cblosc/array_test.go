@@ -475,6 +475,21 @@ func TestHugeArrayOfZeros(t *testing.T) {
 	require.Less(t, info.Size(), int64(1000))
 }
 
+// A count that the array has but the buffer has not is refused before any memory is taken for it.
+func TestArray_ReadSteps_hugeCount(t *testing.T) {
+	const length = 1 << 49
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape: []int64{length, 2}, Chunks: []int32{1 << 30, 1}, Blocks: []int32{1 << 20, 1}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(1)},
+	})
+	require.NoError(t, err)
+	closing(t, a)
+	for _, f := range []func([]byte, []int64, []int64, []int64) error{a.ReadSteps, a.WriteSteps} {
+		require.ErrorIs(t, f(make([]byte, 3), []int64{0, 0}, []int64{length / 2, 1}, []int64{2, 1}), cblosc.ErrSize)
+		require.ErrorIs(t, f(make([]byte, 3), []int64{0, 0}, []int64{length / 2, 0}, []int64{2, 1}), cblosc.ErrSize)
+		require.NoError(t, f(nil, []int64{0, 0}, []int64{length / 2, 0}, []int64{2, 1}))
+	}
+}
+
 func TestArrayRefusesBadInput(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2},
 		Storage: cblosc.Storage{CParams: cparams(2)}})

@@ -69,6 +69,10 @@ func (a *Array) steps(op string, b []byte, start, count, step []int64, write boo
 	}
 	shape := a.Shape()
 	lists := make([][]int64, a.rank)
+	most := int64(len(b)) + 1 // lists that are longer are refused anyway
+	if slices.Contains(count, 0) {
+		most = 0
+	}
 	for i, n := range count {
 		switch {
 		case step[i] == 0:
@@ -78,7 +82,7 @@ func (a *Array) steps(op string, b []byte, start, count, step []int64, write boo
 			n > 1 && step[i] < 0 && (step[i] == math.MinInt64 || -step[i] > start[i]/(n-1)):
 			return refused(op, a.sc.path, fmt.Errorf("%w: %d elements from %d on by %d of %d in dimension %d", ErrRegion, n, start[i], step[i], shape[i], i))
 		}
-		lists[i] = make([]int64, n)
+		lists[i] = make([]int64, min(n, most))
 		for j := range lists[i] {
 			lists[i][j] = start[i] + int64(j)*step[i]
 		}

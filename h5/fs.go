@@ -399,7 +399,7 @@ const maxRun = 4 << 20
 // some whole rows, or a part of one.
 func (o *openDataset) readRun(p []byte, at int64) (int, error) {
 	t := o.e.info.Datatype
-	first, last := at/int64(t.Size), min(at+int64(min(len(p), maxRun))-1, o.e.size-1)/int64(t.Size)
+	first, last := at/int64(t.Size), (at+min(int64(min(len(p), maxRun)), o.e.size-at)-1)/int64(t.Size)
 	r := runOf(o.e.info.Space.Dims, first, last+1-first)
 	buf := make([]byte, r.NumElems()*int64(t.Size))
 	if err := o.d.ReadRegion(buf, t, r); err != nil {

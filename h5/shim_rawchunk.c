@@ -94,7 +94,7 @@ static int grid_order(goh5_err_t *err, hid_t id, grid_t *g, const hsize_t *maxdi
         if (maxdims[i] == H5S_UNLIMITED) {
             g->grows = i;
         } else {
-            g->most[i] = (maxdims[i] + g->chunk[i] - 1) / g->chunk[i];
+            g->most[i] = maxdims[i] / g->chunk[i] + (maxdims[i] % g->chunk[i] != 0);
         }
     }
 done:

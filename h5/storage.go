@@ -238,7 +238,8 @@ func mappedElems(r Region, space Dataspace) (n int64, open bool, err error) {
 		if r.Count[i] == Unlimited {
 			continue
 		}
-		if top := max(space.Dims[i], space.maxDims()[i]); count > 0 && space.maxDims()[i] != Unlimited && start+(count-1)*stride+block > top {
+		// words has checked that (count-1)*stride+block does not overflow.
+		if top := max(space.Dims[i], space.maxDims()[i]); count > 0 && space.maxDims()[i] != Unlimited && (count-1)*stride+block > top-start {
 			return 0, false, r.outside(fmt.Sprintf("the shape is %d", space.Dims))
 		}
 	}

@@ -251,7 +251,7 @@ func (c *cutter) larger(axis int, n int64) []int64 {
 	out := []int64{end}
 	for _, fewer := range []int64{ceil.Div(units, 2), units - 1} {
 		if fewer > 0 {
-			out = append(out, min(ceil.Div(ceil.Div(end, fewer), step)*step, end))
+			out = append(out, ceil.Multiple(ceil.Div(end, fewer), step, end))
 		}
 	}
 	if both, ok := Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {

@@ -65,11 +65,11 @@ func (r Region) Intersect(o Region) (Region, bool) {
 	x := Region{Start: make([]int64, len(r.Start)), Shape: make([]int64, len(r.Start))}
 	for i := range r.Start {
 		from := max(r.Start[i], o.Start[i])
-		to := min(r.Start[i]+r.Shape[i], o.Start[i]+o.Shape[i])
-		if to <= from {
+		n := min(r.Shape[i]-(from-r.Start[i]), o.Shape[i]-(from-o.Start[i])) // the ends could overflow
+		if n <= 0 {
 			return Region{}, false
 		}
-		x.Start[i], x.Shape[i] = from, to-from
+		x.Start[i], x.Shape[i] = from, n
 	}
 	return x, true
 }

@@ -98,6 +98,29 @@ func TestRegionNumElemsSaturates(t *testing.T) {
 	require.Equal(t, int64(1), ndarray.Region{}.NumElems())
 }
 
+// Regions whose ends overflow have the elements in common that both have.
+func TestRegion_Intersect(t *testing.T) {
+	t.Parallel()
+	far := ndarray.Region{Start: []int64{math.MaxInt64 - 2}, Shape: []int64{math.MaxInt64}}
+	for _, x := range []struct {
+		other ndarray.Region
+		want  []int64
+	}{
+		{ndarray.Region{Start: []int64{0}, Shape: []int64{math.MaxInt64}}, []int64{math.MaxInt64 - 2, 2}},
+		{ndarray.Region{Start: []int64{1}, Shape: []int64{math.MaxInt64}}, []int64{math.MaxInt64 - 2, 3}},
+		{ndarray.Region{Start: []int64{math.MaxInt64 - 1}, Shape: []int64{7}}, []int64{math.MaxInt64 - 1, 7}},
+		{ndarray.Region{Start: []int64{0}, Shape: []int64{9}}, nil},
+	} {
+		for _, both := range [][2]ndarray.Region{{far, x.other}, {x.other, far}} {
+			got, ok := both[0].Intersect(both[1])
+			require.Equal(t, x.want != nil, ok, "%+v", x.other)
+			if ok {
+				require.Equal(t, x.want, []int64{got.Start[0], got.Shape[0]}, "%+v", x.other)
+			}
+		}
+	}
+}
+
 func TestIntersectAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")

@@ -159,7 +159,7 @@ const piece = 1 << 16
 // at most piece elements, and stops at the first error.
 func pieces(dims []int64, f func(h5.Region) error) error {
 	axis, inner := len(dims), int64(1)
-	for axis > 0 && inner*dims[axis-1] <= piece {
+	for axis > 0 && (inner == 0 || dims[axis-1] <= piece/inner) { // the product could overflow
 		axis--
 		inner *= dims[axis]
 	}

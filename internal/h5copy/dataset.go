@@ -243,7 +243,7 @@ func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
 		}
 		// The slowest dimensions are walked, the fastest ones are read whole as far as they fit.
 		count, split, n := slices.Clone(dims), len(dims), int64(1)
-		for split > 0 && n*dims[split-1] <= mostAtOnce {
+		for split > 0 && (n == 0 || dims[split-1] <= mostAtOnce/n) { // the product could overflow
 			split--
 			n *= dims[split]
 		}

@@ -42,3 +42,6 @@ var Ahead = ahead
 type WireEntries = wireEntries
 
 var DecodeEntry = decodeEntry
+
+// Inside reports whether a part that a worker is asked for lies in the whole.
+var Inside = inside

@@ -31,6 +31,17 @@ func TestExtremeShape(t *testing.T) {
 			require.Equal(t, []byte{1, 2, 3}, got)
 			require.NoError(t, a.Read(bg, got, ndarray.Region{Start: []int64{shape - 3}, Shape: []int64{3}}))
 			require.Equal(t, []byte{0, 8, 9}, got)
+			for _, x := range []struct {
+				index ndarray.Index
+				want  []byte
+			}{
+				{ndarray.From(shape - 5).By(3), []byte{0, 8}},
+				{ndarray.From(shape), []byte{}},
+			} {
+				v, err := ndarray.Take[byte](bg, a, ndarray.Select(x.index))
+				require.NoError(t, err, x.index)
+				require.Equal(t, x.want, v, x.index)
+			}
 			s, err := ndarray.Summarize(bg, a, nil)
 			require.NoError(t, err)
 			require.EqualValues(t, int64(shape), s.Count)
@@ -48,5 +59,27 @@ func TestExtremeShape(t *testing.T) {
 			require.NoError(t, err)
 			check(t, g.Array)
 		})
+	}
+}
+
+// A part whose end overflows is not inside the region that a worker has read.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	region := func(start, n int64) ndarray.Region {
+		return ndarray.Region{Start: []int64{start}, Shape: []int64{n}}
+	}
+	for _, x := range []struct {
+		part, whole ndarray.Region
+		want        bool
+	}{
+		{region(2, 3), region(1, 4), true},
+		{region(2, 4), region(1, 4), false},
+		{region(0, 1), region(1, 4), false},
+		{region(6, 0), region(1, 4), false},
+		{region(2, math.MaxInt64), region(1, 4), false},
+		{region(math.MaxInt64-1, 2), region(0, math.MaxInt64), false},
+		{region(math.MaxInt64-1, 1), region(0, math.MaxInt64), true},
+	} {
+		require.Equal(t, x.want, formats.Inside(x.part, x.whole), "%v in %v", x.part, x.whole)
 	}
 }

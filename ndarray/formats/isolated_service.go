@@ -204,7 +204,7 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 // inside reports whether part lies in whole.
 func inside(part, whole ndarray.Region) bool {
 	for i := range part.Shape {
-		if part.Start[i] < whole.Start[i] || part.Start[i]+part.Shape[i] > whole.Start[i]+whole.Shape[i] {
+		if part.Start[i] < whole.Start[i] || part.Shape[i] > whole.Shape[i]-(part.Start[i]-whole.Start[i]) {
 			return false
 		}
 	}

@@ -1,0 +1,4 @@
+package ddl
+
+// Pieces cuts a shape into regions that are read at once.
+var Pieces = pieces
