@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Chunks of Blosc1 on many goroutines: made by contexts, with the header changed.
 
 package cblosc

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // The defects of the library that this package knows, and what it does about them.
 
 package cblosc

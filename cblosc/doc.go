@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks,
 // metalayers and n-dimensional arrays (b2nd and Caterva). It adds no policy: a
 // method does what the function of the library does that its comment names, checked

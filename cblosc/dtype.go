@@ -1,3 +1,5 @@
+//go:build cgo
+
 // How many bytes an element has, by the text of its type.
 
 package cblosc

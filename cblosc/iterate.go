@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Reading a super-chunk from its first chunk to its last.
 
 package cblosc

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Storage written in Go: frames on anything that is read, and written, at an offset.
 
 package cblosc

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Contexts for many goroutines.
 
 package cblosc

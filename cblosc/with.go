@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Super-chunks whose chunks are made and read by contexts of the caller's: with a
 // prefilter, a tuner, a postfilter.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Values put together from bytes: for elements whose bytes were found without the
 // library, and are to be stored as they are.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Go values from Values and back, and the datatype that a Go type is stored as.
 
 package h5

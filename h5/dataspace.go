@@ -1,3 +1,5 @@
+//go:build cgo
+
 // How many elements: scalar, null or a shape; and which of them: a region.
 
 package h5

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // A datatype in h5dump's words, on one line.
 
 package h5

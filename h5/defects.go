@@ -1,3 +1,5 @@
+//go:build cgo
+
 // The defects and traps of the library that this package knows, and what it does
 // about them.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package h5 is a thin binding of libhdf5: files, groups, links, datasets,
 // datatypes, dataspaces, attributes.
 //

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // The filters that the library brings along, as steps of a pipeline.
 
 package h5

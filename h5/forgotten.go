@@ -1,6 +1,6 @@
 // Without the tag invariants a file whose owner was forgotten is closed silently.
 
-//go:build !invariants
+//go:build cgo && !invariants
 
 package h5
 

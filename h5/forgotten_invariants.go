@@ -2,7 +2,7 @@
 // stack that opened it, and counted, so that a test run fails on it. A forgotten
 // group or dataset is none: it is its file's to close.
 
-//go:build invariants
+//go:build cgo && invariants
 
 package h5
 

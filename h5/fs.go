@@ -1,3 +1,5 @@
+//go:build cgo
+
 // A file's groups and datasets as a file system, for everything that works on one:
 // fs.WalkDir, http.FileServerFS, text/template. Built on the listing of links.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Files in several members: which set a first member belongs to, and which member
 // is missing.
 //

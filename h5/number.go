@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Numbers in their stored form: any width, position of bits, order of bytes and
 // layout of a float, to and from Go's numbers, exactly or with the reason why not.
 //

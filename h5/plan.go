@@ -1,3 +1,5 @@
+//go:build cgo
+
 // How a Go type and a stored datatype meet: for each field, element and number the
 // function that moves it. Plans are made once for a pair of types and kept.
 //

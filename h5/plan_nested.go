@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Plans for what is made of other elements: compounds, arrays, sequences, complex
 // numbers, and for the empty interface.
 

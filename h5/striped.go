@@ -1,3 +1,5 @@
+//go:build cgo
+
 // A dataset over several files: each chunk in the file one likes, compressed or
 // not. The format has it as a virtual dataset over a dataset in each file, which
 // every reader of HDF5 1.10 understands.

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // What is looked at before the library opens a file: addresses that it has no room for,
 // and an end that it would cut the file at.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Looking at elements of any datatype without a Go type for them: what prints,
 // compares or counts what it did not choose. Built on Values.
 

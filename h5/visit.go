@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Walking what is below a group, each object once, in batches of one group's links:
 // no code of the caller runs under the library's lock, and the walk takes the memory
 // of one path and an address for each group. Built on the listing of links.

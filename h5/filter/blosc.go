@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Blosc (32001): a chunk of C-Blosc 1.
 
 package filter

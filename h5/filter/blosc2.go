@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Blosc2 (32026): a contiguous frame with one chunk. If the chunk has more than
 // one dimension the frame is a b2nd array, and its elements lie block by block, so
 // that a part of the chunk can be had from a part of the blocks.

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Blosc2 chunks in and out of the frames that the filter stores, without decoding
 // them.
 

@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Package filter is the filters of HDF5 as codecs: from a buffer to a buffer, on
 // any number of goroutines, outside the lock of libhdf5.
 //

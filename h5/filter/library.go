@@ -1,3 +1,5 @@
+//go:build cgo
+
 // Chunks with a filter that only the library has: whether it reads them, and whether they
 // are long enough for it.
 

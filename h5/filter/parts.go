@@ -1,3 +1,5 @@
+//go:build cgo
+
 // A chunk of Blosc2 of which only some blocks are read.
 
 package filter
