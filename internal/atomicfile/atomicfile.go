@@ -59,7 +59,8 @@ var serial atomic.Int64
 const nameMax = 255
 
 // Create starts an output that shall become target, whose directory must exist.
-// Nothing is created yet. A symbolic link at target counts as the target itself:
+// Nothing is created yet, but temporary files in that directory whose process was killed are removed
+// (on Linux). A symbolic link at target counts as the target itself:
 // it is replaced, not followed.
 //
 // It returns ErrExists without Overwrite if target is there, and syscall.EROFS where nothing
@@ -81,9 +82,13 @@ func Create(target string, o Options) (*Output, error) {
 	if readOnly(filepath.Join(dir, ".")) {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.EROFS}
 	}
+	removeLeftovers(filepath.Join(dir, "."))
 	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile}
 	for { // a killed process with our id may have left a name behind
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
+		if ns := namespace(); ns != "" {
+			suffix += "-" + ns
+		}
 		out.temp = filepath.Join(dir, "."+base[:min(len(base), nameMax-1-len(suffix))]+suffix)
 		if _, err := os.Lstat(out.temp); errors.Is(err, fs.ErrNotExist) {
 			break

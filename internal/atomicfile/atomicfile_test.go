@@ -323,9 +323,10 @@ func TestLeftoverNamesAreAvoided(t *testing.T) {
 	first, err := atomicfile.Create(target, atomicfile.Options{})
 	require.NoError(t, err)
 	var n int
-	_, err = fmt.Sscanf(filepath.Base(first.Path()), fmt.Sprintf(".x.tmp-%d-%%d", os.Getpid()), &n)
+	var rest string
+	_, err = fmt.Sscanf(filepath.Base(first.Path()), fmt.Sprintf(".x.tmp-%d-%%d%%s", os.Getpid()), &n, &rest)
 	require.NoError(t, err)
-	left := filepath.Join(root, fmt.Sprintf(".x.tmp-%d-%d", os.Getpid(), n+1))
+	left := filepath.Join(root, fmt.Sprintf(".x.tmp-%d-%d%s", os.Getpid(), n+1, rest))
 	write(t, left, "left")
 	second, err := atomicfile.Create(target, atomicfile.Options{})
 	require.NoError(t, err)

@@ -7,7 +7,8 @@
 // Create gives the temporary name, Path; whoever writes creates a file or a
 // directory there. Commit syncs it, moves it to the target in one step and syncs
 // the parent directory. Abort removes it. AbortAll removes all that are
-// unfinished and is for signal handlers.
+// unfinished and is for signal handlers. A killed process leaves its temporary files; the
+// next process of the same user and system that calls Create in the directory removes them.
 //
 // # Concurrency
 //

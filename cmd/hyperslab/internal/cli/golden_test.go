@@ -413,7 +413,7 @@ var scrubs = []struct {
 	{regexp.MustCompile(`("(c-blosc2|hdf5)": )"[0-9.]+"`), `$1"VERSION"`},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`"sandbox": ".*"`), `"sandbox": "LEVEL"`},
-	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+`), ".tmp-N"},
+	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`), ".tmp-N"},
 }
 
 // compressed are the sizes in the sessions of convert that depend on the version

@@ -211,7 +211,7 @@ func stopError(sig *signalError) error {
 }
 
 // temporary matches the name of an output that is not complete.
-var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*)\.tmp-[0-9]+-[0-9]+`)
+var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*)\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`)
 
 // complain writes "hyperslab COMMAND: what and where" and a line with what to do.
 func (a *app) complain(cmd *cobra.Command, err error) {
