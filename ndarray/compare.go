@@ -45,7 +45,7 @@ type Comparison struct {
 	SameShape bool // null, scalar and zero-length are three different shapes
 	SameDType bool // byte order counts unless it is ignored
 
-	ValuesCompared bool         // false if the shapes, or kind and size of the elements, differ, or the fields of structures
+	ValuesCompared bool         // false if the shapes differ, or the types, unless both are numbers
 	NumElems       int64        // elements compared
 	NumDiffs       int64        // elements that differ
 	Diffs          []Difference // the first of them in row-major order
@@ -87,6 +87,11 @@ type AttrDifference struct {
 // unless they are excluded by name or both backends can tell that they are the same
 // ([AttrDigester]); a backend that holds no attributes has none.
 //
+// Numbers of different types are compared by value, exactly unless there is a tolerance: integers,
+// bools, enumerations, and floats and complex numbers up to double precision. Between types 0 equals
+// -0 and NaN equals NaN, unless a Tolerance without EqualNaN is given. A ULP does not
+// apply between types. The types themselves remain a difference.
+//
 // Where both arrays know without reading that all elements of a region are equal, one element
 // is compared for all of them.
 //
@@ -115,15 +120,32 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 			return fail(err)
 		}
 	}
-	if !c.SameShape || da.Kind != db.Kind || da.Size != db.Size || len(da.Fields)+len(da.Dims) > 0 && !da.EqualValues(db) {
+	if !c.SameShape {
 		return c, nil
 	}
-	p, err := newPlan(*a.m(), *b.m(), o.Workers, o.Memory, 2)
+	differ, larger, smaller, progress := o.Tolerance.differ(da), a.m(), b.m(), o.Progress
+	if da.Kind != db.Kind || da.Size != db.Size {
+		if differ = o.Tolerance.differNumbers(da, db); differ == nil {
+			return c, nil
+		}
+		if larger.DType.Size < smaller.DType.Size { // units are cut by the size of their elements
+			larger, smaller = smaller, larger
+		}
+		if progress != nil {
+			progress = func(p Progress) {
+				size, unit := int64(da.Size), int64(larger.DType.Size)
+				p.DoneBytes, p.TotalBytes = p.DoneBytes/unit*size, p.TotalBytes/unit*size
+				o.Progress(p)
+			}
+		}
+	} else if len(da.Fields)+len(da.Dims) > 0 && !da.EqualValues(db) {
+		return c, nil
+	}
+	p, err := newPlan(*larger, *smaller, o.Workers, o.Memory, 2)
 	if err != nil {
 		return fail(err)
 	}
-	found := collector{dtype: da, keep: max(o.MaxDiffs, 1)}
-	differ := o.Tolerance.differ(da)
+	found := collector{a: da, b: db, keep: max(o.MaxDiffs, 1)}
 	buffers := 2
 	if da.Kind == String {
 		buffers = 0
@@ -132,27 +154,29 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		if buffers == 0 {
 			return c.strings(ctx, a, b, r)
 		}
-		if err := a.Read(ctx, buf[0], r); err != nil {
+		n := int(r.NumElems())
+		x, y := buf[0][:n*da.Size], buf[1][:n*db.Size]
+		if err := a.Read(ctx, x, r); err != nil {
 			return err
 		}
-		if err := b.Read(ctx, buf[1], r); err != nil {
+		if err := b.Read(ctx, y, r); err != nil {
 			return err
 		}
-		c.unit(r, buf[0], buf[1], differ)
+		c.unit(r, x, y, differ)
 		return nil
 	}
 	if p.uniform, err = p.uniformIn(ctx, a, b); err != nil {
 		return fail(err)
 	}
 	p.once = func(ctx context.Context, r Region) error {
-		one := collector{dtype: da, keep: 1}
-		if err := compare(ctx, &one, r.first(), [][]byte{make([]byte, da.Size), make([]byte, da.Size)}); err != nil {
+		one := collector{a: da, b: db, keep: 1}
+		if err := compare(ctx, &one, r.first(), [][]byte{make([]byte, da.Size), make([]byte, db.Size)}); err != nil {
 			return err
 		}
 		found.everywhere(r, &one)
 		return nil
 	}
-	err = p.run(ctx, buffers, o.Progress, func(ctx context.Context, _ int64, r Region, buf [][]byte) error {
+	err = p.run(ctx, buffers, progress, func(ctx context.Context, _ int64, r Region, buf [][]byte) error {
 		return compare(ctx, &found, r, buf)
 	})
 	if err != nil {
@@ -229,8 +253,8 @@ func (t *Tolerance) bound(size float64) float64 {
 
 // collector counts differences and keeps the first ones.
 type collector struct {
-	dtype DType
-	keep  int
+	a, b DType // of the elements of the two arrays
+	keep int
 
 	mu    sync.Mutex
 	count int64
@@ -239,28 +263,28 @@ type collector struct {
 
 // unit compares the elements of r.
 func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
-	size := c.dtype.Size
-	exact := differ == nil
+	size, other := c.a.Size, c.b.Size
+	exact := differ == nil // the types, and so the sizes, are equal
 	if exact {
 		differ = func(a, b []byte) bool { return !bytes.Equal(a, b) }
 	}
-	step := max(1<<12/size, 1) * size // bytes, whole elements
+	step, n := max(1<<12/size, 1), len(a)/size // elements
 	var count int64
 	var own []Difference
-	for at := 0; at < len(a); at += step {
-		end := min(at+step, len(a))
-		if exact && bytes.Equal(a[at:end], b[at:end]) {
+	for at := 0; at < n; at += step {
+		end := min(at+step, n)
+		if exact && bytes.Equal(a[at*size:end*size], b[at*size:end*size]) {
 			continue
 		}
-		for i := at; i < end; i += size {
-			x, y := a[i:i+size], b[i:i+size]
+		for i := at; i < end; i++ {
+			x, y := a[i*size:(i+1)*size], b[i*other:(i+1)*other]
 			if !differ(x, y) {
 				continue
 			}
 			count++
 			if len(own) < c.keep {
 				own = append(own, Difference{
-					Index: elementAt(r, int64(i/size)), A: FormatElement(c.dtype, x), B: FormatElement(c.dtype, y),
+					Index: elementAt(r, int64(i)), A: FormatElement(c.a, x), B: FormatElement(c.b, y),
 				})
 			}
 		}

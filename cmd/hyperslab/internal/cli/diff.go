@@ -77,7 +77,8 @@ func (a *app) diffCommand() *cobra.Command {
 		Long: `diff compares shape, element type, every value and the attributes of two arrays. How
 they are stored (chunks, compression, fill value, order of attributes) does not count.
 Without tolerances values are compared bit for bit, so that NaN is the same as NaN and
--0 is not 0.
+-0 is not 0. Numbers of different types are compared by value: 1 is the same as 1.0. The
+type remains a difference, unless --values-only is given.
 
 Parts are compared like arrays of their shape: indices are told as they are in the parts, and
 the attributes are those of the arrays.
@@ -108,7 +109,7 @@ between them. The exit code is 0 if nothing differs, 1 if something does,
 	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance of floating point values")
 	f.Uint64Var(&o.ulp, "ulp", 0, "floats at most `N` steps from one value of their type to the next apart are the same")
 	f.BoolVar(&o.equalNaN, "equal-nan", false, "any NaN is the same as any other")
-	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes nor byte order")
+	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
 	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and what is below it; may be given several times")
 	f.IntVarP(&o.count, "count", "n", 1, "how many differing values to show")
@@ -368,7 +369,7 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 	var err error
 	switch {
 	case !c.ValuesCompared:
-		_, err = fmt.Fprintln(w, "values not compared: shape or type of the elements differ")
+		_, err = fmt.Fprintln(w, "values not compared: shapes differ, or types that are not both numeric")
 	case c.NumDiffs > 0:
 		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, plural(c.NumElems, "value"))
 	}

@@ -154,3 +154,31 @@ func TestDiffOfReferences(t *testing.T) {
 		require.Equal(t, 0, code, stdout+stderr)
 	}
 }
+
+// Numbers of different types are compared by value; the type is a difference of its own.
+func TestDiff_numericTypes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{3}, ChunkShape: []int64{2}}, []int32{1, 2, 3})
+	create(t, "b.h5:/b", ndarray.Spec{Shape: []int64{3}}, []float64{1, 2, 3})
+	create(t, "c.h5:/c", ndarray.Spec{Shape: []int64{3}}, []float64{1, 2.5, 3})
+	for _, c := range []struct {
+		args string
+		code int
+		want []string
+	}{
+		{"a.b2nd b.h5:/b", 1, []string{"dtype"}},
+		{"a.b2nd b.h5:/b --values-only", 0, nil},
+		{"a.b2nd c.h5:/c", 1, []string{"dtype", `value +\[1\] +2 +2\.5`, "1 of 3 values differ"}},
+		{"a.b2nd c.h5:/c --values-only", 1, []string{`value +\[1\] +2 +2\.5`, "1 of 3 values differ"}},
+		{"a.b2nd c.h5:/c --values-only --atol 0.5", 0, nil},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			stdout, stderr, code := run(append([]string{"diff"}, strings.Fields(c.args)...)...)
+			require.Equal(t, c.code, code, stderr)
+			require.NotContains(t, stdout, "not compared")
+			for _, want := range c.want {
+				require.Regexp(t, want, stdout)
+			}
+		})
+	}
+}
