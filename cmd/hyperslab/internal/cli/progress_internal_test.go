@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -210,4 +211,21 @@ func TestProgressBarFits(t *testing.T) {
 		width := rapid.IntRange(8, 250).Draw(t, "width")
 		require.LessOrEqual(t, utf8.RuneCountInString(s.bar(rapid.SampledFrom([]string{"", "crosscheck"}).Draw(t, "label"), width)), width)
 	})
+}
+
+// A symbolic link has the size of the file that it leads to, not of its own text.
+func TestPathBytes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), make([]byte, 1000), 0o600))
+	tree := filepath.Join(dir, "tree")
+	require.NoError(t, os.Mkdir(tree, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(tree, "chunk"), make([]byte, 300), 0o600))
+	for link, to := range map[string]string{"file": "data", "directory": "tree", "tree/inside": "../data"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
+	}
+	for name, want := range map[string]int64{"data": 1000, "file": 1000, "tree": 1300, "directory": 1300} {
+		got, err := pathBytes(filepath.Join(dir, name))
+		require.NoError(t, err, name)
+		require.Equal(t, want, got, name)
+	}
 }

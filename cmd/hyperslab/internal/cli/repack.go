@@ -407,14 +407,22 @@ func written(target string, force bool, write func(file string) error) error {
 	return nil
 }
 
-// pathBytes is the size of a file, or of all files in a directory.
+// pathBytes is the size of a file, or of all files in a directory. Symbolic links to files count as
+// the files that they lead to, because the array formats read through them.
 func pathBytes(name string) (total int64, err error) {
-	err = filepath.WalkDir(name, func(_ string, d os.DirEntry, err error) error {
+	root, err := filepath.EvalSymlinks(name) // WalkDir does not follow a link to a directory
+	if err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		info, err := d.Info()
-		if err == nil {
+		if d.Type()&os.ModeSymlink != 0 {
+			info, err = os.Stat(path)
+		}
+		if err == nil && info.Mode().IsRegular() {
 			total += info.Size()
 		}
 		return err
