@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
@@ -178,6 +179,8 @@ func (d *versionDoc) addLibraries() (err error) {
 	}{
 		{h5.FilterDeflate, "deflate"}, {h5.FilterShuffle, "shuffle"}, {h5.FilterFletcher32, "fletcher32"},
 		{h5.FilterSzip, "szip"}, {h5.FilterNbit, "nbit"}, {h5.FilterScaleOffset, "scaleoffset"},
+		{filter.BZip2, "bzip2"}, {filter.LZF, "lzf"}, {filter.Blosc, "blosc"}, {filter.LZ4, "lz4"},
+		{filter.BitShuffle, "bitshuffle"}, {filter.Zstd, "zstd"}, {filter.Blosc2, "blosc2"},
 	} {
 		can, err := h5.FilterAvailable(f.id)
 		if err != nil {

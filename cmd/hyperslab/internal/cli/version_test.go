@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
@@ -71,4 +72,27 @@ func TestVulnerabilitiesOfWhatIsLinked(t *testing.T) {
 		require.Contains(t, text, d.Library+": "+d.Name+" (")
 		require.Contains(t, text, "  guard: "+d.Guard+"\n")
 	}
+}
+
+// The list has every filter that this program can use, those of package h5/filter too.
+func TestVersionFilters(t *testing.T) {
+	stdout, stderr, code := run("version", "--libs", "--json")
+	require.Zero(t, code, stderr)
+	var doc struct {
+		Filters []struct {
+			ID             int
+			Name           string
+			Decode, Encode bool
+		} `json:"hdf5_filters"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	var ids []int
+	for _, f := range doc.Filters {
+		can, err := h5.FilterAvailable(f.ID)
+		require.NoError(t, err)
+		require.Equal(t, can.Decode, f.Decode, f.Name)
+		require.Equal(t, can.Encode, f.Encode, f.Name)
+		ids = append(ids, f.ID)
+	}
+	require.Subset(t, ids, append(filter.Numbers(), h5.FilterNbit, h5.FilterScaleOffset))
 }
