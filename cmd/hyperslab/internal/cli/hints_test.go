@@ -18,9 +18,10 @@ func TestHints(t *testing.T) {
 	makeHostile(t, work)
 	command := regexp.MustCompile(`^hyperslab ((?:'[^']*'|[^' ])+(?: (?:'[^']*'|[^' ])+)*?) (?:shows|lists|writes|reports|alone|tells)\b`)
 	inside := regexp.MustCompile(`\(hyperslab ([^)]*)\)`)
+	meant := regexp.MustCompile(`^did you mean (.*)\?$`)
 	option := regexp.MustCompile(`(?:^|[ (])(--?[a-z][a-z-]*)`)
 	for _, line := range []string{
-		"info missing.b2nd", "info tree.h5:/nope", "info tree.h5/time", "info notes.txt", "info empty.b2nd", "info cut.b2nd", "info waves.b2nd:/x",
+		"info missing.b2nd", "info tree.h5:/nope", "info tree.h5:/tima", "rm tree.h5:/TIME", "info tree.h5/time", "info notes.txt", "info empty.b2nd", "info cut.b2nd", "info waves.b2nd:/x",
 		"info waves.b2nd[50]", "dump waves.b2nd[50]", "stats tree.h5:/names", "stats records.b2nd", "dump tree.h5", "plot records.b2nd",
 		"convert waves.b2nd waves.h5", "convert waves.b2nd waves.h5:/waves", "convert waves.b2nd nodir/x.b2nd", "convert waves.b2nd waves.h5:/waves/x",
 		"convert rich.b2nd new.h5:/x", "convert tree.h5 newdir", "convert cut.h5 newdir", "convert waves.b2nd x.zip", "convert waves.h5:/waves waves.h5 -f",
@@ -43,6 +44,13 @@ func TestHints(t *testing.T) {
 					require.Zero(t, code, "%s: hint %q: %s", line, hint, stderr)
 				}
 				hint = inside.ReplaceAllString(hint, "")
+				if m := meant.FindStringSubmatch(hint); m != nil {
+					for address := range strings.SplitSeq(m[1], " or ") {
+						_, stderr, code := run(append([]string{"info"}, hintWords(address)...)...)
+						require.Zero(t, code, "%s: hint %q: %s", line, hint, stderr)
+					}
+					continue
+				}
 				if m := command.FindStringSubmatch(hint); m != nil {
 					_, stderr, code := run(hintWords(m[1])...)
 					require.Contains(t, []int{0, 1, 3}, code, "%s: hint %q: %s", line, hint, stderr)
@@ -69,4 +77,27 @@ func hintWords(s string) (words []string) {
 		words = append(words, strings.ReplaceAll(m, "'", ""))
 	}
 	return words
+}
+
+// An object that does not exist is answered with the paths that resemble it.
+func TestHints_similarObject(t *testing.T) {
+	t.Chdir(field(t))
+	for args, want := range map[string]string{
+		"info tree.h5:/tima":              "did you mean 'tree.h5:/time'?",
+		"dump tree.h5:/run1/raw/count":    "did you mean 'tree.h5:/run1/raw/counts'?",
+		"stats tree.h5:/counts":           "did you mean 'tree.h5:/run1/raw/counts'?",
+		"info tree.h5:/tima --untrusted":  "did you mean 'tree.h5:/time'?",
+		"cp tree.h5:/tima new.h5:/x":      "did you mean 'tree.h5:/time'?",
+		"info tree.h5:/nothing/like/this": "",
+	} {
+		t.Run(args, func(t *testing.T) {
+			_, stderr, code := run(strings.Fields(args)...)
+			require.Equal(t, 2, code, stderr)
+			if want == "" {
+				require.NotContains(t, stderr, "did you mean")
+			}
+			require.Contains(t, stderr, want)
+			require.Contains(t, stderr, "hyperslab ls -r tree.h5 lists what the file holds")
+		})
+	}
 }
