@@ -246,6 +246,7 @@ func makeRare(t *testing.T) {
 // unless that is 0.
 const documentLines = `
 info waves.b2nd
+ls etopo.h5
 info etopo.h5:/ROSE
 info changed.b2nd
 info rich.b2nd

@@ -27,6 +27,7 @@ type lsEntry struct {
 	Kind        string     `json:"kind"`
 	Shape       []jsonInt  `json:"shape"`
 	MaxShape    []jsonInt  `json:"max_shape"`
+	Axes        []string   `json:"axes"`
 	DType       *string    `json:"dtype"`
 	Type        *string    `json:"type"`
 	Bytes       *jsonInt   `json:"bytes"`
@@ -69,7 +70,7 @@ they point to. Objects that are no arrays here show the type they have in the fi
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also what the groups hold")
-	f.BoolVarP(&o.long, "long", "l", false, "also the largest shape, blocks, bytes in memory and ratio")
+	f.BoolVarP(&o.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
@@ -155,7 +156,7 @@ func newLsEntry(e formats.Entry) lsEntry {
 		return entry
 	}
 	m, stored := e.Meta, jsonInt(e.Storage.StoredBytes)
-	entry.Shape, entry.MaxShape, entry.StoredBytes = shapeDoc(m), jsonShape(m.MaxShape), &stored
+	entry.Shape, entry.MaxShape, entry.Axes, entry.StoredBytes = shapeDoc(m), jsonShape(m.MaxShape), m.AxisNames, &stored
 	entry.Chunks, entry.Blocks = jsonShape(m.ChunkShape), jsonShape(m.BlockShape)
 	if c := m.Compression; c != nil {
 		entry.Codec, entry.Level, entry.Filters = &c.Codec, &c.Level, append([]string{}, c.Filters...)
@@ -183,12 +184,15 @@ func (d *lsDoc) table(long bool) *table {
 		right: []bool{false, false, false, false, false, true},
 	}
 	if long {
-		t.head = []string{"PATH", "SHAPE", "MAX SHAPE", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
-		t.right = []bool{7: true, 8: true, 9: true, 10: true}
+		t.head = []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
+		t.right = []bool{8: true, 9: true, 10: true, 11: true}
 	}
 	for _, e := range d.Entries {
 		shape, maxShape, chunks, blocks := shapeCell(e.Shape), shapeCell(e.MaxShape), shapeCell(e.Chunks), shapeCell(e.Blocks)
-		dtype, stored, bytes, ratio, attrs := "", "", "", "", ""
+		dtype, stored, bytes, ratio, attrs, dimensions := "", "", "", "", "", ""
+		if e.Axes != nil {
+			dimensions = shorten(axisNames(e.Axes), narrow)
+		}
 		if e.DType != nil {
 			dtype = *e.DType
 		} else if e.Type != nil {
@@ -210,7 +214,7 @@ func (d *lsDoc) table(long bool) *table {
 			attrs = fmt.Sprint(*e.Attributes)
 		}
 		if long {
-			t.add(e.name(), shape, maxShape, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
+			t.add(e.name(), shape, maxShape, dimensions, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
 		} else {
 			t.add(e.name(), shape, dtype, chunks, e.compression, stored)
 		}
