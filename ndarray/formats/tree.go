@@ -479,7 +479,11 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
 }
 
 func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
-	f, err := h5.Create(file, nil)
+	o := h5.DefaultCreateOptions()
+	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
+		o.Low = h5.V18 // the root group is created with the file
+	}
+	f, err := h5.Create(file, &o)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

@@ -108,6 +108,18 @@ func CheckAttr(a ndarray.Attr) error {
 	return err
 }
 
+// maxCompactAttr is the largest attribute that surely fits into an object header, whose messages
+// hold 64 KiB with name and type.
+const maxCompactAttr = 32 << 10
+
+// LargeAttr reports whether an attribute may be too large for an object header of the oldest format.
+// A group or dataset that is created in a file with the lower bound V18 has a header that can keep
+// it elsewhere; HDF5 reads that since 1.8.
+func LargeAttr(a ndarray.Attr) bool {
+	const reference = 16 // to a string in the global heap
+	return len(a.Name)+len(a.Value.Data)+reference*len(a.Value.Strings) > maxCompactAttr
+}
+
 // WriteAttrs adds attributes to an object. Those called as in shared use the committed
 // datatype there, in the same file and open, instead of describing their own; if that is
 // not their element type the error is ErrType.

@@ -339,7 +339,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.Root().CreateDataset(absolute(object), t, space(spec), o)
+	d, err := createDataset(f, absolute(object), t, space(spec), o, slices.ContainsFunc(spec.Attrs, LargeAttr))
 	if err != nil {
 		return nil, err
 	}
@@ -367,6 +367,28 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 		}
 	}
 	return newBackend(nil, d, location)
+}
+
+// createDataset creates a dataset, with a header that can hold large attributes if large is set.
+func createDataset(f *h5.File, path string, t h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions, large bool) (*h5.Dataset, error) {
+	if !large {
+		return f.Root().CreateDataset(path, t, space, o)
+	}
+	_, low, high, err := f.Access()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.SetFormats(max(low, h5.V18), high); err != nil {
+		return nil, err
+	}
+	d, err := f.Root().CreateDataset(path, t, space, o)
+	if restore := f.SetFormats(low, high); restore != nil {
+		if err == nil {
+			err = d.Close()
+		}
+		return nil, errors.Join(err, restore)
+	}
+	return d, err
 }
 
 // absolute is the path of an object from the root. To HDF5 ".." is a name like

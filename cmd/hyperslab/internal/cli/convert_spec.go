@@ -183,10 +183,6 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, facts []fact, format formats.For
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 
-// mostAttr is the number of bytes that name and value of an HDF5 attribute can
-// have in an object header, whose messages have at most 64 KiB.
-const mostAttr = 64000
-
 // cannotHold says why a format has no place for an attribute; "" if it has.
 func cannotHold(format formats.Format, attr ndarray.Attr) string {
 	switch v := attr.Value; {
@@ -196,8 +192,6 @@ func cannotHold(format formats.Format, attr ndarray.Attr) string {
 		return ""
 	case v.DType.Kind == ndarray.Unicode:
 		return "HDF5 has no text of four-byte characters"
-	case len(v.Data)+len(attr.Name) > mostAttr:
-		return fmt.Sprintf("%d bytes, an HDF5 attribute has room for %d", len(v.Data), mostAttr-len(attr.Name))
 	}
 	return ""
 }
