@@ -31,6 +31,7 @@ var hosts = map[string]func() error{
 	"with an attacker":     withAttacker,
 	"without Init":         withoutInit,
 	"at a terminal":        atTerminal,
+	"in a control group":   grouped,
 	"SIGCHLD is ignored":   func() error { signal.Ignore(unix.SIGCHLD); return deaths() },
 	"SIGCHLD is heard":     hearing,
 	"under a strict limit": strict,
