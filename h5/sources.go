@@ -23,11 +23,15 @@ type MissingSource struct {
 	Err     error // why: of the file, where it is looked for last; or of the dataset in it
 }
 
+// maxMissingBlocks is the number of missing blocks of one mapping after which the search ends.
+const maxMissingBlocks = 1000
+
 // MissingSources looks for the files and datasets that the mappings of a virtual
 // dataset name, where the library does, and returns those that are not there, each
 // once and in the order of the mappings: their elements are read as fill value. Of a
-// mapping with %b these are the blocks inside the present shape. Each source is opened
-// and closed.
+// mapping with %b these are the blocks inside the present shape, at most the first
+// 1,000, because a file of a few bytes can have any shape. Each source is opened and
+// closed.
 //
 // A source is looked for (H5Pset_virtual_prefix) under its absolute name, else by its
 // name in the folders of the environment's HDF5_VDS_PREFIX or else in that of
@@ -50,15 +54,24 @@ func (d *Dataset) MissingSources() ([]MissingSource, error) {
 		return nil, err
 	}
 	var missing []MissingSource
-	seen := map[[2]string]bool{}
+	absent := map[[2]string]bool{} // by file and dataset: looked for and not found, or found
 	for _, m := range info.Mappings {
+		blocks := 0 // that are missing
 		for block := range m.blocks(info.Space) {
 			s := MissingSource{File: numbered(m.File, block), Dataset: numbered(m.Dataset, block)}
-			if key := [2]string{s.File, s.Dataset}; !seen[key] {
-				seen[key] = true
-				if s.Err = look.open(s.File, s.Dataset); s.Err != nil {
+			key := [2]string{s.File, s.Dataset}
+			if _, looked := absent[key]; !looked {
+				s.Err = look.open(s.File, s.Dataset)
+				absent[key] = s.Err != nil
+				if s.Err != nil {
 					missing = append(missing, s)
 				}
+			}
+			if absent[key] {
+				blocks++
+			}
+			if blocks == maxMissingBlocks {
+				break
 			}
 		}
 	}

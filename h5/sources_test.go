@@ -102,3 +102,36 @@ func TestMissingSources(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, missing(d), 5)
 }
+
+// A mapping with %b in a dataset of a huge shape has as many blocks, of which the first ones that are
+// missing are listed.
+func TestMissingSources_hugeShape(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "v.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
+	require.NoError(t, err)
+	defer f.Close()
+	const far = 1 << 61
+	four := h5.SimpleSpace(4)
+	blocks := func(file string) h5.Mapping {
+		return h5.Mapping{
+			Region: h5.Region{Start: []int64{0}, Count: []int64{h5.Unlimited}, Stride: []int64{4}, Block: []int64{4}},
+			File:   file, Dataset: "d", Source: four, SourceRegion: region([]int64{0}, []int64{4}),
+		}
+	}
+	one := h5.Mapping{Region: region([]int64{far}, []int64{4}), File: "one.h5", Dataset: "d", Source: four, SourceRegion: region([]int64{0}, []int64{4})}
+	for name, m := range map[string][]h5.Mapping{"once": {blocks("s%b.h5"), one}, "twice": {blocks("s%b.h5"), blocks("s%b.h5"), one}} {
+		t.Run(name, func(t *testing.T) {
+			d, err := f.Root().CreateDataset(name, i4, growing([]int64{far + 4}, h5.Unlimited), &h5.DatasetOptions{Mappings: m})
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+			d, err = f.Root().OpenDataset(name)
+			require.NoError(t, err)
+			defer d.Close()
+			list, err := d.MissingSources()
+			require.NoError(t, err)
+			require.Len(t, list, 1001)
+			require.Equal(t, "s0.h5", list[0].File)
+			require.Equal(t, "s999.h5", list[999].File)
+			require.Equal(t, "one.h5", list[1000].File)
+		})
+	}
+}
