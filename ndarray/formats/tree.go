@@ -85,7 +85,7 @@ type TreeStats struct {
 	Unreadable                   []Problem // what SkipUnreadable left out
 
 	// Told is what is left out without being asked for: comments of HDF5 where the target
-	// has none, and of compression what is read and not written.
+	// has none, types of attributes that it does not have, and of compression what is read and not written.
 	Told []Problem
 }
 
@@ -471,6 +471,9 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
 				c.lose(path, "attribute "+a.Name, err)
 				continue
 			}
+		}
+		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && c.target != Directory {
+			c.tell(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
 		}
 		out = append(out, a)
 		c.stats.Attrs++

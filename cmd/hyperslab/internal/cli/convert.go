@@ -269,6 +269,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
+	told = append(told, typesLost(left.keep, format)...)
 	lost := []string{}
 	for _, u := range left.unsupported {
 		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())

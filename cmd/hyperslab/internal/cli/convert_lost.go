@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
@@ -104,6 +105,19 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format)
 	}
 	if format == formats.Bcolz && len(m.ChunkShape) > 1 && !slices.Equal(m.ChunkShape[1:], m.Shape[1:]) {
 		lost = append(lost, fact{"chunks", shapeText(m.ChunkShape), "those of bcolz cut no rows"})
+	}
+	return lost
+}
+
+// typesLost lists the attributes of Blosc2 that keep their values and not their types.
+func typesLost(attrs []ndarray.Attr, format formats.Format) (lost []fact) {
+	if isFrame(format) || isFlat(format) { // the latter has no attributes
+		return nil
+	}
+	for _, attr := range attrs {
+		if types := b2nd.MessagePackTypes(attr.Raw); len(types) > 0 {
+			lost = append(lost, fact{"type of attribute " + attr.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", format)})
+		}
 	}
 	return lost
 }

@@ -1,0 +1,36 @@
+// Types of attributes that only MessagePack has.
+
+package b2nd
+
+import "slices"
+
+// MessagePackTypes returns the types in the content of a metalayer, as in ndarray.Attr, that other
+// formats do not have and that a Value does not keep: "tuple" and "bytes". A tuple becomes a list, and
+// bytes a string without the zero bytes at its end.
+func MessagePackTypes(raw []byte) (names []string) {
+	plain, err := parseMsgpack(raw)
+	if raw == nil || err != nil {
+		return nil
+	}
+	var look func(any)
+	look = func(v any) {
+		name := ""
+		switch v := v.(type) {
+		case []byte:
+			name = "bytes"
+		case []any:
+			if len(v) > 0 && v[0] == any(tupleMark) {
+				name = "tuple"
+			}
+			for _, x := range v {
+				look(x)
+			}
+		}
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	look(plain)
+	slices.Sort(names)
+	return names
+}
