@@ -326,6 +326,11 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		defer m.finish()
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
+	if format == formats.Bcolz {
+		if err := checkColumns(ctx, row.Source); err != nil {
+			return err
+		}
+	}
 	row.Rewritten, row.Bytes = 1, jsonInt(src.NBytes())
 	attrs, err := attrsOf(ctx, src)
 	if err != nil {
@@ -403,6 +408,20 @@ func written(target string, force bool, write func(file string) error) error {
 	}
 	if err != nil {
 		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+// checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
+// table that is written again as one array of records keeps those of the table only.
+func checkColumns(ctx context.Context, source string) error {
+	for e, err := range walk(ctx, source) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == formats.Array && e.Path != "/" && e.Attrs > 0 {
+			return fmt.Errorf("%w: attributes of the column %s of %s; hyperslab convert keeps them", errors.ErrUnsupported, e.Path, source)
+		}
 	}
 	return nil
 }

@@ -65,6 +65,7 @@ def make(folder, seed):
     for name, value in attributes(rng).items():
         t.attrs[name] = value
     t.flush()
+    table(rng, os.path.join(folder, "%d-table.bcolz" % seed), rng.randint(1, 40), rng.random() < 0.5)
     try:
         import caterva
         d = values(rng, rng.choice(["<i4", "<f8"]), shape_of(rng, 3))
@@ -74,8 +75,55 @@ def make(folder, seed):
         pass
 
 
+def table(rng, path, rows, nested):
+    """A ctable with attributes of its own and of its columns, with a ctable in it if nested."""
+    os.mkdir(path)
+    names = rng.sample(["a", "b b", "\u00e4", "c"], rng.randint(1, 3))
+    for name in names:
+        column = bcolz.carray(values(rng, rng.choice(["i1", "<i4", "<f8", "?", "S5", "<U3"]), (rows,)), chunklen=rng.randint(1, 40),
+                              rootdir=os.path.join(path, name), mode="w")
+        for key, value in attributes(rng).items():
+            column.attrs[key] = value
+        column.flush()
+    if nested:
+        names.insert(rng.randint(0, len(names)), "inner")
+        table(rng, os.path.join(path, "inner"), rows, False)
+    with open(os.path.join(path, "__rootdirs__"), "w") as f:
+        json.dump({"names": names}, f)
+    with open(os.path.join(path, "__attrs__"), "w") as f:
+        json.dump(attributes(rng), f)
+
+
+def read_table(path):
+    """The columns of a ctable by name, and all attributes by name of their column."""
+    with open(os.path.join(path, "__rootdirs__")) as f:
+        names = json.load(f)["names"]
+    with open(os.path.join(path, "__attrs__")) as f:
+        columns, attrs = {}, {"": {k: v for k, v in json.load(f).items()}}
+    for name in names:
+        at = os.path.join(path, name)
+        if os.path.exists(os.path.join(at, "__rootdirs__")):
+            inner, inner_attrs = read_table(at)
+            columns.update({name + "/" + k: v for k, v in inner.items()})
+            attrs.update({name + "/" + k: v for k, v in inner_attrs.items()})
+        else:
+            c = bcolz.open(at, mode="r")
+            columns[name], attrs[name] = c[:], {k: v for k, v in c.attrs}
+    if "inner" not in names:  # bcolz opens the whole
+        assert not names or bcolz.open(path, mode="r").names == names
+    return columns, attrs
+
+
 def read(path):
-    """The bytes of an array in native order, its dtype and its attributes."""
+    """The columns of an array or table, and its attributes."""
+    if os.path.exists(os.path.join(path, "__rootdirs__")):
+        return read_table(path)
+    a, attrs = read_array(path)
+    return {"": a}, attrs
+
+
+def read_array(path):
+    """The elements of an array and its attributes."""
     if os.path.isdir(path) and os.path.exists(os.path.join(path, "meta")):
         c = bcolz.open(path, mode="r")
         return c[:], {k: v for k, v in c.attrs}
@@ -89,14 +137,22 @@ def read(path):
 
 def compare(task):
     try:
-        (a, x), (b, y) = read(task["want"]), read(task["got"])
+        (columns, x), (got, y) = read(task["want"]), read(task["got"])
         out = []
-        if a.shape != b.shape:
-            out.append("shape: got %s, want %s" % (b.shape, a.shape))
-        elif a.dtype != b.dtype:
-            out.append("dtype: got %s, want %s" % (b.dtype, a.dtype))
-        elif a.tobytes() != b.tobytes():
-            out.append("values differ")
+        if task["part"]:
+            columns = {name: columns[name] for name in got}
+        if list(columns) != list(got):
+            return ["columns: got %s, want %s" % (list(got), list(columns))]
+        for name, a in columns.items():
+            b = got[name]
+            if task["twice"]:
+                a = np.concatenate([a, a])
+            if a.shape != b.shape:
+                out.append("%s shape: got %s, want %s" % (name, b.shape, a.shape))
+            elif a.dtype != b.dtype:
+                out.append("%s dtype: got %s, want %s" % (name, b.dtype, a.dtype))
+            elif a.tobytes() != b.tobytes():
+                out.append("%s values differ" % name)
         if task["attrs"] and x != y:
             out.append("attributes: got %r, want %r" % (y, x))
         return out
