@@ -45,7 +45,7 @@ func TestRun_otherFiles(t *testing.T) {
 	commands := func(object string) [][]string {
 		address := path + ":" + object
 		return [][]string{
-			{"dump", address}, {"dump", address, "--ddl"}, {"stats", address, "--bins=0"}, {"convert", address, out, "-f"}, {"diff", address, address},
+			{"dump", address}, {"dump", address, "--ddl"}, {"stats", address, "--bins=0"}, {"convert", address, out, "-f"}, {"diff", address, address}, {"plot", address},
 		}
 	}
 	values := map[string]string{"dump": "2", "stats": "6"} // an element, the sum

@@ -16,6 +16,9 @@ func TestHints(t *testing.T) {
 	t.Chdir(work)
 	require.NoError(t, os.Chmod("notes.txt", 0o644))
 	makeHostile(t, work)
+	require.NoError(t, os.Mkdir("other", 0o777))
+	elsewhere(t, "other")
+	require.NoError(t, os.Remove("other/source.h5"))
 	command := regexp.MustCompile(`^hyperslab ((?:'[^']*'|[^' ])+(?: (?:'[^']*'|[^' ])+)*?) (?:shows|lists|writes|reports|alone|tells)\b`)
 	inside := regexp.MustCompile(`\(hyperslab ([^)]*)\)`)
 	meant := regexp.MustCompile(`^did you mean (.*)\?$`)
@@ -29,7 +32,7 @@ func TestHints(t *testing.T) {
 		"rm tree.h5:/nope", "rm tree.h5:/run1", "attr get waves.b2nd nope", "attr list waves.b2nd:/x", "append waves.b2nd scalar.b2nd",
 		"verify missing.h5", "verify notes.txt", "verify waves.b2nd --format zarr", "repack tree.h5 waves.h5", "repack notes.txt x.h5", "diff waves.b2nd missing.b2nd",
 		"diff waves.b2nd tree.h5", "explain notes.txt", "ls broken.h5:/nope", "ls notes.txt", "tree missing.h5", "chunks scalar.b2nd", "recover notes.txt x.b2nd",
-		"plot waves.b2nd -o nodir/x.png", "plot waves.b2nd -o x.gif", "dump half.h5:/x", "stats half.h5:/x", "convert half.h5:/x new.b2nd",
+		"dump other/a.h5:/v", "stats other/a.h5:/e", "plot other/a.h5:/v", "convert other/a.h5:/v new.b2nd", "plot waves.b2nd -o nodir/x.png", "plot waves.b2nd -o x.gif", "dump half.h5:/x", "stats half.h5:/x", "convert half.h5:/x new.b2nd",
 		"dump cut.h5:/ROSE", "bench notes.txt", "crosscheck emit waves.b2nd", "nosuch", "ls --nosuch", "convert -", "info -",
 	} {
 		t.Run(line, func(t *testing.T) {
