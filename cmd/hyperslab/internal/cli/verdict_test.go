@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -64,4 +65,24 @@ func TestInfo_truncatedFile(t *testing.T) {
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "truncated")
 	require.NotContains(t, stderr, "name one as")
+}
+
+// Integers that need all bits of their type in scale-offset are valid, in every command that decodes them.
+func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := h5.Create("a.h5", nil)
+	require.NoError(t, err)
+	space := h5.SimpleSpace(4)
+	d, err := f.Root().CreateDataset("a", h5.TypeOf[int32](), space, &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, []int32{math.MinInt32, -1, 0, math.MaxInt32}, space.All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+
+	require.Contains(t, done(t, "verify", "a.h5"), "valid")
+	done(t, "recover", "-q", "a.h5", "b.h5")
+	done(t, "repack", "-q", "a.h5", "c.h5")
+	for _, file := range []string{"a.h5", "b.h5", "c.h5"} {
+		require.Equal(t, "-2147483648\n-1\n0\n2147483647\n", done(t, "dump", "--csv", file+":/a"), file)
+	}
 }
