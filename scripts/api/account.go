@@ -35,43 +35,53 @@ func (f *function) complaint() string {
 	return ""
 }
 
-// account lists the functions in the order of their headers and names, and says
-// what is wrong with the rows.
-func account(build string, lib library) ([]function, *rows, error) {
-	exported, err := nm("T", filepath.Join(build, "lib", lib.archive), "-g", "--defined-only")
-	if err != nil {
-		return nil, nil, err
+// sources is what the archive, the headers and the Go code say about the functions of a library.
+type sources struct {
+	library
+	exported map[string]bool     // functions of the archive
+	called   map[string]bool     // functions that objects of the package call
+	headers  map[string]string   // function → header that declares it
+	by       map[string][]string // function → exported Go functions that lead to it
+	shims    mentions
+	calls    *calls
+}
+
+// gather reads the sources of a library's account. Type-checking the package takes most of the time.
+func gather(build string, lib library) (*sources, error) {
+	s := &sources{library: lib}
+	var err error
+	if s.exported, err = nm("T", filepath.Join(build, "lib", lib.archive), "-g", "--defined-only"); err != nil {
+		return nil, err
 	}
-	called, err := undefined(build, lib.dir)
-	if err != nil {
-		return nil, nil, err
+	if s.called, err = undefined(build, lib.dir); err != nil {
+		return nil, err
 	}
-	headers, err := headersOf(build, lib.headers, exported)
-	if err != nil {
-		return nil, nil, err
+	if s.headers, err = headersOf(build, lib.headers, s.exported); err != nil {
+		return nil, err
 	}
-	by, shims, g, err := boundBy(build, lib.dir)
-	if err != nil {
-		return nil, nil, err
+	if s.by, s.shims, s.calls, err = boundBy(build, lib.dir); err != nil {
+		return nil, err
 	}
-	rows, err := readRows(lib.rows)
-	if err != nil {
-		return nil, nil, err
-	}
+	return s, nil
+}
+
+// account lists the functions of the library in the order of their headers and names. The error
+// contains every row that is wrong.
+func (s *sources) account(rows *rows) ([]function, error) {
 	var out []function
 	var errs []error
-	for name := range exported {
-		if headers[name] == "" {
+	for name := range s.exported {
+		if s.headers[name] == "" {
 			continue // visible because a comment of a header names it, but declared by none
 		}
-		f := function{name: name, header: headers[name]}
-		lead := by[name]
+		f := function{name: name, header: s.headers[name]}
+		lead := s.by[name]
 		if len(lead) == 0 { // a macro of the header may stand for the newest form: H5Dopen for H5Dopen2
-			lead = by[version.ReplaceAllString(name, "")]
+			lead = s.by[version.ReplaceAllString(name, "")]
 		}
 		row := rows.find(name)
 		switch {
-		case called[name] || len(by[name]) > 0: // by a shim, or from Go without one between
+		case s.called[name] || len(s.by[name]) > 0: // by a shim, or from Go without one between
 			f.how, f.by = "bound", lead
 			if row != nil && row.name == name {
 				errs = append(errs, fmt.Errorf("%s:%d: %s is bound by %s: take the row out", rows.file, row.line, name, some(lead)))
@@ -89,7 +99,7 @@ func account(build string, lib library) ([]function, *rows, error) {
 	for _, row := range rows.list {
 		if row.kind == "newer" {
 			row.used = true
-			if exported[row.name] || !shims.mentioned(row.name) {
+			if s.exported[row.name] || !s.shims.mentioned(row.name) {
 				errs = append(errs, fmt.Errorf("%s:%d: %s is not newer than the linked library, or no shim mentions it", rows.file, row.line, row.name))
 			}
 			out = append(out, function{name: row.name, header: "", how: "newer", by: []string{row.function}, text: row.version})
@@ -98,7 +108,7 @@ func account(build string, lib library) ([]function, *rows, error) {
 	for i := range out {
 		f := &out[i]
 		for _, fn := range f.by {
-			if f.test = g.test(fn); f.test != "" {
+			if f.test = s.calls.test(fn); f.test != "" {
 				f.by = first(fn, f.by)
 				break
 			}
@@ -108,7 +118,7 @@ func account(build string, lib library) ([]function, *rows, error) {
 		}
 		if row := rows.tested(f.name); row != nil && (f.how == "bound" || f.how == "newer") {
 			row.used = true
-			fn := g.reachedBy(row.test, f.by)
+			fn := s.calls.reachedBy(row.test, f.by)
 			if fn == "" {
 				errs = append(errs, fmt.Errorf("%s:%d: %s reaches none of %s", rows.file, row.line, row.test, some(f.by)))
 				continue
@@ -125,7 +135,7 @@ func account(build string, lib library) ([]function, *rows, error) {
 	slices.SortFunc(out, func(a, b function) int {
 		return strings.Compare(a.header+" "+a.name, b.header+" "+b.name)
 	})
-	return out, rows, errors.Join(errs...)
+	return out, errors.Join(errs...)
 }
 
 // first puts fn, which the test of a row calls, before the others that bind the same.
@@ -239,5 +249,5 @@ func some(names []string) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return strings.Join(names[:most], ", ") + " and more"
 }

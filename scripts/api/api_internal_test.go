@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -27,10 +28,33 @@ func find(t *testing.T, functions []function, name string) function {
 	return function{}
 }
 
-func TestAccountOfTheRealLibraries(t *testing.T) {
-	t.Chdir("../..")
-	blosc, _, err := account(build, libraries[0])
+// sourcesOf gathers the sources of cblosc or h5, once. Tests that call it run in the root of the
+// module.
+func sourcesOf(t *testing.T, lib int) *sources {
+	t.Helper()
+	s, err := gathered[lib]()
 	require.NoError(t, err)
+	return s
+}
+
+var gathered = [2]func() (*sources, error){
+	sync.OnceValues(func() (*sources, error) { return gather(build, libraries[0]) }),
+	sync.OnceValues(func() (*sources, error) { return gather(build, libraries[1]) }),
+}
+
+// accountOf returns the account of cblosc or h5 with the rows of the repository.
+func accountOf(t *testing.T, lib int) []function {
+	t.Helper()
+	rows, err := readRows(libraries[lib].rows)
+	require.NoError(t, err)
+	functions, err := sourcesOf(t, lib).account(rows)
+	require.NoError(t, err)
+	return functions
+}
+
+func TestSources_account(t *testing.T) {
+	t.Chdir("../..")
+	blosc := accountOf(t, 0)
 	read := find(t, blosc, "b2nd_get_slice_cbuffer")
 	require.Equal(t, "bound", read.how)
 	require.Equal(t, "b2nd.h", read.header)
@@ -45,8 +69,7 @@ func TestAccountOfTheRealLibraries(t *testing.T) {
 	if !need.All() {
 		return // type-checking package h5 takes a minute of processor time, and make lint does it as well
 	}
-	hdf5, _, err := account(build, libraries[1])
-	require.NoError(t, err)
+	hdf5 := accountOf(t, 1)
 	require.Contains(t, find(t, hdf5, "H5Dread").by, "Dataset.ReadRegion", "behind two helpers in C and one in Go")
 	require.Contains(t, find(t, hdf5, "H5Awrite").by, "Group.WriteAttribute", "a method of a hidden type that Group embeds")
 	require.Contains(t, find(t, hdf5, "H5Pget_driver_info").by, "OpenReaderAt", "by a table of functions")
@@ -55,12 +78,11 @@ func TestAccountOfTheRealLibraries(t *testing.T) {
 	}
 }
 
-// A test that reaches a function through helpers is found, and the one named after
-// the function is taken.
-func TestTestsAreFound(t *testing.T) {
+// TestCalls_test checks that a test that reaches a function through helpers is found, and that the
+// one named after the function is preferred.
+func TestCalls_test(t *testing.T) {
 	t.Chdir("../..")
-	g, err := loadCalls("cblosc")
-	require.NoError(t, err)
+	g := sourcesOf(t, 0).calls
 	require.Equal(t, "TestCopySChunk", g.test("SChunk.Copy"))
 	require.NotEmpty(t, g.test("SChunk.Close"), "called by a deferred function and a helper")
 	require.Empty(t, g.test("SChunk.Missing"))
@@ -69,38 +91,24 @@ func TestTestsAreFound(t *testing.T) {
 	require.NotContains(t, g.tests, "TestMain")
 }
 
-func TestCheckFindsAnOldFile(t *testing.T) {
+func TestSources_update(t *testing.T) {
 	t.Chdir("../..")
-	root, err := os.Getwd()
-	require.NoError(t, err)
-	lib := libraries[0]
-	require.NoError(t, run(build, lib, true), "run make api")
+	s := sourcesOf(t, 0)
+	require.NoError(t, s.update(s.rows, "cblosc/API.md", true), "run make api")
 
-	// The same tree, but for an API.md that nobody generated again.
-	old := t.TempDir()
-	for _, dir := range []string{"cblosc", "internal", "format", "scripts/api"} {
-		require.NoError(t, os.CopyFS(filepath.Join(old, dir), os.DirFS(dir)))
-	}
-	for _, file := range []string{"go.mod", "go.sum"} {
-		b, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(old, file), b, 0o600))
-	}
-	require.NoError(t, os.MkdirAll(filepath.Join(old, "third_party"), 0o700))
-	require.NoError(t, os.Symlink(filepath.Join(root, build), filepath.Join(old, build)))
-	require.NoError(t, os.WriteFile(filepath.Join(old, "cblosc/API.md"), []byte("# The functions of C-Blosc2\n"), 0o600))
-	t.Chdir(old)
-	require.ErrorContains(t, run(build, lib, true), "cblosc/API.md is out of date: run make api")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "API.md")
+	require.NoError(t, os.WriteFile(file, []byte("# The functions of C-Blosc2\n"), 0o600))
+	require.ErrorContains(t, s.update(s.rows, file, true), "API.md is out of date: run make api")
 
-	// A row for a function that is bound, and one for none.
-	rows, err := os.ReadFile(lib.rows)
+	// Rows for a function that is bound, and for functions that do not exist.
+	rows, err := os.ReadFile(s.rows)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(lib.rows, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"+
+	rowsFile := filepath.Join(dir, "cblosc.rows")
+	require.NoError(t, os.WriteFile(rowsFile, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"+
 		"b2nd_free test TestVersions\nb2nd_nonesuch3 test TestVersions\n"...), 0o600))
-	err = run(build, lib, true)
-	require.ErrorContains(t, run(build, lib, false), "b2nd_zeros is bound by")
-	require.Error(t, err)
-	err = run(build, lib, true)
+	require.ErrorContains(t, s.update(rowsFile, file, false), "b2nd_zeros is bound by")
+	err = s.update(rowsFile, file, true)
 	require.ErrorContains(t, err, "b2nd_nonesuch stands for no function that is not bound")
 	require.ErrorContains(t, err, "b2nd_nonesuch2 is not newer than the linked library, or no shim mentions it")
 	require.ErrorContains(t, err, "TestVersions reaches none of ")
@@ -146,7 +154,7 @@ func TestWrite(t *testing.T) {
 	})
 	for _, want := range []string{
 		"Of 5 functions 1 are bound, 1 subsumed, 1 left out, 2 not accounted for yet; 1 more of newer releases are behind a guard.\n",
-		"| x_a | A, B, C, D, E, F and 2 more | TestA |\n\n| not bound | instead, or why not | test |\n|---|---|---|\n| x_c | not for Go |  |\n| x_d | A in one call | TestA |\n",
+		"| x_a | A, B, C, D, E, F and more | TestA |\n\n| not bound | instead, or why not | test |\n|---|---|---|\n| x_c | not for Go |  |\n| x_d | A in one call | TestA |\n",
 		"\nNot accounted for: x_b.\n\n## y.h: 0 of 1\n\nNot accounted for: y_c.\n",
 		"| z | 3.2 | Z | TestZ |\n",
 	} {

@@ -49,13 +49,22 @@ func main() {
 }
 
 func run(build string, lib library, check bool) error {
-	functions, rows, err := account(build, lib)
-	if functions == nil {
+	s, err := gather(build, lib)
+	if err != nil {
 		return fmt.Errorf("%s: %w", lib.dir, err)
 	}
+	return s.update(lib.rows, filepath.Join(lib.dir, "API.md"), check)
+}
+
+// update writes the account to a file, or compares the two if check is set.
+func (s *sources) update(rowsFile, file string, check bool) error {
+	rows, err := readRows(rowsFile)
+	if err != nil {
+		return err
+	}
+	functions, err := s.account(rows)
 	var text bytes.Buffer
-	write(&text, lib, functions)
-	file := filepath.Join(lib.dir, "API.md")
+	write(&text, s.library, functions)
 	if !check {
 		if werr := os.WriteFile(file, text.Bytes(), 0o644); werr != nil {
 			return werr
@@ -65,7 +74,7 @@ func run(build string, lib library, check bool) error {
 	} else if !bytes.Equal(have, text.Bytes()) {
 		return fmt.Errorf("%s is out of date: run make api", file)
 	}
-	return errors.Join(err, verdict(lib, functions, rows, check))
+	return errors.Join(err, verdict(s.library, functions, rows, check))
 }
 
 // verdict fails with -check if more functions are without a row, or without a test,
