@@ -24,7 +24,7 @@ ENV CGO_CFLAGS="-O2 -g -I/opt/hyperslab/third_party/build/include" \
 FROM deps AS source
 ARG VERSION=unknown
 COPY . .
-RUN echo "$VERSION" >VERSION && make build
+RUN echo "$VERSION" >VERSION && GOFLAGS=-trimpath make build
 
 FROM source AS test
 RUN make test

@@ -42,7 +42,7 @@ modules: ## fetch the Go modules; a no-op when they are there
 
 .PHONY: build
 build: deps modules ## bin/hyperslab
-	$(GO) build -trimpath -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
+	$(GO) build -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
 
 .PHONY: man
 man: deps modules ## bin/man: a manual page for each command, made of what --help says
