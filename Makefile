@@ -23,6 +23,9 @@ export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5-tools
 ifneq ($(wildcard .venv/bin/python),)
 export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
 endif
+ifneq ($(wildcard .venv-old/bin/python),)
+export HYPERSLAB_OLD_PYTHON ?= $(CURDIR)/.venv-old/bin/python
+endif
 
 .PHONY: help
 help: ## this list
@@ -83,7 +86,7 @@ purego: modules ## build, vet and test without cgo what can do without
 	@scripts/purego.sh
 
 .PHONY: peers
-peers: ## the Python libraries that some tests compare with, in .venv
+peers: ## the Python libraries that some tests compare with, in .venv, and older releases of them, in .venv-old
 	@scripts/peers.sh
 
 .PHONY: crosscheck-peers

@@ -115,32 +115,44 @@ func root() (string, bool) {
 	return "", false
 }
 
-var imports sync.Map // what an interpreter said of modules
+var imports sync.Map // by interpreter and statement: the error of the import, or ""
 
 // Python is the interpreter named by HYPERSLAB_PYTHON, which can import the modules.
 func Python(t testing.TB, modules ...string) string {
 	t.Helper()
-	interpreter := os.Getenv("HYPERSLAB_PYTHON")
-	if interpreter == "" {
-		Missing(t, "HYPERSLAB_PYTHON is not set (make peers): not compared with %s", strings.Join(modules, ", "))
+	return interpreter(t, "HYPERSLAB_PYTHON", modules)
+}
+
+// OldPython is the interpreter named by HYPERSLAB_OLD_PYTHON, which has the oldest releases of the
+// modules that must read files with default options.
+func OldPython(t testing.TB, modules ...string) string {
+	t.Helper()
+	return interpreter(t, "HYPERSLAB_OLD_PYTHON", modules)
+}
+
+func interpreter(t testing.TB, variable string, modules []string) string {
+	t.Helper()
+	python := os.Getenv(variable)
+	if python == "" {
+		Missing(t, "%s is not set (make peers): not compared with %s", variable, strings.Join(modules, ", "))
 	}
 	if len(modules) == 0 {
-		return interpreter
+		return python
 	}
 	code := "import " + strings.Join(modules, ", ")
-	said, known := imports.Load(code)
+	problem, known := imports.Load(python + code)
 	if !known {
-		out, err := exec.Command(interpreter, "-c", code).CombinedOutput()
-		said = ""
+		out, err := exec.Command(python, "-c", code).CombinedOutput()
+		problem = ""
 		if err != nil {
-			said = err.Error() + "\n" + string(out)
+			problem = err.Error() + "\n" + string(out)
 		}
-		imports.Store(code, said)
+		imports.Store(python+code, problem)
 	}
-	if said != "" {
-		Missing(t, "%s: %s: %s", interpreter, code, said)
+	if problem != "" {
+		Missing(t, "%s: %s: %s", python, code, problem)
 	}
-	return interpreter
+	return python
 }
 
 // NoRace skips a test that takes long under the race detector and has nothing for it to find: the

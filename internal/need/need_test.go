@@ -55,6 +55,8 @@ func TestWhatIsThereIsFound(t *testing.T) {
 		require.Equal(t, python, need.Python(t, "a", "b"))
 	}
 	require.Equal(t, python, need.Python(t))
+	t.Setenv("HYPERSLAB_OLD_PYTHON", python)
+	require.Equal(t, python, need.OldPython(t, "a", "b"))
 
 	t.Setenv("PATH", dir)
 	require.Equal(t, python, need.Tool(t, "python"))
@@ -68,6 +70,7 @@ func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
 		"folder":  func(t testing.TB) string { return need.Folder(t, need.Corpus) },
 		"files":   func(t testing.TB) string { return need.Files(t, need.HDF5Source, "*")[0] },
 		"python":  func(t testing.TB) string { return need.Python(t) },
+		"older":   func(t testing.TB) string { return need.OldPython(t) },
 		"module":  func(t testing.TB) string { t.Setenv("HYPERSLAB_PYTHON", "/bin/false"); return need.Python(t, "h5py") },
 		"tool":    func(t testing.TB) string { return need.Tool(t, "no-such-tool") },
 		"program": func(t testing.TB) string { return need.Program(t, "no-such-tool") },
@@ -78,6 +81,7 @@ func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
 		t.Setenv(need.HDF5Source, "")
 		for name, find := range finders {
 			t.Setenv("HYPERSLAB_PYTHON", "")
+			t.Setenv("HYPERSLAB_OLD_PYTHON", "")
 			how, _ := ended(func(f testing.TB) string { return find(&setter{f, t}) })
 			require.Equal(t, ci.want, how, "%s, CI=%q", name, ci.set)
 		}

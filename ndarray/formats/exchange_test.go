@@ -1,6 +1,9 @@
 package formats_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,9 +21,84 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
+// Files that are written with default options open in C-Blosc2 2.17 and HDF5 1.14, also after they
+// were changed.
+func TestCreate_olderReaders(t *testing.T) {
+	python, dir := need.OldPython(t, "blosc2", "h5py"), need.Scratch(t)
+	units := ndarray.Attr{Name: "units", Value: ndarray.Text("kelvin")}
+	fill := func(t *testing.T, a *ndarray.Array, r ndarray.Region) {
+		t.Helper()
+		n := int64(a.DType().Size)
+		for _, extent := range r.Shape {
+			n *= extent
+		}
+		src := make([]byte, n)
+		for i := range src {
+			src[i] = byte(i / 3 & 1) // valid elements of every type
+		}
+		require.NoError(t, a.Write(bg, src, r))
+	}
+	var manifest []interopEntry
+	write := func(t *testing.T, file, object string, d ndarray.DType, opts ...formats.Option) bool {
+		t.Helper()
+		e := interopEntry{File: file, Object: object, DType: d.String()}
+		spec := ndarray.Spec{Shape: []int64{50, 7}, DType: d, Attrs: []ndarray.Attr{units}}
+		changed := len(manifest)%2 == 0
+		if changed && object != "" {
+			spec.MaxShape = []int64{ndarray.Unlimited, ndarray.Unlimited}
+		}
+		if len(manifest)%3 == 0 {
+			spec.ChunkShape = []int64{16, 4}
+		}
+		draft, err := formats.Create(bg, e.location(dir), spec, opts...)
+		if err != nil {
+			require.ErrorIs(t, err, errors.ErrUnsupported, file)
+			return false
+		}
+		fill(t, draft.Array, ndarray.Whole(spec.Shape))
+		require.NoError(t, draft.Commit(bg))
+		require.NoError(t, draft.Close())
+		if changed {
+			a, err := formats.Open(bg, e.location(dir), formats.WithWrite())
+			require.NoError(t, err)
+			require.NoError(t, a.Append(bg, 0, make([]byte, 20*7*d.Size)))
+			fill(t, a, ndarray.Region{Start: []int64{45, 1}, Shape: []int64{17, 3}})
+			require.NoError(t, a.Resize(bg, []int64{65, 9}))
+			require.NoError(t, a.Close())
+		}
+		a, err := formats.Open(bg, e.location(dir))
+		require.NoError(t, err)
+		stored := readWhole(t, a)
+		d.ToNative(stored) // and back: from native to stored order
+		sum := sha256.Sum256(stored)
+		e.Shape, e.SHA256 = a.Shape(), hex.EncodeToString(sum[:])
+		require.NoError(t, a.Close())
+		manifest = append(manifest, e)
+		return true
+	}
+	unnamed := 0
+	for i, d := range ndarraytest.DTypes() {
+		write(t, "a.h5", fmt.Sprintf("/a%d", i), d)
+		if name := d.NumPy().String(); name[0] == '{' || name[0] == '(' || name == ">f12" {
+			unnamed++ // python-blosc2 3.2 opens the frame and does not parse the dtype, and NumPy has no >f12
+			continue
+		}
+		write(t, fmt.Sprintf("a%d.b2nd", i), "", d)
+		write(t, fmt.Sprintf("sparse%d.b2nd", i), "", d, formats.WithSparse())
+	}
+	require.Equal(t, 3, unnamed)
+	require.Greater(t, len(manifest), 120)
+	b, err := json.Marshal(manifest)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o600))
+	out, err := exec.Command(python, "testdata/older.py", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), fmt.Sprintf("%d arrays are right", len(manifest)))
+}
+
 // Files that are written with default options use no feature that HDF5 1.14 or C-Blosc2 2.17 does
 // not read.
-func TestCreate_olderReaders(t *testing.T) {
+func TestCreate_olderFeatures(t *testing.T) {
 	write := func(t *testing.T, location string, d ndarray.DType) bool {
 		t.Helper()
 		spec := ndarray.Spec{Shape: []int64{50, 7}, DType: d}
