@@ -12,14 +12,17 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// moved returns the name of another file as the new file has to have it, and whether the file
-// exists. The source has the name relative to its own directory or, if the file is not there, to
-// the working directory, as libhdf5 looks for it.
-func (c *Copier) moved(name string) (string, bool) {
+func (c *Copier) moved(name string) (string, bool) { return Moved(c.src.Path(), c.o.Directory, name) }
+
+// Moved returns the name of another file that source contains as a new file in target must contain
+// it, and whether the other file exists. source has the name relative to its own directory or, if the
+// file is not there, to the working directory, as libhdf5 looks for it. An empty target is the
+// directory of source.
+func Moved(source, target, name string) (string, bool) {
 	if filepath.IsAbs(name) {
 		return name, exists(name)
 	}
-	dir, err := directory(c.src.Path())
+	dir, err := directory(source)
 	if err != nil {
 		return name, false
 	}
@@ -32,10 +35,10 @@ func (c *Copier) moved(name string) (string, bool) {
 			return name, false
 		}
 	}
-	if c.o.Directory == "" || c.o.Directory == dir {
+	if target == "" || target == dir {
 		return name, true
 	}
-	rel, err := filepath.Rel(c.o.Directory, at)
+	rel, err := filepath.Rel(target, at)
 	if err != nil {
 		return at, true
 	}

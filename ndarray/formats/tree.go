@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -123,6 +124,7 @@ type treeCopy struct {
 	stats   TreeStats
 	lost    []Problem // not accepted
 	without []string  // paths of the source that are left out
+	closed  []string  // of them the groups that the target cannot hold
 
 	groups, arrays, links []treeItem // parents before children
 	types                 *typeCopy  // nil unless both sides are HDF5
@@ -137,9 +139,10 @@ type treeItem struct {
 	most  int   // goroutines that copy an array
 	entry Entry
 
-	attrs   []ndarray.Attr // of a group
-	comment string         // of a group
-	uses    typeUses       // the committed datatypes of an array or a group
+	attrs   []ndarray.Attr  // of a group
+	comment string          // of a group
+	uses    typeUses        // the committed datatypes of an array or a group
+	like    *h5.DatasetInfo // of an array: properties that Spec does not have; nil unless both sides are HDF5
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
@@ -188,8 +191,21 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	return c.stats, nil
 }
 
+// loseObject notes an object that the target cannot hold. Everything in it and the links to it are lost
+// with it.
+func (c *treeCopy) loseObject(path string, kind EntryKind, err error) {
+	c.lose(path, string(kind), err)
+	c.without = append(c.without, path)
+	if kind == Group {
+		c.closed = append(c.closed, path)
+	}
+}
+
 // lose notes what the target cannot hold.
 func (c *treeCopy) lose(path, what string, err error) {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
+		err = e.Err // the path is that of the Problem
+	}
 	p := Problem{Path: path, What: what, Err: err}
 	if c.options.Accept != nil && c.options.Accept(p) {
 		c.stats.Lost = append(c.stats.Lost, p)
@@ -201,7 +217,7 @@ func (c *treeCopy) lose(path, what string, err error) {
 // unreadable notes an object that cannot be read.
 func (c *treeCopy) unreadable(path, what string, err error) {
 	if !c.options.SkipUnreadable {
-		c.lose(path, what, err)
+		c.loseObject(path, EntryKind(what), err)
 		return
 	}
 	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
@@ -209,6 +225,15 @@ func (c *treeCopy) unreadable(path, what string, err error) {
 	}
 	c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: path, What: what, Err: err})
 	c.without = append(c.without, path)
+}
+
+// targetDirectory is the real directory of the new file.
+func targetDirectory(file string) (string, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // isUnreadable reports whether an error is about the content of the source.
@@ -270,6 +295,11 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		}
 		if c.options.Exclude != nil && e.Path != root && c.options.Exclude(e.Path) {
 			c.without = append(c.without, e.Path)
+			continue
+		}
+		if i := slices.IndexFunc(c.closed, func(group string) bool { return strings.HasPrefix(e.Path, group+"/") }); i >= 0 {
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: group %s is left out", errors.ErrUnsupported, c.closed[i]))
+			continue
 		}
 		if c.leftOut(e.Path) {
 			continue
@@ -282,7 +312,40 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			return err
 		}
 	}
-	return c.planTypes(ctx)
+	if err := c.planTypes(ctx); err != nil {
+		return err
+	}
+	c.planLinks()
+	return c.planUserBlock(root)
+}
+
+// planLinks looks for links to objects that are left out.
+func (c *treeCopy) planLinks() {
+	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
+		e := item.entry
+		if e.LinkKind != h5.HardLink.String() || !c.leftOut(e.Target) {
+			return false
+		}
+		c.lose(e.Path, "link", fmt.Errorf("%w: hard link to %s, which is left out", errors.ErrUnsupported, e.Target))
+		c.stats.Links--
+		return true
+	})
+}
+
+// planUserBlock notes the user block of an HDF5 file, which no target gets.
+func (c *treeCopy) planUserBlock(root string) error {
+	if c.source.format != HDF5 || c.options.Untrusted != nil || root != "/" {
+		return nil
+	}
+	f, err := h5.Open(c.source.location.File, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	creation, err := f.Creation()
+	if err == nil && creation.UserBlock > 0 {
+		c.tell(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
+	}
+	return hdf5.Translate(errors.Join(err, f.Close()))
 }
 
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
@@ -292,7 +355,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		return nil
 	}
 	if err := c.checkName(item.path, e.Kind == Group); err != nil {
-		c.lose(e.Path, string(e.Kind), err)
+		c.loseObject(e.Path, e.Kind, err)
 		return nil
 	}
 	switch e.Kind {
@@ -304,7 +367,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		} else if err != nil {
 			return err
 		}
-		item.attrs, item.comment = c.keep(e.Path, attrs), c.comment(e.Path, e.Comment)
+		item.attrs, item.comment = c.keep(e.Path, attrs, false), c.comment(e.Path, e.Comment)
 		if item.uses, err = c.types.usedBy(e.Path); err != nil {
 			return err
 		}
@@ -319,24 +382,20 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 			c.lose(e.Path, "link", fmt.Errorf("%w: %s link to %s in format %s", errors.ErrUnsupported, e.LinkKind, e.Target, c.target))
 			return nil
 		}
-		if e.LinkKind == kind && c.leftOut(e.Target) {
-			c.lose(e.Path, "link", fmt.Errorf("%w: hard link to %s, which is left out", errors.ErrUnsupported, e.Target))
-			return nil
-		}
 		c.links = append(c.links, item)
 		c.stats.Links++
 	case Type:
 		if c.types == nil && c.target == HDF5 && c.source.format == HDF5 {
-			c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
 			return nil
 		}
 		if c.types == nil {
-			c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 			return nil
 		}
 		return c.types.name(e.Path, item.path)
 	default:
-		c.lose(e.Path, string(e.Kind), fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 	}
 	return nil
 }
@@ -399,18 +458,20 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		}
 	}
 	if err := c.check(item.path, spec); err != nil {
-		c.lose(item.from, "array", err)
+		c.loseObject(item.from, Array, err)
 		return nil
 	}
 	if unwritten && spec.Compression == nil { // and nobody has chosen another
 		c.tell(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
 	}
-	spec.Attrs = c.keep(item.from, attrs)
+	spec.Attrs = c.keep(item.from, attrs, m.AxisNames != nil)
 	if item.uses, err = c.types.usedBy(item.from); err != nil {
 		return err
 	}
 	if !spec.DType.Equal(m.DType) {
 		item.uses.elements = 0
+	} else if item.like, err = c.types.describe(item.from); err != nil {
+		return err
 	}
 	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
 	c.arrays = append(c.arrays, item)
@@ -454,10 +515,15 @@ func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 	return nil
 }
 
-// keep returns the attributes that the target can hold.
-func (c *treeCopy) keep(path string, attrs ndarray.Attrs) []ndarray.Attr {
+// keep returns the attributes that the target can hold. named says whether the target gets the
+// dimension names of the array.
+func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, u := range attrs.Unsupported {
+		if hdf5.OfScales(u, named) {
+			c.tell(path, "attribute "+u.Name, u.Type, "the names of the scales are kept as dimension names")
+			continue
+		}
 		if raw, ok := u.Stored(); ok && c.target == Directory { // from one Blosc2 frame to another
 			out = append(out, raw)
 			c.stats.Attrs++
@@ -515,8 +581,12 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 		}
 	}
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
-		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses)})
+		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
 	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) })
+	if err != nil {
+		return err
+	}
+	directory, err := targetDirectory(file)
 	if err != nil {
 		return err
 	}
@@ -533,7 +603,11 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 		case h5.SoftLink.String():
 			err = f.Root().LinkSoft(item.path, e.Target)
 		default:
-			err = f.Root().LinkExternal(item.path, e.TargetFile, strings.TrimPrefix(e.Target, e.TargetFile+":"))
+			to := e.TargetFile
+			if c.options.Untrusted == nil { // whose links are not followed, not even to see whether there is a file
+				to, _ = h5copy.Moved(c.source.location.File, directory, to)
+			}
+			err = f.Root().LinkExternal(item.path, to, strings.TrimPrefix(e.Target, e.TargetFile+":"))
 		}
 		if err != nil {
 			return hdf5.Translate(err)

@@ -95,6 +95,24 @@ func (c *typeCopy) usedBy(path string) (u typeUses, err error) {
 	return u, errors.Join(err, hdf5.Translate(o.Close()))
 }
 
+// describe returns the properties of a dataset of the source.
+func (c *typeCopy) describe(path string) (_ *h5.DatasetInfo, err error) {
+	if c == nil {
+		return nil, nil
+	}
+	d, err := c.file.Root().OpenDataset(path)
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
+	info, err := d.Info()
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	info.Mappings, info.External, info.Times = nil, nil, false
+	return &info, nil
+}
+
 func (c *typeCopy) usesOf(o h5.Object) (u typeUses, err error) {
 	elements, attrs, err := hdf5.Committed(o)
 	if err != nil {
@@ -124,7 +142,7 @@ func (c *treeCopy) planTypes(ctx context.Context) error {
 		}
 		t, err := c.types.scratch.Root().CommitAnonymous(x.datatype)
 		if err != nil {
-			c.lose(label, string(Type), fmt.Errorf("%w: %w", errors.ErrUnsupported, hdf5.Translate(err)))
+			c.loseObject(label, Type, fmt.Errorf("%w: %w", errors.ErrUnsupported, hdf5.Translate(err)))
 			delete(c.types.known, x.address)
 			continue
 		}
@@ -137,7 +155,7 @@ func (c *treeCopy) planTypes(ctx context.Context) error {
 		}
 		attrs, err := hdf5.ReadAttrs(ctx, o)
 		if err == nil {
-			x.attrs = c.keep(label, attrs)
+			x.attrs = c.keep(label, attrs, false)
 			x.uses, err = c.types.usesOf(o)
 		}
 		if err == nil {

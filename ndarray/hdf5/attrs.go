@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -53,6 +54,12 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		out.List = append(out.List, ndarray.Attr{Name: info.Name, Value: v})
 	}
 	return out, nil
+}
+
+// OfScales reports whether an unsupported attribute links an array and its dimension scales. If named
+// is true, the names of the scales are kept as dimension names.
+func OfScales(u ndarray.UnsupportedAttr, named bool) bool {
+	return strings.Contains(u.Type, "H5T_REFERENCE") && (u.Name == usersAttr || u.Name == scalesAttr && named)
 }
 
 // whyNot says why an attribute of type t cannot leave its file.

@@ -147,6 +147,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 const (
 	labelsAttr = "DIMENSION_LABELS"
 	scalesAttr = "DIMENSION_LIST"
+	usersAttr  = "REFERENCE_LIST" // of a scale: the arrays that it belongs to
 )
 
 // axisNames returns the label of each axis, or the name of the first scale that is

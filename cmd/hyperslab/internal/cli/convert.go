@@ -265,11 +265,17 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		return nil, err
 	}
 	refused, told := o.leaveOut(&spec, src.Meta(), format)
-	left, err := o.attrs.settle(attrs, refused, format, source, target)
+	left, err := o.attrs.settle(attrs, spec.AxisNames != nil, refused, format, source, target)
 	if err != nil {
 		return nil, err
 	}
 	told = append(told, typesLost(left.keep, format)...)
+	switch fill, err := stringFill(ctx, source, src.Meta()); {
+	case err != nil:
+		return nil, err
+	case fill != "":
+		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
+	}
 	lost := []string{}
 	for _, u := range left.unsupported {
 		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())

@@ -5,13 +5,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // fact is something of an array that does not go along.
@@ -64,6 +68,35 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 		told = append(told, fact{"comment", m.Comment, reason})
 	}
 	return refused, told
+}
+
+// stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does not
+// have; "" is also the default. The fill values of untrusted files are not read.
+func stringFill(ctx context.Context, source string, m ndarray.Meta) (text string, err error) {
+	if m.Format != string(formats.HDF5) || m.DType.Kind != ndarray.String || untrusted(ctx) {
+		return "", nil
+	}
+	location, _ := splitSelection(source)
+	loc, err := formats.ParseLocation(location)
+	if err != nil {
+		return "", err
+	}
+	f, err := h5.Open(loc.File, h5.ReadOnly)
+	if err != nil {
+		return "", hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	d, err := f.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
+	if err != nil {
+		return "", hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
+	info, err := d.Info()
+	if err != nil || info.FillKind != h5.FillValue {
+		return "", hdf5.Translate(err)
+	}
+	texts, err := h5.DecodeValues[string](info.FillValues)
+	return strings.Join(texts, ""), hdf5.Translate(err)
 }
 
 // growsAlong reports whether the first axis is the only one that may grow.

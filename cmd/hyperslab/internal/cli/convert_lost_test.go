@@ -343,3 +343,61 @@ func TestRepackLosesNothingInSilence(t *testing.T) {
 	// One array is no different.
 	require.Equal(t, []string{"filter (fletcher32): codec none leaves no filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
 }
+
+// The links between arrays and their dimension scales are reported, not refused, if the names of the
+// dimensions are kept. The fill value of variable strings is kept in trees and reported for an array.
+func TestConvert_reported(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := h5.Create("a.h5", nil)
+	require.NoError(t, err)
+	space := h5.SimpleSpace(2)
+	scale, err := f.Root().CreateDataset("lat", h5.TypeOf[int32](), space, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("d", h5.TypeOf[int32](), space, nil)
+	require.NoError(t, err)
+	require.NoError(t, scale.MakeScale("lat"))
+	require.NoError(t, d.AttachScale(0, scale))
+	fill, err := h5.EncodeValues(h5.VariableString(h5.UTF8), []string{"none"})
+	require.NoError(t, err)
+	s, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), space, &h5.DatasetOptions{FillValues: fill})
+	require.NoError(t, err)
+	require.NoError(t, f.Root().LinkExternal("link", "b.h5", "/x"))
+	require.NoError(t, errors.Join(scale.Close(), d.Close(), s.Close(), f.Close()))
+	create[int32](t, "b.h5:/x", ndarray.Spec{Shape: []int64{1}}, []int32{7})
+
+	lost := func(args ...string) []string {
+		t.Helper()
+		stdout, stderr, code := run(append([]string{"convert", "--json"}, args...)...)
+		require.Zero(t, code, stderr)
+		var doc struct{ Lost []string }
+		require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+		return doc.Lost
+	}
+	require.NoError(t, os.Mkdir("sub", 0o777))
+	list := lost("a.h5", "sub/tree.h5")
+	require.Len(t, list, 2)
+	require.Contains(t, list[0], "/d: attribute DIMENSION_LIST (")
+	require.Contains(t, list[1], "/lat: attribute REFERENCE_LIST (")
+	require.Equal(t, "7\n", done(t, "dump", "--csv", "sub/tree.h5:/link"), "an external link in another directory")
+	out, err := h5.Open("sub/tree.h5", h5.ReadOnly)
+	require.NoError(t, err)
+	s, err = out.Root().OpenDataset("s")
+	require.NoError(t, err)
+	info, err := s.Info()
+	require.NoError(t, err)
+	got, err := h5.DecodeValues[string](info.FillValues)
+	require.NoError(t, err)
+	require.Equal(t, []string{"none"}, got)
+	require.NoError(t, errors.Join(s.Close(), out.Close()))
+
+	list = lost("a.h5:/d", "d.b2nd")
+	require.Len(t, list, 1)
+	require.Contains(t, list[0], "attribute DIMENSION_LIST (")
+	require.Contains(t, done(t, "info", "d.b2nd", "--json"), `"axes": ["lat"]`)
+	_, stderr, code := run("convert", "a.h5:/d", "d.npy")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "DIMENSION_LIST", "the target has no dimension names")
+	list = lost("a.h5:/s", "s.h5:/s")
+	require.Len(t, list, 1)
+	require.Contains(t, list[0], "fill value (none)")
+}

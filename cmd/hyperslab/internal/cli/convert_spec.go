@@ -133,8 +133,8 @@ type settled struct {
 
 // settle divides the attributes. One that cannot be carried over and was not
 // excluded, or any of the facts, is an error that says which flags to add; nothing is
-// dropped silently.
-func (x *attrFlags) settle(attrs ndarray.Attrs, facts []fact, format formats.Format, source, target string) (settled, error) {
+// dropped silently. named says whether the target gets the dimension names of the source.
+func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format formats.Format, source, target string) (settled, error) {
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
@@ -152,6 +152,12 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, facts []fact, format formats.For
 	for _, u := range attrs.Unsupported {
 		if raw, ok := u.Stored(); ok && isFrame(format) && !slices.Contains(x.names, u.Name) {
 			s.keep = append(s.keep, raw) // from one Blosc2 frame to another
+			continue
+		}
+		if hdf5.OfScales(u, named) && !slices.Contains(x.names, u.Name) {
+			u.Reason = "the names of the scales are kept as dimension names"
+			s.names = append(s.names, u.Name)
+			s.unsupported = append(s.unsupported, u)
 			continue
 		}
 		if !x.unsupported && !slices.Contains(x.names, u.Name) {

@@ -188,7 +188,7 @@ var sessions = map[string][]string{
 		"plot missing.b2nd -o x.png",
 	},
 	"convert": {
-		"convert etopo.h5:/ROSE rose.b2nd",
+		"convert etopo.h5:/ROSE rose.npy",
 		"convert etopo.h5:/ROSE rose.b2nd --exclude-attr DIMENSION_LIST --dry-run",
 		"convert etopo.h5:/ROSE rose.b2nd --exclude-attr DIMENSION_LIST",
 		"convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported",

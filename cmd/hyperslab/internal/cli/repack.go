@@ -337,7 +337,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	if err != nil {
 		return err
 	}
-	left, err := (&attrFlags{}).settle(attrs, nil, format, row.Source, to)
+	left, err := (&attrFlags{}).settle(attrs, false, nil, format, row.Source, to)
 	if err != nil {
 		return err
 	}

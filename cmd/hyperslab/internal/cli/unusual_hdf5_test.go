@@ -37,6 +37,9 @@ type comparison struct {
 	ValuesOnly   bool     `json:"values_only"`  // not how things are stored
 	Recompressed bool     `json:"recompressed"` // chunks and filters differ
 	Ignore       []string `json:"ignore_links,omitempty"`
+
+	Via  string   `json:"via,omitempty"`  // of a conversion: hdf5 or tree
+	Lost []string `json:"lost,omitempty"` // of a conversion
 }
 
 // unusual runs a Python program of testdata, which needs modules.
@@ -124,6 +127,22 @@ func TestUnusualHDF5(t *testing.T) {
 
 		do("recover", source, filepath.Join(dir, "recover"+name))
 		with("recover", filepath.Join(dir, "recover"+name), nil)
+
+		convert := func(from, to string) []string {
+			t.Helper()
+			stdout, stderr, code := run("convert", "--json", from, to, "--exclude-unsupported")
+			require.Zero(t, code, "convert %s %s: %s", from, to, stderr)
+			var doc struct{ Lost []string }
+			require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+			return doc.Lost
+		}
+		lost := convert(source, out("convert"))
+		with("convert", out("convert"), func(c *comparison) {
+			*c = comparison{Command: c.Command, Got: c.Got, Via: "hdf5", Lost: lost, Whole: true}
+		})
+		lost = convert(source, filepath.Join(sub, "tree"))
+		lost = append(lost, convert(filepath.Join(sub, "tree"), out("back"))...)
+		with("convert to b2nd and back", out("back"), func(c *comparison) { *c = comparison{Command: c.Command, Got: c.Got, Via: "tree", Lost: lost} })
 
 		copyMembers(t, source, out("members"), do, add)
 	}

@@ -5,6 +5,10 @@
 
 A task is {"want": FILE, "got": FILE, "pairs": [[PATH, PATH], ...], "references": bool,
 "values_only": bool}. The two paths of a pair name the same object in the two files.
+
+A task with "via" is a conversion to HDF5 ("hdf5"), or to a directory of b2nd files and back
+("tree"). Its "lost" is the list of convert --json: everything in the list must be missing in the
+new file and must be something that the format cannot represent; everything else must be equal.
 """
 import json
 import os
@@ -258,11 +262,27 @@ def make(dir, seed):
             b.write(b"user block of %d" % seed)
 
 
+def representable(t, where):
+    """Whether an array ("hdf5", "tree") or an attribute of HDF5 type t can be converted."""
+    kind = t.get_class()
+    if kind == h5t.STRING:
+        return not t.is_variable_str() or where in ("hdf5", "attribute")
+    if kind in (h5t.REFERENCE, h5t.VLEN):
+        return False
+    if kind == h5t.COMPOUND:
+        return all(representable(t.get_member_type(i), "member") for i in range(t.get_nmembers()))
+    if kind == h5t.ARRAY:
+        return representable(t.get_super(), "member")
+    return True
+
+
 class Compare:
     def __init__(self, want, got, task):
         self.a, self.b, self.task = want, got, task
         self.diffs, self.seen = [], {}
         self.map = {}
+        self.via = task.get("via")  # a conversion
+        self.lost = task.get("lost") or []
 
     def diff(self, path, what, x, y):
         self.diffs.append("%s: %s: got %.300s, want %.300s" % (path, what, y, x))
@@ -333,9 +353,33 @@ class Compare:
     def type_of(self, t, f, side):
         is_committed = t.committed()
         where = None
-        if is_committed and not self.task.get("values_only"):
+        if is_committed and not self.task.get("values_only") and self.via != "tree":
             where = self.paths(f, side).get(h5o.get_info(t).addr, "unnamed") if self.task.get("whole", True) else "committed"
         return where
+
+    def lost_object(self, path):
+        """The entry of the list of losses for an object or for a group that it is in."""
+        parts = path.split("/")
+        for i in range(2, len(parts) + 1):
+            above = "/".join(parts[:i])
+            for text in self.lost:
+                if any(text.startswith("%s: %s: " % (above, kind)) for kind in ("array", "group", "link", "datatype")):
+                    return text
+        return None
+
+    def lost_attribute(self, path, name):
+        want = ("%s: attribute %s: " % (path, name), "%s: attribute %s (" % (path, name))
+        return next((text for text in self.lost if text.startswith(want)), None)
+
+    def labels(self, d):
+        """The dimension names that a conversion keeps."""
+        if not isinstance(d, h5py.Dataset):
+            return []
+        names = []
+        for dim in d.dims:
+            first = [scale.name.split("/")[-1] for scale in list(dim.values())[:1]]
+            names.append(dim.label or (first or [""])[0])
+        return names if any(names) else []
 
     def attributes(self, a, b, path):
         def listing(o):
@@ -350,15 +394,25 @@ class Compare:
 
         oa, na = listing(a)
         ob, nb = listing(b)
-        if not self.task.get("values_only"):
+        if not self.task.get("values_only") and not self.via:
             self.same(path, "creation order of attributes", oa, ob)
         drop = set(self.task.get("ignore_attributes", []))
         if not self.task.get("references", True):
             drop |= {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"}
         drop = {d.encode() for d in drop}
         la, lb = [n for n in na if n not in drop], [n for n in nb if n not in drop]
-        if not oa:
+        if not oa or self.via:
             la, lb = sorted(la), sorted(lb)
+        if self.via:
+            for n in la:
+                text = self.lost_attribute(path, n.decode())
+                if text and representable(na[n].get_type(), "attribute"):
+                    self.diff("%s@%s" % (path, n), "listed as lost", na[n].dtype, text)
+                if text and n in nb:
+                    self.diff("%s@%s" % (path, n), "listed as lost and there", "", text)
+            la = [n for n in la if n != b"DIMENSION_LABELS" and not self.lost_attribute(path, n.decode())]
+            lb = [n for n in lb if n != b"DIMENSION_LABELS"]
+            self.same(path, "dimension names", self.labels(a), self.labels(b))
         self.same(path, "names of attributes", la, lb)
         for n in la:
             if n not in nb:
@@ -413,6 +467,8 @@ class Compare:
         ia = h5o.get_info(a)
         if ia.addr in done:
             return
+        if self.via:  # an object with several names is listed by its first
+            path = self.paths(self.a, 0)[ia.addr].decode()
         done.add(ia.addr)
         if type(a) is not type(b):
             self.diff(path, "kind", type(a), type(b))
@@ -430,7 +486,12 @@ class Compare:
     def group(self, a, b, path, done):
         oa, la = self.links(a)
         ob, lb = self.links(b)
-        self.same(path, "creation order", oa, ob)
+        if self.via:
+            self.converted(a, la, lb, path)
+            la = {n: la[n] for n in sorted(la) if n in lb}
+            lb = {n: lb[n] for n in sorted(lb)}
+        else:
+            self.same(path, "creation order", oa, ob)
         drop = {n.encode() for n in self.task.get("ignore_links", [])} if path == "/" else set()
         na, nb = [n for n in la if n not in drop], [n for n in lb if n not in drop]
         self.same(path, "links", na, nb)
@@ -452,6 +513,32 @@ class Compare:
                 continue
             self.object(x, y, at, done)
 
+    def converted(self, group, la, lb, path):
+        """Compares the missing members of a group with the list of losses."""
+        for n in la:
+            at = path.rstrip("/") + "/" + n.decode()
+            text = self.lost_object(at)
+            if text and n in lb:
+                self.diff(at, "listed as lost and there", "", text)
+            if not text and n not in lb:
+                self.diff(at, "missing and not listed as lost", sorted(lb), at)
+            if not text:
+                continue
+            if la[n].type != h5py.h5l.TYPE_HARD:
+                if self.via != "tree":
+                    self.diff(at, "listed as lost", "", text)
+                continue
+            o = h5o.open(group.id, n)
+            first = self.paths(self.a, 0)[h5o.get_info(o).addr].decode()
+            if first != at:  # a further link
+                if self.via != "tree" and not self.lost_object(first):
+                    self.diff(at, "listed as lost", "", text)
+            elif isinstance(o, h5d.DatasetID):
+                if len(n) <= 250 and representable(o.get_type(), self.via):
+                    self.diff(at, "listed as lost", o.dtype, text)
+            elif self.via != "tree" or isinstance(o, h5g.GroupID) and len(n) <= 255:
+                self.diff(at, "listed as lost", "", text)
+
     def file(self, f, name):
         name = os.fsdecode(name)
         if name == ".":
@@ -463,7 +550,9 @@ class Compare:
         ta, tb = a.id.get_type(), b.id.get_type()
         if not ta.equal(tb):
             self.diff(path, "type", a.dtype, b.dtype)
-        self.same(path, "shape", (a.shape, a.maxshape), (b.shape, b.maxshape))
+        self.same(path, "shape", a.shape, b.shape)
+        if not self.via or a.chunks:  # a contiguous dataset is no longer one
+            self.same(path, "maximum shape", a.maxshape, b.maxshape)
         self.same(path, "committed type", self.type_of(ta, self.a, 0), self.type_of(tb, self.b, 1))
         if not self.task.get("values_only"):
             self.properties(a, b, path)
@@ -479,6 +568,15 @@ class Compare:
 
     def properties(self, a, b, path):
         pa, pb = a.id.get_create_plist(), b.id.get_create_plist()
+        if self.via:
+            self.same(path, "fill value", self.fill(a), self.fill(b))
+            if self.via == "hdf5":
+                self.same(path, "fill value defined", pa.fill_value_defined(), pb.fill_value_defined())
+                self.same(path, "fill time", pa.get_fill_time(), pb.get_fill_time())
+            if a.chunks and self.via == "hdf5":
+                self.same(path, "chunks", a.chunks, b.chunks)
+                self.same(path, "filters", self.filters(pa), self.filters(pb))
+            return
         if not self.task.get("recompressed"):
             self.same(path, "layout", pa.get_layout(), pb.get_layout())
         self.same(path, "fill value defined", pa.fill_value_defined(), pb.fill_value_defined())
@@ -506,7 +604,9 @@ class Compare:
 def compare(task):
     try:
         with h5py.File(task["want"], "r") as a, h5py.File(task["got"], "r") as b:
-            diffs = Compare(a, b, task).run(task.get("pairs", [["/", "/"]]))
+            diffs = Compare(a, b, task).run(task.get("pairs") or [["/", "/"]])
+            if task.get("via") and (a.userblock_size > 0) != any(x.startswith("/: user block (") for x in task.get("lost") or []):
+                diffs.append("user block of %d bytes: lost: %s" % (a.userblock_size, task.get("lost")))
             if task.get("whole_file"):
                 if a.userblock_size != b.userblock_size:
                     diffs.append("user block: got %d bytes, want %d" % (b.userblock_size, a.userblock_size))
