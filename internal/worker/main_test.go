@@ -123,9 +123,8 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		}
 		return b, nil
 	case "gomem":
-		held := list{}
-		for at := &held; ; at = at.next {
-			at.next = &list{block: bytes.Repeat([]byte{1}, 16<<20)}
+		for {
+			held = &list{block: bytes.Repeat([]byte{1}, 16<<20), next: held}
 		}
 	case "threads": // C memory on threads of their own, and then Go memory
 		var started, ended sync.WaitGroup
@@ -241,3 +240,7 @@ type list struct {
 	block []byte
 	next  *list
 }
+
+// held is the list of "gomem". It is a variable of the package, because the garbage collector frees
+// a local list whose head is not read again, and the loop would then never end.
+var held *list
