@@ -1,4 +1,4 @@
-// README is true: its programs compile, run, and print what it says.
+// Checks of README.md and SECURITY.md: programs run, and figures are those of bench/results.md.
 package lint_test
 
 import (
@@ -16,7 +16,7 @@ func TestReadmeProgramsRun(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	programs := strings.Split(string(b), "```go\n")[1:]
-	require.Len(t, programs, 2, "an array, and many small buffers")
+	require.Len(t, programs, 1)
 	for _, rest := range programs {
 		program, _, found := strings.Cut(rest, "```")
 		require.True(t, found)
@@ -30,7 +30,7 @@ var speeds = regexp.MustCompile(`[0-9][0-9.,]*\s?(×|x\b|%|[KMG]i?B/s|ns\b|µs\b
 // sessions are lines that a command printed, which the command's own tests hold.
 var sessions = regexp.MustCompile(`(?m)^    .*$`)
 
-// A figure of speed in the README is one that `make bench` printed.
+// TestReadmeFiguresAreMeasured checks that `make bench` printed each figure of speed in README.md.
 func TestReadmeFiguresAreMeasured(t *testing.T) {
 	require.Equal(t, []string{"5.6×", "12 ms", "1,598 MB/s", "3 times", "40%"},
 		speeds.FindAllString("5.6× of h5repack, 12 ms, 1,598 MB/s, 3 times, 40% of 16 cores and 2.17.1", -1))
@@ -44,13 +44,14 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 	}
 }
 
-// What SECURITY.md says of a worker's cost is what `make bench` printed last.
+// TestSecurityFiguresAreMeasured checks that the cost of a worker in SECURITY.md is the one that
+// `make bench` printed last.
 func TestSecurityFiguresAreMeasured(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
 	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))
 	require.NoError(t, err)
-	_, part, found := strings.Cut(string(page), "### What a worker costs\n")
+	_, part, found := strings.Cut(string(page), "### Cost of a worker\n")
 	require.True(t, found)
 	part, _, _ = strings.Cut(part, "\n## ")
 	rows := regexp.MustCompile("(?m)^\\| `(isolated/[a-z0-9-]+)` \\|.*$").FindAllStringSubmatch(part, -1)
@@ -60,12 +61,12 @@ func TestSecurityFiguresAreMeasured(t *testing.T) {
 		figures := speeds.FindAllString(row[0], -1)
 		require.Len(t, figures, 2, row[0])
 		for _, figure := range figures {
-			require.Contains(t, printed, figure, "put what bench/results.md says into SECURITY.md")
+			require.Contains(t, printed, figure, "copy the figures of bench/results.md to SECURITY.md")
 		}
 	}
 }
 
-// runProgram runs a program, which prints what its comments say.
+// runProgram runs a program and compares its output with its comments.
 func runProgram(t *testing.T, program string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "main.go")
@@ -76,7 +77,7 @@ func runProgram(t *testing.T, program string) {
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	// Each comment behind a Println says what is printed.
+	// A comment after a Println contains the printed text.
 	for _, line := range strings.Split(program, "\n") {
 		if call, want, ok := strings.Cut(line, " // "); ok && strings.Contains(call, "fmt.Println") {
 			require.Contains(t, string(out), want)
