@@ -1,4 +1,5 @@
-// How a file is reached: driver, locks, caches, blocks. Nothing of it is stored.
+// File access options: driver, locking, caches and block sizes. libhdf5 stores none of them in the
+// file.
 
 package h5
 
@@ -12,65 +13,64 @@ import (
 	"runtime"
 )
 
-// FileAccess says how a file is reached (H5P_FILE_ACCESS). A nil *FileAccess means
-// DefaultFileAccess(); a non-nil one is taken literally, zero fields included.
+// FileAccess contains the options for opening or creating a file (H5P_FILE_ACCESS). A nil
+// *FileAccess means DefaultFileAccess(). A non-nil one is used as it is, zero fields included.
 type FileAccess struct {
 	Driver  Driver // nil: Sec2
 	Locking Locking
 
 	Align          Alignment
-	MetaBlock      int64 // bytes of the blocks that metadata is gathered in; 2048
-	SmallDataBlock int64 // bytes of the blocks that small contiguous data is gathered in; 2048
-	SieveBuffer    int64 // bytes read and written around small parts of contiguous data; 64 KiB
+	MetaBlock      int64 // bytes; size of the blocks that metadata is collected in; default 2048
+	SmallDataBlock int64 // bytes; size of the blocks for small contiguous data; default 2048
+	SieveBuffer    int64 // bytes; buffer for partial access to contiguous data; default 64 KiB
 
-	ChunkCache   ChunkCache // of each dataset that does not say otherwise
-	PageBuffer   PageBuffer // for files of strategy Paged
-	CollectRefs  bool       // free global heap objects that region references of the oldest kind no longer use
-	RelaxChecks  bool       // open files with number types that the library refuses as corrupt
-	EvictOnClose bool       // drop an object's metadata from memory when it is closed
+	ChunkCache   ChunkCache // default for datasets without a chunk cache in their access options
+	PageBuffer   PageBuffer // only for files with strategy Paged
+	CollectRefs  bool       // free unused heap objects of region references of the oldest kind
+	RelaxChecks  bool       // open files with number types that libhdf5 rejects as corrupt
+	EvictOnClose bool       // drop an object's metadata from memory when the object is closed
 
-	ReadAttempts  int  // reads of metadata whose checksum is wrong; 0: 1, and 100 for SWMR readers
-	ExternalFiles int  // files reached by external links that stay open; 0
-	CacheImage    bool // write the metadata cache into the file when it is closed, and load it when opened
+	ReadAttempts  int  // attempts to read metadata with a wrong checksum; 0: 1, SWMR: 100
+	ExternalFiles int  // maximum number of external-link target files kept open; default 0
+	CacheImage    bool // write the metadata cache into the file on close, and load it on open
 
-	MetadataCache *MetadataCache // nil: the library's own
-	CacheLog      *CacheLog      // nil: none
+	MetadataCache *MetadataCache // nil: libhdf5's default
+	CacheLog      *CacheLog      // nil: no log
 }
 
-// Locking says whether a file is locked against other processes
-// (H5Pset_file_locking). The environment's HDF5_USE_FILE_LOCKING goes before it.
+// Locking is the policy for locking a file against other processes (H5Pset_file_locking). The
+// environment variable HDF5_USE_FILE_LOCKING takes precedence if it is set.
 type Locking int
 
-// The policies.
+// Locking policies.
 const (
-	LockIfPossible Locking = iota // and open read-only files without a lock where the file system refuses locks
+	LockIfPossible Locking = iota // lock, but ignore file systems that cannot lock
 	LockAlways                    // or fail with ErrLocked
 	LockNever
 )
 
-// Alignment puts objects of at least Threshold bytes at multiples of Bytes
-// (H5Pset_alignment).
+// Alignment places objects of at least Threshold bytes at multiples of Bytes (H5Pset_alignment).
 type Alignment struct{ Threshold, Bytes int64 }
 
-// ChunkCache is what a dataset keeps of decoded chunks (H5Pset_chunk_cache,
-// H5Pset_cache). A chunk larger than Bytes is not kept: every access to a part of
-// it reads and decodes it anew, which DatasetInfo.Uncached tells.
+// ChunkCache configures a dataset's cache of decoded chunks (H5Pset_chunk_cache, H5Pset_cache).
+// libhdf5 does not cache a chunk larger than Bytes: every access to a part of such a chunk reads
+// and decodes it again. DatasetInfo.Uncached reports this case.
 type ChunkCache struct {
-	Slots   int     // of the hash table; a prime of about 100 times the chunks that fit
-	Bytes   int64   // decoded
-	Preempt float64 // 0 to 1: how much sooner fully read or written chunks go
+	Slots   int     // of the hash table; should be a prime of about 100 times the chunks that fit
+	Bytes   int64   // maximum size of the decoded chunks
+	Preempt float64 // 0 to 1: preference for evicting fully read or written chunks
 }
 
-// PageBuffer keeps pages of the file in memory (H5Pset_page_buffer_size).
+// PageBuffer configures the cache of file pages (H5Pset_page_buffer_size).
 type PageBuffer struct {
-	Bytes            int64 // at least one page; 0: none
-	MinMeta, MinData int   // percent that metadata and elements keep
+	Bytes            int64 // at least one page; 0: no page buffer
+	MinMeta, MinData int   // percent of Bytes reserved for metadata and for elements
 }
 
-// MetadataCache sets up the cache of metadata (H5AC_cache_config_t), bytes where
-// not said otherwise.
+// MetadataCache configures the metadata cache (H5AC_cache_config_t). Sizes are in bytes unless a
+// field has another unit.
 type MetadataCache struct {
-	Evictions                     bool // false: only with both modes off
+	Evictions                     bool // must be true unless automatic resizing is off
 	SetInitial                    bool
 	Initial                       int64
 	MinCleanFraction              float64
@@ -89,16 +89,16 @@ type MetadataCache struct {
 	EpochsBeforeEviction          int
 	KeepReserve                   bool
 	Reserve                       float64
-	DirtyBytesThreshold           int64 // of parallel HDF5, which this is not
+	DirtyBytesThreshold           int64 // only for parallel HDF5, which is not supported
 }
 
-// CacheLog writes what the metadata cache does to a file (H5Pset_mdc_log_options).
+// CacheLog logs the operations of the metadata cache to a file (H5Pset_mdc_log_options).
 type CacheLog struct {
 	Path  string
-	Start bool // at once; else at StartCacheLog
+	Start bool // start at once; otherwise StartCacheLog starts the log
 }
 
-// DefaultFileAccess is what the library does by itself.
+// DefaultFileAccess returns libhdf5's defaults.
 func DefaultFileAccess() FileAccess {
 	return FileAccess{
 		Align:     Alignment{1, 1},
@@ -107,7 +107,7 @@ func DefaultFileAccess() FileAccess {
 	}
 }
 
-// Validate reports every field that cannot be; each error wraps ErrParam.
+// Validate reports every invalid field. Each error wraps ErrParam.
 func (a FileAccess) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, v any) {
@@ -147,8 +147,8 @@ func (r *reader) chunkCache() ChunkCache {
 	return ChunkCache{Slots: int(r.int()), Bytes: r.int(), Preempt: r.float()}
 }
 
-// append encodes the list as goh5_fapl_get reads it, with the formats and the
-// image of a file in memory, which are not the caller's to put there.
+// append encodes the access list in the order in which goh5_fapl_get reads it. The version bounds
+// and the image of an in-memory file are arguments because FileAccess has no fields for them.
 func (a FileAccess) append(b []byte, low, high LibVer, image []byte) []byte {
 	d := a.Driver
 	if d == nil {
@@ -224,15 +224,14 @@ func (r *reader) metadataCache() MetadataCache {
 	}
 }
 
-// DefaultChunkCache returns libhdf5's default cache of a dataset, 8 MiB
-// (H5D_CHUNK_CACHE_…).
+// DefaultChunkCache returns libhdf5's default chunk cache for a dataset: 8 MiB (H5D_CHUNK_CACHE_…).
 func DefaultChunkCache() ChunkCache {
 	return ChunkCache{Slots: 8191, Bytes: 8 << 20, Preempt: 0.75}
 }
 
-// Access says how the file was opened, and the formats that objects in it may use
-// (H5Fget_access_plist and the H5Pget_… of a file access list). What is read back
-// of ReadAttempts and MetadataCache is what holds, never 0 and nil.
+// Access returns the access options of the open file and the bounds of the formats that new objects
+// may use (H5Fget_access_plist and the H5Pget_… functions for file access lists). ReadAttempts and
+// MetadataCache contain the values in effect, so they are never 0 and nil.
 func (f *File) Access() (a FileAccess, low, high LibVer, err error) {
 	const op = "describe access"
 	r, err := f.ask(op, askAccess)
@@ -244,7 +243,7 @@ func (f *File) Access() (a FileAccess, low, high LibVer, err error) {
 	return a, low, high, nil
 }
 
-// What goh5_file_ask can be asked.
+// Queries of goh5_file_ask.
 const (
 	askAccess = iota
 	askCreation

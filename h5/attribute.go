@@ -1,4 +1,4 @@
-// Attributes: small values with a name, on groups and datasets.
+// Attributes: small named values of groups, datasets and committed datatypes.
 
 package h5
 
@@ -16,35 +16,38 @@ type AttributeInfo struct {
 	Name     string
 	Datatype Datatype // as stored
 	Space    Dataspace
-	Order    int64   // when it was created among the others, -1 if the object does not keep that
+	Order    int64   // index in creation order; -1 if the object does not track creation order
 	CharSet  CharSet // of the name
-	Bytes    int64   // that the value takes in the file
+	Bytes    int64   // size of the value in the file
 }
 
-// Attribute is an attribute with its value.
+// Attribute is an attribute with its value. At most one of Data, Strings and Values contains the
+// value.
 type Attribute struct {
 	Name     string
 	Datatype Datatype // as stored
 	Space    Dataspace
-	Data     []byte   // the elements in row-major order as Datatype.Native(); nil if Strings holds them
-	Strings  []string // the elements of Variable strings; writing fixed ones may use it too, with Data nil
-	Values   Values   // of any other Datatype, and of integers that the library reads wrong (see Defects); writing others may use it too
+	Data     []byte   // row-major elements of type Datatype.Native(); nil if Strings holds them
+	Strings  []string // elements of variable-length strings; also of fixed strings if Data is nil
+	// Values contains the elements of any other Datatype, and of integers that libhdf5 reads wrong
+	// (see Defects). It may also be used to write elements of other datatypes.
+	Values Values
 }
 
-// The forms of a value, as in shim_attr.c.
+// Forms of a value. They must match shim_attr.c.
 const (
 	valueBytes = iota + 1
 	valueStrings
 	valueValues
 )
 
-// Attributes yields what the object carries, in the order of names (H5Aiterate2).
-// All are collected in one call before the first is yielded. An error is yielded
-// once, alone.
+// Attributes yields the attributes of the object in the order of their names (H5Aiterate2). One
+// call collects all of them before the first one is yielded. After an error it yields only the
+// error.
 func (o *object) Attributes() iter.Seq2[AttributeInfo, error] { return o.AttributesIn(ByName) }
 
-// AttributesIn is Attributes in another order. ByCreation is ErrNoOrder for an
-// object that does not keep it.
+// AttributesIn is like Attributes, but in the given order. If order is ByCreation and the object
+// does not track creation order, it yields ErrNoOrder.
 func (o *object) AttributesIn(order ListOrder) iter.Seq2[AttributeInfo, error] {
 	return func(yield func(AttributeInfo, error) bool) {
 		r, err := o.attributes(order)
@@ -60,7 +63,7 @@ func (o *object) AttributesIn(order ListOrder) iter.Seq2[AttributeInfo, error] {
 	}
 }
 
-// attribute decodes what put_attr of shim_attr.c wrote.
+// attribute decodes the output of put_attr (shim_attr.c).
 func (r *reader) attribute() AttributeInfo {
 	return AttributeInfo{
 		Name: r.text(), Order: r.int(), CharSet: CharSet(r.int()), Bytes: r.int(), Datatype: r.datatype(), Space: r.dataspace(),
@@ -83,8 +86,8 @@ func (o *object) attributes(order ListOrder) (*reader, error) {
 	return takeBlob(&blob), nil
 }
 
-// AttributeInfo describes the attribute called name (H5Aget_info). It returns
-// ErrNotFound.
+// AttributeInfo describes the attribute called name (H5Aget_info). It returns ErrNotFound if there
+// is no such attribute.
 func (o *object) AttributeInfo(name string) (AttributeInfo, error) {
 	const op = "describe attribute"
 	path := o.path + "@" + name
@@ -95,8 +98,8 @@ func (o *object) AttributeInfo(name string) (AttributeInfo, error) {
 	return o.attributeInfo(op, path, cname, orderWords{}, 0)
 }
 
-// AttributeAt describes the i-th attribute in an order (H5Aopen_by_idx,
-// H5Aget_name). It returns ErrRegion if there are not so many, or ErrNoOrder as
+// AttributeAt describes the i-th attribute in the given order (H5Aopen_by_idx, H5Aget_name). It
+// returns ErrRegion if the object has at most i attributes, and ErrNoOrder in the same case as
 // AttributesIn.
 func (o *object) AttributeAt(order ListOrder, i int64) (AttributeInfo, error) {
 	const op = "describe attribute"
@@ -121,7 +124,7 @@ func (o *object) attributeInfo(op, path string, cname *C.char, by orderWords, i 
 	return takeBlob(&blob).attribute(), nil
 }
 
-// HasAttribute reports whether there is an attribute called name (H5Aexists).
+// HasAttribute reports whether the object has an attribute called name (H5Aexists).
 func (o *object) HasAttribute(name string) (bool, error) {
 	const op = "look up attribute"
 	path := o.path + "@" + name
@@ -136,9 +139,9 @@ func (o *object) HasAttribute(name string) (bool, error) {
 
 // ReadAttribute returns the attribute called name with its value (H5Aread).
 //
-// Data, Strings or Values holds the value; ReadAttr makes Go values of any type at
-// once. It returns ErrNotFound, or ErrCorrupt if the file claims more elements than
-// it holds.
+// The value is in Data, Strings or Values. ReadAttr converts it to Go values of any type.
+// ReadAttribute returns ErrNotFound if there is no such attribute, or ErrCorrupt if the attribute's
+// dataspace has more elements than the file stores.
 func (o *object) ReadAttribute(name string) (Attribute, error) {
 	const op = "read attribute"
 	path := o.path + "@" + name
@@ -180,14 +183,14 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 	return takeBlob(&blob), nil
 }
 
-// WriteAttribute makes the attribute a, in place of one of the same name (H5Acreate2,
-// H5Awrite). If it fails, the one that was there still is.
+// WriteAttribute creates attribute a, or replaces an existing attribute with the same name
+// (H5Acreate2, H5Awrite). If it fails, the existing attribute is unchanged.
 //
-// It returns ErrSize if Data, Strings or Values does not have as many elements as
-// Space or a string is too long for its type, ErrType if Values are of another
-// datatype or Data is given for a type that is not Plain, ErrParam, ErrReadOnly, or
-// ErrOverflow and ErrPrecision if a value of Datatype.Native() is none of Datatype.
-// A value over 64 KiB needs a file with a lower bound of V18 or more: else it is
+// It returns ErrSize if the number of elements in Data, Strings or Values differs from Space or if
+// a string is too long for its type. It returns ErrType if Values has another datatype or if Data
+// is given for a type that is not Plain. It returns ErrOverflow or ErrPrecision if Datatype cannot
+// represent a value of Datatype.Native(). It can also return ErrParam or ErrReadOnly. A value
+// larger than 64 KiB needs a file with a lower bound of V18 or later; otherwise the error is
 // ErrSize.
 func (o *object) WriteAttribute(a Attribute) error {
 	const op = "write attribute"
@@ -231,7 +234,7 @@ func (o *object) WriteAttribute(a Attribute) error {
 	return nil
 }
 
-// fromValues and fromStrings say where the value is.
+// fromValues and fromStrings report which field contains the value.
 func (a *Attribute) fromValues() bool {
 	return a.Values.block != nil || a.Data == nil && a.Strings == nil && !a.Datatype.Plain() && a.Datatype.Class != String
 }
@@ -277,8 +280,8 @@ func (a *Attribute) check() error {
 	return nil
 }
 
-// DeleteAttribute removes the attribute called name (H5Adelete). It returns
-// ErrNotFound or ErrReadOnly.
+// DeleteAttribute deletes the attribute called name (H5Adelete). It returns ErrNotFound or
+// ErrReadOnly.
 func (o *object) DeleteAttribute(name string) error {
 	const op = "delete attribute"
 	path := o.path + "@" + name
@@ -304,8 +307,8 @@ func (o *object) DeleteAttribute(name string) error {
 	return nil
 }
 
-// DeleteAttributeAt removes the i-th attribute in an order (H5Adelete_by_idx). The
-// errors are those of AttributeAt, and ErrReadOnly.
+// DeleteAttributeAt deletes the i-th attribute in the given order (H5Adelete_by_idx). It returns
+// ErrReadOnly or the errors of AttributeAt.
 func (o *object) DeleteAttributeAt(order ListOrder, i int64) error {
 	const op = "delete attribute"
 	if err := o.writable(op, o.path); err != nil {
@@ -323,8 +326,8 @@ func (o *object) DeleteAttributeAt(order ListOrder, i int64) error {
 	})
 }
 
-// RenameAttribute gives an attribute another name (H5Arename). It returns
-// ErrNotFound, ErrExists or ErrReadOnly.
+// RenameAttribute renames an attribute (H5Arename). It returns ErrNotFound, ErrExists or
+// ErrReadOnly.
 func (o *object) RenameAttribute(from, to string) error {
 	const op = "rename attribute"
 	path := o.path + "@" + from
@@ -342,8 +345,8 @@ func (o *object) RenameAttribute(from, to string) error {
 	return o.run(op, path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_arename(cerr, id, cfrom, cto) })
 }
 
-// ReadAttr returns the elements of an attribute, in row-major order, as Go values
-// of any type that Read takes. It returns the errors of ReadAttribute and of Read.
+// ReadAttr returns the elements of an attribute in row-major order. T may be any type that Read
+// accepts. ReadAttr returns the errors of ReadAttribute and of Read.
 func ReadAttr[T any](o Object, name string) ([]T, error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
@@ -372,7 +375,7 @@ func attributeValues[T any](a Attribute) ([]T, error) {
 		if mem, ok := elementType[T](); ok && mem.Class != Enum && mem.Equal(t) {
 			out := make([]T, len(a.Data)/t.Size)
 			copy(bytesOf(out), a.Data)
-			return out, nil // what the library reads is a T already
+			return out, nil // the data already has the representation of T
 		}
 		v = Values{Datatype: t, n: len(a.Data) / t.Size, block: a.Data}
 	}
@@ -380,9 +383,9 @@ func attributeValues[T any](a Attribute) ([]T, error) {
 	return out, decodeValues(v, out, false)
 }
 
-// WriteAttr makes an attribute of Go values, in place of one of the same name. The
-// datatype is that of DatatypeFor; a space of one dimension is made if space is
-// not given. The errors are those of WriteAttribute and EncodeValues.
+// WriteAttr creates or replaces an attribute with the Go values v. The datatype is that of
+// DatatypeFor. Without a space argument the attribute has one dimension of length len(v); at most
+// one space may be given. WriteAttr returns the errors of WriteAttribute and EncodeValues.
 func WriteAttr[T any](o Object, name string, v []T, space ...Dataspace) error {
 	const op = "write attribute"
 	bad := func(err error) error { return &Error{Op: op, Path: o.Path() + "@" + name, Err: err} }

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Values put together from bytes: for elements whose bytes were found without the
-// library, and are to be stored as they are.
+// Builder of Values from raw bytes, for elements that were read without libhdf5 and must be stored
+// unchanged.
 
 package h5
 
@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// Builder makes Values of bytes. Elements begin as zeros: nothing of what stands
-// elsewhere. Each method takes the place of a value in bytes: element i begins at i times
-// Stride(), a member at its offset from there, and elements of a sequence where
-// Sequence says. A place outside what was made is ErrRegion.
+// Builder makes Values from bytes. All elements are zero at first. Each method takes an offset in
+// bytes: element i begins at i*Stride(), a member at its offset from there, and the elements of a
+// sequence at the offset that Sequence returns. An offset outside the allocated bytes returns
+// ErrRegion.
 type Builder struct {
 	v Values
 }
 
-// NewBuilder begins n elements of type t. It returns ErrType or ErrParam for a type
-// that cannot be, ErrSize for a number of elements below 0.
+// NewBuilder returns a Builder for n elements of type t. It returns ErrType or ErrParam if t is
+// invalid, and ErrSize if n is negative.
 func NewBuilder(t Datatype, n int) (*Builder, error) {
 	if err := t.check(); err != nil {
 		return nil, &Error{Op: "build", Err: err}
@@ -35,10 +35,10 @@ func NewBuilder(t Datatype, n int) (*Builder, error) {
 	return b, nil
 }
 
-// Stride is the bytes from one element to the next.
+// Stride returns the distance in bytes between consecutive elements.
 func (b *Builder) Stride() int { return b.v.Datatype.memSize() }
 
-// Values are the elements built so far; they share nothing with what is built later.
+// Values returns a copy of the elements built so far. Later calls do not change it.
 func (b *Builder) Values() Values {
 	v := b.v
 	v.block = slices.Clone(v.block)
@@ -52,8 +52,8 @@ func (b *Builder) inside(at, size int) error {
 	return nil
 }
 
-// Bytes puts bytes as they are stored: of a number, a string of fixed length, or
-// anything else that is Plain.
+// Bytes stores src at offset at, in the form in which the file stores it: a number, a string of
+// fixed length, or any other Plain element.
 func (b *Builder) Bytes(at int, src []byte) error {
 	if err := b.inside(at, len(src)); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (b *Builder) Bytes(at int, src []byte) error {
 	return nil
 }
 
-// Text puts a string of variable length; ErrParam if it has a zero byte.
+// Text stores a variable-length string at offset at. It returns ErrParam if s contains a zero byte.
 func (b *Builder) Text(at int, s string) error {
 	if err := b.inside(at, pointerSize); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (b *Builder) Text(at int, s string) error {
 	return nil
 }
 
-// Sequence puts a sequence of n elements of type base and returns where the first is,
-// and the bytes from one to the next. It is ErrSize for a number below 0.
+// Sequence stores a sequence of n elements of type base at offset at. It returns the offset of the
+// first element and the distance between elements in bytes. It returns ErrSize if n is negative.
 func (b *Builder) Sequence(at, n int, base Datatype) (first, stride int, err error) {
 	if err := b.inside(at, sequenceSize); err != nil {
 		return 0, 0, err
@@ -93,7 +93,7 @@ func (b *Builder) Sequence(at, n int, base Datatype) (first, stride int, err err
 	return first, stride, nil
 }
 
-// Ref puts a reference; the zero Ref refers to nothing.
+// Ref stores a reference at offset at. The zero Ref is the null reference.
 func (b *Builder) Ref(at int, r Ref) error {
 	if r.IsNull() {
 		return nil
@@ -111,6 +111,6 @@ func (b *Builder) Ref(at int, r Ref) error {
 	return nil
 }
 
-// InMemory are the bytes that an element of type t takes in a Builder: t.Size, but of a
-// string of variable length.
+// InMemory returns the size in bytes of an element of type t in a Builder. It equals t.Size except
+// for variable-length strings.
 func (t Datatype) InMemory() int { return t.memSize() }

@@ -1,8 +1,7 @@
-// Code of the caller's that the library calls in the middle of an operation:
-// drivers and filters written in Go.
+// Callbacks from libhdf5 into Go: drivers and filters written in Go.
 //
-// It runs on the thread of that operation and under the lock. What it returns or
-// panics with becomes the error of the operation.
+// A callback runs during an operation, on the thread of that operation and under the lock. Its
+// error or panic becomes the error of the operation.
 
 package h5
 
@@ -17,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// run calls f and keeps its failure for newError. It gives what C expects: 0 or -1.
+// run calls f and stores its failure for newError. It returns the result that C expects: 0 or -1.
 func run(f func() error) (rc C.int32_t) {
 	lib.inside.Store(uint64(C.goh5_thread()))
 	defer func() {

@@ -1,5 +1,5 @@
-// The system's own HDF5, found by pkg-config, whose file names the high-level
-// library only in some distributions.
+// Link flags for the HDF5 of the system, which pkg-config finds. The flag -lhdf5_hl is explicit
+// because the pkg-config file lists the high-level library only in some distributions.
 
 //go:build system_libs
 

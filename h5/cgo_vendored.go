@@ -1,4 +1,4 @@
-// The libraries that scripts/deps.sh built: the default.
+// Link flags for the libraries built by scripts/deps.sh. This is the default.
 
 //go:build !system_libs
 

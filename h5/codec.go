@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Go values from Values and back, and the datatype that a Go type is stored as.
+// Conversion between Values and Go values, and the default datatype of a Go type.
 
 package h5
 
@@ -11,11 +11,11 @@ import (
 	"unsafe"
 )
 
-// DecodeValues makes Go values of v, of any type that plan.go lists: numbers,
-// strings, structs, slices, Record, the empty interface.
+// DecodeValues converts v to Go values of any type that plan.go lists: numbers, strings, structs,
+// slices, Record, the empty interface.
 //
-// It returns ErrType if T and the datatype do not meet, and ErrOverflow or
-// ErrPrecision if a number is not exactly one of T's.
+// It returns ErrType if T does not match the datatype, and ErrOverflow or ErrPrecision if T cannot
+// represent a number exactly.
 func DecodeValues[T any](v Values) ([]T, error) {
 	dst := make([]T, v.n)
 	if err := decodeValues(v, dst, false); err != nil {
@@ -44,8 +44,8 @@ func decodeValues[T any](v Values, dst []T, lossy bool) error {
 	return nil
 }
 
-// members is v with its elements as mem has them, a datatype with some of the
-// members. What they point to is shared.
+// members returns v with its elements converted to mem, a datatype with a subset of the members.
+// The data that pointers refer to is shared.
 func (v Values) members(mem *Datatype) (Values, error) {
 	if !mem.partOf(&v.Datatype) {
 		return Values{}, fmt.Errorf("%w: %v as %v", ErrType, v.Datatype, *mem)
@@ -56,13 +56,14 @@ func (v Values) members(mem *Datatype) (Values, error) {
 	for i := range v.n {
 		x.extract(packed[i*size:(i+1)*size], x.v.block[i*from:(i+1)*from], mem, &v.Datatype)
 	}
-	// A part is no longer than the whole, so that the places stay.
+	// The packed elements are at most as long as the original ones, so offsets in the block stay
+	// valid.
 	copy(x.v.block, packed)
 	return x.v, nil
 }
 
-// extract copies the members of part out of an element of whole. The elements of a
-// sequence are moved together where they are.
+// extract copies the members of part from an element of whole. It compacts the elements of a
+// sequence in place.
 func (x *transfer) extract(dst, src []byte, part, whole *Datatype) {
 	switch {
 	case part.Equal(*whole):
@@ -90,12 +91,12 @@ func (x *transfer) extract(dst, src []byte, part, whole *Datatype) {
 	}
 }
 
-// EncodeValues makes elements of type t from Go values. If T is a struct without
-// some of t's members, the datatype of the result has only those it has.
+// EncodeValues converts Go values to elements of type t. If T is a struct without some of t's
+// members, the datatype of the result contains only the members that T has.
 //
-// It returns ErrType if T and t do not meet, ErrOverflow or ErrPrecision if a
-// number is not exactly one of t's, ErrSize for a string or a slice of the wrong
-// length, or ErrParam for one that could not come back as it is.
+// It returns ErrType if T does not match t, ErrOverflow or ErrPrecision if t cannot represent a
+// number exactly, and ErrSize for a string or slice of the wrong length. It returns ErrParam for a
+// string or slice that reading would not return unchanged.
 func EncodeValues[T any](t Datatype, src []T) (Values, error) {
 	v, err := encodeValues(&t, src, false)
 	if err != nil {
@@ -123,14 +124,13 @@ func encodeValues[T any](t *Datatype, src []T, lossy bool) (Values, error) {
 	return x.v, nil
 }
 
-// DatatypeFor is the datatype that T is stored as where nothing else says so:
-// numbers as they are in memory, bool as Bool, string as a variable string in
-// UTF-8, complex numbers as h5py's {r, i}, a struct as a compound of its fields
-// without gaps, [N]T as an array, []T as a sequence, Ref as a reference to an
-// object. Tags of fields say more: `h5:"name,size=8"` is a string of 8 bytes,
-// `h5:"name,ref=standard"` another kind of reference.
+// DatatypeFor returns the default datatype for storing T: numbers as they are in memory, bool as
+// Bool, string as a variable-length string in UTF-8, complex numbers as h5py's {r, i}, a struct as
+// a compound of its fields without gaps, [N]T as an array, []T as a sequence, Ref as an object
+// reference. Field tags refine this. For example, `h5:"name,size=8"` is a string of 8 bytes, and
+// `h5:"name,ref=standard"` is another kind of reference.
 //
-// It returns ErrType for a type that has none, such as a map or an interface.
+// It returns ErrType for a type without a default, such as a map or an interface.
 func DatatypeFor[T any]() (Datatype, error) {
 	t, err := datatypeFor(reflect.TypeFor[T](), structField{}, 0)
 	if err != nil {
@@ -171,7 +171,8 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (Datatype, error
 			return Datatype{}, fmt.Errorf("%w: %v has no element", ErrType, goType)
 		}
 		n := int64(goType.Len())
-		if base.Class == Array && goType.Elem().Kind() == reflect.Array { // one array of more dimensions
+		// Nested arrays become one array with all dimensions.
+		if base.Class == Array && goType.Elem().Kind() == reflect.Array {
 			return ArrayOf(*base.Base, append([]int64{n}, base.Dims...)...), nil
 		}
 		return ArrayOf(base, n), nil
@@ -200,29 +201,28 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (Datatype, error
 	return Datatype{}, fmt.Errorf("%w: nothing says how Go's %v is stored", ErrType, goType)
 }
 
-// ArrayOf is a fixed number of elements of base along each dimension.
+// ArrayOf returns an array datatype with elements of type base and the given dimensions.
 func ArrayOf(base Datatype, dims ...int64) Datatype {
 	return Datatype{Class: Array, Size: int(product(dims)) * base.memSize(), Dims: dims, Base: &base}
 }
 
-// sequenceSize is what a sequence takes in memory: its length and where it is.
+// sequenceSize is the size of a sequence in memory: its length and its offset.
 const sequenceSize = 2 * wordSize
 
-// SequenceOf is any number of elements of base (H5T_VLEN).
+// SequenceOf returns the datatype of sequences of any length with elements of type base (H5T_VLEN).
 func SequenceOf(base Datatype) Datatype {
 	return Datatype{Class: Sequence, Size: sequenceSize, Base: &base}
 }
 
-// ComplexCompound is how h5py and this package store a complex number: a compound
-// of r and i.
+// ComplexCompound returns the datatype that h5py and this package use for complex numbers: a
+// compound of r and i.
 func ComplexCompound(part Datatype) Datatype {
 	return Datatype{Class: Compound, Size: 2 * part.Size, Members: []Member{
 		{Name: "r", Type: &part}, {Name: "i", Offset: part.Size, Type: &part},
 	}}
 }
 
-// CompoundOf is a compound of members one after the other, without gaps; their
-// offsets are filled in.
+// CompoundOf returns a compound of consecutive members without gaps. It sets their offsets.
 func CompoundOf(members ...Member) Datatype {
 	c := Datatype{Class: Compound, Members: slices.Clone(members)}
 	for i := range c.Members {
@@ -232,10 +232,10 @@ func CompoundOf(members ...Member) Datatype {
 	return c
 }
 
-// OpaqueOf is size bytes that only the tag says anything of.
+// OpaqueOf returns an opaque datatype of size bytes. Only the tag describes their meaning.
 func OpaqueOf(size int, tag string) Datatype { return Datatype{Class: Opaque, Size: size, Tag: tag} }
 
-// EnumOf is an enumeration over an integer type.
+// EnumOf returns an enumeration over an integer type.
 func EnumOf(base Datatype, members ...Member) Datatype {
 	return Datatype{Class: Enum, Size: base.Size, Base: &base, Members: members}
 }

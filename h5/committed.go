@@ -1,5 +1,4 @@
-// Committed datatypes: datatypes that are objects of a file, which datasets and
-// attributes share.
+// Committed datatypes: datatypes stored as objects of a file, shared by datasets and attributes.
 
 package h5
 
@@ -11,9 +10,8 @@ import (
 	"runtime"
 )
 
-// CommitDatatype makes t an object called name, and the groups on the way to it
-// that are missing (H5Tcommit2). It returns ErrExists, ErrReadOnly, or ErrType for
-// a datatype that cannot be made.
+// CommitDatatype stores t as an object called name and creates missing intermediate groups
+// (H5Tcommit2). It returns ErrExists, ErrReadOnly, or ErrType if t is invalid.
 func (g *Group) CommitDatatype(name string, t Datatype) (*CommittedType, error) {
 	const op = "commit datatype"
 	path := g.join(name)
@@ -24,8 +22,8 @@ func (g *Group) CommitDatatype(name string, t Datatype) (*CommittedType, error) 
 	return g.commit(op, path, cname, utf8, t)
 }
 
-// CommitAnonymous makes t an object without a name (H5Tcommit_anon), which is gone
-// from the file when it is closed unless LinkObject gave it one.
+// CommitAnonymous stores t as an object without a name (H5Tcommit_anon). The object is deleted from
+// the file when it is closed, unless LinkObject has given it a name.
 func (g *Group) CommitAnonymous(t Datatype) (*CommittedType, error) {
 	return g.commit("commit datatype", "", nil, 0, t)
 }
@@ -55,8 +53,8 @@ func (g *Group) commit(op, path string, cname *C.char, utf8 C.int32_t, t Datatyp
 	return &CommittedType{object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
 
-// OpenDatatype opens the committed datatype called name (H5Topen2). It returns
-// ErrNotFound, or ErrKind if name is something else.
+// OpenDatatype opens the committed datatype called name (H5Topen2). It returns ErrNotFound, or
+// ErrKind if name is another kind of object.
 func (g *Group) OpenDatatype(name string) (*CommittedType, error) {
 	o, err := g.OpenObject(name)
 	if err != nil {
@@ -70,18 +68,17 @@ func (g *Group) OpenDatatype(name string) (*CommittedType, error) {
 	return t, nil
 }
 
-// Shared describes the datatype, and datasets and attributes that are created
-// with the result in the same file share the object instead of each holding a
-// description of its own. For that t must still be open then; else, and if the
-// description was changed, creating is ErrType.
+// Shared returns the datatype. Datasets and attributes created with it in the same file refer to
+// the committed datatype, so each does not need a copy of the description. When they are created, t
+// must still be open and the description must be unchanged; otherwise the error is ErrType.
 func (t *CommittedType) Shared() (Datatype, error) {
 	d, err := t.Datatype()
 	d.shared = t
 	return d, err
 }
 
-// sharedID is the id of the object to share, 0 for none. The shim looks whether it
-// is still open.
+// sharedID returns the id of the object to share, or 0. The shim checks that the object is still
+// open.
 func (t *Datatype) sharedID() int64 {
 	if t.shared == nil {
 		return 0

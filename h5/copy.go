@@ -1,23 +1,23 @@
-// Copying objects, within a file or into another.
+// Copying of objects, within a file or into another file.
 
 package h5
 
 // #include "shim.h"
 import "C"
 
-// CopyOptions says what of an object and its surroundings is copied. nil means
-// CopyOptions{}: the object with everything below it, links that are not hard as
-// they are, references as null references.
+// CopyOptions selects which parts of an object are copied. nil means CopyOptions{}: copy the object
+// with everything below it, copy soft and external links as links, and copy references as null
+// references.
 type CopyOptions struct {
-	Shallow           bool // of a group only its members, not theirs (H5O_COPY_SHALLOW_HIERARCHY_FLAG)
-	ExpandSoft        bool // in place of soft links what they lead to
-	ExpandExternal    bool // in place of external links what they lead to
-	ExpandReferences  bool // copy what references point at, and point at the copies
+	Shallow           bool // copy only direct members of a group (H5O_COPY_SHALLOW_HIERARCHY_FLAG)
+	ExpandSoft        bool // replace soft links by copies of their targets
+	ExpandExternal    bool // replace external links by copies of their targets
+	ExpandReferences  bool // copy the targets of references, and point at the copies
 	WithoutAttributes bool
-	KeepSpace         bool // object headers with the places that are free in them (H5O_COPY_PRESERVE_NULL_FLAG)
+	KeepSpace         bool // keep free space in object headers (H5O_COPY_PRESERVE_NULL_FLAG)
 
-	// MergeTypes uses, in place of a copy of a committed datatype, an equal one that
-	// is committed in the destination; those at TypePaths are looked at first.
+	// MergeTypes uses an equal committed datatype of the destination, if there is one, and does not
+	// copy the committed datatype. libhdf5 checks the datatypes at TypePaths first.
 	MergeTypes bool
 	TypePaths  []string
 }
@@ -43,16 +43,16 @@ func (o *CopyOptions) flags() C.uint32_t {
 	return flags
 }
 
-// CopyObject copies what name leads to, to a new object called as in the group to,
-// which may be of another file (H5Ocopy). Stored data is copied as it is where both
-// files can hold it so: it is not decompressed. Groups on the way are made.
+// CopyObject copies the object at name to a new object called as in the group to, which may be in
+// another file (H5Ocopy). Stored data is copied without decompression if both files can hold it in
+// the same form. Missing intermediate groups are created.
 //
-// It returns ErrNotFound, ErrExists, ErrReadOnly, or, for a dataset that does not open or
-// whose chunks have another number of dimensions than it has, ErrCorrupt or another error.
-// It returns errors.ErrUnsupported before it copies anything into another file if one of the
-// datasets has a fill value of variable length or of references, because libhdf5 would write
-// a dataset that no program can read (see Defects). With ExpandSoft, ExpandExternal or
-// ExpandReferences this applies to every dataset of the source file.
+// It returns ErrNotFound, ErrExists or ErrReadOnly. For a dataset that cannot be opened, or whose
+// chunks have a different number of dimensions, it returns ErrCorrupt or another error. It returns
+// errors.ErrUnsupported before it copies anything into another file if one of the datasets has a
+// fill value of variable length or of references, because libhdf5 would write a dataset that no
+// program can read (see Defects). With ExpandSoft, ExpandExternal or ExpandReferences this applies
+// to every dataset of the source file.
 func (g *Group) CopyObject(name string, to *Group, as string, o *CopyOptions) error {
 	const op = "copy object"
 	path := g.join(name)

@@ -1,5 +1,5 @@
-// What a file is made of: everything that is fixed when it is created and stored
-// in its superblock and root group.
+// File creation options. They are fixed when a file is created, and stored in its superblock and
+// root group.
 
 package h5
 
@@ -11,59 +11,60 @@ import (
 	"fmt"
 )
 
-// FileCreation says how a file is laid out (H5P_FILE_CREATE). A nil *FileCreation
-// means DefaultFileCreation(); a non-nil one is taken literally, zero fields
-// included.
+// FileCreation contains the options for the layout of a new file (H5P_FILE_CREATE). A nil
+// *FileCreation means DefaultFileCreation(). A non-nil one is used as it is, zero fields included.
 type FileCreation struct {
-	UserBlock   int64 // bytes before the file proper that are the caller's: 0, or a power of two from 512
-	OffsetSize  int   // bytes of an address: 2, 4, 8 or 16; 8
-	LengthSize  int   // bytes of a length: the same; 8
-	GroupLeafK  int   // half the entries of a node of an old group's links; 4
-	GroupTreeK  int   // half the entries of a node of an old group's tree; 16
-	ChunkTreeK  int   // half the entries of a node of an old chunk tree; 32
+	UserBlock   int64 // bytes before the HDF5 data for the caller: 0, or a power of two from 512
+	OffsetSize  int   // bytes of an address: 2, 4, 8 or 16; default 8
+	LengthSize  int   // bytes of a length: 2, 4, 8 or 16; default 8
+	GroupLeafK  int   // half the entries of a symbol table node of an old-format group; default 4
+	GroupTreeK  int   // half the entries of a B-tree node of an old-format group; default 16
+	ChunkTreeK  int   // half the entries of a node of a version 1 chunk B-tree; default 32
 	Space       FileSpace
-	Shared      []SharedMessages // at most 8 indexes of messages that are stored once; nil: none
+	Shared      []SharedMessages // at most 8 indexes of shared header messages; nil: no sharing
 	SharedPhase PhaseChange      // when the list of shared messages becomes a tree; 50 and 40
 
-	// Of the root group.
-	LinkPhase PhaseChange // when links move from the header to dense storage; 8 and 6
+	// Options of the root group.
+	LinkPhase PhaseChange // when links move from the header to dense storage; default 8 and 6
 	LinkOrder CreationOrder
-	AttrPhase PhaseChange   // when attributes move from the header to dense storage; 8 and 6
-	AttrOrder CreationOrder // at least TrackCreationOrder where attributes are shared
-	Times     bool          // store when it was created and changed; the library's own default, and never the same bytes twice
+	AttrPhase PhaseChange   // when attributes move from header to dense storage; default 8 and 6
+	AttrOrder CreationOrder // must be at least TrackCreationOrder if attributes are shared
+	// Times stores creation and modification times. It is libhdf5's default, but makes the bytes of
+	// the file depend on the time of creation.
+	Times bool
 }
 
-// FileSpace says what the library does with the space of deleted objects
-// (H5Pset_file_space_strategy, H5Pset_file_space_page_size).
+// FileSpace configures the reuse of the space of deleted objects (H5Pset_file_space_strategy,
+// H5Pset_file_space_page_size).
 type FileSpace struct {
 	Strategy  SpaceStrategy
-	Persist   bool  // remember free space in the file when it is closed
-	Threshold int64 // bytes: smaller free pieces are forgotten; 1
-	PageSize  int64 // bytes of a page of Paged: 512 or more; 4096
+	Persist   bool  // store the list of free space in the file when it is closed
+	Threshold int64 // bytes; smaller free sections are not tracked; default 1
+	PageSize  int64 // bytes of a page with strategy Paged: at least 512; default 4096
 }
 
-// SpaceStrategy is how file space is given out (H5F_fspace_strategy_t).
+// SpaceStrategy is the strategy for allocating file space (H5F_fspace_strategy_t).
 type SpaceStrategy int
 
-// The strategies.
+// Strategies.
 const (
-	FreeListAggregate SpaceStrategy = iota // free lists and blocks for small pieces
+	FreeListAggregate SpaceStrategy = iota // free lists, and blocks for small objects
 	Paged                                  // free lists within pages
-	Aggregate                              // blocks for small pieces only
-	NoReuse                                // at the end of the file
+	Aggregate                              // blocks for small objects only
+	NoReuse                                // always allocate at the end of the file
 )
 
-// SharedMessages is an index of header messages that are stored once for all
-// objects (H5Pset_shared_mesg_index).
+// SharedMessages is an index of header messages that are stored once and shared by several objects
+// (H5Pset_shared_mesg_index).
 type SharedMessages struct {
 	Types    SharedTypes
 	MinBytes int // smaller messages are not shared
 }
 
-// SharedTypes are kinds of message (H5O_SHMESG_…_FLAG).
+// SharedTypes is a set of message kinds (H5O_SHMESG_…_FLAG).
 type SharedTypes uint
 
-// The kinds that can be shared.
+// Message kinds that can be shared.
 const (
 	SharedDataspaces SharedTypes = 0x2
 	SharedDatatypes  SharedTypes = 0x8
@@ -73,8 +74,8 @@ const (
 	SharedAll                    = SharedDataspaces | SharedDatatypes | SharedFills | SharedFilters | SharedAttributes
 )
 
-// DefaultFileCreation is what the library does by itself, but for times, which
-// this package does not store so that equal input makes equal files.
+// DefaultFileCreation returns libhdf5's defaults, except that times are not stored. Without times,
+// equal input produces equal files.
 func DefaultFileCreation() FileCreation {
 	return FileCreation{
 		OffsetSize: 8, LengthSize: 8, GroupLeafK: 4, GroupTreeK: 16, ChunkTreeK: 32,
@@ -83,7 +84,7 @@ func DefaultFileCreation() FileCreation {
 	}
 }
 
-// Validate reports every field that cannot be; each error wraps ErrParam.
+// Validate reports every invalid field. Each error wraps ErrParam.
 func (c FileCreation) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, v any) {
@@ -139,8 +140,8 @@ func (c FileCreation) append(b []byte) []byte {
 	return appendBool(b, c.Times)
 }
 
-// Creation says how the file is laid out (H5Fget_create_plist and the H5Pget_… of
-// a file creation list; H5Gget_create_plist of the root group).
+// Creation returns the creation options of the file (H5Fget_create_plist and the H5Pget_… functions
+// for file creation lists; H5Gget_create_plist for the root group).
 func (f *File) Creation() (FileCreation, error) {
 	r, err := f.ask("describe file", askCreation)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Go values as C takes them, for the time of one call: typed pointers to flat
-// memory without pointers in it, never a C copy that somebody would have to free.
+// Arguments for C: typed pointers to Go memory without pointers in it, valid for one call. Go
+// values are not copied to C memory, so the caller does not have to free anything.
 
 package h5
 
@@ -18,8 +18,8 @@ func cUints(v []uint64) *C.uint64_t { return (*C.uint64_t)(unsafe.SliceData(v)) 
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// cString is s with a zero byte at its end; one inside s is ErrParam, never a
-// shorter string.
+// cString returns s with a zero byte appended. It returns ErrParam if s contains a zero byte,
+// because C would truncate the string there.
 func cString(op, path, s string) (*C.char, error) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: zero byte at %d of %q", ErrParam, i, s)}
@@ -29,8 +29,7 @@ func cString(op, path, s string) (*C.char, error) {
 	return (*C.char)(unsafe.Pointer(unsafe.SliceData(b))), nil
 }
 
-// cName is the name of a link or attribute, and whether it must be marked as
-// UTF-8.
+// cName returns the name of a link or attribute as a C string, and 1 if it must be marked as UTF-8.
 func cName(op, path, name string) (*C.char, C.int32_t, error) {
 	if name == "" {
 		return nil, 0, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: empty name", ErrParam)}
@@ -44,8 +43,8 @@ func cName(op, path, name string) (*C.char, C.int32_t, error) {
 	return c, 0, err
 }
 
-// cTexts packs strings: all bytes, each string with a zero byte at its end, and
-// where each begins; one offset more says where the last ends.
+// cTexts packs strings into one slice, each followed by a zero byte. It returns the bytes and
+// len(texts)+1 offsets: the start of each string, and the end of the last one.
 func cTexts(op, path string, texts []string) ([]byte, []uint64, error) {
 	total := 0
 	for i, s := range texts {

@@ -1,4 +1,4 @@
-// The elements of a dataset: as bytes with a datatype, and as strings.
+// Transfer of dataset elements, as bytes with a datatype and as strings.
 
 package h5
 
@@ -11,50 +11,48 @@ import (
 	"runtime"
 )
 
-// ReadRegion fills dst with the elements of r as mem, in row-major order (H5Dread).
+// ReadRegion fills dst with the elements of r, converted to mem, in row-major order (H5Dread).
 //
-// len(dst) must be r.NumElems() * mem.Size bytes. Numbers are converted from
-// what is stored to mem; anything else must be the stored type but for the order
-// of bytes, or its Native form.
+// len(dst) must be r.NumElems() * mem.Size bytes. Numbers are converted from the stored type to
+// mem. For any other class, mem must be the stored type, apart from the byte order, or its Native
+// form.
 //
-// It returns ErrSize for a buffer of another length, ErrRegion for a region
-// outside the dataset, ErrType if mem and the stored type have nothing in common
-// or are not Plain, ErrOverflow or ErrPrecision if a value would change (dst then
-// holds nothing of use), a *FilterError if a filter is missing, ErrCorrupt for
-// parameters of filters that the library would be led astray by (see Defects), or
-// ErrClosed.
+// It returns ErrSize for a buffer of another length, ErrRegion for a region outside the dataset,
+// and ErrType if mem and the stored type are incompatible or not Plain. It returns ErrOverflow or
+// ErrPrecision if the conversion would change a value; the contents of dst are then undefined. It
+// returns a *FilterError if a filter is missing, ErrCorrupt for filter parameters that would make
+// libhdf5 read or write out of bounds (see Defects), or ErrClosed.
 //
-// Of a damaged chunk that decodes to fewer bytes than a chunk has, the library takes what
-// lies behind in memory for the rest, without an error; chunkio.Read returns ErrCorrupt.
+// If a corrupt chunk decodes to too few bytes, libhdf5 takes the missing elements from the memory
+// after the decoded bytes, without an error. chunkio.Read returns ErrCorrupt for such a chunk.
 func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, 0)
 }
 
-// ReadRegionLossy is ReadRegion that lets the library clamp what is out of range
-// and round or cut what is too precise. It does not always round to the nearest (see
+// ReadRegionLossy is like ReadRegion, but libhdf5 clamps values that are out of range and rounds or
+// truncates values that mem cannot represent exactly. It does not always round to nearest (see
 // Defects); ReadLossy does.
 func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, C.GOH5_ROUGH)
 }
 
-// WriteRegion replaces the elements of r with src, which holds them as mem in
+// WriteRegion replaces the elements of r with the elements in src, which have type mem and
 // row-major order (H5Dwrite).
 //
-// Length, types and errors are those of ReadRegion, and ErrReadOnly. Nothing is
-// written if a value would change.
+// The rules for length and types and the errors are those of ReadRegion; it can also return
+// ErrReadOnly. If a conversion would change a value, the dataset is not changed.
 func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 	return d.write(src, &mem, &r, 0)
 }
 
-// WriteRegionLossy is WriteRegion that lets the library clamp what is out of
-// range and round or cut what is too precise. It does not always round to the nearest
-// (see Defects); WriteLossy does.
+// WriteRegionLossy is like WriteRegion, but libhdf5 clamps values that are out of range and rounds
+// or truncates values that the stored type cannot represent exactly. It does not always round to
+// nearest (see Defects); WriteLossy does.
 func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
 	return d.write(src, &mem, &r, C.GOH5_ROUGH)
 }
 
-// The encodings of a region of rank 4 and of a datatype without members fit in
-// arrays of these lengths.
+// Array lengths for the encodings of a region of rank 4 and of a datatype without members.
 const (
 	shortRegion = 1 + 4*4
 	shortType   = 24 * wordSize
@@ -66,7 +64,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 	defer unlock()
 	id, idErr := d.h.idLocked(op, d.path)
 	if errors.Is(idErr, ErrReentrant) {
-		return idErr // and lib's arrays are in use
+		return idErr // lib's arrays are in use by the outer operation
 	}
 	words, err := checkTransfer(lib.words[:0], len(dst), mem, r)
 	if err != nil {
@@ -99,7 +97,7 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	defer unlock()
 	id, idErr := d.h.idLocked(op, d.path)
 	if errors.Is(idErr, ErrReentrant) {
-		return idErr // and lib's arrays are in use
+		return idErr // lib's arrays are in use by the outer operation
 	}
 	words, err := checkTransfer(lib.words[:0], len(src), mem, r)
 	if err != nil {
@@ -124,7 +122,7 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	return nil
 }
 
-// checkTransfer finds everything that is wrong without a look at the dataset.
+// checkTransfer makes all checks that do not need the dataset.
 func checkTransfer(buf []int64, length int, mem *Datatype, r *Region) ([]int64, error) {
 	words, n, err := r.words(append(buf, selBlocks))
 	if err != nil {
@@ -149,42 +147,41 @@ func checkPlain(mem *Datatype) error {
 	return nil
 }
 
-// Window is a part of a buffer: of one that holds elements of the given shape in
-// row-major order, the elements of Selection.
+// Window is a part of a buffer. The buffer contains elements in row-major order with the given
+// Shape, and Selection selects the elements of the part.
 type Window struct {
 	Shape     []int64
 	Selection Selection
 }
 
-// ReadWindow is ReadRegion for any selection, into a part of dst: the elements of
-// s go, in their order, where w says, and the rest of dst stays as it is
+// ReadWindow is like ReadRegion for any selection, and reads into a part of dst: the elements of s
+// are stored, in their order, at the elements that w selects. The rest of dst is unchanged
 // (H5Dread).
 //
-// len(dst) must be the product of w.Shape times mem.Size bytes, and w must have as
-// many elements as s: else it is ErrSize. A window outside its shape is ErrRegion.
+// len(dst) must be the product of w.Shape times mem.Size bytes, and w must select as many elements
+// as s; otherwise the error is ErrSize. A window outside its shape returns ErrRegion.
 func (d *Dataset) ReadWindow(dst []byte, mem Datatype, w Window, s Selection) error {
 	return d.readWindow(dst, &mem, w, s, 0)
 }
 
-// ReadSelection fills dst with the elements of s as mem, in their order (H5Dread).
-// It is ReadRegion for any selection: but that it checks the length of dst against
-// the dataset and not before.
+// ReadSelection fills dst with the elements of s, converted to mem, in their order (H5Dread). It is
+// like ReadRegion for any selection, but it needs the dataset to check the length of dst.
 func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection) error {
 	return d.readWindow(dst, &mem, Window{}, s, 0)
 }
 
-// WriteWindow is WriteRegion for any selection, from a part of src; see ReadWindow.
+// WriteWindow is like WriteRegion for any selection, and writes from a part of src. See ReadWindow.
 func (d *Dataset) WriteWindow(src []byte, mem Datatype, w Window, s Selection) error {
 	return d.writeWindow(src, &mem, w, s, 0)
 }
 
-// WriteSelection replaces the elements of s with src (H5Dwrite). An element that s
-// lists twice gets one of its two values.
+// WriteSelection replaces the elements of s with src (H5Dwrite). If s lists an element twice, the
+// element gets one of the two values.
 func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection) error {
 	return d.writeWindow(src, &mem, Window{}, s, 0)
 }
 
-// checkWindow is checkTransfer for any selection and a part of a buffer.
+// checkWindow is like checkTransfer, for any selection and a part of a buffer.
 func checkWindow(length int, mem *Datatype, w Window, s Selection) (encoded, error) {
 	e, err := encodeSelection(s)
 	if err != nil {
@@ -273,8 +270,8 @@ func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, 
 	return nil
 }
 
-// transferError says for a selection outside the dataset both what was asked for
-// and what is there, and along which axis it goes too far.
+// transferError converts an error of the shim. For a selection outside the dataset or the buffer,
+// the error contains the selection, the actual shape and the first dimension that is too short.
 func transferError(op, path string, s Selection, rc C.int, cerr *C.goh5_err_t) error {
 	e := newError(op, path, rc, cerr)
 	if rc != C.GOH5_EREGION && rc != C.GOH5_EWINDOW {
@@ -306,12 +303,11 @@ func transferError(op, path string, s Selection, rc C.int, cerr *C.goh5_err_t) e
 	return e
 }
 
-// ReadStrings returns the elements of r as strings, in row-major order (H5Dread,
-// H5Treclaim). Stored strings of fixed length lose their padding; a null pointer
-// stored as a string of variable length is "".
+// ReadStrings returns the elements of r as strings in row-major order (H5Dread, H5Treclaim). The
+// padding of fixed-length strings is removed. A null pointer stored as a variable-length string is
+// returned as "".
 //
-// It returns ErrType if the dataset holds no strings, and the errors of
-// ReadRegion.
+// It returns ErrType if the elements are not strings, and the errors of ReadRegion.
 func (d *Dataset) ReadStrings(r Region) ([]string, error) {
 	const op = "read"
 	words, _, err := r.words([]int64{selBlocks})
@@ -354,14 +350,13 @@ func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
 	return takeBlob(&blob), outsideLocked(op, d.path)
 }
 
-// WriteStrings replaces the elements of r with the strings of src, in row-major
-// order (H5Dwrite). The bytes are written as they are, whatever the character set
-// says.
+// WriteStrings replaces the elements of r with the strings of src in row-major order (H5Dwrite). It
+// writes the bytes unchanged, regardless of the character set of the datatype.
 //
-// It returns ErrSize if src has another length than r or a string is too long for
-// its type, ErrParam for a string with a zero byte inside or one that ends in the
-// spaces its type pads with, ErrType if the dataset holds no strings, and the
-// errors of WriteRegion. Nothing is written on failure.
+// It returns ErrSize if len(src) differs from the number of elements of r or if a string is too
+// long for its type. It returns ErrParam for a string that contains a zero byte, or that ends in
+// the spaces with which its type is padded. It returns ErrType if the elements are not strings, and
+// the errors of WriteRegion. On failure nothing is written.
 func (d *Dataset) WriteStrings(src []string, r Region) error {
 	const op = "write"
 	if err := d.writable(op, d.path); err != nil {

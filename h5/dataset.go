@@ -1,4 +1,4 @@
-// Datasets: create, open, describe, resize.
+// Creating, opening, describing and resizing datasets.
 
 package h5
 
@@ -16,19 +16,19 @@ import (
 type Dataset struct {
 	object
 	masks chunkMasks
-	sound bool // soundLocked has found nothing; the lock guards it
+	sound bool // soundLocked found no invalid filter parameters; guarded by the lock
 
-	trusting *trusting // nil if soundLocked has not found a filter that is
+	trusting *trusting // nil if soundLocked found no filter without bounds checks
 }
 
-// LayoutKind says how a dataset's elements are stored (H5D_layout_t).
+// LayoutKind is the storage layout of a dataset's elements (H5D_layout_t).
 type LayoutKind int
 
-// The layouts.
+// Layouts.
 const (
 	Compact    LayoutKind = iota + 1 // in the object header
-	Contiguous                       // in one piece, or in external files
-	Chunked                          // in pieces of one shape, which filters work on
+	Contiguous                       // in one block, or in external files
+	Chunked                          // in chunks of one shape, to which filters apply
 	Virtual                          // in other datasets
 )
 
@@ -45,44 +45,46 @@ func (k LayoutKind) String() string {
 	}
 }
 
-// FillKind says what elements hold that were never written (H5D_fill_value_t).
+// FillKind defines the contents of elements that were never written (H5D_fill_value_t).
 type FillKind int
 
-// The kinds of fill value.
+// Kinds of fill value.
 const (
-	FillUndefined FillKind = iota // anything
+	FillUndefined FillKind = iota // undefined bytes
 	FillDefault                   // zero bytes
 	FillValue                     // a value given at creation
 )
 
-// DatasetOptions says how a dataset is created. nil means DatasetOptions{}:
-// contiguous, no filter, filled with zero bytes.
+// DatasetOptions contains the options for creating a dataset. nil means DatasetOptions{}:
+// contiguous storage, no filters, filled with zero bytes.
 type DatasetOptions struct {
-	Compact    bool     // keep the elements in the object header: less than 64 KiB, no chunks
-	Chunks     []int64  // chunk shape in elements; filters and growing dimensions need one
-	Shuffle    bool     // gather the bytes of equal weight before compression
-	Deflate    *int     // zlib's level, 0 (store) to 9; nil: no compression
-	Filters    []Filter // more steps, after shuffle and deflate; those that the library has not are in h5/filter
-	Fletcher32 bool     // a checksum for each chunk, the last step
-	Fill       []byte   // one element as stored: of a Plain datatype and in its byte order; nil: zero bytes
-	FillValues Values   // or one element of any datatype, as EncodeValues makes it
-	NoFill     bool     // no fill value: elements that were never written hold anything
+	Compact bool    // store the elements in the object header: less than 64 KiB, no chunks
+	Chunks  []int64 // chunk shape in elements; required for filters and growing dimensions
+	Shuffle bool    // group bytes of equal significance before compression
+	Deflate *int    // zlib level, 0 (no compression) to 9; nil: no deflate filter
+	// Filters follow shuffle and deflate. Package h5/filter provides filters that libhdf5 does not
+	// have.
+	Filters    []Filter
+	Fletcher32 bool   // add a checksum to each chunk, as the last filter
+	Fill       []byte // one element as stored, with its byte order; only Plain types; nil: zeros
+	FillValues Values // or one element of any datatype, from EncodeValues
+	NoFill     bool   // no fill value: elements that were never written are undefined
 	FillTime   FillTime
 	Alloc      AllocTime
-	PlainEdges bool // do not filter chunks that stick out of the shape (H5Pset_chunk_opts)
+	PlainEdges bool // do not filter partial chunks at the edges (H5Pset_chunk_opts)
 
-	External []ExternalFile // keep the elements in these files
-	Mappings []Mapping      // find the elements in other datasets; not nil: a virtual dataset
+	External []ExternalFile // store the elements in these files
+	Mappings []Mapping      // map the elements to other datasets; not nil: a virtual dataset
 
 	AttributeOrder CreationOrder
 	AttributePhase *PhaseChange   // nil: 8 and 6
-	Minimize       bool           // leave no room for attributes in the header (H5Pset_dset_no_attrs_hint)
-	Times          bool           // store when the dataset was changed; never the same bytes twice
+	Minimize       bool           // reserve no space for attributes (H5Pset_dset_no_attrs_hint)
+	Times          bool           // store object times; the file then depends on the time
 	Access         *DatasetAccess // nil: DatasetAccess{}
 }
 
-// Validate reports every option that cannot be with a dataset of that type and
-// shape; each error wraps ErrParam or ErrSize.
+// Validate returns an error for options that are invalid for a dataset of type dt and shape space.
+// Each error wraps ErrParam, ErrSize or ErrType.
 func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrParam, fmt.Sprintf(format, a...))
@@ -119,7 +121,7 @@ func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 	return o.validateStorage(dt, space)
 }
 
-// hasFillValues reports that FillValues was given; one of no elements was too.
+// hasFillValues reports whether FillValues is set. A FillValues without elements counts as set.
 func (o *DatasetOptions) hasFillValues() bool {
 	return o.FillValues.block != nil || o.FillValues.n != 0 || o.FillValues.Datatype.Class != 0
 }
@@ -145,10 +147,10 @@ func (o *DatasetOptions) checkFill(dt Datatype) error {
 	return nil
 }
 
-// hasStandardReference looks for one at any depth.
+// hasStandardReference reports whether t contains a standard reference at any depth.
 func (t *Datatype) hasStandardReference() bool {
 	if t == nil {
-		return false // of the members of an enumeration
+		return false // members of an enumeration have no type
 	}
 	for i := range t.Members {
 		if t.Members[i].Type.hasStandardReference() {
@@ -158,7 +160,8 @@ func (t *Datatype) hasStandardReference() bool {
 	return t.Class == Reference && t.Ref == StandardReference || t.Base.hasStandardReference()
 }
 
-// checkFillIn finds a file in which the fill value takes fewer bytes than in memory.
+// checkFillIn returns an error if the fill value contains pointers and the file's addresses have
+// fewer than 8 bytes, because the stored fill value is then smaller than in memory.
 func (o *DatasetOptions) checkFillIn(f *File, dt Datatype) error {
 	if !o.hasFillValues() || dt.Plain() {
 		return nil
@@ -170,7 +173,7 @@ func (o *DatasetOptions) checkFillIn(f *File, dt Datatype) error {
 	return err
 }
 
-// The forms of a fill value, as in shim_dataset.c.
+// Forms of a fill value. They must match shim_dataset.c.
 const (
 	fillNone = iota
 	fillBytes
@@ -218,14 +221,13 @@ func (o DatasetOptions) append(b []byte) []byte {
 	return o.appendFill(appendBool(b, o.Fletcher32))
 }
 
-// CreateDataset makes a dataset, and the groups on the way to it that are missing
-// (H5Dcreate2). Object times are not stored, so that equal input makes equal
-// files.
+// CreateDataset creates a dataset and missing intermediate groups (H5Dcreate2). By default object
+// times are not stored, so equal input produces equal files.
 //
-// It returns ErrExists, ErrReadOnly, ErrType for a datatype that cannot be
-// created, or ErrParam for options that do not go with type and shape. A fill value of
-// standard references, or of pointers in a file whose addresses have less than 8 bytes,
-// is ErrType: the library would not read it (see Defects).
+// It returns ErrExists, ErrReadOnly, ErrType for an invalid datatype, or ErrParam for options that
+// are incompatible with the type and shape. It also returns ErrType for a fill value of standard
+// references, and for one with pointers in a file whose addresses have less than 8 bytes, because
+// libhdf5 could not read it (see Defects).
 func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	const op = "create dataset"
 	path := g.join(name)
@@ -236,9 +238,9 @@ func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *Data
 	return g.createDataset(op, path, cname, utf8, dt, space, o)
 }
 
-// CreateAnonymousDataset makes a dataset without a link and so without a path
-// (H5Dcreate_anon). It is gone when it is closed, unless LinkObject gave it a name.
-// Errors are those of CreateDataset.
+// CreateAnonymousDataset creates a dataset without a link and therefore without a path
+// (H5Dcreate_anon). The dataset is deleted when it is closed, unless LinkObject has linked it. The
+// errors are those of CreateDataset.
 func (g *Group) CreateAnonymousDataset(dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	return g.createDataset("create dataset", "", nil, 0, dt, space, o)
 }
@@ -273,12 +275,12 @@ func (g *Group) createDataset(op, path string, cname *C.char, utf8 C.int32_t, dt
 	return &Dataset{object: object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
 
-// OpenDataset opens the dataset called name (H5Dopen2). It returns ErrNotFound,
-// or an error of the library if name is something else.
+// OpenDataset opens the dataset called name (H5Dopen2). It returns ErrNotFound, or an error of
+// libhdf5 if name is another kind of object.
 func (g *Group) OpenDataset(name string) (*Dataset, error) { return g.OpenDatasetWith(name, nil) }
 
-// OpenDatasetWith opens the dataset called name as a says (H5Dopen2). A dataset
-// that is open already keeps the chunk cache it has.
+// OpenDatasetWith opens the dataset called name with the given access options (H5Dopen2). A dataset
+// that is already open keeps its chunk cache.
 func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error) {
 	const op = "open dataset"
 	path := g.join(name)
@@ -308,50 +310,50 @@ func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error)
 	return &Dataset{object: object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
 
-// DatasetInfo describes a dataset at one moment.
+// DatasetInfo describes a dataset at the time of the call.
 type DatasetInfo struct {
 	Datatype         Datatype
 	Space            Dataspace
 	Layout           LayoutKind
 	Chunks           []int64        // Chunked: chunk shape in elements
-	External         []ExternalFile // Contiguous: the files that hold the elements, if not this one
-	Mappings         []Mapping      // Virtual: what is where
-	Index            ChunkIndex     // Chunked: how chunks are found
-	Address          uint64         // Contiguous: where in the file the elements begin; NoAddress if nowhere yet
-	StorageBytes     int64          // bytes that the elements take in the file, after the filters; 0 if none are stored
-	Filters          []Filter       // in the order of writing
-	FiltersAvailable bool           // this process can decode them all (H5Pall_filters_avail)
+	External         []ExternalFile // Contiguous: files that store the elements, if any
+	Mappings         []Mapping      // Virtual: mapping of elements to source datasets
+	Index            ChunkIndex     // Chunked: kind of chunk index
+	Address          uint64         // Contiguous: offset of the elements in the file, or NoAddress
+	StorageBytes     int64          // size of the stored elements, after the filters
+	Filters          []Filter       // in the order in which a write applies them
+	FiltersAvailable bool           // this process can decode all filters (H5Pall_filters_avail)
 	FillKind         FillKind
 	Fill             []byte // FillValue of a Plain datatype: one element as stored
-	FillValues       Values // FillValue of any other: one element, for DecodeValues
+	FillValues       Values // FillValue of any other datatype: one element, for DecodeValues
 	FillTime         FillTime
 	Alloc            AllocTime
-	Allocated        bool  // all space is taken
-	PlainEdges       bool  // Chunked: chunks that stick out of the shape pass no filter
-	CacheBytes       int64 // Chunked: what may be kept of decoded chunks
-	Uncached         bool  // Chunked: a chunk is larger than that, and decoded for each access to a part of it
+	Allocated        bool  // all storage is allocated
+	PlainEdges       bool  // Chunked: partial chunks at the edges are not filtered
+	CacheBytes       int64 // Chunked: size of the cache of decoded chunks
+	Uncached         bool  // Chunked: a chunk exceeds CacheBytes; each partial access decodes it
 	Times            bool
 	AttributeOrder   CreationOrder
 	AttributePhase   PhaseChange
 }
 
-// maxFilter is the highest number of a filter (H5Z_FILTER_MAX).
+// maxFilter is the highest filter number (H5Z_FILTER_MAX).
 const maxFilter = 65535
 
-// NoAddress is the address of what is not stored.
+// NoAddress is the address of an object that is not stored.
 const NoAddress = math.MaxUint64
 
-// Filter is a step of a dataset's pipeline.
+// Filter is one filter of a dataset's pipeline.
 type Filter struct {
 	ID       int      // registered filter number
-	Name     string   // as the file has it
-	Optional bool     // a chunk may be stored without it (H5Z_FLAG_OPTIONAL)
-	Values   []uint32 // the filter's own parameters (cd_values)
+	Name     string   // from the file
+	Optional bool     // a chunk may be stored without this filter (H5Z_FLAG_OPTIONAL)
+	Values   []uint32 // parameters of the filter (cd_values)
 }
 
-// Info describes the dataset, all in one call (H5Dget_type, H5Dget_space,
-// H5Dget_create_plist, H5Dget_access_plist, H5Dget_storage_size, H5Dget_offset,
-// H5Dget_chunk_index_type, H5Dget_space_status, H5Pall_filters_avail).
+// Info describes the dataset in one call (H5Dget_type, H5Dget_space, H5Dget_create_plist,
+// H5Dget_access_plist, H5Dget_storage_size, H5Dget_offset, H5Dget_chunk_index_type,
+// H5Dget_space_status, H5Pall_filters_avail).
 func (d *Dataset) Info() (DatasetInfo, error) {
 	r, err := d.info()
 	if err != nil {
@@ -369,7 +371,7 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 	return info, nil
 }
 
-// filters reads what put_filters wrote.
+// filters decodes the output of put_filters.
 func (r *reader) filters() (all []Filter) {
 	for range r.word() {
 		f := Filter{ID: int(r.int()), Optional: r.word()&C.H5Z_FLAG_OPTIONAL != 0, Name: r.text()}
@@ -382,7 +384,7 @@ func (r *reader) filters() (all []Filter) {
 	return all
 }
 
-// fill reads what put_fill wrote.
+// fill decodes the output of put_fill.
 func (r *reader) fill(info *DatasetInfo) {
 	if info.FillKind = FillKind(r.int()); info.FillKind != FillValue {
 		return
@@ -412,13 +414,13 @@ func (d *Dataset) info() (*reader, error) {
 	return takeBlob(&blob), outsideLocked(op, d.path)
 }
 
-// Resize changes the shape (H5Dset_extent). Elements outside the new shape are
-// gone, new ones hold the fill value.
+// Resize changes the shape (H5Dset_extent). Elements outside the new shape are deleted; new
+// elements have the fill value.
 //
-// It returns ErrSize if the number of dimensions differs, ErrParam if one is
-// negative, ErrReadOnly, ErrCorrupt for parameters of filters that the library would
-// be led astray by (see Defects), or an error of the library for a shape beyond the
-// maximum or a dataset without chunks.
+// It returns ErrSize if the number of dimensions differs, ErrParam if a dimension is negative,
+// ErrReadOnly, or ErrCorrupt for filter parameters that would make libhdf5 read or write out of
+// bounds (see Defects). It returns an error of libhdf5 for a shape beyond the maximum shape or a
+// dataset without chunks.
 func (d *Dataset) Resize(dims ...int64) error {
 	const op = "resize"
 	if err := d.writable(op, d.path); err != nil {
@@ -434,7 +436,7 @@ func (d *Dataset) Resize(dims ...int64) error {
 		return err
 	}
 	if err := d.soundLocked(op, id); err != nil {
-		return err // chunks at the edge go through the filters
+		return err // resizing runs the filters on chunks at the edges
 	}
 	if err := d.longShapeLocked(op, id, dims); err != nil {
 		return err
@@ -451,13 +453,13 @@ func (d *Dataset) Resize(dims ...int64) error {
 	return nil
 }
 
-// Flush hands what was written to the dataset to the operating system (H5Dflush).
+// Flush passes written data of the dataset to the operating system (H5Dflush).
 func (d *Dataset) Flush() error {
 	return d.run("flush", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dflush(cerr, id) })
 }
 
-// Refresh forgets what is known of the dataset and reads it anew, as a reader must
-// while another process writes (H5Drefresh).
+// Refresh discards cached metadata of the dataset and reads it again (H5Drefresh). A reader must
+// call it to see changes of another process.
 func (d *Dataset) Refresh() error {
 	return d.run("refresh", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
 		lib.stored++

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// How many elements: scalar, null or a shape; and which of them: a region.
+// Dataspaces (scalar, null or a shape) and regions of elements.
 
 package h5
 
@@ -12,39 +12,39 @@ import (
 	"strings"
 )
 
-// MaxRank is the largest number of dimensions (H5S_MAX_RANK).
+// MaxRank is the maximum number of dimensions (H5S_MAX_RANK).
 const MaxRank = 32
 
-// Unlimited in MaxDims lets a dimension grow without end (H5S_UNLIMITED).
+// Unlimited in MaxDims lets a dimension grow without limit (H5S_UNLIMITED).
 const Unlimited = -1
 
 // SpaceKind is the kind of a dataspace (H5S_class_t).
 type SpaceKind int
 
-// The kinds of dataspace.
+// Kinds of dataspace.
 const (
 	Scalar SpaceKind = iota + 1 // one element
-	Null                        // no element, and no shape
+	Null                        // no elements and no shape
 	Simple                      // Dims
 )
 
 // Dataspace is the shape of a dataset or an attribute.
 type Dataspace struct {
 	Kind    SpaceKind
-	Dims    []int64 // Simple: elements along each axis, slowest first
-	MaxDims []int64 // Simple: how far each may grow, or Unlimited; nil means Dims
+	Dims    []int64 // Simple: the shape, slowest-varying dimension first
+	MaxDims []int64 // Simple: the maximum of each dimension, or Unlimited; nil means Dims
 }
 
-// ScalarSpace is one element.
+// ScalarSpace returns the dataspace of one element without dimensions.
 func ScalarSpace() Dataspace { return Dataspace{Kind: Scalar} }
 
-// NullSpace is no element at all.
+// NullSpace returns the dataspace without elements.
 func NullSpace() Dataspace { return Dataspace{Kind: Null} }
 
-// SimpleSpace is a fixed shape.
+// SimpleSpace returns a dataspace with the given fixed shape.
 func SimpleSpace(dims ...int64) Dataspace { return Dataspace{Kind: Simple, Dims: dims} }
 
-// NumElems is the number of elements, 0 for Null.
+// NumElems returns the number of elements, which is 0 for Null.
 func (s Dataspace) NumElems() int64 {
 	if s.Kind == Null {
 		return 0
@@ -52,13 +52,13 @@ func (s Dataspace) NumElems() int64 {
 	return product(s.Dims)
 }
 
-// All is the region of every element.
+// All returns the region of all elements.
 func (s Dataspace) All() Region {
 	return Region{Start: make([]int64, len(s.Dims)), Count: slices.Clone(s.Dims)}
 }
 
-// Equal reports whether s and o have the same kind and dimensions; MaxDims nil
-// is the same as MaxDims equal to Dims.
+// Equal reports whether s and o have the same kind and dimensions. A nil MaxDims is equal to a copy
+// of Dims.
 func (s Dataspace) Equal(o Dataspace) bool {
 	return s.Kind == o.Kind && slices.Equal(s.Dims, o.Dims) && slices.Equal(s.maxDims(), o.maxDims())
 }
@@ -70,7 +70,7 @@ func (s Dataspace) maxDims() []int64 {
 	return s.MaxDims
 }
 
-// String is h5dump's form: SCALAR, NULL, SIMPLE { ( 2, 3 ) / ( 2, H5S_UNLIMITED ) }.
+// String returns the DDL of s: SCALAR, NULL, SIMPLE { ( 2, 3 ) / ( 2, H5S_UNLIMITED ) }.
 func (s Dataspace) String() string {
 	switch s.Kind {
 	case Scalar:
@@ -134,14 +134,15 @@ func (r *reader) dataspace() Dataspace {
 	return s
 }
 
-// Region selects elements: along each axis Count blocks of Block elements, the
-// first at Start, each next one Stride further. A region of a scalar has no axes.
+// Region selects a regular pattern of elements. In each dimension it selects Count blocks of Block
+// elements, the first at Start, with a distance of Stride between the starts of blocks. The region
+// of a scalar has no dimensions.
 type Region struct {
 	Start, Count  []int64
 	Stride, Block []int64 // nil: ones
 }
 
-// NumElems is the number of elements selected, or -1 if the region makes no sense.
+// NumElems returns the number of selected elements, or -1 if the region is invalid.
 func (r Region) NumElems() int64 {
 	n := product(r.Count)
 	if r.Block != nil && n >= 0 {
@@ -150,8 +151,8 @@ func (r Region) NumElems() int64 {
 	return n
 }
 
-// words appends start, count, stride and block one after the other, as the shim
-// takes them. It returns ErrRegion for a region that no dataset could have.
+// words appends start, count, stride and block in the order of the shim. It returns ErrRegion for a
+// region that is invalid for every dataset.
 func (r Region) words(buf []int64) ([]int64, int64, error) {
 	rank := len(r.Start)
 	if len(r.Count) != rank || (r.Stride != nil && len(r.Stride) != rank) || (r.Block != nil && len(r.Block) != rank) || rank > MaxRank {
@@ -201,7 +202,7 @@ func (r Region) outside(why string) error {
 	return fmt.Errorf("%w: %s; %s", ErrRegion, region, why)
 }
 
-// mul is a×b, or -1 if a factor is negative or the product too large.
+// mul returns a×b, or -1 if a factor is negative or the product overflows.
 func mul(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -213,7 +214,8 @@ func mul(a, b int64) int64 {
 	return int64(lo)
 }
 
-// product is 1 for no factor, 0 if one is 0, and -1 as mul.
+// product returns the product of v: 1 without factors, 0 if a factor is 0, and otherwise -1 in the
+// same cases as mul.
 func product(v []int64) int64 {
 	n := int64(1)
 	for _, d := range v {

@@ -1,5 +1,5 @@
-// What an element is: a datatype as a plain Go value, complete enough to be made
-// into the library's again. The words that cross to C are those of shim_type.c.
+// Datatypes as plain Go values. A value is complete enough to recreate the datatype of libhdf5. Its
+// encoding for C must match shim_type.c.
 
 package h5
 
@@ -17,7 +17,7 @@ import (
 // Class is the kind of a datatype (H5T_class_t).
 type Class int
 
-// The classes, with the library's numbers.
+// Classes, with the numbers of libhdf5.
 const (
 	Integer Class = iota
 	Float
@@ -28,22 +28,22 @@ const (
 	Compound
 	Reference
 	Enum
-	Sequence // variable length (H5T_VLEN)
+	Sequence // variable-length sequence (H5T_VLEN)
 	Array
 	Complex // two floats
 )
 
-// Order is the order of an element's bytes in the file (H5T_order_t).
+// Order is the byte order of an element in the file (H5T_order_t).
 type Order int
 
-// The orders, with the library's numbers.
+// Byte orders, with the numbers of libhdf5.
 const (
 	LittleEndian Order = iota
 	BigEndian
-	VAX // little-endian words, high word first; floats only
+	VAX // little-endian 16-bit words, high word first; floats only
 )
 
-// NativeOrder is the order of this machine.
+// NativeOrder is the byte order of this machine.
 var NativeOrder = func() Order {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return LittleEndian
@@ -51,57 +51,58 @@ var NativeOrder = func() Order {
 	return BigEndian
 }()
 
-// Padding says what fills bits that carry no value (H5T_pad_t).
+// Padding is the value of bits outside the precision (H5T_pad_t).
 type Padding int
 
-// The paddings, with the library's numbers.
+// Paddings, with the numbers of libhdf5.
 const (
 	PadZero Padding = iota
 	PadOne
-	PadBackground // left as they were
+	PadBackground // unchanged
 )
 
-// StringPad says how a string shorter than its type is filled (H5T_str_t).
+// StringPad is the padding of a string that is shorter than its type (H5T_str_t).
 type StringPad int
 
-// The paddings of strings, with the library's numbers.
+// String paddings, with the numbers of libhdf5.
 const (
 	NullTerm StringPad = iota // ends at the first zero byte, as in C
-	NullPad                   // zero bytes to the end, as NumPy writes
+	NullPad                   // zero bytes to the end, as in NumPy
 	SpacePad                  // spaces to the end, as in Fortran
 )
 
-// CharSet is what a string says of its bytes (H5T_cset_t). Neither the library
-// nor this package checks that they are.
+// CharSet is the declared character set of a string (H5T_cset_t). Neither libhdf5 nor this package
+// checks that the bytes match it.
 type CharSet int
 
-// The character sets, with the library's numbers.
+// Character sets, with the numbers of libhdf5.
 const (
 	ASCII CharSet = iota
 	UTF8
 )
 
-// ReferenceKind tells the three kinds of reference apart.
+// ReferenceKind is one of the three kinds of reference.
 type ReferenceKind int
 
-// The kinds of reference.
+// Kinds of reference.
 const (
 	ObjectReference   ReferenceKind = iota + 1 // H5T_STD_REF_OBJ
 	RegionReference                            // H5T_STD_REF_DSETREG
 	StandardReference                          // H5T_STD_REF, since 1.12
 )
 
-// Norm says where a float's mantissa begins (H5T_norm_t).
+// Norm is the normalisation of a float's mantissa (H5T_norm_t).
 type Norm int
 
-// The normalisations, with the library's numbers.
+// Normalisations, with the numbers of libhdf5.
 const (
 	NormImplied Norm = iota // the leading 1 is not stored
 	NormMSBSet              // the leading 1 is stored
 	NormNone
 )
 
-// FloatLayout says where the fields of a float lie, in bits from the lowest.
+// FloatLayout contains the positions and sizes of the fields of a float in bits. Positions count
+// from the lowest bit.
 type FloatLayout struct {
 	SignPos, ExpPos, ExpSize, MantPos, MantSize int
 	ExpBias                                     uint64
@@ -109,17 +110,17 @@ type FloatLayout struct {
 	InnerPad                                    Padding // of bits between the fields
 }
 
-// Datatype describes an element. It is a value: it may be copied, printed and
-// kept after the file is closed. Compare with Equal.
+// Datatype describes an element. It is a value that can be copied, printed and used after the file
+// is closed. Use Equal to compare datatypes.
 type Datatype struct {
 	Class Class
-	Size  int // bytes an element takes in a buffer; 0 for strings of variable length
+	Size  int // bytes of an element in a buffer; 0 for strings of variable length
 
 	// Integer, Float, Bitfield, Time.
 	Order           Order
 	Signed          bool // Integer
-	Precision       int  // bits that carry the value
-	Offset          int  // bits below them
+	Precision       int  // number of significant bits
+	Offset          int  // number of bits below them
 	LowPad, HighPad Padding
 	Layout          FloatLayout // Float
 
@@ -134,32 +135,32 @@ type Datatype struct {
 	Dims    []int64       // Array
 	Members []Member      // Compound, Enum
 
-	// Committed is the address of the object header if the datatype is an object of
-	// its file, 0 if not; of a datatype to create with, nothing. Equal ignores it.
+	// Committed is the address of the object header of a committed datatype, or 0 for any other
+	// datatype. Creating objects and Equal ignore it.
 	Committed uint64
 
-	shared *CommittedType // what things created with this datatype share
+	shared *CommittedType // committed datatype for objects created with this datatype
 }
 
-// Member is a field of a Compound or a name of an Enum.
+// Member is a member of a Compound or of an Enum.
 type Member struct {
 	Name   string
-	Offset int       // Compound: bytes from the element's start
+	Offset int       // Compound: bytes from the start of the element
 	Type   *Datatype // Compound
-	Value  int64     // Enum; the bits of a uint64 if the base is unsigned
+	Value  int64     // Enum; if the base is unsigned, the bits of a uint64
 }
 
-// Int is a signed integer of size bytes, all of them in use.
+// Int returns the datatype of a signed integer of size bytes without unused bits.
 func Int(size int, order Order) Datatype {
 	return Datatype{Class: Integer, Size: size, Order: order, Signed: true, Precision: 8 * size}
 }
 
-// Uint is an unsigned integer of size bytes, all of them in use.
+// Uint returns the datatype of an unsigned integer of size bytes without unused bits.
 func Uint(size int, order Order) Datatype {
 	return Datatype{Class: Integer, Size: size, Order: order, Precision: 8 * size}
 }
 
-// IEEEFloat is a float of IEEE 754 with 2, 4 or 8 bytes.
+// IEEEFloat returns the datatype of an IEEE 754 float of 2, 4 or 8 bytes.
 func IEEEFloat(size int, order Order) Datatype {
 	mant, exp := 52, 11
 	switch size {
@@ -174,8 +175,8 @@ func IEEEFloat(size int, order Order) Datatype {
 	}
 }
 
-// Bool is what h5py writes for bool: an enumeration of FALSE = 0 and TRUE = 1
-// over a signed byte.
+// Bool returns the datatype that h5py uses for bool: an enumeration of FALSE = 0 and TRUE = 1 over
+// a signed byte.
 func Bool() Datatype {
 	base := Int(1, LittleEndian)
 	return Datatype{
@@ -184,24 +185,24 @@ func Bool() Datatype {
 	}
 }
 
-// FixedString is a string of exactly size bytes, padding included.
+// FixedString returns the datatype of strings of exactly size bytes, padding included.
 func FixedString(size int, pad StringPad, cs CharSet) Datatype {
 	return Datatype{Class: String, Size: size, Pad: pad, CharSet: cs}
 }
 
-// VariableString is a string of any length (H5T_VARIABLE).
+// VariableString returns the datatype of strings of any length (H5T_VARIABLE).
 func VariableString(cs CharSet) Datatype {
 	return Datatype{Class: String, Variable: true, Pad: NullTerm, CharSet: cs}
 }
 
-// IsBool reports whether t is an enumeration as h5py writes for bool.
+// IsBool reports whether t is the enumeration that h5py uses for bool.
 func (t Datatype) IsBool() bool {
 	return t.Class == Enum && t.Size == 1 && len(t.Members) == 2 &&
 		t.Members[0].Name == "FALSE" && t.Members[0].Value == 0 && t.Members[1].Name == "TRUE" && t.Members[1].Value == 1
 }
 
-// Equal reports whether t and u describe the same element. The order of types of
-// one byte means nothing and is not compared.
+// Equal reports whether t and u describe the same element. It ignores the byte order of one-byte
+// types, because it has no effect.
 func (t Datatype) Equal(u Datatype) bool {
 	if t.Size == 1 && u.Size == 1 && t.Order != VAX && u.Order != VAX {
 		t.Order, u.Order = LittleEndian, LittleEndian
@@ -222,10 +223,9 @@ func equalPointers(a, b *Datatype) bool {
 	return a.Equal(*b)
 }
 
-// Native is the form of t in memory: the same bytes an element, numbers whole
-// (an integer of 17 bits in 4 bytes becomes one of 32) and in the order of this
-// machine. VAX floats become IEEE floats where those hold every value of theirs,
-// and else stay as they are.
+// Native returns the form of t in memory. An element keeps its size; numbers use all bits and the
+// byte order of this machine. For example, an integer of 17 bits in 4 bytes becomes one of 32 bits.
+// VAX floats become IEEE floats if those can represent every value, and otherwise stay as they are.
 func (t Datatype) Native() Datatype {
 	t.Committed, t.shared = 0, nil
 	switch t.Class {
@@ -261,9 +261,8 @@ func (t Datatype) nativeVAX() Datatype {
 	return t
 }
 
-// Plain reports whether an element of t is nothing but its bytes: no string of
-// variable length, sequence or reference inside. Such elements can be read and
-// written as bytes.
+// Plain reports whether the bytes of an element of t contain its complete value: t contains no
+// variable-length strings, sequences or references. Such elements can be read and written as bytes.
 func (t Datatype) Plain() bool {
 	switch t.Class {
 	case Integer, Float, Time, Bitfield, Opaque, Enum, Complex:
@@ -333,7 +332,7 @@ func (t *Datatype) append(b []byte) []byte {
 	return b
 }
 
-// datatype decodes what goh5_type_put wrote.
+// datatype decodes the output of goh5_type_put.
 func (r *reader) datatype() Datatype {
 	t := Datatype{
 		Class: Class(r.int()), Size: int(r.int()), Order: Order(r.int()), Signed: r.bool(),
@@ -376,7 +375,7 @@ func (r *reader) base() *Datatype {
 	return &t
 }
 
-// check finds what would make the encoding contradict itself.
+// check rejects datatypes whose encoding would be inconsistent.
 func (t *Datatype) check() error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrType}, a...)...)
@@ -389,8 +388,8 @@ func (t *Datatype) check() error {
 		if t.Precision < 1 || t.Offset < 0 || t.Precision+t.Offset > 8*t.Size {
 			return bad("%d bits from bit %d in %d bytes", t.Precision, t.Offset, t.Size)
 		}
-		// The library makes such a float and writes it, and refuses to read it: H5Tset_fields
-		// lets pass what H5O__dtype_decode_helper does not.
+		// libhdf5 creates and writes such a float but cannot read it, because H5Tset_fields accepts
+		// layouts that H5O__dtype_decode_helper rejects.
 		if l := t.Layout; t.Class == Float && (l.ExpSize < 1 || l.MantSize < 1 || l.ExpPos < l.MantPos+l.MantSize && l.MantPos < l.ExpPos+l.ExpSize) {
 			return bad("exponent of %d bits from bit %d, mantissa of %d bits from bit %d", l.ExpSize, l.ExpPos, l.MantSize, l.MantPos)
 		}
@@ -431,8 +430,8 @@ func (t *Datatype) check() error {
 	return nil
 }
 
-// Validate makes t into the library's datatype and describes that again: it
-// returns ErrType unless the library can make exactly t.
+// Validate checks that libhdf5 can represent t exactly. It converts t to a datatype of libhdf5 and
+// back, and returns ErrType if the result differs.
 func (t Datatype) Validate() error {
 	const op = "make datatype"
 	if err := t.check(); err != nil {

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// A datatype in h5dump's words, on one line.
+// DDL of datatypes, on one line.
 
 package h5
 
@@ -15,7 +15,7 @@ var classNames = [...]string{
 	"H5T_COMPOUND", "H5T_REFERENCE", "H5T_ENUM", "H5T_VLEN", "H5T_ARRAY", "H5T_COMPLEX",
 }
 
-// String is the library's name of the class.
+// String returns libhdf5's name of the class.
 func (c Class) String() string {
 	if c >= 0 && int(c) < len(classNames) {
 		return classNames[c]
@@ -42,8 +42,8 @@ func pick(i int, names ...string) string {
 	return strconv.Itoa(i)
 }
 
-// String gives the type as h5dump does, on one line: "H5T_STD_I32LE",
-// "H5T_ENUM { H5T_STD_I8LE; \"FALSE\" 0; \"TRUE\" 1; }".
+// String returns the DDL of t on one line: "H5T_STD_I32LE", "H5T_ENUM { H5T_STD_I8LE; \"FALSE\" 0;
+// \"TRUE\" 1; }".
 func (t Datatype) String() string {
 	var b strings.Builder
 	t.write(&b)
@@ -128,7 +128,7 @@ func (t *Datatype) integerName() string {
 func (t *Datatype) floatName() string {
 	ieee := IEEEFloat(t.Size, t.Order)
 	layout := t.Layout
-	if t.Order == VAX { // whose exponents count from two more
+	if t.Order == VAX { // the exponent bias of VAX floats is larger by 2
 		layout.ExpBias -= 2
 	}
 	switch {

@@ -1,23 +1,22 @@
 //go:build cgo
 
-// The defects and traps of the library that this package knows, and what it does
-// about them.
+// Table of known defects of libhdf5, with the guards that this package has against them.
 
 package h5
 
 import "slices"
 
-// Defect is one thing about libhdf5 that would crash a program, damage data or
-// surprise its owner.
+// Defect is a defect or trap of libhdf5 that can crash a program, corrupt data or give unexpected
+// results.
 type Defect struct {
 	Name     string
-	Releases string // the releases that have it, as far as known; "all" includes 2.2.0
-	Effect   string // what happens without the guard
-	Guard    string // what this package does
-	Test     string // the test that shows the guard
+	Releases string // affected releases, as far as known; "all" includes 2.2.0
+	Effect   string // effect without the guard
+	Guard    string // protection in this package
+	Test     string // test of the guard
 }
 
-// Defects returns the table.
+// Defects returns a copy of the table.
 func Defects() []Defect { return slices.Clone(defects) }
 
 var defects = []Defect{

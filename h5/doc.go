@@ -1,61 +1,60 @@
 //go:build cgo
 
-// Package h5 is a thin binding of libhdf5: files, groups, links, datasets,
-// datatypes, dataspaces, attributes.
+// Package h5 is a thin binding of libhdf5: files, groups, links, datasets, datatypes, dataspaces,
+// attributes.
 //
-// # What
+// # Operations
 //
-// Each exported method is one operation of the library, done by one call into a
-// C shim that also brings back the error stack. The package decides nothing for
-// its caller, with one exception: no value changes silently. Lengths, regions and
-// types are checked before the library is called, big-endian files read as the
-// right numbers, and a conversion that would clamp, round or truncate a value is
-// ErrOverflow or ErrPrecision unless a function with Lossy in its name is called.
+// Each exported method is one operation of libhdf5. It makes one call to a C shim, which also
+// returns the error stack. The package adds no policy, with one exception: no value changes
+// silently. Lengths, regions and types are checked before libhdf5 is called, and big-endian files
+// are read correctly. A conversion that would clamp, round or truncate a value returns ErrOverflow
+// or ErrPrecision, except in functions with Lossy in their name.
 //
-// Plugins are off: the library loads no code because a file names a filter, until
-// AllowPlugins names the folders.
+// Plugins are off: libhdf5 does not load code because a file names a filter. AllowPlugins enables
+// plugins from the given directories.
 //
-// The library does not see the variables HDF5_* of the environment, for example HDF5_DRIVER,
-// HDF5_VOL_CONNECTOR, HDF5_PLUGIN_PATH and HDF5_USE_FILE_LOCKING, because some load code and
-// others change results. A program allows a variable by setting it before the first call:
-// os.Setenv(name, os.Getenv(name)).
+// libhdf5 does not see the variables HDF5_* of the environment, for example HDF5_DRIVER,
+// HDF5_VOL_CONNECTOR, HDF5_PLUGIN_PATH and HDF5_USE_FILE_LOCKING, because some load code and others
+// change results. A program allows a variable by setting it before the first call:
 //
-// Read and Write move elements of any datatype to and from the Go values that
-// plan.go lists: numbers, strings, structs by `h5:"name"` tags, slices, Record where
-// there is no struct. Which elements is a Selection.
+//	os.Setenv(name, os.Getenv(name))
+//
+// Read and Write convert elements of any datatype from and to the Go types that plan.go lists:
+// numbers, strings, structs with `h5:"name"` tags, slices, and Record for compounds without a
+// struct. A Selection chooses the elements.
 //
 // # Memory
 //
-// A File owns everything opened through it. Closing the File closes its groups
-// and datasets; using them then is ErrClosed, as is any use after Close. What is
-// forgotten is closed some time after the garbage collector finds it; built with
-// the tag invariants, the package reports on stderr where a forgotten File was
-// opened.
+// A File owns every object opened through it. Closing the File closes its groups and datasets. Any
+// use of a closed object returns ErrClosed. An unreachable object that was not closed is closed
+// some time after the garbage collector finds it. If built with the tag invariants, the package
+// reports on stderr where such a File was opened.
 //
-// Results are Go memory and belong to the caller. Buffers given to the package
-// are not kept. A write takes about 1 MiB for conversions, and so does a read that
-// cannot change a value; one that can, by ReadLossy too, takes what is stored once more
-// (package chunkio reads in slabs), and so do writes by WriteLossy that the library
-// would not round right, and of enumerations in another order of bytes.
+// Results are Go memory and belong to the caller. The package does not keep buffers passed to it. A
+// write needs about 1 MiB for conversions, and so does a read whose conversion cannot change a
+// value. A read whose conversion can change a value, including ReadLossy, needs additional memory
+// for the stored elements (package chunkio reads in slabs). The same holds for writes with
+// WriteLossy that libhdf5 would round incorrectly, and for writes of enumerations in another byte
+// order.
 //
 // # Concurrency
 //
-// Everything may be called from any number of goroutines. libhdf5 runs one call
-// at a time: one lock in this package covers every file of the process, is held
-// for one operation and never while code of the caller runs, but for filters and
-// drivers written in Go (GoFilter, OpenReaderAt). It is not reentrant: a call from
-// those is ErrReentrant, and code run by WithLock must not call this package. A
-// filter or driver that waits for another goroutine which does waits for ever.
+// All functions and methods may be called from any number of goroutines. libhdf5 runs one call at a
+// time: one lock in this package covers all files of the process. It is held for one operation, and
+// not while code of the caller runs, except filters and drivers written in Go (GoFilter,
+// OpenReaderAt). The lock is not reentrant: a call from a filter or driver returns ErrReentrant,
+// and code run by WithLock must not call this package. A filter or driver must not wait for another
+// goroutine that calls this package, because that would be a deadlock.
 //
 // # Errors
 //
-// Every failure is an *Error with the operation, the object's path, what was
-// wrong and, where the library failed, its whole error stack (printed by %+v).
-// errors.Is finds the sentinels of this package, and fs.ErrNotExist,
-// fs.ErrExist and fs.ErrPermission where they apply.
+// Every failure is an *Error with the operation, the object's path, the cause and, if libhdf5
+// failed, its whole error stack (printed by %+v). errors.Is matches the sentinels of this package,
+// and also fs.ErrNotExist, fs.ErrExist and fs.ErrPermission.
 //
 // # C version
 //
-// HDF5 2.2 or later; an older version does not compile. The first call compares the
-// version of the headers with the library's and returns an error if they differ.
+// HDF5 2.2 or later; an older version does not compile. The first call compares the version of the
+// headers with the library's and returns an error if they differ.
 package h5

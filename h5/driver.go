@@ -1,5 +1,5 @@
-// Drivers: where the bytes of a file are. One file on disk, several, memory, or
-// anything that reads at an offset.
+// File drivers. A driver stores the bytes of a file in one file on disk, in several files or in
+// memory, or reads them with an io.ReaderAt.
 
 package h5
 
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Driver says how the library reaches the bytes of a file. It is one of Sec2,
-// Stdio, Core, Log, Family, Split, Multi and Direct; OpenReaderAt is the one more.
+// Driver selects how libhdf5 accesses the bytes of a file. It is one of Sec2, Stdio, Core, Log,
+// Family, Split, Multi and Direct. OpenReaderAt uses another, internal driver.
 type Driver interface {
 	append(b []byte) []byte
 	validate() error
 }
 
-// The numbers of the drivers between Go and the shim.
+// Numbers of the drivers in the encoding for the shim.
 const (
 	driverSec2 = iota
 	driverStdio
@@ -33,46 +33,47 @@ const (
 	driverOther
 )
 
-// Sec2 is one file by the system's own calls: the default (H5Pset_fapl_sec2).
+// Sec2 accesses one file with system calls. It is the default (H5Pset_fapl_sec2).
 type Sec2 struct{}
 
-// Stdio is one file by C's buffered streams (H5Pset_fapl_stdio).
+// Stdio accesses one file with C's buffered streams (H5Pset_fapl_stdio).
 type Stdio struct{}
 
-// Core is a file in memory (H5Pset_fapl_core). An existing file is read whole.
+// Core stores a file in memory (H5Pset_fapl_core). Opening an existing file reads all of it.
 type Core struct {
 	Increment int64 // bytes by which the memory grows; 0: 8 KiB
-	Backing   bool  // write the memory to the file when it is flushed and closed
-	PageSize  int64 // Backing: write only the pages of that many bytes that changed; 0: everything
+	Backing   bool  // write the memory to the file on flush and on close
+	PageSize  int64 // Backing: write only changed pages of this many bytes; 0: write everything
 }
 
-// Log is Sec2 that keeps an account of what it does (H5Pset_fapl_log).
+// Log is like Sec2, but logs its operations (H5Pset_fapl_log).
 type Log struct {
-	Path   string // of the text it writes
-	Flags  uint64 // what it tells of, H5FD_LOG_…; LogAll
-	Buffer int64  // bytes of the file that are counted access by access, if Flags ask for it
+	Path   string // of the log file
+	Flags  uint64 // operations to log, H5FD_LOG_…; LogAll
+	Buffer int64  // number of file bytes with access counters, if Flags enable them
 }
 
-// LogAll is everything a Log can tell of (H5FD_LOG_ALL).
+// LogAll selects all operations that Log can record (H5FD_LOG_ALL).
 const LogAll uint64 = C.H5FD_LOG_ALL
 
-// Family is a file cut into members of one size (H5Pset_fapl_family). The path has
-// one verb for the member's number: "data%05d.h5".
+// Family splits a file into members of equal size (H5Pset_fapl_family). The path must contain one
+// verb for the member's number, for example "data%05d.h5".
 type Family struct {
-	MemberSize int64 // bytes; 0 when opening: what the first member says
+	MemberSize int64 // bytes; 0 when opening: as stored in the first member
 }
 
-// Split is a Multi of two members, one for the elements and one for the rest
-// (H5Pset_fapl_split). It is read back as the Multi that it is.
+// Split is a Multi with two members, one for elements and one for metadata (H5Pset_fapl_split).
+// Access returns it as a Multi.
 type Split struct {
-	Meta, Raw string // "" for ".meta" and ".raw"; what the path is followed by, or a pattern with %s for it
+	// Meta and Raw are suffixes of the path, or patterns with %s for the path. "" means ".meta" and
+	// ".raw".
+	Meta, Raw string
 }
 
-// MemberType is a kind of data that a Multi can keep in a file of its own
-// (H5FD_mem_t).
+// MemberType is a kind of data that Multi can store in a separate file (H5FD_mem_t).
 type MemberType int
 
-// The kinds. OwnMember in a map is a kind's own member.
+// Kinds of data. OwnMember in Multi.Map means the kind's own member.
 const (
 	OwnMember MemberType = iota
 	Superblock
@@ -85,18 +86,19 @@ const (
 
 const memberTypes = 6
 
-// Multi keeps each kind of data in a file of its own, or several kinds in one
-// (H5Pset_fapl_multi). The arrays are indexed by kind, less one.
+// Multi stores each kind of data in a separate file, or several kinds in one file
+// (H5Pset_fapl_multi). The arrays are indexed by kind minus one.
 //
-// What an existing set says in its first member goes before what is given here.
+// The settings stored in the first member of an existing set of files take precedence over these
+// fields.
 type Multi struct {
-	Map   [memberTypes]MemberType // which kind's member holds this kind
-	Names [memberTypes]string     // the member's file, %s standing for the path
-	Addrs [memberTypes]uint64     // where in the address space of the whole the member begins
+	Map   [memberTypes]MemberType // the kind whose member stores this kind
+	Names [memberTypes]string     // file name of the member, with %s for the path
+	Addrs [memberTypes]uint64     // start of the member in the address space of the whole file
 	Relax bool                    // members may be missing when reading
 }
 
-// DefaultMulti is a member for each kind, as the library does by itself.
+// DefaultMulti returns libhdf5's default: one member for each kind.
 func DefaultMulti() Multi {
 	m := Multi{Relax: true}
 	for i, letter := range "sbrglo" {
@@ -109,24 +111,23 @@ func DefaultMulti() Multi {
 // maxAddress is HADDR_MAX.
 const maxAddress = 1<<64 - 2
 
-// Direct is one file past the system's page cache (H5Pset_fapl_direct). A library
-// that was built without it returns errors.ErrUnsupported.
+// Direct accesses one file without the page cache of the system (H5Pset_fapl_direct). If libhdf5
+// was built without this driver, opening returns errors.ErrUnsupported.
 type Direct struct {
-	Alignment int64 // bytes, a power of two: of addresses and buffers; 4096
-	Block     int64 // bytes, a multiple of Alignment: of a transfer; 4096
-	Copy      int64 // bytes, a multiple of Block: of the buffer in between; 16 MiB
+	Alignment int64 // bytes, a power of two; alignment of addresses and buffers, e.g. 4096
+	Block     int64 // bytes, a multiple of Alignment; size of a transfer, e.g. 4096
+	Copy      int64 // bytes, a multiple of Block; size of the copy buffer, e.g. 16 MiB
 }
 
-// A readerDriver is what OpenReaderAt uses.
+// readerDriver is the driver of OpenReaderAt.
 type readerDriver struct {
 	id   uint64
 	size int64
 }
 
-// An OtherDriver is one that was found in a file's access list and that this
-// package cannot describe. It cannot be chosen: that is ErrParam, and
-// errors.ErrUnsupported. So with onion, splitter, mirror, subfiling, MPI and those of
-// object stores.
+// OtherDriver is a driver of an open file that this package cannot describe: onion, splitter,
+// mirror, subfiling, MPI and those of object stores. Selecting it returns an error that is ErrParam
+// and errors.ErrUnsupported.
 type OtherDriver struct{ Name string }
 
 func (Sec2) append(b []byte) []byte  { return appendInt(b, driverSec2) }
@@ -213,7 +214,7 @@ func (d Multi) validate() error {
 	return nil
 }
 
-// member is the index of the member that holds the kind of index i.
+// member returns the index of the member that stores the kind with index i.
 func (d Multi) member(i int) int {
 	if d.Map[i] == OwnMember {
 		return i
@@ -232,8 +233,8 @@ func (d OtherDriver) validate() error {
 	return fmt.Errorf("%w: driver %q: %w by this package", ErrParam, d.Name, errors.ErrUnsupported)
 }
 
-// checkPattern finds what must not reach the library's snprintf: any verb but one
-// of the wanted kind.
+// checkPattern rejects strings that must not be passed to libhdf5's snprintf: the only verb allowed
+// is %s or %d, as given by verb, at most once. If must is true, the verb is required.
 func checkPattern(s string, verb byte, must bool) error {
 	if hasNUL(s) {
 		return fmt.Errorf("%w: zero byte in %q", ErrParam, s)
@@ -265,7 +266,7 @@ func checkPattern(s string, verb byte, must bool) error {
 	return nil
 }
 
-// driver reads what goh5_driver_put wrote.
+// driver decodes the output of goh5_driver_put.
 func (r *reader) driver() Driver {
 	switch r.int() {
 	case driverSec2:

@@ -1,5 +1,5 @@
-// The typed edge: Go values in and out of datasets. Numbers and bools go straight
-// through the library, everything else by a plan.
+// Typed access to datasets with Go values. libhdf5 reads and writes numbers and bools directly;
+// other types use a plan (plan.go).
 
 package h5
 
@@ -14,37 +14,37 @@ import (
 	"unsafe"
 )
 
-// Element is what the library itself reads and writes.
+// Element is the set of types that libhdf5 reads and writes directly.
 type Element interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// TypeOf is the datatype of T in memory; that of bool is Bool().
+// TypeOf returns the datatype of T in memory. For bool it is Bool().
 func TypeOf[T Element]() Datatype {
 	t, _ := elementType[T]()
 	return t
 }
 
-// Read fills dst with the elements that s selects, in the order of the selection;
-// len(dst) must be as many. T may be any type that meets the stored datatype:
-// numbers, bool, strings, structs for compounds (fields by name, `h5:"name"`),
-// slices for sequences, Record, Ref, the empty interface; plan.go has the list. Of
-// a compound, only the members that a struct has are read.
+// Read fills dst with the elements that s selects, in the order of the selection. len(dst) must be
+// the number of selected elements. T may be any type that is compatible with the stored datatype:
+// numbers, bool, strings, structs for compounds (fields by name, `h5:"name"`), slices for
+// sequences, Record, Ref, the empty interface; plan.go has the list. If T is a struct, Read reads
+// only the members of the compound that T has.
 //
-// It returns ErrOverflow or ErrPrecision if a value is not exactly a T, ErrType if
-// T and the stored datatype do not meet, ErrSize for a dst of another length, and
-// the errors of ReadRegion. dst then holds nothing of use.
+// It returns ErrOverflow or ErrPrecision if T cannot represent a value exactly, ErrType if T is
+// incompatible with the stored datatype, ErrSize for a dst of another length, and the errors of
+// ReadRegion. After an error the contents of dst are undefined.
 func Read[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, false) }
 
-// ReadLossy is Read that clamps, rounds and cuts values that are not exactly a T.
+// ReadLossy is like Read, but clamps, rounds or truncates values that T cannot represent exactly.
 func ReadLossy[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, true) }
 
-// maxReadAll is how many bytes ReadAll allocates at most: a file can claim any
-// shape in a few bytes.
+// maxReadAll is the maximum number of bytes that ReadAll allocates. A limit is needed because a
+// file can declare any shape in a few bytes.
 const maxReadAll = 4 << 30
 
-// ReadAll returns every element in row-major order. It returns ErrSize if they
-// take more than 4 GiB, for which Read is there, and the errors of Read.
+// ReadAll returns all elements in row-major order. It returns ErrSize if they take more than 4 GiB;
+// use Read for such datasets. It also returns the errors of Read.
 func ReadAll[T any](d *Dataset) ([]T, error) {
 	info, err := d.Info()
 	if err != nil {
@@ -61,21 +61,19 @@ func ReadAll[T any](d *Dataset) ([]T, error) {
 	return dst, Read(d, dst, All)
 }
 
-// Write replaces the elements that s selects with src, in the order of the
-// selection; the rest is as in Read and WriteRegion. Members of a compound that a
-// struct does not have stay as they were in the file.
+// Write replaces the elements that s selects with src, in the order of the selection. The rules are
+// those of Read and WriteRegion. Members of a compound that a struct T does not have are unchanged
+// in the file.
 //
-// Beyond the errors of Read it returns ErrSize for a string or slice too long for
-// its type and ErrParam for a string that could not come back as it is. Nothing
-// is written on failure.
+// It returns the errors of Read, ErrSize for a string or slice that is too long for its type, and
+// ErrParam for a string that reading would not return unchanged. On failure nothing is written.
 func Write[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, false) }
 
-// WriteLossy is Write that clamps, rounds and cuts values that are not exactly of
-// the stored type. Numbers round to the nearest, ties to even.
+// WriteLossy is like Write, but clamps, rounds or truncates values that the stored type cannot
+// represent exactly. Numbers round to nearest, ties to even.
 func WriteLossy[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, true) }
 
-// elementType is the datatype in memory of a T whose slices the library fills
-// itself.
+// elementType returns the datatype in memory of T, and whether libhdf5 can fill a []T directly.
 func elementType[T any]() (Datatype, bool) {
 	t := reflect.TypeFor[T]()
 	size := int(t.Size())
@@ -97,8 +95,8 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }
 
-// checkLength finds a slice of the wrong length where the selection alone says how
-// many elements it has; of others the shim will say.
+// checkLength rejects a slice of the wrong length if the selection alone determines the number of
+// elements. For other selections the shim checks the length.
 func checkLength(d *Dataset, op string, length int, s Selection) error {
 	n := int64(-1)
 	switch s := s.(type) {
@@ -135,13 +133,13 @@ func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
 	} else {
 		err = d.readWindow(b, &mem, Window{}, s, lossyWord(lossy))
 	}
-	if errors.Is(err, ErrType) { // numbers of enumerations, bit fields and times
+	if errors.Is(err, ErrType) { // integers in enumerations, bit fields and times
 		return readPlanned(d, dst, s, lossy)
 	}
 	if err != nil {
 		return err
 	}
-	// Nothing but 0 and 1 may ever stand in a Go bool, and the file can hold any byte.
+	// A Go bool must contain only 0 or 1, but the file can contain any byte.
 	if reflect.TypeFor[T]().Kind() == reflect.Bool && slices.ContainsFunc(b, func(v byte) bool { return v > 1 }) {
 		clear(b)
 		return &Error{Op: "read", Path: d.path, Err: fmt.Errorf("%w: neither FALSE nor TRUE", ErrOverflow)}

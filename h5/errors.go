@@ -1,5 +1,4 @@
-// What a failure looks like: one struct, a dozen sentinels, and the table that
-// finds them in the library's error stack.
+// Errors: the type Error, its sentinels, and the table that maps libhdf5's error stack to them.
 
 package h5
 
@@ -19,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// What a caller can act on. Each is found by errors.Is in an *Error.
+// Sentinels, which errors.Is finds in an *Error.
 var (
 	ErrClosed    = errors.New("already closed")
 	ErrParam     = errors.New("invalid parameter")
@@ -42,7 +41,7 @@ var (
 	ErrReadOnly error = &sentinel{"file is open for reading only", fs.ErrPermission}
 )
 
-// A sentinel is also the error of package io/fs that means the same.
+// A sentinel also matches the equivalent error of package io/fs.
 type sentinel struct {
 	text string
 	as   error
@@ -54,30 +53,32 @@ func (s *sentinel) Is(target error) bool { return target == s.as }
 // Error reports a failed operation.
 type Error struct {
 	Op    string        // "open", "read", "create dataset", …
-	Path  string        // the file, or the object inside it, or object@attribute; "" if none
-	Err   error         // what this package found; nil if the stack is all there is
-	Errno syscall.Errno // of the system call at the bottom of the stack, 0 if none
-	Stack []Frame       // the library's error stack, the call from outside first, the cause last; nil if it was not called
+	Path  string        // the file, the object in it, or object@attribute; may be ""
+	Err   error         // cause found by this package; nil if Stack has all information
+	Errno syscall.Errno // of the failed system call in the stack, or 0
+	// Stack is libhdf5's error stack, outermost call first and cause last. It is nil if libhdf5 was
+	// not called.
+	Stack []Frame
 }
 
-// Frame is one level of the library's error stack.
+// Frame is one frame of libhdf5's error stack.
 type Frame struct {
 	Func  string // C function
 	File  string // C source file
 	Line  int
 	Desc  string
-	Major Major // which part of the library
-	Minor Minor // what went wrong
+	Major Major // component of libhdf5
+	Minor Minor // kind of error
 }
 
-// Major and Minor are the library's names for its error numbers, which differ
-// from process to process: "H5E_FILE", "H5E_NOTHDF5".
+// Major and Minor are libhdf5's names of its error numbers, for example "H5E_FILE" and
+// "H5E_NOTHDF5". The numbers themselves differ between processes.
 type (
 	Major string
 	Minor string
 )
 
-// Error gives op, path and the innermost description; %+v adds the C functions:
+// Error returns op, path and the innermost description. The verb %+v adds the C functions:
 //
 //	h5: read /a/b: required filter 'blosc2' is not registered
 func (e *Error) Error() string {
@@ -92,7 +93,7 @@ func (e *Error) Error() string {
 	if n := len(e.Stack); n > 0 && e.Err == nil {
 		f := e.Stack[n-1]
 		desc := f.Desc
-		if e.Errno != 0 { // the rest is the file's name again, the time and addresses
+		if e.Errno != 0 { // the rest repeats the file name, with the time and addresses
 			what, _, _ := strings.Cut(desc, ":")
 			desc = what + ": " + e.Errno.Error()
 		}
@@ -101,7 +102,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Format prints the message, and for %+v below it every frame of the stack.
+// Format prints the message. With %+v it also prints every frame of the stack, one per line.
 func (e *Error) Format(s fmt.State, verb rune) {
 	if verb == 'q' {
 		_, _ = io.WriteString(s, strconv.Quote(e.Error()))
@@ -115,7 +116,7 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// Unwrap gives what this package found and the errno.
+// Unwrap returns Err and Errno, if set.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	if e.Err != nil {
@@ -127,8 +128,8 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Is finds the sentinels that the errno or the stack means, unless Err says what
-// it was.
+// Is matches the sentinels that correspond to Errno or to the stack. If Err is set, Is returns
+// false, because Err is the cause.
 func (e *Error) Is(target error) bool {
 	if e.Err != nil {
 		return false
@@ -148,10 +149,10 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// FilterError says which filter is missing. It is ErrNoFilter.
+// FilterError reports a missing filter. It wraps ErrNoFilter.
 type FilterError struct {
 	ID   int    // registered filter number
-	Name string // as the file has it, "" if it has none
+	Name string // from the file; may be ""
 }
 
 func (e *FilterError) Error() string {
@@ -163,7 +164,7 @@ func (e *FilterError) Error() string {
 
 func (e *FilterError) Unwrap() error { return ErrNoFilter }
 
-// advice says how the filter can be had.
+// advice explains how to get the filter.
 func (e *FilterError) advice() string {
 	switch e.ID {
 	case 307, 32000, 32001, 32004, 32008, 32015, 32026:
@@ -181,10 +182,9 @@ var errnoSentinels = map[syscall.Errno]error{
 	syscall.EROFS:  ErrReadOnly,
 }
 
-// stackSentinels gives the meaning of a frame. A minor number says the same at
-// many places of the library (an object "not found" may be absent, or its header
-// may be unreadable), so that most rows count for the innermost frame only, where
-// the cause is.
+// stackSentinels maps frames to sentinels. libhdf5 uses the same minor number in many functions.
+// For example, "not found" can mean an absent object or an unreadable header. Therefore most rows
+// match only the innermost frame, which is the cause.
 var stackSentinels = []struct {
 	major    Major
 	minor    Minor
@@ -198,14 +198,14 @@ var stackSentinels = []struct {
 	{"H5E_ATTR", "H5E_NOTFOUND", false, ErrNotFound},
 	{"H5E_LINK", "H5E_NOTFOUND", false, ErrNotFound},
 	{"H5E_LINK", "H5E_CANTDELETE", false, ErrNotFound}, // no such link
-	{"H5E_LINK", "H5E_TRAVERSE", true, ErrNotFound},    // a link that leads nowhere
+	{"H5E_LINK", "H5E_TRAVERSE", true, ErrNotFound},    // a link with a missing target
 	{"H5E_LINK", "H5E_EXISTS", false, ErrExists},
 	{"H5E_OHDR", "H5E_EXISTS", false, ErrExists}, // the destination of a copy
 	{"H5E_SYM", "H5E_BADTYPE", false, ErrKind},
 	{"H5E_DATASET", "H5E_BADTYPE", false, ErrKind},
 
-	// What decoding a damaged file ends in. Go has checked the arguments of the
-	// call, so that a bad value is the file's.
+	// Errors from decoding corrupt files. Go has checked the arguments of the call, so an invalid
+	// value comes from the file.
 	{"H5E_FILE", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_CACHE", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_CACHE", "H5E_READERROR", false, ErrCorrupt}, // checksum
@@ -229,11 +229,11 @@ var stackSentinels = []struct {
 	{"H5E_ARGS", "H5E_OVERFLOW", false, ErrCorrupt}, // an address outside the file
 	{"H5E_IO", "H5E_BADRANGE", false, ErrCorrupt},
 	{"H5E_PLINE", "H5E_CANTLOAD", false, ErrCorrupt},
-	{"H5E_PLINE", "H5E_READERROR", true, ErrCorrupt}, // a chunk that its filter refuses; since 2.0 the filter's own frames follow
+	{"H5E_PLINE", "H5E_READERROR", true, ErrCorrupt}, // a filter failed; since 2.0 followed by its frames
 }
 
-// newError makes the error of a failed shim call and frees what the shim
-// allocated for it. The caller still has the lock.
+// newError returns the error of a failed shim call and frees the memory that the shim allocated for
+// it. The caller must still hold the lock.
 func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	e := &Error{Op: op, Path: path}
 	if p := unsafe.Pointer(cerr.stack); p != nil {
@@ -290,7 +290,7 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
 	}
 	if e.Err == nil && lib.cause != nil {
-		e.Err, lib.cause = lib.cause, nil // what a filter or driver in Go said
+		e.Err, lib.cause = lib.cause, nil // error of a filter or driver in Go
 	}
 	if e.Err == nil && lib.outside != "" {
 		e.Err = &OutsideError{lib.outside}
@@ -311,8 +311,9 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	return e
 }
 
-// tooLargeForHeader reports a stack that ends where a message is put into an object
-// header, which fails for one reason alone before it looks at the file.
+// tooLargeForHeader reports whether the stack ends in the function that adds a message to an object
+// header. Before this function reads from the file, it can fail only because the message is too
+// large.
 func tooLargeForHeader(stack []Frame) bool {
 	n := len(stack)
 	return n > 0 && stack[n-1].Func == "H5O__alloc" && stack[n-1].Minor == "H5E_CANTINIT"
@@ -336,15 +337,15 @@ func laterMessage(stack []Frame) string {
 	return ""
 }
 
-// throughNoGroup reports a stack that ends in looking for a member of an object
-// that is not a group. The library asks such an object for the symbol table of an
-// old group, the last form it tries, and only says that a message is missing.
+// throughNoGroup reports whether the stack ends in the lookup of a member in an object that is not
+// a group. libhdf5 tries the symbol table of an old-format group last, and reports only that this
+// message is missing.
 func throughNoGroup(stack []Frame) bool {
 	n := len(stack)
 	return n >= 3 && stack[n-1].Major == "H5E_OHDR" && stack[n-1].Minor == "H5E_NOTFOUND" && stack[n-3].Func == "H5G__stab_lookup"
 }
 
-// filterName copies without C.GoString, which would move every error to the heap.
+// filterName does not use C.GoString, because that would move every error to the heap.
 func filterName(cerr *C.goh5_err_t) string {
 	name := unsafe.Slice((*byte)(unsafe.Pointer(&cerr.name[0])), len(cerr.name))
 	text, _, _ := strings.Cut(string(name), "\x00")
@@ -366,8 +367,8 @@ func parseStack(r *reader) []Frame {
 	return frames
 }
 
-// stackErrno finds the errno that the library's drivers write into the
-// description of the innermost frames ("errno = 2, error message = …").
+// stackErrno returns the errno from the description of the innermost frames, where libhdf5's
+// drivers write it ("errno = 2, error message = …").
 func stackErrno(stack []Frame) syscall.Errno {
 	for i := len(stack) - 1; i >= 0; i-- {
 		_, after, ok := strings.Cut(stack[i].Desc, "errno = ")

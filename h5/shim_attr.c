@@ -1,4 +1,4 @@
-/* shim_attr.c: attributes: list, describe, read, write, rename, delete. */
+/* shim_attr.c: listing, describing, reading, writing, renaming and deleting attributes. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@ typedef struct attrs {
     int rc;
 } attrs_t;
 
-/* Name, creation order (-1: none), character set of the name, bytes stored, type and space of an open attribute. */
+/* Encodes an open attribute: name, creation order (-1: none), character set of the name, stored
+ * bytes, type and space. */
 static int put_attr(goh5_err_t *err, goh5_buf_t *b, hid_t attr)
 {
     int rc = 0;
@@ -52,7 +53,8 @@ static herr_t each_attr(hid_t loc, const char *name, const H5A_info_t *info, voi
     return a->rc < 0 ? -1 : 0;
 }
 
-/* The library says of an object that keeps no creation order only that something is not found. */
+/* libhdf5 reports only "not found" for an object without creation order, so this is checked
+ * first. */
 static int check_order(goh5_err_t *err, hid_t loc, int32_t index)
 {
     int rc = 0;
@@ -96,7 +98,7 @@ done:
     return rc;
 }
 
-/* The library fails with many words for a place that is not there. */
+/* libhdf5 has many different errors for an index out of range, so the index is checked first. */
 static int check_index(goh5_err_t *err, hid_t loc, int64_t n)
 {
     int rc = 0;
@@ -173,19 +175,20 @@ done:
     return rc;
 }
 
-/* What follows type and space in the result of goh5_aread, and the form of what goh5_awrite is given, as
- * attribute.go has it. */
+/* Forms of a value in the result of goh5_aread, after type and space, and in the arguments of
+ * goh5_awrite. They must match attribute.go. */
 enum { VALUE_BYTES = 1, VALUE_STRINGS = 2, VALUE_VALUES = 3 };
 
-/* Whether there are compounds in a datatype. When the library converts those of an attribute it puts their members in
- * the order of their offsets, in the attribute itself (H5T__conv_struct_init), and may store that order later. So they
- * are read and written as they are stored, and converted here. */
+/* Whether a datatype contains compounds. When libhdf5 converts compounds of an attribute, it sorts
+ * their members by offset in the attribute itself (H5T__conv_struct_init), and may store that order
+ * later. Therefore such attributes are read and written as stored, and converted here. */
 static int has_fields(hid_t type)
 {
     return H5Tdetect_class(type, H5T_COMPOUND);
 }
 
-/* The library's own type that a stored one is, if it is: such numbers are read without making a type. */
+/* The native type that is equal to a stored type, or H5I_INVALID_HID. Such numbers are read without
+ * creating a type. */
 static hid_t own_number(hid_t type)
 {
     hid_t own = H5I_INVALID_HID;
@@ -204,7 +207,7 @@ static hid_t own_number(hid_t type)
     return own >= 0 && H5Tequal(type, own) > 0 ? own : H5I_INVALID_HID;
 }
 
-/* A file can claim any number of elements; what it stores bounds what we allocate. */
+/* A file can declare any number of elements. The stored size limits the allocation. */
 static int check_held(goh5_err_t *err, size_t n, size_t size, hsize_t held)
 {
     if (n == 0 || (n <= SIZE_MAX / size && n <= held / size)) {
@@ -240,7 +243,7 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
     uint8_t *mem = NULL, *raw = NULL;
     hid_t mem_type = H5I_INVALID_HID, stored = H5I_INVALID_HID;
     goh5_buf_t values = {0};
-    int form = VALUE_BYTES, got = 0; /* after a failure the bytes may be the file's, and are no pointers */
+    int form = VALUE_BYTES, got = 0; /* after a failure the bytes may be file data, not pointers */
     hssize_t points = H5Sget_simple_extent_npoints(space);
     TRY(points >= 0);
     size_t n = H5Sget_simple_extent_type(space) == H5S_NULL ? 0 : (size_t)points;
@@ -263,8 +266,8 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
     } else {
         PASS(goh5_type_form(err, type, form == VALUE_BYTES ? GOH5_NATIVE : GOH5_STORED, &mem_type));
     }
-    /* A reference of the kind since 1.12 takes 18 bytes or more in the file and 64 in memory; nothing else is smaller
-     * there. */
+    /* A reference of the kind added in 1.12 has at least 18 bytes in the file and 64 in memory. No
+     * other element is smaller in the file than in memory. */
     size_t size = H5Tget_size(mem_type);
     PASS(check_held(err, n, size, H5Aget_storage_size(attr) * (form == VALUE_VALUES ? 4 : 1)));
     if (n > 0) {
@@ -337,7 +340,7 @@ done:
     return rc;
 }
 
-/* A new attribute called name with its value; on failure there is none. */
+/* Creates the attribute called name with its value. On failure it is deleted again. */
 static int write_new(goh5_err_t *err, hid_t loc, const char *name, hid_t acpl, hid_t type, hid_t space, hid_t mem_type,
                      const uint8_t *mem, size_t n)
 {
@@ -360,7 +363,7 @@ done:
 int goh5_awrite(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *spec, size_t spec_len,
                 int32_t form, const uint8_t *data, size_t len, const uint64_t *offsets, size_t n)
 {
-    /* An attribute that is there already is replaced at the end, by a rename, so that a failure keeps it. */
+    /* An existing attribute is replaced at the end, by a rename, so that a failure keeps it. */
     static const char *const temporary = "hyperslab: attribute being replaced";
     int rc = 0;
     goh5_in_t in = {spec, spec_len, 0};

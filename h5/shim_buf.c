@@ -1,5 +1,6 @@
-/* shim_buf.c: blobs, the one form in which results of any size cross to Go and back: words of 8 bytes in the
- * machine's order, bytes (length, bytes, zeros up to the next word) and texts (the same, with at least one zero). */
+/* shim_buf.c: blobs, the encoding of results and arguments of variable size. A blob contains words
+ * of 8 bytes in native order, bytes (length, bytes, zeros up to the next word) and strings (like
+ * bytes, but with at least one zero). */
 #include "shim_internal.h"
 
 #include <string.h>

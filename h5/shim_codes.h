@@ -1,5 +1,5 @@
-/* The names of libhdf5's error numbers. The library gives them ids at run time, so that a number means nothing
- * outside the process; the name is what stays. */
+/* Names of libhdf5's error numbers. libhdf5 assigns the ids at run time, so a number is valid only
+ * in one process. The names are stable. */
 #ifndef HYPERSLAB_H5_SHIM_CODES_H
 #define HYPERSLAB_H5_SHIM_CODES_H
 

@@ -1,16 +1,18 @@
-/* shim_convert.c: conversion without loss. The library clamps and rounds, and its exception callback hears only
- * of some of it (never of a double that becomes a float, of a big-endian -1 that becomes unsigned, of a NaN that
- * becomes a 64-bit integer), so that the values themselves are compared. */
+/* shim_convert.c: conversion without loss. libhdf5 clamps and rounds, and calls its exception
+ * callback only in some cases: for example, not for a double converted to float, a big-endian -1
+ * converted to unsigned, or a NaN converted to a 64-bit integer. Therefore the values themselves
+ * are compared. */
 #include "shim_internal.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Elements converted at a time: few enough to stay in the cache, many enough to hide the call. */
+/* Elements converted at a time: few enough for the CPU cache, many enough to amortise the call. */
 enum { PIECE = 4096 };
 
-/* The numbers that decide what fits into what; an enumeration counts as its base. */
+/* Properties of a number type that decide which values it can represent. An enumeration counts as
+ * its base. */
 typedef struct range {
     H5T_class_t class;
     int is_signed;
@@ -18,7 +20,7 @@ typedef struct range {
     size_t exp_size;
     size_t exp_bias;
     size_t mant_size; /* with the implied bit */
-    int msb_set;      /* H5T_NORM_MSBSET, which the library describes and does not convert */
+    int msb_set;      /* H5T_NORM_MSBSET, which libhdf5 can describe but not convert */
 } range_t;
 
 static const range_t a_double = {H5T_FLOAT, 1, 8 * sizeof(double), 11, DBL_MAX_EXP - 1, DBL_MANT_DIG, 0};
@@ -52,7 +54,8 @@ done:
     return rc;
 }
 
-/* Whether every exponent of src is one of dst, the largest of dst left to its infinity. */
+/* Whether dst can represent every exponent of src. The largest exponent of dst is reserved for
+ * infinity. */
 static int holds_exponents(const range_t *dst, const range_t *src)
 {
     if (dst->exp_size == src->exp_size) {
@@ -67,7 +70,7 @@ static int holds_exponents(const range_t *dst, const range_t *src)
            least >= 2 - (int64_t)dst->exp_bias - (int64_t)dst->mant_size;
 }
 
-/* Whether every value of src is a value of dst. */
+/* Whether dst can represent every value of src. */
 static int holds(const range_t *dst, const range_t *src)
 {
     size_t bits = src->precision - (size_t)src->is_signed;
@@ -80,8 +83,8 @@ static int holds(const range_t *dst, const range_t *src)
     return (dst->is_signed || !src->is_signed) && dst->precision - (size_t)dst->is_signed >= bits;
 }
 
-/* The short floats of machine learning, whose largest exponent holds ordinary numbers and not infinity, which the
- * library does not know: number.go converts them. */
+/* Whether r is one of the short floats of machine learning whose largest exponent holds finite
+ * numbers, not infinity. libhdf5 does not support these; number.go converts them. */
 static int is_finite_only(const range_t *r)
 {
     size_t mant = r->mant_size - 1;
@@ -91,7 +94,8 @@ static int is_finite_only(const range_t *r)
                                      (r->exp_size == 2 && mant == 1 && r->exp_bias == 1 && r->precision == 4));
 }
 
-/* Integers of more than 64 bits, which come as bytes and are numbers to nobody. */
+/* Whether r is an integer of more than 64 bits. Such integers are transferred as bytes and are not
+ * treated as numbers. */
 static int is_wide(const range_t *r)
 {
     return r->class != H5T_FLOAT && r->precision > 64;
@@ -102,10 +106,11 @@ static int is_number(const range_t *r)
     return r->class == H5T_INTEGER || r->class == H5T_FLOAT;
 }
 
-/* 1 for a VAX float if the library stores what it makes of other floats in little-endian order, as 2.2 does. */
+/* Whether dst is a VAX float and libhdf5 stores the result of a conversion from other floats in
+ * little-endian order, as 2.2 does. */
 static int loses_order(goh5_err_t *err, hid_t src, hid_t dst)
 {
-    static int lost = -1; /* under the lock */
+    static int lost = -1; /* guarded by the lock */
     int rc = 0;
     if (H5Tget_class(src) != H5T_FLOAT || H5Tget_class(dst) != H5T_FLOAT || H5Tget_order(dst) != H5T_ORDER_VAX) {
         return 0;
@@ -147,7 +152,8 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
     if ((is_number(&s) || s.class == H5T_ENUM) && is_number(&d)) {
         return holds(&d, &s) ? GOH5_EXACT : GOH5_CHECKED;
     }
-    /* Everything else must be the same thing but for byte order, or a native form of what is stored. */
+    /* All other types must be equal apart from byte order, or mem must be a native form of the
+     * stored type. */
     if (s.class != d.class || !goh5_type_plain(src) || !goh5_type_plain(dst)) {
         RAISE(GOH5_ETYPE);
     }
@@ -158,7 +164,8 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
     htri_t same = H5Tequal(ordered[0], ordered[1]);
     htri_t widened = H5Tequal(native, mem);
     TRY(same >= 0 && widened >= 0);
-    /* What was widened in memory need not fit when it is written back, and here no value is compared. */
+    /* A value that was widened in memory might not fit when written back, and this path does not
+     * compare values. */
     rc = same || (widened && !writing) ? GOH5_EXACT : GOH5_ETYPE;
 done:
     goh5_close_type(ordered[0]);
@@ -188,9 +195,9 @@ done:
 int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n)
 {
     int rc = 0;
-    size_t len = n * H5Tget_size(stored); /* that of unnamed: no form changes it */
+    size_t len = n * H5Tget_size(stored); /* equal to that of unnamed, because no form changes it */
     hid_t numbers = H5I_INVALID_HID;
-    uint8_t *between = hyperslab_alloc(len); /* what stands between the members stays as it was */
+    uint8_t *between = hyperslab_alloc(len); /* preserves the bytes between members */
     if (between == NULL) {
         RAISE(GOH5_ENOMEM);
     }
@@ -204,7 +211,8 @@ done:
     return rc;
 }
 
-/* src and dst in the machine's order, between which the compiler may convert; reordering loses nothing. */
+/* src and dst in native byte order, between which the compiler may convert. Reordering loses no
+ * information. */
 static int ordered_forms(goh5_err_t *err, hid_t src, hid_t dst, hid_t *from, hid_t *to)
 {
     int rc = 0;
@@ -219,7 +227,7 @@ int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst)
     int rc = 1;
     hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
     if (H5Tget_class(dst) != H5T_FLOAT) {
-        return 1; /* it cuts, and does not round */
+        return 1; /* libhdf5 truncates here and does not round */
     }
     htri_t direct = H5Tcompiler_conv(src, dst);
     TRY(direct >= 0);
@@ -261,7 +269,8 @@ done:
     return rc;
 }
 
-/* The widest type of a number's kind: every value of t is one of it, so that nothing can be lost on the way. */
+/* The widest type of a number's kind. It represents every value of t, so the conversion loses no
+ * information. */
 static hid_t widest_type(const range_t *t)
 {
     if (t->class == H5T_FLOAT) {
@@ -270,8 +279,8 @@ static hid_t widest_type(const range_t *t)
     return t->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
 }
 
-/* The number at p of one of those types. A long double holds them all: its mantissa has 64 bits or more, and a longer
- * float never gets here. */
+/* The number at p of one of those types. A long double represents them all, because its mantissa
+ * has at least 64 bits and longer floats are rejected before. */
 static long double number_at(hid_t type, const uint8_t *p)
 {
     int64_t i;
@@ -294,7 +303,7 @@ static long double number_at(hid_t type, const uint8_t *p)
     return l;
 }
 
-/* The least and the greatest value of t. */
+/* The minimum and maximum of t. */
 static void limits(const range_t *t, long double *low, long double *high)
 {
     if (t->class == H5T_FLOAT) {
@@ -321,7 +330,7 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
         RAISE(GOH5_ETYPE);
     }
     if (s.class == H5T_FLOAT && !holds(&a_long_double, &s)) {
-        RAISE(GOH5_ETYPE); /* no number of C's says what is lost of a quad: number.go does */
+        RAISE(GOH5_ETYPE); /* C has no type to compare a quad float; number.go does it */
     }
     limits(&d, &low, &high);
     hid_t src_wide = widest_type(&s), dst_wide = widest_type(&d);
@@ -346,7 +355,7 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
         TRY(H5Tconvert(dst_type, dst_wide, k, after, NULL, H5P_DEFAULT) >= 0);
         TRY(H5Tconvert(src_type, src_wide, k, before, NULL, H5P_DEFAULT) >= 0);
         if (src_wide == dst_wide && memcmp(before, after, k * src_step) == 0) {
-            continue; /* the usual case, at once */
+            continue; /* the usual case, checked at once */
         }
         for (size_t i = 0; i < k; i++) {
             long double x = number_at(src_wide, before + i * src_step);
@@ -358,7 +367,7 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
             if (whole >= low && whole <= high) {
                 changed++;
             } else {
-                outside++; /* not a number is outside every integer */
+                outside++; /* NaN is out of range for every integer */
             }
         }
     }

@@ -1,18 +1,18 @@
-/* shim_data.c: the elements of datasets: numbers and other plain bytes, strings, and values of any type. */
+/* shim_data.c: elements of datasets as plain bytes, strings, and values of any type. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* What a transfer needs. The selection is checked against the extent of this moment, in the same call: another
- * handle may have resized the dataset. */
+/* State of a transfer. The selection is checked against the current extent in the same call,
+ * because another handle may have resized the dataset. */
 typedef struct transfer {
     hid_t type;       /* as stored */
     hid_t mem_type;   /* as in memory */
     hid_t file_space; /* with the selection */
     hid_t mem_space;  /* of the buffer */
     size_t n;         /* elements selected */
-    size_t room;      /* elements that the buffer has room for */
-    int window;       /* whether they lie in a part of it */
+    size_t room;      /* elements in the whole buffer */
+    int window;       /* whether the elements are a part of the buffer */
 } transfer_t;
 
 static void transfer_close(transfer_t *t)
@@ -23,7 +23,7 @@ static void transfer_close(transfer_t *t)
     goh5_close_space(t->mem_space);
 }
 
-/* Selects in the dataset, and in the buffer if the selection says where. */
+/* Selects in the dataset, and in the buffer if the encoded selection contains a part for it. */
 static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t words, size_t rank)
 {
     int rc = 0;
@@ -61,7 +61,7 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
     } else if (t->n > 0 && H5Sget_select_type(t->file_space) == H5S_SEL_ALL) {
         TRY((t->mem_space = H5Scopy(t->file_space)) >= 0);
     } else if (t->n > 0) {
-        /* The shape of the selection if it has one: the library is slow when shapes differ. */
+        /* Use the shape of a regular selection, because libhdf5 is slow when the shapes differ. */
         hsize_t n = t->n, start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
         int axes = 1;
         hsize_t *shape = &n;
@@ -116,7 +116,7 @@ done:
     return rc;
 }
 
-/* The elements of a part of a buffer, one after the other. */
+/* The elements of a part of a buffer, packed. */
 typedef struct part {
     uint8_t *data;
     size_t len;
@@ -125,7 +125,7 @@ typedef struct part {
 static int pack(goh5_err_t *err, const transfer_t *t, part_t *p)
 {
     (void)err;
-    p->len = t->n * H5Tget_size(t->mem_type); /* no more than the buffer has */
+    p->len = t->n * H5Tget_size(t->mem_type); /* at most the size of the buffer */
     p->data = hyperslab_alloc(p->len);
     return p->data == NULL ? GOH5_ENOMEM : 0;
 }
@@ -138,7 +138,7 @@ static herr_t give(const void **src, size_t *len, void *data)
     return 0;
 }
 
-/* The space of the elements one after the other. */
+/* The dataspace of the packed elements. */
 static int packed_space(goh5_err_t *err, const transfer_t *t, hid_t *space)
 {
     int rc = 0;
@@ -199,11 +199,11 @@ done:
     return rc;
 }
 
-/* Whether numbers that are to be written stay what they are, piece by piece. */
+/* Result of checking, piece by piece, whether values change when they are written. */
 typedef struct verdict {
     goh5_err_t *err;
     const transfer_t *t;
-    int rc; /* the worst of all pieces */
+    int rc; /* the most severe code of all pieces */
     int64_t changed;
 } verdict_t;
 
@@ -219,14 +219,15 @@ static herr_t judge(const void *piece, size_t len, void *data)
         return -1;
     }
     if (v->rc == 0 || (v->rc == GOH5_EPRECISION && rc == GOH5_EOVERFLOW)) {
-        v->changed = 0; /* values that are out of range alone are told, if there are any */
+        v->changed = 0; /* if values are out of range, only those are counted */
         v->rc = rc;
     }
     v->changed += rc == v->rc ? v->err->want : 0;
     return 0;
 }
 
-/* Fails for a value that would change, before the first byte goes to the file, with as much memory as a piece takes. */
+/* Fails if a value would change, before anything is written to the file. Needs memory for only one
+ * piece. */
 static int check_values(goh5_err_t *err, const transfer_t *t, const uint8_t *src)
 {
     enum { BYTES = 1 << 16 };
@@ -278,7 +279,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     }
     if (how == GOH5_CHECKED && !lossy) {
         PASS(check_values(err, &t, src));
-        alone = 1; /* as they are all kept, the library's conversion keeps them */
+        alone = 1; /* libhdf5's conversion keeps all values, as just checked */
     }
     if (!unnamed && alone) {
         PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, src));
@@ -307,7 +308,8 @@ done:
 
 /* ---------- strings ---------- */
 
-/* The form in memory: a stored variable-length type is at home in the file, so it is made anew. */
+/* The form in memory. A new type is created, because a stored variable-length type refers to its
+ * file. */
 static hid_t string_in_memory(hid_t stored)
 {
     hid_t t = H5Tcopy(H5T_C_S1);
@@ -335,7 +337,7 @@ done:
     return rc;
 }
 
-/* The text of a fixed string without its padding. */
+/* The length of a fixed-length string without its padding. */
 static size_t trimmed(const uint8_t *s, size_t size, H5T_str_t pad)
 {
     size_t n = size;
@@ -395,7 +397,7 @@ int goh5_strings_get(goh5_err_t *err, hid_t type, const uint8_t *bytes, const ui
     }
     for (size_t i = 0; i < n; i++) {
         const uint8_t *text = bytes + offsets[i];
-        size_t len = offsets[i + 1] - offsets[i] - 1; /* each text ends with a zero byte */
+        size_t len = offsets[i + 1] - offsets[i] - 1; /* each string ends with a zero byte */
         uint8_t *to = block + i * size;
         if (variable) {
             memcpy(to, &text, sizeof text);
@@ -426,7 +428,7 @@ int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t w
     transfer_t t;
     goh5_buf_t b = {0};
     uint8_t *mem = NULL;
-    int got = 0; /* after a failure the bytes may be the file's, and are no pointers */
+    int got = 0; /* after a failure the bytes may be file data, not pointers */
     goh5_enter();
     PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_string_type(err, t.type, &t.mem_type));
@@ -471,7 +473,7 @@ int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t 
     }
 done:
     rc = goh5_missing_filter(err, id, rc);
-    hyperslab_free(mem); /* the texts are the caller's */
+    hyperslab_free(mem); /* the strings belong to the caller */
     transfer_close(&t);
     return rc;
 }

@@ -1,9 +1,9 @@
-/* shim_dataset.c: dataspaces, and datasets but for their elements: create, open, describe, resize. */
+/* shim_dataset.c: dataspaces, and creating, opening, describing and resizing datasets. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* Kinds of dataspace as dataspace.go has them. */
+/* Kinds of dataspace. They must match dataspace.go. */
 enum { SPACE_SCALAR = 1, SPACE_NULL = 2, SPACE_SIMPLE = 3 };
 
 int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space)
@@ -21,7 +21,7 @@ int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space)
         goh5_put(b, dims[i]);
     }
     for (int i = 0; i < rank; i++) {
-        goh5_put(b, max[i]); /* H5S_UNLIMITED is all ones, Go's -1 */
+        goh5_put(b, max[i]); /* H5S_UNLIMITED has all bits set, like Go's -1 */
     }
 done:
     return rc;
@@ -56,8 +56,8 @@ hid_t goh5_space_get(goh5_in_t *in)
     }
 }
 
-/* How a dataset is created, as dataset.go encodes it: the layout, then the filters in pipeline order, then the
- * fill value, the dataspace, the rest of its storage (shim_storage.c) and the datatype. */
+/* Options of a new dataset, in the encoding of dataset.go: layout, filters in pipeline order, fill
+ * value, dataspace, other storage properties (shim_storage.c) and datatype. */
 enum { LAYOUT_COMPACT = 1, LAYOUT_CONTIGUOUS = 2, LAYOUT_CHUNKED = 3, LAYOUT_VIRTUAL = 4 };
 
 static void skip_filters(goh5_in_t *in)
@@ -71,7 +71,8 @@ static void skip_filters(goh5_in_t *in)
     }
 }
 
-/* set_filter appends a filter, the library's own by the functions that know their values. */
+/* set_filter appends a filter. For filters of libhdf5 it uses the functions that compute their
+ * parameters. */
 static int set_filter(goh5_err_t *err, hid_t dcpl, H5Z_filter_t id, unsigned flags, size_t n, const unsigned *values)
 {
     int rc = 0;
@@ -117,7 +118,8 @@ done:
     return rc;
 }
 
-/* The forms of a fill value, as dataset.go has them: none, an element without pointers, a block of shim_value.c. */
+/* Forms of a fill value: none, an element without pointers, a block of shim_value.c. They must
+ * match dataset.go. */
 enum { FILL_NONE = 0, FILL_BYTES = 1, FILL_VALUES = 2 };
 
 typedef struct fill {
@@ -140,7 +142,7 @@ static int get_creation(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, fill_t *fill
     }
     uint64_t shuffle = goh5_get(in);
     int64_t deflate = (int64_t)goh5_get(in);
-    const goh5_in_t more = *in; /* filters, set after those above */
+    const goh5_in_t more = *in; /* filters after shuffle and deflate */
     skip_filters(in);
     uint64_t fletcher = goh5_get(in);
     fill->form = goh5_get(in);
@@ -170,7 +172,7 @@ done:
     return rc;
 }
 
-/* The list keeps a copy of the value, with everything in it that pointers lead to. */
+/* The property list keeps a deep copy of the value. */
 static int set_fill(goh5_err_t *err, hid_t dcpl, hid_t loc, hid_t type, const fill_t *fill)
 {
     int rc = 0;
@@ -245,8 +247,8 @@ done:
     return rc;
 }
 
-/* The library opens a dataset of a damaged file whose chunks have another number of dimensions than it has itself, and
- * then takes numbers that are not there for either. */
+/* libhdf5 opens a dataset of a corrupt file whose chunks have a different number of dimensions, and
+ * then reads array elements that were not set. */
 int goh5_check_ranks(goh5_err_t *err, hid_t dcpl, hid_t space)
 {
     int rc = 0;
@@ -321,7 +323,8 @@ done:
     return rc;
 }
 
-/* A fill value with pointers is the library's memory: a copy of it in the list's, and of that another in ours. */
+/* A fill value with pointers is memory of libhdf5. The property list contains a copy, and
+ * H5Pget_fill_value makes another copy in our memory. */
 static int put_fill_values(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl, hid_t type)
 {
     int rc = 0, got = 0;
@@ -404,7 +407,8 @@ done:
     return rc;
 }
 
-/* Whether the pipeline has a filter whose decoder trusts its parameters, or the length of a chunk (steps.go). */
+/* Whether the pipeline has a filter without bounds checks, which trusts its parameters or the
+ * length of a chunk (steps.go). */
 static int has_trusting(goh5_err_t *err, hid_t dcpl, int *has)
 {
     int rc = 0;
@@ -516,7 +520,7 @@ int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t ra
     if ((size_t)have != rank || rank > H5S_MAX_RANK) {
         err->have = (int64_t)rank;
         err->want = have;
-        RAISE(GOH5_ESIZE); /* the library reads as many numbers as the dataset has dimensions */
+        RAISE(GOH5_ESIZE); /* libhdf5 reads as many numbers as the dataset has dimensions */
     }
     for (size_t i = 0; i < rank; i++) {
         want[i] = (hsize_t)dims[i];

@@ -1,10 +1,11 @@
-/* shim_driver.c: drivers, from the words of driver.go and back to them, and one more: a file that Go reads. */
+/* shim_driver.c: decoding and encoding of drivers (driver.go), and the driver for files that Go
+ * reads. */
 #include "shim_internal.h"
 
 #include <H5FDdevelop.h>
 #include <string.h>
 
-/* Kinds of driver as driver.go has them. */
+/* Kinds of driver. They must match driver.go. */
 enum {
     DRIVER_SEC2,
     DRIVER_STDIO,
@@ -18,7 +19,7 @@ enum {
     DRIVER_OTHER
 };
 
-/* ---------- a file that Go reads ---------- */
+/* ---------- driver for files that Go reads ---------- */
 
 typedef struct reader_info {
     uint64_t id;
@@ -35,7 +36,7 @@ static H5FD_t *reader_open(const char *name, unsigned flags, hid_t fapl, haddr_t
 {
     (void)max;
     const reader_info_t *info = H5Pget_driver_info(fapl);
-    if (info == NULL) { /* for a file that the reader's names the library passes on the driver alone */
+    if (info == NULL) { /* libhdf5 opens other files that this file names with the driver, but without its info */
         goh5_go_outside(name);
         return NULL;
     }
@@ -65,9 +66,8 @@ static int reader_cmp(const H5FD_t *a, const H5FD_t *b)
 static herr_t reader_query(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
-    *flags =
-        H5FD_FEAT_DATA_SIEVE |
-        H5FD_FEAT_DEFAULT_VFD_COMPATIBLE; /* metadata comes in small pieces: the cache on the other side is for those */
+    *flags = H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_DEFAULT_VFD_COMPATIBLE; /* metadata is read in small pieces; the Go side caches them */
     return 0;
 }
 
@@ -95,7 +95,7 @@ static herr_t reader_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t at,
     (void)type;
     (void)dxpl;
     const reader_info_t *info = &((reader_file_t *)file)->info;
-    /* What is past the end reads as zeros, as the library's own drivers do it. */
+    /* Bytes past the end of the file read as zeros, as with libhdf5's drivers. */
     size_t there = at >= info->size ? 0 : info->size - at < n ? (size_t)(info->size - at) : n;
     memset((uint8_t *)dst + there, 0, n - there);
     return there == 0 || goh5_go_read_at(info->id, at, dst, there) == 0 ? 0 : -1;
@@ -109,12 +109,12 @@ static herr_t reader_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t at
     (void)at;
     (void)n;
     (void)src;
-    return -1; /* the file was opened for reading */
+    return -1; /* the file is open for reading only */
 }
 
 static const H5FD_class_t reader_class = {
     .version = H5FD_CLASS_VERSION,
-    .value = 2601, /* of our own: no file names it */
+    .value = 2601, /* not registered with The HDF Group, because no file contains it */
     .name = "hyperslab_reader",
     .maxaddr = HADDR_MAX >> 1,
     .fc_degree = H5F_CLOSE_WEAK,
@@ -131,11 +131,12 @@ static const H5FD_class_t reader_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-/* set_reader registers the driver once and never takes it back: a file that is the last to hold its driver frees the
- * class when it is closed, and then looks into it for the function that closes (H5FD_close). */
+/* set_reader registers the driver once and never unregisters it. If a file held the last reference
+ * to its driver, closing the file would free the driver class, and H5FD_close would then read the
+ * close function from the freed class. */
 static int set_reader(goh5_err_t *err, hid_t fapl, uint64_t id, uint64_t size)
 {
-    static hid_t driver = H5I_INVALID_HID; /* under the lock, as all calls of the library */
+    static hid_t driver = H5I_INVALID_HID; /* guarded by the lock, like all calls of libhdf5 */
     int rc = 0;
     reader_info_t info = {id, size};
     if (driver < 0) {
@@ -147,7 +148,7 @@ done:
     return rc;
 }
 
-/* ---------- the library's own ---------- */
+/* ---------- drivers of libhdf5 ---------- */
 
 enum { MEMBERS = H5FD_MEM_NTYPES };
 

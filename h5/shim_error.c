@@ -1,4 +1,4 @@
-/* shim_error.c: libhdf5's error stack, copied in the call that failed. */
+/* shim_error.c: copies libhdf5's error stack in the call that failed. */
 #include "shim_internal.h"
 
 #include "shim_codes.h"
@@ -58,8 +58,8 @@ int goh5_fail(goh5_err_t *err)
     walk_t w = {0};
     goh5_blob_t blob = {0};
     goh5_put(&w.buf, 0);
-    /* The names of the codes are ids that the library makes when it starts: reading them clears nothing, but
-     * the stack is taken off first so that no call below can. */
+    /* libhdf5 creates the ids of the error codes at start, so reading their names does not clear
+     * the stack. The stack is still detached first, so that no call below can clear it. */
     hid_t stack = H5Eget_current_stack();
     if (stack < 0) {
         goh5_buf_drop(&w.buf);
@@ -69,7 +69,7 @@ int goh5_fail(goh5_err_t *err)
     H5Eclose_stack(stack);
     goh5_set(&w.buf, 0, w.frames);
     if (goh5_buf_end(&w.buf, &blob) == 0) {
-        hyperslab_free(err->stack); /* a failure while failing: the last one is told */
+        hyperslab_free(err->stack); /* after a second failure during cleanup, keep the last one */
         err->stack = blob.data;
         err->stack_len = blob.len;
     }

@@ -1,4 +1,4 @@
-/* shim_file.c: the library itself, ids and files. */
+/* shim_file.c: library state, ids and files. */
 #include "shim_internal.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ void goh5_close_type(hid_t id)
 
 void goh5_close_plist(hid_t id)
 {
-    /* H5P_DEFAULT is 0 and nobody's */
+    /* H5P_DEFAULT is 0 and must not be closed */
     if (id > 0) {
         H5Pclose(id);
     }
@@ -32,12 +32,14 @@ int goh5_start(goh5_err_t *err, uint32_t version[6])
 {
     int rc = 0;
     unsigned major, minor, release;
-    /* Before anything else: the library's exit handler would run while other threads still hold ids. */
+    /* Must be the first call: otherwise libhdf5's exit handler would run while other threads still
+     * use ids. */
     (void)H5dont_atexit();
     version[0] = H5_VERS_MAJOR;
     version[1] = H5_VERS_MINOR;
     version[2] = H5_VERS_RELEASE;
-    /* The macros of the headers check the version too, but they end the process; so this comes first. */
+    /* The macros of the headers check the version too, but they end the process. Therefore this
+     * check comes first. */
     TRY(H5get_libversion(&major, &minor, &release) >= 0);
     version[3] = major;
     version[4] = minor;
@@ -48,7 +50,7 @@ int goh5_start(goh5_err_t *err, uint32_t version[6])
     TRY(H5open() >= 0);
     TRY(H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0);
     PASS(goh5_link_classes(err));
-    TRY(H5PLset_loading_state(0) >= 0); /* no library is loaded because a file names a filter */
+    TRY(H5PLset_loading_state(0) >= 0); /* a filter named in a file must not load a plugin */
 done:
     return rc;
 }
@@ -148,8 +150,8 @@ done:
     return rc;
 }
 
-/* Drivers open files without O_CLOEXEC. A program that this one starts would keep the file, and its
- * lock, after H5Fclose. Drivers with several files or without a descriptor are left alone. */
+/* Drivers open files without O_CLOEXEC. A child process would keep the file and its lock after
+ * H5Fclose. Drivers with several files or without a descriptor are not changed. */
 static void close_on_exec(hid_t file, hid_t fapl)
 {
     void *fd = NULL;
@@ -229,7 +231,7 @@ done:
     return rc;
 }
 
-/* What goh5_file_do can do, as filefacts.go has it. */
+/* Commands of goh5_file_do. They must match filefacts.go. */
 enum { DO_SWMR, DO_BOUNDS, DO_CLEAR_LINKS, DO_GROW, DO_RESET_CACHE, DO_LOG, DO_RESET_PAGES, DO_MINIMIZE };
 
 int goh5_file_do(goh5_err_t *err, int64_t id, int32_t what, int64_t a, int64_t b)

@@ -1,7 +1,7 @@
 /* shim_filter.c: filters written in Go, and plugins.
  *
- * The library calls a filter without saying which one it is: a class has only functions. So each place in Go's table
- * has functions of its own here. */
+ * libhdf5 does not pass the filter's number to the filter function: a filter class contains only
+ * functions. Therefore each slot of Go's table has its own functions here. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static size_t call(uint32_t slot, unsigned flags, size_t n, const unsigned *valu
     if (goh5_go_filter(slot, (flags & H5Z_FLAG_REVERSE) != 0, (unsigned *)(uintptr_t)values, n, *buf, len, &got) != 0) {
         return 0;
     }
-    /* The library takes this block over, and gives the old one up. */
+    /* libhdf5 takes ownership of the new block, and the filter must free the old one. */
     uint8_t *made = H5allocate_memory(got, 0);
     if (made == NULL) {
         return 0;
@@ -103,7 +103,7 @@ int goh5_filter_register(goh5_err_t *err, uint32_t slot, int32_t id, const char 
         .id = id,
         .encoder_present = encodes != 0,
         .decoder_present = 1,
-        .name = name, /* which the library does not copy */
+        .name = name, /* not copied by libhdf5 */
         .set_local = prepares ? locals[slot] : NULL,
         .filter = filters[slot],
     };

@@ -1,4 +1,4 @@
-/* shim_group.c: groups: make them as asked, open them, say how they are stored. */
+/* shim_group.c: creating, opening and describing groups. */
 #include "shim_internal.h"
 
 int goh5_gopen(goh5_err_t *err, int64_t loc, const char *name, int64_t *id)
@@ -12,22 +12,22 @@ done:
     return rc;
 }
 
-/* The words of how a group is made, as group.go has them. */
+/* Words of the group creation options. They must match group.go. */
 typedef struct group_spec {
     uint64_t link_order; /* H5P_CRT_ORDER_… */
-    uint64_t link_phase; /* the two numbers below are given */
+    uint64_t link_phase; /* whether the next two numbers are set */
     uint64_t max_compact;
     uint64_t min_dense;
-    uint64_t estimated; /* the two numbers below are given */
+    uint64_t estimated; /* whether the next two numbers are set */
     uint64_t est_links;
     uint64_t est_name_len;
     uint64_t heap_hint;
     uint64_t attr_order;
-    uint64_t attr_phase; /* the two numbers below are given */
+    uint64_t attr_phase; /* whether the next two numbers are set */
     uint64_t attr_max_compact;
     uint64_t attr_min_dense;
     uint64_t times;
-    uint64_t deflate; /* the level + 1, or 0 */
+    uint64_t deflate; /* level + 1, or 0 */
     uint64_t fletcher32;
 } group_spec_t;
 
@@ -135,7 +135,8 @@ int goh5_ginfo(goh5_err_t *err, int64_t loc, const char *name, uint64_t out[4], 
     TRY(H5Gget_info(group, &info) >= 0);
     TRY((gcpl = H5Gget_create_plist(group)) >= 0);
     PASS(read_gcpl(err, gcpl, (group_spec_t *)(void *)spec));
-    /* The property list says yes for every object header of version 1, which has no times for groups. */
+    /* The property list always reports times for object headers of version 1, which store no times
+     * for groups. */
     TRY(H5Oget_info3(group, &object, H5O_INFO_TIME) >= 0);
     ((group_spec_t *)(void *)spec)->times = object.ctime != 0;
     out[0] = (uint64_t)(int64_t)info.storage_type;

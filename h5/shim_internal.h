@@ -1,4 +1,4 @@
-/* shim_internal.h: what the shim's own files share: failing, writing a blob, reading one. */
+/* shim_internal.h: helpers shared by the files of the shim, for errors, encoding and decoding. */
 #ifndef HYPERSLAB_H5_SHIM_INTERNAL_H
 #define HYPERSLAB_H5_SHIM_INTERNAL_H
 
@@ -6,8 +6,9 @@
 
 #include "cmem.h"
 
-/* TRY fails the function with the library's error stack, which the next library call would clear: so the
- * capture comes before anything is closed. The function has `int rc = 0` and a label `done`. */
+/* TRY fails the function with libhdf5's error stack. It copies the stack before any cleanup,
+ * because the next call of libhdf5 clears it. The function must have `int rc = 0` and a label
+ * `done`. */
 #define TRY(ok)                                                                                                        \
     do {                                                                                                               \
         if (!(ok)) {                                                                                                   \
@@ -25,20 +26,22 @@
         }                                                                                                              \
     } while (0)
 
-/* RAISE fails the function with a code of ours. */
+/* RAISE fails the function with a code of the shim. */
 #define RAISE(code)                                                                                                    \
     do {                                                                                                               \
         rc = (code);                                                                                                   \
         goto done;                                                                                                     \
     } while (0)
 
-/* goh5_enter silences the library on this thread; only a thread-safe build has a stack for each. */
+/* goh5_enter turns off libhdf5's error output on this thread. It is needed only in a thread-safe
+ * build, because only there each thread has its own error stack. */
 void goh5_enter(void);
 
 /* goh5_fail copies the error stack into err and returns GOH5_ELIB. */
 int goh5_fail(goh5_err_t *err);
 
-/* A growing blob. After an allocation failed, puts do nothing and goh5_buf_end says GOH5_ENOMEM. */
+/* A growing blob. After a failed allocation, the put functions do nothing and goh5_buf_end returns
+ * GOH5_ENOMEM. */
 typedef struct goh5_buf {
     uint8_t *data;
     size_t len;
@@ -49,13 +52,13 @@ typedef struct goh5_buf {
 void goh5_put(goh5_buf_t *b, uint64_t word);
 void goh5_put_raw(goh5_buf_t *b, const void *p, size_t n);    /* bytes, padding */
 void goh5_put_bytes(goh5_buf_t *b, const void *p, size_t n);  /* length, bytes, padding */
-void goh5_put_text(goh5_buf_t *b, const char *s);             /* NULL is the empty text */
-void goh5_put_string(goh5_buf_t *b, const void *p, size_t n); /* a text of n bytes */
+void goh5_put_text(goh5_buf_t *b, const char *s);             /* NULL is the empty string */
+void goh5_put_string(goh5_buf_t *b, const void *p, size_t n); /* a string of n bytes */
 void goh5_set(goh5_buf_t *b, size_t at, uint64_t word);       /* overwrites the word at byte `at` */
-int goh5_buf_end(goh5_buf_t *b, goh5_blob_t *out);            /* hands the block over, or frees it */
+int goh5_buf_end(goh5_buf_t *b, goh5_blob_t *out);            /* transfers ownership of the block, or frees it */
 void goh5_buf_drop(goh5_buf_t *b);
 
-/* A reader of what Go encoded. Past the end everything is 0 and `bad` is set. */
+/* A decoder of Go's encoding. Past the end all values are 0 and `bad` is set. */
 typedef struct goh5_in {
     const uint8_t *p;
     size_t left;
@@ -66,13 +69,14 @@ uint64_t goh5_get(goh5_in_t *in);
 const uint8_t *goh5_get_bytes(goh5_in_t *in, size_t *n);
 const char *goh5_get_text(goh5_in_t *in);
 
-/* Makes of rc that something failed with a dataset GOH5_ENOFILTER, with number and name in err, if a filter is missing;
- * the library's own words for it are four different ones. */
+/* Replaces the code GOH5_ELIB by GOH5_ENOFILTER, with the filter's number and name in err, if a
+ * filter of the dataset is missing. libhdf5 reports missing filters with four different errors. */
 int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc);
 
-/* Datatypes. goh5_type_put describes t; goh5_type_get makes an id that the caller closes, in one of four forms:
- * as described; with numbers in the machine's order; as Go reads it, numbers whole and in the machine's order; or as
- * described, but with plain numbers for enumerations. No form changes the bytes an element takes. */
+/* Datatypes. goh5_type_put encodes t. goh5_type_get creates an id that the caller must close, in
+ * one of four forms: as encoded; with numbers in native byte order; with numbers in native byte
+ * order that use all bits, as Go reads them; or as encoded, but with integers instead of
+ * enumerations. No form changes the size of an element. */
 enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2, GOH5_UNNAMED = 3 };
 int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth);
 hid_t goh5_type_get(goh5_in_t *in, int depth, int form);
@@ -80,42 +84,44 @@ int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t);
 int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made);
 int goh5_type_plain(hid_t t); /* 1: no pointers inside, 0: some, < 0: failed */
 
-/* Whether an integer inside has unused bits and the other order of bytes: to reorder such, the library takes a way that
- * leaves the unused bits what they are, so that a negative number reads as a positive one. 1, 0, < 0: failed. */
+/* Whether t contains an integer with unused bits in the non-native byte order. When libhdf5 only
+ * reorders such an integer, it leaves the unused bits unchanged, so a negative number is read as a
+ * positive one. Returns 1 or 0, or < 0 on failure. */
 int goh5_type_narrow(hid_t t);
 
-/* Property lists of files. goh5_*_get makes a list that the caller closes, goh5_*_put describes one. The driver
- * is part of the access list. */
+/* Property lists of files. goh5_*_get creates a list that the caller must close, and goh5_*_put
+ * encodes one. The driver is part of the access list. */
 int goh5_fapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fapl);
 int goh5_fcpl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fcpl);
 int goh5_driver_get(goh5_err_t *err, goh5_in_t *in, hid_t fapl);
 int goh5_driver_put(goh5_err_t *err, goh5_buf_t *b, hid_t fapl);
 int goh5_mdc_put(goh5_err_t *err, goh5_buf_t *b, hid_t file);
 
-/* Storage of a dataset, and how it is reached. */
+/* Storage and access properties of a dataset. */
 int goh5_storage_get(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, hid_t space, int *no_fill);
 int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl);
 int goh5_external_put(goh5_err_t *err, goh5_buf_t *b, hid_t dcpl);
 int goh5_dapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *dapl);
 int goh5_check_ranks(goh5_err_t *err, hid_t dcpl, hid_t space);
 
-/* What Go does for C (callback.go). 0, or -1 with the reason kept on the other side. */
+/* Callbacks into Go (callback.go). They return 0, or -1 with the reason stored on the Go side. */
 int32_t goh5_go_read_at(uint64_t id, uint64_t at, uint8_t *dst, uint64_t len);
-void goh5_go_outside(const char *name); /* a file was wanted that is not the reader's */
+void goh5_go_outside(const char *name); /* libhdf5 tried to open a file other than the reader's */
 int32_t goh5_go_filter_id(uint32_t slot);
 int32_t goh5_go_filter_prepare(uint32_t slot, uint8_t *spec, uint64_t spec_len, uint32_t *values, uint64_t most,
                                uint64_t *n);
 int32_t goh5_go_filter(uint32_t slot, int32_t decode, uint32_t *values, uint64_t n, uint8_t *src, uint64_t len,
                        uint64_t *got);
-void goh5_go_filtered(uint8_t *dst, uint64_t len); /* what goh5_go_filter has got */
+void goh5_go_filtered(uint8_t *dst, uint64_t len); /* copies the result of goh5_go_filter */
 
 /* Dataspaces: kind, rank, dims, maxdims. */
 int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space);
 hid_t goh5_space_get(goh5_in_t *in);
 
-/* Selections: what is left of one that Go encoded. goh5_select selects in space, whose rank Go believes to be
- * `rank`, and counts the elements; goh5_select_endless takes one that goh5_select_put found
- * to have no end; goh5_outside fails with the extent; goh5_select_put describes what is selected. */
+/* Selections: the undecoded rest of an encoded selection. goh5_select selects in space, for which
+ * Go assumes rank `rank`, and counts the elements. goh5_select_endless does this for a selection
+ * that goh5_select_put has encoded as unlimited. goh5_outside fails with the extent in err.
+ * goh5_select_put encodes the selection of space. */
 typedef struct goh5_sel {
     const int64_t *p;
     size_t left;
@@ -127,14 +133,14 @@ int goh5_select_endless(goh5_err_t *err, const goh5_sel_t *s, hid_t space, size_
 int goh5_outside(goh5_err_t *err, const hsize_t *dims, int rank);
 int goh5_select_put(goh5_err_t *err, goh5_buf_t *b, hid_t space);
 
-/* Elements with pointers. goh5_values_put makes from n elements of type in mem a block without pointers, the form
- * that crosses to Go (values.go); goh5_values_get makes from such a block what the library writes, which
- * goh5_values_drop frees. loc is where references are at home. */
+/* Elements with pointers. goh5_values_put encodes n elements of type in mem as a block without
+ * pointers, the form for Go (values.go). goh5_values_get converts such a block to elements that
+ * libhdf5 can write; goh5_values_drop frees them. References are resolved relative to loc. */
 typedef struct goh5_values {
     uint8_t *block; /* begins with the elements */
     size_t len;
     hid_t loc;
-    H5R_ref_t *refs; /* those made for the elements */
+    H5R_ref_t *refs; /* references created for the elements */
     size_t n_refs, cap_refs;
 } goh5_values_t;
 
@@ -143,33 +149,38 @@ int goh5_values_get(goh5_err_t *err, hid_t loc, hid_t type, const uint8_t *data,
                     goh5_values_t *v);
 void goh5_values_drop(goh5_values_t *v);
 
-/* References of the kind since 1.12 hold the library's memory. goh5_ref_put says what one refers to, and returns 0
- * for the null reference and 1 for another; goh5_ref_get makes one from that, for H5Rdestroy. */
+/* References of the kind added in HDF5 1.12 contain memory of libhdf5. goh5_ref_put encodes the
+ * target of a reference; it returns 0 for the null reference and 1 for any other. goh5_ref_get
+ * creates a reference from that encoding, which the caller must free with H5Rdestroy. */
 int goh5_ref_put(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const H5R_ref_t *ref);
 int goh5_ref_get(goh5_err_t *err, goh5_in_t *in, hid_t loc, H5R_ref_t *ref);
 
-/* How src becomes dst, the stored type being dst if writing and else src: the library alone loses nothing, or the
- * values must be checked; GOH5_ETYPE if there is no way that keeps the meaning. */
+/* Kind of conversion from src to dst; the stored type is dst if `writing` is set and otherwise src.
+ * Returns GOH5_EXACT if libhdf5 converts without loss, GOH5_CHECKED if the values must be checked,
+ * or GOH5_ETYPE if no conversion preserves the values' meaning. */
 enum { GOH5_EXACT = 0, GOH5_CHECKED = 1 };
 int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing);
 
-/* Between two enumerations that differ the library looks up names, and makes of a number without one all bits set
- * and no error. goh5_unnamed puts plain numbers in the place of enumerations in *mem if it differs from what is
- * stored and has any, and returns 1, else 0: reading into numbers keeps them all. Numbers cannot be written to an
- * enumeration, so that goh5_renumber makes stored elements of such ones first. */
+/* Between two different enumerations, libhdf5 maps names. It converts a number without a name to
+ * all bits set, without an error. To keep all numbers, goh5_unnamed replaces the enumerations in
+ * *mem by integers if *mem contains any and differs from `stored`. It returns 1 if it did,
+ * otherwise 0. Integers cannot be written to an enumeration, so goh5_renumber first converts them
+ * to stored elements. */
 int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* Where loss is allowed, and goh5_conversion says GOH5_CHECKED: 1 if the library rounds right from src to dst, 0 if
- * goh5_round does, GOH5_ETYPE if neither: number.go converts them. The library's own arithmetic on floats
- * (H5T__conv_f_f, H5T__conv_i_f) takes the larger of a tie, and loses the carry of what is less than the least normal
- * number and rounds up to a power of two; the compiler's is right, and converts between the machine's own types only.
- */
+/* For lossy conversions for which goh5_conversion returns GOH5_CHECKED. Returns 1 if libhdf5 rounds
+ * correctly from src to dst, 0 if goh5_round does, and GOH5_ETYPE if neither does, so number.go
+ * must convert. libhdf5's own conversions of floats (H5T__conv_f_f, H5T__conv_i_f) choose the
+ * larger value of a tie. They also lose the carry of a number below the smallest normal number that
+ * rounds up to a power of two. The compiler's conversions are correct, but exist only between the
+ * native types. */
 int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
 int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* Where elements go, and how the filters there make masks if a chunk with another mask may be as long as before
- * (shim_rawchunk.c), NULL if the library's own write will do. */
+/* Destination of elements. masks describes how the dataset's filters determine masks if a chunk
+ * with another mask may have the same length as before (shim_rawchunk.c). It is NULL if H5Dwrite is
+ * sufficient. */
 typedef struct goh5_target {
     hid_t mem_type;
     hid_t mem_space;
@@ -177,30 +188,31 @@ typedef struct goh5_target {
     const goh5_masks_t *masks;
 } goh5_target_t;
 
-/* Writes a selection; with masks chunk by chunk where that has to be. */
+/* Writes a selection, chunk by chunk if masks requires it. */
 int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *buf);
 
-/* goh5_convert turns n numbers of src into dst, unless that is NULL, and says GOH5_EOVERFLOW or GOH5_EPRECISION if any
- * changed. */
+/* goh5_convert converts n numbers from src to dst, or only checks them if dst is NULL. It returns
+ * GOH5_EOVERFLOW or GOH5_EPRECISION if a number changes. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* Strings. goh5_string_type makes the type in memory of a stored string; goh5_strings_put describes n strings
- * that the library read into mem; goh5_strings_get makes from a blob of texts what the library writes, which
- * hyperslab_free frees. */
+/* Strings. goh5_string_type creates the type in memory of a stored string. goh5_strings_put encodes
+ * n strings that libhdf5 has read into mem. goh5_strings_get converts packed strings to elements
+ * that libhdf5 can write; the caller must free them with hyperslab_free. */
 int goh5_string_type(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_strings_put(goh5_err_t *err, goh5_buf_t *b, hid_t type, const uint8_t *mem, size_t n);
 int goh5_strings_get(goh5_err_t *err, hid_t type, const uint8_t *bytes, const uint64_t *offsets, size_t n,
                      uint8_t **mem);
 
-/* Links. A creation list makes groups on the way too, and marks names that are not ASCII as UTF-8. The classes of
- * user-defined links are told to the library once. goh5_check_index fails with GOH5_EINDEX for a place that the group
- * does not have, and with GOH5_EORDER where it has no such order. */
+/* Links. The creation list of goh5_link_plist creates missing intermediate groups and marks names
+ * that are not ASCII as UTF-8. goh5_link_classes registers the classes of user-defined links once.
+ * goh5_check_index fails with GOH5_EINDEX if the group has no link n, and with GOH5_EORDER if it
+ * does not have the order. */
 int goh5_link_plist(goh5_err_t *err, int32_t utf8, hid_t *lcpl);
 int goh5_link_classes(goh5_err_t *err);
 int goh5_check_index(goh5_err_t *err, hid_t loc, int32_t index, int64_t n);
 uint64_t goh5_object_kind(H5O_type_t type);
 
-/* Closes that keep quiet: an id that is H5I_INVALID_HID was never opened. */
+/* Close functions without errors. They ignore H5I_INVALID_HID. */
 void goh5_close_space(hid_t id);
 void goh5_close_type(hid_t id);
 void goh5_close_plist(hid_t id);

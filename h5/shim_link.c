@@ -1,4 +1,5 @@
-/* shim_link.c: links: list, look up, make, move, copy, delete; and what the library is told of user-defined links. */
+/* shim_link.c: listing, querying, creating, moving, copying and deleting links, and the classes of
+ * user-defined links. */
 #include "shim_internal.h"
 
 #include <H5Ldevelop.h>
@@ -27,8 +28,9 @@ void goh5_close_group(hid_t id)
 
 /* ---------- user-defined links ---------- */
 
-/* The library neither deletes a link of a class that nobody registered nor says how long its value is. So every
- * class is registered as one that knows its value and leads nowhere. */
+/* libhdf5 cannot delete a link of an unregistered class and does not return the length of its
+ * value. Therefore every class is registered with functions that return the value and fail on
+ * traversal. */
 
 static hid_t follow_nowhere(const char *name, hid_t group, const void *value, size_t n, hid_t lapl, hid_t dxpl)
 {
@@ -70,9 +72,9 @@ done:
     return rc;
 }
 
-/* ---------- looking ---------- */
+/* ---------- queries ---------- */
 
-/* Kinds of link as link.go has them. */
+/* Kinds of link. They must match link.go. */
 enum { LINK_HARD = 1, LINK_SOFT = 2, LINK_EXTERNAL = 3, LINK_USER = 4 };
 
 typedef struct links {
@@ -81,7 +83,7 @@ typedef struct links {
     uint8_t *value; /* grows to the longest link value */
     size_t cap;
     uint64_t count;
-    int32_t objects; /* say of hard links what they lead to */
+    int32_t objects; /* also describe the targets of hard links */
     int rc;
 } links_t;
 
@@ -103,8 +105,9 @@ done:
     return rc;
 }
 
-/* put_link writes name, kind, class, creation order, character set, size of the value, address, target, file and
- * value, and if asked for what a hard link leads to: its kind (0 if the object cannot be read) and its hard links. */
+/* put_link encodes name, kind, class, creation order, character set, size of the value, address,
+ * target, file and value. With l->objects it adds the kind of a hard link's target (0 if the object
+ * cannot be read) and its number of hard links. */
 static int put_link(hid_t group, const char *name, const H5L_info2_t *info, links_t *l)
 {
     int rc = 0;
@@ -162,7 +165,7 @@ static herr_t each_link(hid_t group, const char *name, const H5L_info2_t *info, 
     return l->rc < 0 ? -1 : 0;
 }
 
-/* The library says of a group that has no creation order only that something is not found. */
+/* libhdf5 reports only "not found" for a group without creation order, so this is checked first. */
 static int check_order(goh5_err_t *err, hid_t group, int32_t index)
 {
     int rc = 0;
@@ -222,7 +225,7 @@ done:
     return rc;
 }
 
-/* goh5_check_index fails for an n that is not in the group, and says how many there are. */
+/* goh5_check_index fails if the group has no link n, and sets err->have to the number of links. */
 int goh5_check_index(goh5_err_t *err, hid_t loc, int32_t index, int64_t n)
 {
     int rc = 0;
@@ -265,8 +268,9 @@ done:
     return rc;
 }
 
-/* exists_along says whether the link name is there. H5Lexists fails where a link before the last leads nowhere or to
- * no group, so that each is looked at in turn. path is ours to cut. */
+/* exists_along reports whether the link at path exists. H5Lexists fails if a link before the last
+ * one is dangling or does not lead to a group, so each component is checked in turn. The function
+ * modifies path. */
 static int exists_along(goh5_err_t *err, hid_t loc, char *path, int32_t *exists)
 {
     int rc = 0;
@@ -324,7 +328,7 @@ done:
     return rc;
 }
 
-/* ---------- making and unmaking ---------- */
+/* ---------- creating and deleting ---------- */
 
 int goh5_unlink(goh5_err_t *err, int64_t loc, const char *name)
 {

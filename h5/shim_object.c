@@ -1,9 +1,9 @@
-/* shim_object.c: what groups, datasets and committed datatypes have in common. */
+/* shim_object.c: operations common to groups, datasets and committed datatypes. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* Kinds of object as object.go has them. */
+/* Kinds of object. They must match object.go. */
 enum { KIND_GROUP = 1, KIND_DATASET = 2, KIND_TYPE = 3, KIND_OTHER = 4 };
 
 uint64_t goh5_object_kind(H5O_type_t type)
@@ -20,7 +20,7 @@ uint64_t goh5_object_kind(H5O_type_t type)
     }
 }
 
-/* ---------- what it is ---------- */
+/* ---------- info ---------- */
 
 static void token_words(const H5O_token_t *token, uint64_t out[2])
 {
@@ -103,8 +103,8 @@ done:
 
 /* ---------- opening ---------- */
 
-/* put_opened gives the id, kind and path of an opened object, or closes it. The path is the library's, which has none
- * for an object that was found by where it lies. */
+/* put_opened encodes the id, kind and path of an open object; on failure it closes the object. The
+ * path is from libhdf5 and is empty for an object that was opened by its address. */
 static int put_opened(goh5_err_t *err, hid_t id, goh5_blob_t *out)
 {
     int rc = 0;
@@ -230,11 +230,12 @@ done:
 typedef struct {
     goh5_err_t *err;
     int rc;
-    unsigned long fileno; /* of the file that the copy goes into */
+    unsigned long fileno; /* of the destination file */
 } check_t;
 
-/* H5Ocopy copies a fill value as it is stored. That of a string or sequence of variable length, or of a reference, is
- * an address in the source file: such a dataset is not copied into another one. */
+/* H5Ocopy copies a fill value in its stored form. For variable-length strings, sequences and
+ * references this is an address in the source file, so such a dataset cannot be copied into another
+ * file. */
 static int check_fill(goh5_err_t *err, hid_t dataset, hid_t dcpl, int other_file)
 {
     int rc = 0;
@@ -252,8 +253,8 @@ done:
     return rc;
 }
 
-/* H5Ocopy divides by dimensions of chunks that are not there: a dataset that the library does not open it must not
- * copy either. */
+/* H5Ocopy divides by chunk dimensions that may be missing in a corrupt file. It must not copy a
+ * dataset that libhdf5 cannot open. */
 static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info, void *data)
 {
     check_t *c = data;
@@ -274,7 +275,7 @@ done:
         H5Oclose(object);
     }
     c->rc = rc;
-    return rc < 0; /* which ends the visit */
+    return rc < 0; /* a nonzero result ends the visit */
 }
 
 int goh5_ocopy(goh5_err_t *err, int64_t from, const char *name, int64_t to, const char *as, int32_t utf8,
@@ -306,7 +307,7 @@ done:
     return rc;
 }
 
-/* ---------- comments, counts, flushing ---------- */
+/* ---------- comments, reference counts, flushing ---------- */
 
 int goh5_comment(goh5_err_t *err, int64_t loc, const char *name, goh5_blob_t *out)
 {

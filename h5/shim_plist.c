@@ -1,4 +1,4 @@
-/* shim_plist.c: property lists of files, from the words of access.go and creation.go and back to them. */
+/* shim_plist.c: decoding and encoding of property lists of files (access.go and creation.go). */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ int goh5_fset_mdc(goh5_err_t *err, int64_t id, const uint8_t *spec, size_t spec_
     H5AC_cache_config_t config = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     goh5_in_t in = {spec, spec_len, 0};
     goh5_enter();
-    TRY(H5Fget_mdc_config(id, &config) >= 0); /* the trace fields, which are nobody's here */
+    TRY(H5Fget_mdc_config(id, &config) >= 0); /* keeps the trace fields, which the spec does not contain */
     get_cache(&in, &config);
     TRY(H5Fset_mdc_config(id, &config) >= 0);
 done:
@@ -105,10 +105,11 @@ int goh5_fapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fapl)
     H5AC_cache_config_t mdc = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     hid_t made = H5Pcreate(H5P_FILE_ACCESS);
     TRY(made >= 0);
-    /* The library opens the files that external links and virtual datasets lead to as weak, and a file that is open
-     * one way does not open another way in the same process: a source would be missing without a word. Nothing is
-     * left open by it, since we close every id of a file before the file. Strong would close ids behind our back
-     * whose numbers then mean something else. */
+    /* libhdf5 opens the targets of external links and the sources of virtual datasets with
+     * H5F_CLOSE_WEAK. Within a process a file cannot be opened with two different close degrees:
+     * otherwise a source would be missing without an error. The package closes every id of a file
+     * before the file, so no file stays open. H5F_CLOSE_STRONG would close ids that the package
+     * still holds, and their numbers could be reused. */
     TRY(H5Pset_fclose_degree(made, H5F_CLOSE_WEAK) >= 0);
     PASS(goh5_driver_get(err, in, made));
     H5F_libver_t low = (H5F_libver_t)goh5_get(in);
@@ -155,7 +156,7 @@ int goh5_fapl_get(goh5_err_t *err, goh5_in_t *in, hid_t *fapl)
     size_t image_len = 0;
     const uint8_t *image = goh5_get_bytes(in, &image_len);
     if (has_image) {
-        TRY(H5Pset_file_image(made, (void *)(uintptr_t)image, image_len) >= 0); /* which it copies */
+        TRY(H5Pset_file_image(made, (void *)(uintptr_t)image, image_len) >= 0); /* libhdf5 copies it */
     }
     *fapl = made;
     made = H5I_INVALID_HID;
@@ -272,7 +273,8 @@ static int put_creation(goh5_err_t *err, goh5_buf_t *b, hid_t file)
     hid_t root = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
     hid_t fcpl = H5Fget_create_plist(file);
     TRY(fcpl >= 0);
-    /* Of an opened file the list says nothing about the root group: that knows it itself. */
+    /* For an opened file, the list does not contain the options of the root group. The group's own
+     * list does. */
     TRY((root = H5Gopen2(file, "/", H5P_DEFAULT)) >= 0);
     TRY((gcpl = H5Gget_create_plist(root)) >= 0);
     TRY(H5Pget_userblock(fcpl, &size) >= 0);
@@ -322,7 +324,7 @@ done:
     return rc;
 }
 
-/* ---------- questions ---------- */
+/* ---------- queries ---------- */
 
 static int put_facts(goh5_err_t *err, goh5_buf_t *b, hid_t file)
 {
@@ -346,7 +348,7 @@ static int put_facts(goh5_err_t *err, goh5_buf_t *b, hid_t file)
     goh5_put(b, info.sohm.msgs_info.heap_size);
     TRY(H5Fget_filesize(file, &size) >= 0);
     goh5_put(b, size);
-    /* The library tells this of drivers for SWMR only, and of others that they are not. */
+    /* libhdf5 returns this only for drivers with SWMR support, and an error for others. */
     goh5_put(b, H5Fget_eoa(file, &eoa) >= 0 ? eoa : HADDR_UNDEF);
     hssize_t left = H5Fget_freespace(file);
     TRY(left >= 0);
@@ -373,7 +375,7 @@ done:
     return rc;
 }
 
-/* put_image builds the bytes of the file in the block itself: an image may be large. */
+/* put_image flushes the file and encodes its bytes. */
 static int put_image(goh5_err_t *err, goh5_buf_t *b, hid_t file)
 {
     int rc = 0;

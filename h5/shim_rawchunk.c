@@ -1,9 +1,9 @@
-/* shim_rawchunk.c: chunks as they are stored, with no filter run: where they lie, read them, write them. */
+/* shim_rawchunk.c: locating, reading and writing stored chunks without running filters. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* The words of one chunk in a blob: its offset, then mask, address and size. */
+/* Encodes a chunk: its offset, then mask, address and size. */
 static void put_chunk(goh5_buf_t *b, const hsize_t *offset, int rank, unsigned mask, haddr_t address, hsize_t size)
 {
     for (int i = 0; i < rank; i++) {
@@ -14,16 +14,16 @@ static void put_chunk(goh5_buf_t *b, const hsize_t *offset, int rank, unsigned m
     goh5_put(b, size);
 }
 
-/* What the raw calls must know of a dataset. */
+/* Properties of a dataset for raw chunk access. */
 typedef struct grid {
     int rank;
     int filters;
-    int edge_unfiltered; /* chunks that reach over the extent are stored without the filters */
+    int edge_unfiltered; /* partial chunks at the edges are stored unfiltered */
     hsize_t dims[H5S_MAX_RANK];
     hsize_t chunk[H5S_MAX_RANK];
     hsize_t bytes; /* of a whole chunk, decoded */
-    int grows;     /* the dimension whose chunks the library tells in other places, 0 if it tells the right ones */
-    hsize_t most[H5S_MAX_RANK]; /* chunks along each dimension, if it grows to its maximum */
+    int grows;     /* dimension that grows, if libhdf5 returns wrong chunk offsets; 0 if they are correct */
+    hsize_t most[H5S_MAX_RANK]; /* chunks along each dimension at its maximum size */
 } grid_t;
 
 static int probed(const hsize_t *offset, unsigned mask, haddr_t address, hsize_t size, void *data)
@@ -35,13 +35,14 @@ static int probed(const hsize_t *offset, unsigned mask, haddr_t address, hsize_t
     return H5_ITER_STOP;
 }
 
-/* An extensible array numbers chunks with the dimension that grows as the slowest, and those that go through it
- * (H5Dchunk_iter, H5Dget_chunk_info, H5Dget_chunk_info_by_coord) take the number apart as if the order were that of
- * the dimensions: places of other chunks, or of none. Whether this library does, one chunk whose place is known
- * says. 1 or 0, or < 0. */
+/* Reports whether libhdf5 returns wrong chunk offsets for extensible arrays (1, 0, or < 0 on
+ * failure). An extensible array numbers chunks with the growing dimension as the slowest.
+ * H5Dchunk_iter, H5Dget_chunk_info and H5Dget_chunk_info_by_coord split the number as if the
+ * dimensions were in order, and so return offsets of other chunks or of nonexistent ones. A test
+ * file with one chunk at a known offset shows whether this version has the defect. */
 static int places_are_wrong(goh5_err_t *err)
 {
-    static int known = -1; /* under the library's lock */
+    static int known = -1; /* guarded by the lock */
     int rc = 0;
     const hsize_t dims[2] = {2, 1}, most[2] = {2, H5S_UNLIMITED}, chunk[2] = {1, 1}, at[2] = {1, 0};
     hsize_t told[2] = {0, 0};
@@ -101,7 +102,7 @@ done:
     return rc;
 }
 
-/* Turns the offset that the library tells of a chunk into where the chunk is. */
+/* Converts the offset that libhdf5 reports for a chunk to its real offset. */
 static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
 {
     const int grows = g->grows;
@@ -109,7 +110,7 @@ static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
     if (grows == 0) {
         return;
     }
-    hsize_t number = told[grows] / g->chunk[grows]; /* what stands before is 0 */
+    hsize_t number = told[grows] / g->chunk[grows]; /* the dimensions before are 0 */
     for (int i = grows + 1; i < g->rank; i++) {
         number = number * g->most[i] + told[i] / g->chunk[i];
     }
@@ -122,7 +123,7 @@ static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
     at[grows] = number * g->chunk[grows];
 }
 
-/* The inverse: what the library wants to hear of a place. */
+/* The inverse of place_of: the offset that libhdf5 expects for the real offset `at`. */
 static void told_of(const grid_t *g, const hsize_t *at, hsize_t *told)
 {
     const int grows = g->grows;
@@ -166,7 +167,7 @@ static int grid_open(goh5_err_t *err, hid_t id, grid_t *g)
     TRY((type = H5Dget_type(id)) >= 0);
     g->bytes = H5Tget_size(type);
     for (int i = 0; i < g->rank; i++) {
-        g->bytes *= g->chunk[i]; /* below 4 GiB, which the library has checked */
+        g->bytes *= g->chunk[i]; /* less than 4 GiB, as libhdf5 has checked */
     }
     PASS(grid_order(err, id, g, maxdims));
 done:
@@ -176,8 +177,8 @@ done:
     return rc;
 }
 
-/* The library divides what it is given by the shape of a chunk and takes the quotient: an offset inside a chunk
- * would quietly mean that chunk. */
+/* Checks that an offset is the start of a chunk. libhdf5 divides the offset by the chunk shape, so
+ * an offset inside a chunk would silently select that chunk. */
 static int grid_at(goh5_err_t *err, const grid_t *g, const int64_t *offset, size_t rank, hsize_t *at)
 {
     int inside = (size_t)g->rank == rank;
@@ -204,15 +205,15 @@ static int grid_filtered(const grid_t *g, const hsize_t *at)
     return g->filters > 0;
 }
 
-/* H5Dread_chunk, H5Dwrite_chunk and H5Dget_chunk_storage_size write one place behind a table of as many numbers as a
- * dataset has dimensions at most: of one that has so many they are not to be called. */
+/* H5Dread_chunk, H5Dwrite_chunk and H5Dget_chunk_storage_size write past the end of a table with
+ * H5S_MAX_RANK numbers. They must not be called for a dataset with that many dimensions. */
 static int past_table(const grid_t *g)
 {
     return g->rank >= H5S_MAX_RANK;
 }
 
-/* How many bytes the chunk takes, 0 if it is not stored. The library calls that an error, and says so on its
- * stack only. */
+/* The stored size of a chunk, or 0 if it is not stored. libhdf5 treats a missing chunk as an error
+ * and reports it only on its stack. */
 static hsize_t stored_size(hid_t id, const grid_t *g, const hsize_t *at)
 {
     hsize_t size = 0;
@@ -368,7 +369,7 @@ int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
         err->want = (int64_t)size;
         RAISE(GOH5_ESIZE);
     }
-    /* A chunk without filters is not always in the file when the library has its size. */
+    /* A chunk without filters may not be in the file yet although libhdf5 returns its size. */
     if (read_chunk(id, at, &filters, dst, len) < 0) {
         rc = goh5_fail(err);
         hsize_t told[H5S_MAX_RANK] = {0};
@@ -386,8 +387,9 @@ done:
     return rc;
 }
 
-/* The library stores a mask with the size of a chunk, and leaves both if the size is as before: so the chunk gets
- * another size first. One byte more than was there is always to be had, and no filter minds it. */
+/* libhdf5 stores a mask together with the size of a chunk, and updates neither if the size is
+ * unchanged. Therefore the chunk is first written with another size. One byte more is always
+ * possible, and all filters accept it. */
 static int write_longer(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
 {
     int rc = 0;
@@ -428,10 +430,10 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
         RAISE(GOH5_EMASK);
     }
     if (!grid_filtered(&g, at)) {
-        mask = 0; /* whatever it says; and it is not to hold when the dataset grows and filters run */
+        mask = 0; /* ignore the mask, which must not apply if the dataset grows and filters run */
     }
     hsize_t size = g.filters > 0 ? stored_size(id, &g, at) : 0;
-    if (size > 0) { /* the mask that stands there is only to be had with the bytes */
+    if (size > 0) { /* only reading the chunk returns its current mask */
         if ((old = hyperslab_alloc(size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
@@ -447,7 +449,8 @@ done:
     return rc;
 }
 
-/* A filter of the library's that was not told of the type fails. values: how many parameters it has. */
+/* A filter of libhdf5 without its type-dependent parameters fails. values is the number of its
+ * parameters. */
 static int idle(H5Z_filter_t filter, size_t values)
 {
     return (filter == H5Z_FILTER_SHUFFLE && values == 0) || (filter == H5Z_FILTER_NBIT && values == 0) ||
@@ -485,22 +488,22 @@ done:
     return rc;
 }
 
-/* So many chunks are looked up one by one; more are looked for among all that are stored. */
+/* Up to this number, chunks are looked up one by one. Otherwise all stored chunks are iterated. */
 enum { FEW = 64 };
 
-/* What a write is going to touch, and what of it is stored. */
+/* The stored chunks that a write will touch. */
 typedef struct touched {
     const grid_t *grid;
     const goh5_masks_t *masks;
     const hsize_t *low, *high; /* corners of the selection, NULL: everything */
-    const int64_t *shape;      /* only chunks that reach over it; NULL: all */
-    int first;                 /* one is enough */
-    int solid;                 /* all between the corners is selected */
+    const int64_t *shape;      /* only chunks that extend beyond it; NULL: all */
+    int first;                 /* stop after the first one */
+    int solid;                 /* all elements between the corners are selected */
     goh5_buf_t places;
     size_t count;
 } touched_t;
 
-/* Whether a chunk that is written once more may be as long as this one and have another mask. */
+/* Whether rewriting a chunk may give the same length and another mask. */
 static int uncertain(const goh5_masks_t *m, uint32_t mask, hsize_t size)
 {
     switch (m->how) {
@@ -521,7 +524,7 @@ static int concerned(const touched_t *t, const hsize_t *at)
     for (int i = 0; i < t->grid->rank; i++) {
         hsize_t end = at[i] + t->grid->chunk[i];
         inside = inside && (t->low == NULL || (at[i] <= t->high[i] && end > t->low[i]));
-        /* The library fills what a smaller shape leaves outside. */
+        /* When the shape shrinks, libhdf5 fills the elements outside. */
         over = over ||
                ((hsize_t)t->shape[i] < t->grid->dims[i] && at[i] < (hsize_t)t->shape[i] && end > (hsize_t)t->shape[i]);
     }
@@ -558,7 +561,8 @@ done:
     return rc;
 }
 
-/* HDF5 file format, filter 3: Fletcher's sums of big-endian words of 16 bits, an odd byte last. */
+/* HDF5 file format, filter 3: Fletcher's checksum of big-endian 16-bit words, with an odd byte
+ * last. */
 static uint32_t fletcher32(const uint8_t *data, size_t len)
 {
     uint32_t a = 0, b = 0;
@@ -571,7 +575,8 @@ static uint32_t fletcher32(const uint8_t *data, size_t len)
     return b << 16 | a;
 }
 
-/* How many checksums are around a stored chunk, and whether nothing else is done to it. */
+/* Counts the checksums applied last to a stored chunk. *bare is set if no other filter was
+ * applied. */
 static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n, int *bare)
 {
     int rc = 0;
@@ -587,7 +592,7 @@ static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n, int *b
         H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
         TRY(filter >= 0);
         if (mask >> i & 1) {
-            continue; /* it was left out */
+            continue; /* this filter was skipped */
         }
         if (filter != H5Z_FILTER_FLETCHER32) {
             *bare = 0;
@@ -600,9 +605,10 @@ done:
     return rc;
 }
 
-/* Makes a stored chunk longer that may still be read, by a write of a part of it or by anybody if that write
- * fails: what is added stands inside the checksums, which are made anew. No filter minds one byte; without any it
- * is more, for szip makes noise up to four bytes longer. */
+/* Makes a stored chunk longer but keeps it readable, because a partial write reads it first and a
+ * failed write leaves it in the file. The added bytes are inside the checksums, which are computed
+ * again. All filters accept one more byte. A chunk without other filters gets 8, because szip can
+ * make noise up to 4 bytes longer. */
 static int loosen(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
 {
     int rc = 0;
@@ -612,7 +618,7 @@ static int loosen(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, c
     PASS(checksums(err, id, mask, &sums, &bare));
     const size_t more = bare ? 8 : 1;
     if (sums > len / 4) {
-        goto done; /* damaged, which the write will say */
+        goto done; /* corrupt; the write will report it */
     }
     if ((longer = hyperslab_alloc(len + more)) == NULL) {
         RAISE(GOH5_ENOMEM);
@@ -633,7 +639,8 @@ done:
     return rc;
 }
 
-/* Reads a stored chunk into a block that replaces *bytes; where that cannot be, only what the index says of it. */
+/* Reads a stored chunk into a block that replaces *bytes. If H5Dread_chunk cannot be used, it
+ * returns only the mask and size from the index. */
 static int take_chunk(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, uint32_t *mask, uint8_t **bytes,
                       hsize_t *size)
 {
@@ -656,8 +663,9 @@ done:
     return rc;
 }
 
-/* Has the library encode a stored chunk anew: its first element is written as it is. The library then believes the
- * mask that came of it, for as long as it sees no other chunk, and the index has it too, unless the length stayed. */
+/* Makes libhdf5 encode a stored chunk again by writing its first element unchanged. libhdf5 then
+ * caches the new mask until it accesses another chunk. The index has it too, unless the length is
+ * unchanged. */
 static int renew(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, uint32_t mask, hsize_t size)
 {
     int rc = 0, got = 0;
@@ -705,7 +713,8 @@ done:
     return rc;
 }
 
-/* Finds the chunks: one by one if at_most are few, and then settle has to look at their masks. */
+/* Finds the chunks. If at_most <= FEW they are looked up one by one, and settle must then check
+ * their masks. */
 static int find_touched(goh5_err_t *err, hid_t id, touched_t *t, hsize_t at_most, const hsize_t *low,
                         const hsize_t *high)
 {
@@ -733,7 +742,7 @@ done:
     return rc;
 }
 
-/* Whether a selection is all that is between its corners. */
+/* Whether a selection contains all elements between its corners. */
 static int is_solid(hid_t space, const grid_t *g, const hsize_t *low, const hsize_t *high)
 {
     hsize_t between = 1;
@@ -743,7 +752,7 @@ static int is_solid(hid_t space, const grid_t *g, const hsize_t *low, const hsiz
     return H5Sget_select_type(space) != H5S_SEL_POINTS && between == (hsize_t)H5Sget_select_npoints(space);
 }
 
-/* Finds the chunks of a selection, whose corners it puts into low and high. */
+/* Finds the chunks of a selection and stores its corners in low and high. */
 static int find_selected(goh5_err_t *err, hid_t id, touched_t *t, hid_t space, hsize_t *low, hsize_t *high)
 {
     int rc = 0;
@@ -760,13 +769,14 @@ done:
     return rc;
 }
 
-/* Whether a chunk may be made longer than its filters made it. Newer releases (seen in 2.2) refuse a chunk that is too
- * long when the filters are undone: one that a filter was left out of, and that is written in part, so that it is read
- * before, stays as it is there. Two outcomes of one length are then beyond the guard. */
+/* Whether a chunk may be made longer than its filters made it. Newer releases (seen in 2.2) reject
+ * a chunk that is too long when the filters are undone. Therefore a chunk with a skipped filter
+ * that is only partly written, and so read before, must keep its length there. The guard then does
+ * not cover two outcomes with the same length. */
 static int may_be_longer(const touched_t *t, const hsize_t *at, uint32_t mask)
 {
     unsigned major = 0, minor = 0, release = 0;
-    int whole = t->solid; /* written without having been read */
+    int whole = t->solid; /* written without being read */
     for (int k = 0; k < t->grid->rank; k++) {
         whole = whole && t->low[k] <= at[k] && at[k] + t->grid->chunk[k] <= t->high[k] + 1;
     }
@@ -830,7 +840,7 @@ done:
     return rc;
 }
 
-/* Brings the chunks that t has found into a state in which the next write leaves the right mask. */
+/* Prepares the chunks in t so that the next write stores the right mask. */
 static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
 {
     int rc = 0;
@@ -882,17 +892,17 @@ done:
     return rc;
 }
 
-/* A write that goes chunk by chunk. */
+/* State of a write that proceeds chunk by chunk. */
 typedef struct chunkwise {
     hid_t id;
     const goh5_target_t *to;
     const void *buf;
     touched_t t;
-    int dense; /* the selection is a box, and all of the buffer's space, which has its shape */
+    int dense; /* the selection is a box, and the buffer is fully selected and has its shape */
     hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
 } chunkwise_t;
 
-/* Whether the buffer is as the box between the corners of a solid selection. */
+/* Whether the buffer has the shape of the box between the corners of a solid selection. */
 static int is_dense(goh5_err_t *err, chunkwise_t *w)
 {
     int rc = 0;
@@ -913,9 +923,9 @@ done:
     return rc;
 }
 
-/* Writes what the selection has of a chunk and has the library note the mask that came of it: it knows it as long as it
- * sees no other chunk. If the chunk is as long as before, which keeps that from the index, it is stored with another
- * length first. */
+/* Writes the selected part of a chunk and makes libhdf5 store the resulting mask. libhdf5 caches
+ * the mask until it accesses another chunk. If the length is unchanged, libhdf5 would not update
+ * the index, so the chunk is stored with another length first. */
 static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t file, hid_t mem)
 {
     int rc = 0;
@@ -946,7 +956,7 @@ done:
 static const hsize_t ones[H5S_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-/* The chunks of a dense selection, of which each has elements to write. */
+/* Writes the chunks of a dense selection. Each of them contains selected elements. */
 static int write_each(goh5_err_t *err, const chunkwise_t *w)
 {
     int rc = 0;
@@ -982,8 +992,8 @@ done:
     return rc;
 }
 
-/* Any selection: halved until it is in one chunk, for the library goes through all of one to say what of the buffer
- * belongs to a part of it. */
+/* Writes any selection by halving it until each part is in one chunk. Halving is faster, because
+ * libhdf5 iterates over a whole selection to find the buffer elements of a part of it. */
 static int write_halves(goh5_err_t *err, const chunkwise_t *w, hid_t file, hid_t mem)
 {
     int rc = 0, axis = 0;
@@ -1053,7 +1063,7 @@ int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const
     goh5_enter();
     PASS(grid_open(err, id, &g));
     if ((size_t)g.rank != rank) {
-        goto done; /* which the library's caller will say */
+        goto done; /* goh5_dset_extent reports this error */
     }
     PASS(find_touched(err, id, &t, FEW + 1, NULL, NULL));
     PASS(settle(err, id, &t));
@@ -1062,7 +1072,7 @@ done:
     return rc;
 }
 
-/* 1 if the two ids are of one dataset. */
+/* 1 if the two ids refer to the same dataset. */
 static int same_object(hid_t a, hid_t b)
 {
     H5O_info2_t x, y;
@@ -1074,8 +1084,8 @@ static int same_object(hid_t a, hid_t b)
     return H5Otoken_cmp(a, &x.token, &y.token, &cmp) >= 0 && cmp == 0;
 }
 
-/* Opens the dataset once more: by its name, which alone takes an access list, or by its token if the links to it
- * have changed. */
+/* Opens the dataset again: by its name, because only that accepts an access list, or by its token
+ * if the links have changed. */
 static hid_t open_again(hid_t file, const char *name, H5O_token_t token, hid_t dapl)
 {
     hid_t found = name == NULL ? H5I_INVALID_HID : H5Dopen2(file, name, dapl);
@@ -1115,7 +1125,7 @@ int goh5_dreopen(goh5_err_t *err, int64_t id, int64_t *ids, size_t n)
         }
         TRY(H5Iget_name(id, name, (size_t)name_len + 1) >= 0);
     }
-    if (info.rc == 0) { /* nothing but its ids keeps an anonymous dataset */
+    if (info.rc == 0) { /* an anonymous dataset exists only while it has an open id */
         TRY(H5Oincr_refcount(id) >= 0);
         held = 1;
     }

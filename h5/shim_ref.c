@@ -1,14 +1,16 @@
-/* shim_ref.c: references, of three kinds. The two old ones are bytes: an object's address, and the place of a
- * region in the file's heap. The one since 1.12 holds memory of the library and has no public encoding, so that it
- * crosses as what it refers to: kind, file if another, token, attribute, and the region as space and selection. */
+/* shim_ref.c: the three kinds of reference. The two old kinds are bytes: the address of an object,
+ * or the location of a region in the file's heap. The kind added in 1.12 contains memory of libhdf5
+ * and has no public encoding. It is encoded as its target: kind, file if it is another one, token,
+ * attribute, and the region as dataspace and selection. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* Kinds of reference, as in shim_type.c. */
+/* Kinds of reference. They must match shim_type.c. */
 enum { REF_OBJECT = 1, REF_REGION = 2, REF_STANDARD = 3 };
 
-/* Whether the reference is to another file than loc's; opening those is not ours to decide. */
+/* Encodes the file name if the reference is to another file than loc's. Such files are not opened,
+ * because only the caller may decide that. */
 static int put_file(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const H5R_ref_t *ref, int *external)
 {
     int rc = 0;
@@ -29,7 +31,7 @@ done:
     return rc;
 }
 
-/* The token of the object, or no bytes if it is gone. */
+/* Encodes the token of the object, or no bytes if the object was deleted. */
 static void put_token(goh5_buf_t *b, const H5R_ref_t *ref)
 {
     H5O_info2_t info;
@@ -83,18 +85,18 @@ done:
     return rc;
 }
 
-/* What goh5_select_put wrote, as the words of goh5_select. */
+/* Decodes a selection that goh5_select_put has encoded. */
 static int get_selection(goh5_err_t *err, goh5_in_t *in, hid_t space)
 {
     int rc = 0;
     size_t n = 0;
-    int endless = (int64_t)goh5_get(in) < 0; /* the number of elements */
+    int endless = (int64_t)goh5_get(in) < 0; /* number of elements */
     uint64_t rank = goh5_get(in);
     if (in->bad || rank > H5S_MAX_RANK || in->left < 2 * rank * sizeof(uint64_t)) {
         RAISE(GOH5_ETYPE);
     }
     for (uint64_t i = 0; i < 2 * rank; i++) {
-        goh5_get(in); /* the corners */
+        goh5_get(in); /* corners */
     }
     int axes = H5Sget_simple_extent_ndims(space);
     TRY(axes >= 0);
@@ -118,7 +120,7 @@ int goh5_ref_get(goh5_err_t *err, goh5_in_t *in, hid_t loc, H5R_ref_t *ref)
     size_t n = 0;
     const uint8_t *bytes = goh5_get_bytes(in, &n);
     if (in->bad || n != sizeof token || file[0] != 0) {
-        RAISE(GOH5_ETYPE); /* gone, or in another file: nothing that could be referred to */
+        RAISE(GOH5_ETYPE); /* the object was deleted or is in another file */
     }
     memcpy(&token, bytes, sizeof token);
     TRY((object = H5Oopen_by_token(loc, token)) >= 0);
@@ -185,7 +187,7 @@ int goh5_ref_create(goh5_err_t *err, int64_t loc, const char *name, int32_t kind
         int some = goh5_ref_put(err, &b, loc, &ref);
         PASS(some);
         rc = 0;
-        goh5_set(&b, 0, b.len - sizeof(uint64_t)); /* the length of what follows */
+        goh5_set(&b, 0, b.len - sizeof(uint64_t)); /* length of the encoded reference */
     }
     PASS(goh5_buf_end(&b, out));
 done:
@@ -200,7 +202,8 @@ done:
     return rc;
 }
 
-/* Opens what a reference refers to. For the region of one, *space is the dataspace with the selection. */
+/* Opens the target of a reference. For a region reference, *space is the dataspace with the
+ * selection. */
 static int open_referent(goh5_err_t *err, hid_t loc, int32_t kind, const uint8_t *bytes, size_t len, H5R_ref_t *ref,
                          int *made, hid_t *object, hid_t *space)
 {

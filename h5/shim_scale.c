@@ -1,10 +1,11 @@
-/* shim_scale.c: dimension scales, the library's convention for what the axes of a dataset mean. */
+/* shim_scale.c: dimension scales, libhdf5's convention for the coordinates of a dataset's
+ * dimensions. */
 #include "shim_internal.h"
 
 #include <hdf5_hl.h>
 #include <string.h>
 
-/* The library indexes arrays with the axis it is given. */
+/* Fails for an invalid dimension, because libhdf5 uses it as an array index without a check. */
 static int check_axis(goh5_err_t *err, hid_t id, int64_t axis)
 {
     int rc = 0;
@@ -22,8 +23,8 @@ done:
     return rc;
 }
 
-/* Whether H5DSis_scale may be asked: of a CLASS of 16 bytes that is another text than that of a scale it frees its
-   buffer twice, and most calls of H5DS ask it. */
+/* Reports whether H5DSis_scale must not be called. It frees its buffer twice if the attribute CLASS
+ * has 16 bytes but is not DIMENSION_SCALE, and most H5DS functions call it. */
 static int class_is_odd(goh5_err_t *err, hid_t id, int *odd)
 {
     static const char scale[] = "DIMENSION_SCALE";
@@ -46,7 +47,7 @@ static int class_is_odd(goh5_err_t *err, hid_t id, int *odd)
     TRY(space >= 0);
     hssize_t n = H5Sget_simple_extent_npoints(space);
     goh5_close_space(space);
-    if (n != 1) { /* the library reads them all into room for one */
+    if (n != 1) { /* libhdf5 reads all elements into a buffer for one */
         *odd = 1;
         goto done;
     }
@@ -62,7 +63,8 @@ done:
     return rc;
 }
 
-/* The library says of such datasets that they are no scales, where it says anything. */
+/* Fails for datasets that class_is_odd reports. libhdf5 does not treat them as scales, if it does
+ * not crash. */
 static int check_class(goh5_err_t *err, hid_t id)
 {
     int rc = 0, odd;
@@ -83,7 +85,8 @@ done:
     return rc;
 }
 
-/* A text of the library that is asked for twice: first for its length. */
+/* Encodes the scale name (axis < 0) or the label of a dimension. libhdf5 is called twice, first for
+ * the length. */
 static int put_text_of(goh5_err_t *err, goh5_buf_t *b, hid_t id, int axis)
 {
     int rc = 0, odd = 0;

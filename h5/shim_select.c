@@ -1,8 +1,9 @@
-/* shim_select.c: which elements: selections as words, made into the library's and described again.
+/* shim_select.c: decoding and encoding of selections.
  *
- * A selection is one node: its kind, and then by kind nothing (all, none); rank words each of start, count, stride
- * and block (blocks); the number of points and their coordinates (points); the number of boxes and their first and
- * last corners (boxes); the number of operands and their nodes (or, and, xor, without). selection.go has the same
+ * A selection is one node, which begins with its kind. The rest depends on the kind. All and none:
+ * no more words. Blocks: rank words each of start, count, stride and block. Points: the number of
+ * points and their coordinates. Boxes: the number of boxes and their first and last corners. Or,
+ * and, xor and without: the number of operands and their nodes. selection.go must have the same
  * list. */
 #include "shim_internal.h"
 
@@ -10,10 +11,11 @@
 
 enum { SEL_NONE = 0, SEL_ALL, SEL_BLOCKS, SEL_POINTS, SEL_BOXES, SEL_OR, SEL_AND, SEL_XOR, SEL_WITHOUT };
 
-/* Nodes nested deeper are refused. */
+/* Maximum depth of nested nodes. */
 enum { MAX_NESTING = 64 };
 
-/* What goh5_select_put wrote of a regular selection without end: nothing bounds it, and so nothing is checked. */
+/* Selects a regular unlimited selection that goh5_select_put has encoded. It has no bounds to
+ * check. */
 int goh5_select_endless(goh5_err_t *err, const goh5_sel_t *s, hid_t space, size_t rank)
 {
     int rc = 0;
@@ -45,7 +47,7 @@ static int64_t next(goh5_sel_t *s)
     return *s->p++;
 }
 
-/* The words of one node's lists, which stay where they are. */
+/* The words of a list in a node. They are not copied. */
 static const int64_t *list(goh5_sel_t *s, uint64_t n)
 {
     if (n > s->left) {
@@ -58,8 +60,8 @@ static const int64_t *list(goh5_sel_t *s, uint64_t n)
     return p;
 }
 
-/* Blocks as the library takes them. Go has checked that nothing is negative, that strides reach over blocks and that
- * no product overflows; the extent is that of this moment. */
+/* Blocks in libhdf5's form. Go has checked that no number is negative, that blocks do not overlap
+ * and that no product overflows. The extent is the current one. */
 typedef struct blocks {
     hsize_t start[H5S_MAX_RANK], count[H5S_MAX_RANK], stride[H5S_MAX_RANK], block[H5S_MAX_RANK];
     hsize_t n;
@@ -90,7 +92,8 @@ static int get_blocks(goh5_err_t *err, goh5_sel_t *s, const hsize_t *dims, int r
     return 0;
 }
 
-/* Selects in `space` by one operation with it. Nothing is no hyperslab to the library, so that it is told apart. */
+/* Combines `space` with blocks. Empty blocks and empty selections are handled separately, because
+ * libhdf5 does not accept them as hyperslabs. */
 static int apply_blocks(goh5_err_t *err, hid_t space, H5S_seloper_t op, const blocks_t *b)
 {
     int rc = 0;
@@ -141,7 +144,7 @@ done:
     return rc;
 }
 
-/* The union of boxes. */
+/* Selects the union of boxes. */
 static int get_boxes(goh5_err_t *err, goh5_sel_t *s, hid_t space, const hsize_t *dims, int rank)
 {
     int rc = 0;
@@ -174,7 +177,7 @@ done:
 
 static int select_node(goh5_err_t *err, goh5_sel_t *s, hid_t space, const hsize_t *dims, int rank, int depth);
 
-/* Folds the operands from the left, the first one selected in `space` itself. */
+/* Combines the operands from left to right. The first one is selected in `space` itself. */
 static int combine(goh5_err_t *err, goh5_sel_t *s, H5S_seloper_t op, hid_t space, const hsize_t *dims, int rank,
                    int depth)
 {
@@ -287,7 +290,7 @@ int goh5_select(goh5_err_t *err, goh5_sel_t *s, hid_t space, size_t rank, size_t
         RAISE(goh5_outside(err, dims, have));
     }
     if (have == 0) {
-        /* One element or none: there are no axes to choose along. */
+        /* A dataspace without dimensions has at most one element to select. */
         next(s);
         *n = class == H5S_NULL || kind == SEL_NONE ? 0 : 1;
         if (kind != SEL_ALL && kind != SEL_NONE && kind != SEL_BLOCKS) {
@@ -304,7 +307,7 @@ done:
     return rc;
 }
 
-/* ---------- description ---------- */
+/* ---------- encoding ---------- */
 
 static int put_list(goh5_err_t *err, goh5_buf_t *b, hid_t space, int points, int rank)
 {
@@ -340,7 +343,7 @@ int goh5_select_put(goh5_err_t *err, goh5_buf_t *b, hid_t space)
     TRY(rank >= 0);
     H5S_sel_type type = H5Sget_select_type(space);
     TRY(type >= 0);
-    /* Of a selection without end the number of elements is what a failure is too. */
+    /* For an unlimited selection the number of elements equals the error code. */
     hssize_t n = H5Sget_select_npoints(space);
     TRY(n >= 0 || (type == H5S_SEL_HYPERSLABS && n == (hssize_t)H5S_UNLIMITED));
     if (H5Sget_simple_extent_type(space) == H5S_NULL) {
@@ -394,7 +397,7 @@ done:
     return rc;
 }
 
-/* A dataspace of Go's with a selection in it. */
+/* Creates a dataspace from Go's encoding with a selection in it. */
 static int made(goh5_err_t *err, const uint8_t *spec, size_t spec_len, const int64_t *sel, size_t words, size_t rank,
                 hid_t *space)
 {

@@ -1,4 +1,5 @@
-/* shim_storage.c: where a dataset's elements are, from the words of storage.go and back to them. */
+/* shim_storage.c: decoding and encoding of a dataset's storage and access properties
+ * (storage.go). */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -97,7 +98,7 @@ static int select_region(goh5_err_t *err, goh5_in_t *in, hid_t space)
     }
     for (size_t i = 0; i < 4; i++) {
         for (uint64_t j = 0; j < rank; j++) {
-            words[i][j] = goh5_get(in); /* Unlimited is all ones, as H5S_UNLIMITED is */
+            words[i][j] = goh5_get(in); /* Unlimited has all bits set, like H5S_UNLIMITED */
         }
     }
     TRY(rank == 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, words[0], words[2], words[1], words[3]) >= 0);
@@ -147,16 +148,16 @@ int goh5_storage_get(goh5_err_t *err, goh5_in_t *in, hid_t dcpl, hid_t space, in
     for (uint64_t n = goh5_get(in); n > 0; n--) {
         PASS(set_mapping(err, in, dcpl, space));
     }
-    if (alloc != H5D_ALLOC_TIME_DEFAULT) { /* last: a change of layout sets its own */
+    if (alloc != H5D_ALLOC_TIME_DEFAULT) { /* last, because setting the layout resets it */
         TRY(H5Pset_alloc_time(dcpl, alloc) >= 0);
     }
 done:
     return rc;
 }
 
-/* ---------- description ---------- */
+/* ---------- encoding ---------- */
 
-/* put_selection writes a hyperslab, or what bounds another selection. */
+/* put_selection encodes a hyperslab, or the bounding box of any other selection. */
 static int put_selection(goh5_err_t *err, goh5_buf_t *b, hid_t space)
 {
     int rc = 0;
@@ -253,7 +254,7 @@ done:
     return rc;
 }
 
-/* Indexes of chunks as storage.go has them. */
+/* Kinds of chunk index. They must match storage.go. */
 enum { INDEX_NONE, INDEX_BTREE1, INDEX_SINGLE, INDEX_IMPLICIT, INDEX_FIXED, INDEX_EXTENSIBLE, INDEX_BTREE2 };
 
 static int put_index(goh5_err_t *err, goh5_buf_t *b, hid_t id, H5D_layout_t layout)
@@ -299,7 +300,8 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
         TRY(H5Pget_chunk_opts(dcpl, &options) >= 0);
     }
     goh5_put(b, options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
-    /* The property list says yes for every object header of version 1, with times or without. */
+    /* The property list always reports times for object headers of version 1, even if they store
+     * none. */
     TRY(H5Oget_info3(id, &info, H5O_INFO_TIME) >= 0);
     goh5_put(b, info.ctime != 0);
     TRY(H5Pget_attr_creation_order(dcpl, &flags) >= 0);

@@ -1,14 +1,15 @@
-/* shim_type.c: a datatype as a blob, and back. A node is the words below, the tag, and then what it is made
- * of: an array its dimensions and base; a sequence its base; an enumeration its base and, per member, the name
- * and the value; a compound, per member, the name, the offset and the member's node. */
+/* shim_type.c: encoding and decoding of datatypes. A node consists of the words below, the tag and
+ * the parts of the type. An array has its dimensions and base, a sequence or a complex number its
+ * base. An enumeration has its base and the name and value of each member. A compound has the name,
+ * the offset and the node of each member. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* Types nested deeper than this are refused: the library itself recurses on them. */
+/* Maximum depth of nested types. A limit is needed because libhdf5 processes them recursively. */
 enum { MAX_DEPTH = 64 };
 
-/* The words of a node, in order; datatype.go has the same list. */
+/* Words of a node, in order. They must match datatype.go. */
 typedef struct node {
     uint64_t class;
     uint64_t size;
@@ -30,7 +31,7 @@ typedef struct node {
     uint64_t str_pad;
     uint64_t cset;
     uint64_t ref;
-    uint64_t committed; /* where the datatype is an object of its file: to Go its address, from Go an open id; else 0 */
+    uint64_t committed; /* committed datatype: its address (to Go) or an open id (from Go); otherwise 0 */
     uint64_t children;
 } node_t;
 
@@ -63,7 +64,8 @@ done:
     return rc;
 }
 
-/* Values of an enumeration cross as 64-bit numbers, whatever its base: that is what Go and C can compare. */
+/* Values of an enumeration are encoded as 64-bit numbers for every base, so that Go and C can
+ * compare them. */
 static int put_values(goh5_err_t *err, goh5_buf_t *b, hid_t t, hid_t base, uint64_t n)
 {
     int rc = 0;
@@ -151,7 +153,8 @@ int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth)
     hid_t copy = H5I_INVALID_HID;
     PASS(committed_at(err, t, &committed));
     if (committed != 0) {
-        /* One just opened is laid out as in the file, where what points elsewhere has other sizes. */
+        /* A datatype that was just opened has the sizes of the file, which differ for elements with
+         * pointers. A copy has the sizes in memory. */
         TRY((copy = H5Tcopy(t)) >= 0);
     }
     PASS(put_node(err, b, copy >= 0 ? copy : t, committed, depth));
@@ -220,7 +223,7 @@ static int put_node(goh5_err_t *err, goh5_buf_t *b, hid_t t, uint64_t committed,
         break;
     }
     default:
-        break; /* a sequence, or a class that this version of the library does not know */
+        break; /* a sequence, or a class that this version does not support */
     }
 
     const uint64_t *words = (const uint64_t *)&d;
@@ -260,7 +263,7 @@ done:
     return rc;
 }
 
-/* A type that the library does not let become what it should. */
+/* Closes a type that libhdf5 does not let become the required one. */
 static hid_t dropped(hid_t t)
 {
     goh5_close_type(t);
@@ -310,10 +313,12 @@ static hid_t get_float(const node_t *d)
     if (is_ieee(d, 8, 11, 52)) {
         return H5Tcopy(big ? H5T_IEEE_F64BE : H5T_IEEE_F64LE);
     }
-    /* A float may only shrink around its fields and its fields may only move inside it, so: wider than it gets, then
-     * the fields, then down to size. Fields count from the lowest bit of all, but H5Tset_fields compares them with
-     * the precision alone: hence twice the size. Of VAX order nothing is made that was of another: it would be stored
-     * in a version of the message that does not know it (H5Tset_order). */
+    /* A float's size can only shrink around its fields, and the fields can only move inside its
+     * precision. Therefore the type is made wider first, then the fields are set, and then it
+     * shrinks to its size. Fields count from the lowest bit, but H5Tset_fields compares them with
+     * the precision without the offset, so twice the size is needed. A VAX float must be made from
+     * a VAX float: otherwise H5Tset_order leaves a message version that does not support VAX
+     * order. */
     hid_t t = H5Tcopy(d->order == H5T_ORDER_VAX ? H5T_VAX_F64 : H5T_IEEE_F64LE);
     size_t wide = 2 * d->size + 8;
     if (t < 0 || d->offset > 8 * d->size || H5Tset_size(t, wide) < 0 || H5Tset_precision(t, 8 * wide - d->offset) < 0 ||
@@ -398,7 +403,8 @@ static hid_t get_compound(goh5_in_t *in, const node_t *d, int depth, int form)
     return t;
 }
 
-/* In memory a number fills its bytes and lies in the machine's order, so that Go can read it. */
+/* Changes a number to its form in memory: native byte order, and all bits in use for GOH5_NATIVE,
+ * so that Go can read it. */
 static void make_form(node_t *d, int form)
 {
     if (d->class != H5T_INTEGER && d->class != H5T_FLOAT && d->class != H5T_BITFIELD) {
@@ -417,7 +423,7 @@ static void make_form(node_t *d, int form)
     if (d->order == H5T_ORDER_VAX) {
         int half = d->size == 4;
         if (d->class != H5T_FLOAT || (d->size != 4 && d->size != 8) || d->mant_size > (half ? 23 : 52)) {
-            return; /* no native float holds it: the bytes stay as they are */
+            return; /* no native float can represent it: the bytes are unchanged */
         }
         d->precision = 8 * d->size;
         d->offset = d->lsb_pad = d->msb_pad = d->mant_pos = d->in_pad = 0;
@@ -430,7 +436,7 @@ static void make_form(node_t *d, int form)
     d->order = machine;
 }
 
-/* The open committed datatype itself, if it is as described: what is created with it shares it. */
+/* Returns the open committed datatype if it equals `made`, so that new objects share it. */
 static hid_t share(hid_t made, uint64_t committed)
 {
     hid_t id = (hid_t)committed, copy = H5I_INVALID_HID;
@@ -512,10 +518,10 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
         t = base < 0 ? H5I_INVALID_HID : H5Tcomplex_create(base);
         break;
     default:
-        break; /* a class of a later library */
+        break; /* a class added in a later version */
     }
     goh5_close_type(base);
-    /* The size is what buffers are measured by: a description that contradicts itself is refused here. */
+    /* Buffers are measured with the size, so an inconsistent description must be rejected here. */
     if (in->bad || (t >= 0 && d.variable == 0 && d.class != H5T_VLEN && H5Tget_size(t) != d.size)) {
         in->bad = 1;
         goh5_close_type(t);
@@ -600,7 +606,7 @@ int goh5_type_form(goh5_err_t *err, hid_t t, int form, hid_t *made)
 {
     int rc = 0;
     goh5_buf_t buf = {0};
-    hid_t copy = H5Tcopy(t); /* which is no object of a file */
+    hid_t copy = H5Tcopy(t); /* the copy is not committed */
     TRY(copy >= 0);
     PASS(goh5_type_put(err, &buf, copy, 0));
     if (buf.failed) {

@@ -1,29 +1,30 @@
-/* shim_value.c: elements that hold pointers, as one block without any.
+/* shim_value.c: encoding of elements with pointers as a block without pointers.
  *
- * In the block the elements come first, as they lie in memory. Where a pointer was stands the place in the block of
- * what it pointed to, 0 for none: of a string, its text; of a sequence (length, place), its elements, whose own
- * pointers are treated alike; of a reference of the kind since 1.12, in its first word, what shim_ref.c says of
- * it. values.go has the other side. */
+ * The block begins with the elements, as they are in memory. Each pointer is replaced by the offset
+ * in the block of its target, or 0 for a null pointer. The target of a string is its bytes. A
+ * sequence is its length and the offset of its elements, whose pointers are encoded in the same
+ * way. A reference of the kind added in 1.12 has the offset of its encoding (shim_ref.c) in its
+ * first word. values.go contains the Go side. */
 #include "shim_internal.h"
 
 #include <string.h>
 
-/* Sequences within sequences deeper than this are refused, as types are. */
+/* Maximum depth of nested sequences, as for types. */
 enum { MAX_DEPTH = 64 };
 
 typedef enum slot_kind { SLOT_TEXT, SLOT_SEQUENCE, SLOT_REFERENCE, SLOT_GROUP } slot_kind_t;
 
-/* One place in an element that is more than its bytes: `count` of them, `stride` bytes apart. */
+/* A part of an element that contains pointers: `count` items, `stride` bytes apart. */
 typedef struct slot {
     slot_kind_t kind;
     size_t offset;
     size_t count;
     size_t stride;
-    struct layout *child; /* of a sequence's elements, or of a group: an array of compounds */
+    struct layout *child; /* of a sequence's elements, or of a group (an array of compounds) */
 } slot_t;
 
 typedef struct layout {
-    size_t size; /* bytes an element takes */
+    size_t size; /* bytes of an element */
     size_t n, cap;
     slot_t *slots;
 } layout_t;
@@ -141,7 +142,8 @@ done:
 
 /* ---------- from memory to a block ---------- */
 
-/* Treats the n elements at mem, whose copy lies at `at` of the block already. */
+/* Encodes the targets of the n elements at mem, which have been copied to offset `at` of the
+ * block. */
 static int put_elements(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const layout_t *l, const uint8_t *mem, size_t n,
                         size_t at);
 
@@ -169,7 +171,7 @@ static int put_slot(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const slot_t *s, 
         if (seq.len > SIZE_MAX / s->child->size) {
             RAISE(GOH5_ENOMEM);
         }
-        size_t place = b->len + sizeof(uint64_t); /* behind the length of its bytes */
+        size_t place = b->len + sizeof(uint64_t); /* after the length of its bytes */
         goh5_put_bytes(b, seq.p, seq.len * s->child->size);
         goh5_set(b, at, seq.len);
         goh5_set(b, at + sizeof(uint64_t), place);
@@ -220,7 +222,7 @@ int goh5_values_put(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t type, const
     int rc = 0;
     layout_t *l = NULL;
     PASS(layout_make(err, type, 0, &l));
-    /* The block begins with the elements themselves, so that a place of 0 is none of anything else. */
+    /* The block begins with the elements, so offset 0 is never the offset of a target. */
     goh5_put_raw(b, mem, n * l->size);
     if (b->failed) {
         RAISE(GOH5_ENOMEM);
@@ -240,13 +242,13 @@ static uint64_t word_at(const uint8_t *p)
     return w;
 }
 
-/* Whether n bytes lie at `at`. */
+/* Whether the n bytes at offset `at` are in the block. */
 static int inside(const goh5_values_t *v, uint64_t at, uint64_t n)
 {
     return at <= v->len && n <= v->len - at;
 }
 
-/* The text at a place, which ends in a zero byte; NULL if there is none. */
+/* The string at an offset, with its terminating zero byte; NULL if the offset is invalid. */
 static const char *text_at(const goh5_values_t *v, uint64_t place)
 {
     enum { WORD = sizeof(uint64_t) };
@@ -260,7 +262,7 @@ static const char *text_at(const goh5_values_t *v, uint64_t place)
     return (const char *)v->block + place + WORD;
 }
 
-/* Makes a reference and keeps a copy of it, since the library's memory in it must be given back. */
+/* Creates a reference and keeps a copy of it, because its memory in libhdf5 must be freed later. */
 static int get_reference(goh5_err_t *err, goh5_values_t *v, uint64_t place, H5R_ref_t *ref)
 {
     int rc = 0;
@@ -368,7 +370,8 @@ int goh5_values_get(goh5_err_t *err, hid_t loc, hid_t type, const uint8_t *data,
         err->want = (int64_t)(n * l->size);
         RAISE(GOH5_ESIZE);
     }
-    /* Go's memory must not come to hold pointers to C's, and the library takes nothing but pointers. */
+    /* The block is copied, because Go memory must not contain pointers to C memory and libhdf5
+     * needs pointers. */
     if ((v->block = hyperslab_alloc(len)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }

@@ -1,7 +1,8 @@
-/* versions.h: the HDF5 this package compiles against, found and checked.
+/* versions.h: checks of the HDF5 headers that this package is compiled with.
  *
- * Every C file of the package includes this header, and it alone includes <hdf5.h>.
- * An older release than the oldest supported one is refused here, at compile time, with one sentence. */
+ * Every C file of the package must include this header, and no other file includes <hdf5.h>.
+ * Compilation fails here with one error message if HDF5 is older than the oldest supported
+ * release. */
 #ifndef HYPERSLAB_H5_VERSIONS_H
 #define HYPERSLAB_H5_VERSIONS_H
 
@@ -20,8 +21,9 @@
 #endif
 #endif
 
-/* What `make deps` built. It changes with the archives, so that Go's build cache, which does not
- * look into them, compiles this package again; it says nothing about the system's libraries. */
+/* Stamp of the libraries that `make deps` built. It changes with the archives, because Go's build
+ * cache does not check them and must recompile this package. It does not apply to the system's
+ * libraries. */
 #if !defined(HYPERSLAB_SYSTEM_LIBS) && __has_include("zz_stamp.h")
 #include "zz_stamp.h"
 #endif
