@@ -1,4 +1,4 @@
-// Arrays of n dimensions, b2nd and Caterva: opening, regions, facts.
+// Multidimensional arrays (b2nd and Caterva): opening, properties and regions.
 
 package cblosc
 
@@ -12,11 +12,10 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// MaxDim is the greatest number of dimensions of the linked library
-// (B2ND_MAX_DIM): 16.
+// MaxDim is the maximum number of dimensions of the linked library (B2ND_MAX_DIM): 16.
 const MaxDim = C.B2ND_MAX_DIM
 
-// maxDims is the greatest number of dimensions of any supported release.
+// maxDims is the maximum number of dimensions of any supported release.
 const maxDims = C.GOBLOSC2_MAX_DIM
 
 // Array is an array of elements of one size, stored in chunks.
@@ -29,16 +28,15 @@ type Array struct {
 	caterva  bool
 }
 
-// OpenArray opens an array: a file or a sparse directory with a b2nd or a Caterva
-// metalayer (b2nd_open). The file is checked in Go first; each chunk is when it
-// is touched the first time.
+// OpenArray opens an array: a file or a sparse directory with a b2nd or a Caterva metalayer
+// (b2nd_open). The file is checked in Go first. Each chunk is checked when it is used for the first
+// time.
 //
-// It returns the errors of OpenSChunk, and errors.ErrUnsupported for more
-// dimensions than MaxDim.
+// It returns the errors of OpenSChunk, and errors.ErrUnsupported for more than MaxDim dimensions.
 func OpenArray(path string) (*Array, error) { return OpenArrayWith(path, OpenOptions{}) }
 
-// OpenArrayWith is OpenArray with options (b2nd_open_offset). It returns the errors
-// of OpenSChunkWith and OpenArray.
+// OpenArrayWith is OpenArray with options (b2nd_open_offset). It returns the errors of
+// OpenSChunkWith and OpenArray.
 func OpenArrayWith(path string, o OpenOptions) (*Array, error) {
 	if path == "" {
 		return nil, refused("open array", path, errNoPath(path))
@@ -56,8 +54,7 @@ func openArray(path string, o OpenOptions) (*Array, error) {
 	return a.on(op, s)
 }
 
-// OpenArrayBytes opens an array in memory from the bytes of a contiguous frame
-// (b2nd_from_cframe). b is copied.
+// OpenArrayBytes opens an array in memory from a copy of the contiguous frame b (b2nd_from_cframe).
 func OpenArrayBytes(b []byte) (*Array, error) {
 	const op = "open array"
 	a := new(Array)
@@ -68,7 +65,7 @@ func OpenArrayBytes(b []byte) (*Array, error) {
 	return a.on(op, s)
 }
 
-// on makes a the array of the open super-chunk s, or closes s.
+// on makes a the array of the open super-chunk s. On failure it closes s.
 func (a *Array) on(op string, s *SChunk) (*Array, error) {
 	var cerr C.goblosc2_err_t
 	var dtype *C.char
@@ -81,7 +78,7 @@ func (a *Array) on(op string, s *SChunk) (*Array, error) {
 	return a, nil
 }
 
-// Shape returns the elements in each dimension.
+// Shape returns the number of elements in each dimension.
 func (a *Array) Shape() []int64 {
 	a.sc.h.mu.Lock()
 	defer a.sc.h.mu.Unlock()
@@ -92,10 +89,10 @@ func (a *Array) Shape() []int64 {
 	return shape
 }
 
-// Chunks returns the elements of a chunk in each dimension.
+// Chunks returns the number of elements of a chunk in each dimension.
 func (a *Array) Chunks() []int32 { return dims(a.geometry.chunks[:a.rank]) }
 
-// Blocks returns the elements of a block in each dimension.
+// Blocks returns the number of elements of a block in each dimension.
 func (a *Array) Blocks() []int32 { return dims(a.geometry.blocks[:a.rank]) }
 
 func dims(c []C.int32_t) []int32 {
@@ -106,29 +103,29 @@ func dims(c []C.int32_t) []int32 {
 	return d
 }
 
-// DType returns the element type as stored, normally as NumPy writes it: "<f8".
-// A Caterva array has none: "".
+// DType returns the dtype as stored, normally in NumPy syntax. For example, "<f8". It is "" for a
+// Caterva array, which has no dtype.
 func (a *Array) DType() string { return a.dtype }
 
-// ItemSize returns the bytes of an element.
+// ItemSize returns the size of an element in bytes.
 func (a *Array) ItemSize() int { return a.sc.TypeSize() }
 
-// SChunk returns the super-chunk of the array. It is the same owner: closing one
-// closes the other. Its chunks are those of the array in row-major order; they can
-// be updated but not appended, inserted or deleted.
+// SChunk returns the super-chunk of the array. Both have the same owner: closing one closes the
+// other. Its chunks are those of the array in row-major order. They can be updated but not
+// appended, inserted or deleted.
 func (a *Array) SChunk() *SChunk { return a.sc }
 
-// Path returns the file or directory, "" for memory.
+// Path returns the file or directory, or "" for an array in memory.
 func (a *Array) Path() string { return a.sc.path }
 
 // Bytes returns the array as a contiguous frame (b2nd_to_cframe).
 func (a *Array) Bytes() ([]byte, error) { return a.sc.Bytes() }
 
-// Close frees the array (b2nd_free). What is on disk was written by each call
-// before. A second Close returns ErrClosed.
+// Close frees the array (b2nd_free). Each earlier call has already written its changes to disk. A
+// second Close returns ErrClosed.
 func (a *Array) Close() error { return a.sc.Close() }
 
-// region is a checked region as the library takes it.
+// region is a checked region in the form that the library takes.
 type region struct {
 	start, stop, shape [maxDims]C.int64_t
 	nbytes             int64
@@ -151,7 +148,7 @@ func (a *Array) placeLocked(start, shape []int64) (r region, err error) {
 	return r, nil
 }
 
-// regionLocked checks also that a buffer of n bytes has the region's length.
+// regionLocked also checks that a buffer of n bytes has the length of the region.
 func (a *Array) regionLocked(start, shape []int64, n int) (region, error) {
 	r, err := a.placeLocked(start, shape)
 	if err == nil && int64(n) != r.nbytes {
@@ -160,15 +157,15 @@ func (a *Array) regionLocked(start, shape []int64, n int) (region, error) {
 	return r, err
 }
 
-// ReadRegion fills dst with the elements from start, shape[i] in each dimension,
-// in row-major order and the byte order of storage (b2nd_get_slice_cbuffer).
+// ReadRegion fills dst with the elements from start, shape[i] in each dimension, in row-major order
+// and in the byte order of storage (b2nd_get_slice_cbuffer).
 //
-// len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. Chunks that the region
-// touches are decompressed as far as its blocks need it; behind the filter Delta,
-// and where the region is one chunk, it may be whole chunks, in memory of their own.
+// len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. Only the blocks that the region needs are
+// decompressed. With the filter Delta, and where the region is one chunk, whole chunks may be
+// decompressed into separate memory.
 //
-// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid,
-// ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid, ErrClosed, ErrBroken, or
+// an *Error from the library.
 func (a *Array) ReadRegion(dst []byte, start, shape []int64) error {
 	const op = "read region"
 	if err := a.sc.h.lock(op); err != nil {
@@ -188,16 +185,15 @@ func (a *Array) ReadRegion(dst []byte, start, shape []int64) error {
 	return a.readLocked(op, dst, &r)
 }
 
-// WriteRegion replaces the elements from start, shape[i] in each dimension, with
-// src (b2nd_set_slice_cbuffer).
+// WriteRegion replaces the elements from start, shape[i] in each dimension, with src
+// (b2nd_set_slice_cbuffer).
 //
-// src holds them in row-major order and the byte order of storage;
-// its length must be shape[0]×…×shape[n-1]×ItemSize bytes. Chunks that the region
-// covers only in part are read, changed and compressed again. In a contiguous
-// frame the old chunks' bytes stay in the file.
+// src must hold shape[0]×…×shape[n-1]×ItemSize bytes in row-major order and in the byte order of
+// storage. Chunks that the region covers only in part are read, changed and compressed again. In a
+// contiguous frame the bytes of the old chunks stay in the file.
 //
-// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid,
-// ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid, ErrClosed, ErrBroken, or
+// an *Error from the library.
 func (a *Array) WriteRegion(src []byte, start, shape []int64) error {
 	const op = "write region"
 	if err := a.sc.h.lockWrite(op); err != nil {

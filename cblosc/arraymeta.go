@@ -1,5 +1,5 @@
-// The metalayer of an array as the library writes and reads it, and an array in
-// words. Package format/b2nd is the reading that is safe on any bytes.
+// Array metalayers encoded and decoded by the library, a description of an array, and copies of
+// boxes. Package format/b2nd parses metalayers safely from any bytes.
 
 package cblosc
 
@@ -20,10 +20,9 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 )
 
-// EncodeArrayMeta returns the content of the metalayer "b2nd" of an array of these
-// shapes and this type (b2nd_serialize_meta). It returns ErrParam for shapes of
-// different ranks or a type with a zero byte, or errors.ErrUnsupported for more than
-// MaxDim dimensions.
+// EncodeArrayMeta returns the content of the metalayer "b2nd" of an array with these shapes and
+// this dtype (b2nd_serialize_meta). It returns ErrParam for shapes of different ranks or a dtype
+// with a zero byte, or errors.ErrUnsupported for more than MaxDim dimensions.
 func EncodeArrayMeta(shape []int64, chunks, blocks []int32, dtype string) ([]byte, error) {
 	const op = "encode metalayer"
 	rank := len(shape)
@@ -48,10 +47,9 @@ func EncodeArrayMeta(shape []int64, chunks, blocks []int32, dtype string) ([]byt
 	return takeBytes(p, C.int64_t(n), true), nil
 }
 
-// DecodeArrayMeta reads the content of a metalayer "b2nd" or, if caterva is set,
-// "caterva" (b2nd_deserialize_meta). The library trusts every byte of it, so package
-// format/b2nd looks first. It returns ErrFormat, or errors.ErrUnsupported for more
-// than MaxDim dimensions.
+// DecodeArrayMeta decodes the content of a metalayer "b2nd" or, if caterva is set, "caterva"
+// (b2nd_deserialize_meta). Package format/b2nd checks the content first because the library does
+// not. It returns ErrFormat, or errors.ErrUnsupported for more than MaxDim dimensions.
 func DecodeArrayMeta(b []byte, caterva bool) (shape []int64, chunks, blocks []int32, dtype string, err error) {
 	const op = "decode metalayer"
 	name := b2nd.Name
@@ -83,7 +81,7 @@ func DecodeArrayMeta(b []byte, caterva bool) (shape []int64, chunks, blocks []in
 	return shape, dims(g.chunks[:g.ndim]), dims(g.blocks[:g.ndim]), dtype, nil
 }
 
-// String is one line for people: shape, chunks, blocks, type, bytes and parameters.
+// String describes the array in one line: shape, chunks, blocks, dtype, bytes and parameters.
 func (a *Array) String() string {
 	kind := "b2nd"
 	if a.caterva {
@@ -103,19 +101,18 @@ func (a *Array) String() string {
 	return s
 }
 
-// Box is a buffer of n dimensions in row-major order, and a place in it.
+// Box is a buffer of n dimensions in row-major order, and a start index in it.
 type Box struct {
 	Data  []byte
-	Shape []int64 // elements of the buffer in each dimension
-	Start []int64 // where the box is in it
+	Shape []int64 // number of elements of the buffer in each dimension
+	Start []int64 // index of the first element of the box
 }
 
-// CopyBox copies shape elements of itemSize bytes from one buffer to another, at their
-// Starts (b2nd_copy_buffer2). The buffers must not overlap.
+// CopyBox copies shape elements of itemSize bytes from one buffer to another, each at its Start
+// (b2nd_copy_buffer2). The buffers must not overlap.
 //
-// It returns ErrParam for an itemSize below 1, errors.ErrUnsupported for more than
-// MaxDim dimensions, ErrSize for a buffer that is not as long as its shape says, or
-// ErrRegion.
+// It returns ErrParam for an itemSize below 1, errors.ErrUnsupported for more than MaxDim
+// dimensions, ErrSize for a buffer whose length does not match its shape, or ErrRegion.
 func CopyBox(dst, src Box, shape []int64, itemSize int) error {
 	const op = "copy box"
 	if itemSize < 1 || itemSize > maxTypeSize {
@@ -149,7 +146,7 @@ func CopyBox(dst, src Box, shape []int64, itemSize int) error {
 	return nil
 }
 
-// check makes sure that the buffer is as long as its shape, and shape inside it.
+// check verifies that the length of the buffer matches its shape, and that the box is inside it.
 func (b *Box) check(shape []int64, itemSize int) error {
 	if len(b.Shape) != len(shape) || len(b.Start) != len(shape) {
 		return fmt.Errorf("%w: buffer of %d dimensions, start of %d, box of %d", ErrRegion, len(b.Shape), len(b.Start), len(shape))

@@ -1,4 +1,4 @@
-// Many buffers in one call: what a service that compresses records wants.
+// Compression of many buffers in one call, for example the records of a service.
 
 package cblosc
 
@@ -28,16 +28,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Batch is a list of byte strings, its items, one behind the other in one buffer.
-// The zero Batch has none. It is not safe for concurrent changes.
+// Batch is a list of byte strings, its items, stored contiguously in one buffer. The zero Batch is
+// empty. A Batch must not be changed concurrently.
 type Batch struct {
 	data []byte
-	ends []int64 // where each item ends in data
+	ends []int64 // end of each item in data
 }
 
-// NewBatch returns the batch of the items of data, each of size bytes, the last one
-// maybe shorter. data is not copied and belongs to the batch. It returns ErrParam if
-// size is not positive.
+// NewBatch returns a batch that splits data into items of size bytes; the last item may be shorter.
+// data is not copied and belongs to the batch. It returns ErrParam if size is not positive.
 func NewBatch(data []byte, size int) (*Batch, error) {
 	if size <= 0 {
 		return nil, refused("new batch", "", fmt.Errorf("%w: items of %d bytes, want at least 1", ErrParam, size))
@@ -58,19 +57,19 @@ func (b *Batch) Append(items ...[]byte) {
 	}
 }
 
-// Reset takes all items out and keeps the memory for others.
+// Reset removes all items and keeps the memory for new ones.
 func (b *Batch) Reset() { b.data, b.ends = b.data[:0], b.ends[:0] }
 
 // Len returns the number of items.
 func (b *Batch) Len() int { return len(b.ends) }
 
-// Item returns item i, which is part of the buffer. It panics if there is none.
+// Item returns item i, a part of the buffer. It panics if i is out of range.
 func (b *Batch) Item(i int) []byte {
 	start, end := b.start(i), b.ends[i]
 	return b.data[start:end:end]
 }
 
-// All returns the items and their numbers.
+// All returns an iterator over the indices and items.
 func (b *Batch) All() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		for i := range b.ends {
@@ -81,10 +80,10 @@ func (b *Batch) All() iter.Seq2[int, []byte] {
 	}
 }
 
-// Bytes returns the buffer: all items, one behind the other.
+// Bytes returns the buffer, which holds all items in order.
 func (b *Batch) Bytes() []byte { return b.data }
 
-// start returns where item i starts.
+// start returns the offset of item i.
 func (b *Batch) start(i int) int64 {
 	if i == 0 {
 		return 0
@@ -92,20 +91,20 @@ func (b *Batch) start(i int) int64 {
 	return b.ends[i-1]
 }
 
-// grow makes b a batch of n items in a buffer of size bytes, both of any content.
+// grow makes b a batch of n items in a buffer of size bytes; the contents are undefined.
 func (b *Batch) grow(n, size int) {
 	b.Reset()
 	b.data = slices.Grow(b.data, size)[:size]
 	b.ends = slices.Grow(b.ends, n)[:n]
 }
 
-// CompressBatch makes dst the chunks of the items of src, in one call of C
-// (blosc2_compress_ctx). What dst held is gone, its memory is used again; to be
-// safe of any data it takes 32 bytes an item more than src. Items of one length are
-// fastest: for another length the library makes its tables anew.
+// CompressBatch compresses each item of src to a chunk in dst, in one C call (blosc2_compress_ctx).
+// The items of dst are replaced and its memory is reused. Its buffer is 32 bytes per item larger
+// than src, because data may not compress. Items of one length are fastest, because the library
+// rebuilds its tables for another length.
 //
-// An error names the item that failed and leaves dst empty. It is one of
-// Compressor.Compress, or ErrParam if dst and src are the same.
+// An error names the item that failed and leaves dst empty. It is an error of Compressor.Compress,
+// or ErrParam if dst and src are the same.
 func (c *Compressor) CompressBatch(dst, src *Batch) error {
 	if err := c.params.checkBatch(dst, src, c.tuning != nil); err != nil {
 		return err
@@ -120,8 +119,8 @@ func (c *Compressor) CompressBatch(dst, src *Batch) error {
 	return nil
 }
 
-// checkBatch checks the items as Compress does, and empties dst. A tuner chooses other
-// parameters: then each item is checked when its are known.
+// checkBatch checks the items as Compress does, and empties dst. With a tuner, which changes the
+// parameters, each item is checked when its parameters are known.
 func (p *CParams) checkBatch(dst, src *Batch, tuned bool) error {
 	if dst == src {
 		return refused("compress", "", errSameBatch)
@@ -140,11 +139,11 @@ func (p *CParams) checkBatch(dst, src *Batch, tuned bool) error {
 
 var errSameBatch = fmt.Errorf("%w: one batch as the source and the destination", ErrParam)
 
-// nameItem is the operation in the error of one item.
+// nameItem returns the operation for the error of one item.
 func nameItem(op string, i, n int) string { return fmt.Sprintf("%s item %d of %d", op, i, n) }
 
-// compressItems compresses len(ends) items of src from item first into dst, which
-// is long enough. It sets ends, relative to dst, and returns the bytes.
+// compressItems compresses len(ends) items of src, starting with item first, into dst, which must
+// be long enough. It sets ends, relative to dst, and returns the number of bytes.
 func (c *Compressor) compressItems(dst []byte, ends []int64, src *Batch, first int) (int, error) {
 	if err := c.h.lock("compress"); err != nil {
 		return 0, err
@@ -165,8 +164,8 @@ func (c *Compressor) compressItems(dst []byte, ends []int64, src *Batch, first i
 	return int(n), nil
 }
 
-// eachItemLocked is compressItems for a context that calls Go: what the library calls
-// for many items in one call could not be told apart.
+// eachItemLocked is compressItems for a context that calls Go. It compresses one item per C call,
+// because callbacks during a batch call could not be assigned to an item.
 func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first int) (int, error) {
 	at := 0
 	for i := range ends {
@@ -184,14 +183,14 @@ func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first 
 	return at, nil
 }
 
-// DecompressBatch makes dst the data of the chunks, in one call of C
-// (blosc2_decompress_ctx). What dst held is gone, its memory is used again: data
-// that a chunk calls uninitialised is whatever was there.
+// DecompressBatch decompresses each item of chunks into dst, in one C call (blosc2_decompress_ctx).
+// The items of dst are replaced and its memory is reused, so uninitialised data of a chunk may be
+// any earlier content.
 //
-// An error names the item that failed and leaves dst empty. It is one of
-// Decompressor.Decompress, or ErrParam if dst and chunks are the same. No header is believed before all chunks were looked at:
-// a chunk of special values may stand for 2 GiB, so a caller who does not trust the
-// chunks adds up the NBytes of Info first.
+// An error names the item that failed and leaves dst empty. It is an error of
+// Decompressor.Decompress, or ErrParam if dst and chunks are the same. All chunks are checked
+// before memory is allocated. A chunk of special values can expand to 2 GiB, so for untrusted
+// chunks the caller should first add up the NBytes of Info.
 func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
 	if err := layOut(dst, chunks, d.params.Allow); err != nil {
 		return err
@@ -203,7 +202,7 @@ func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
 	return nil
 }
 
-// layOut checks all chunks and makes dst a batch of the lengths of their data.
+// layOut checks all chunks and gives the items of dst the lengths of their data.
 func layOut(dst, chunks *Batch, allow chunk.Policy) error {
 	if dst == chunks {
 		return refused("decompress", "", errSameBatch)
@@ -227,10 +226,10 @@ func layOut(dst, chunks *Batch, allow chunk.Policy) error {
 	return nil
 }
 
-// plainChunk is a quick checkChunk: it returns the bytes of data if b starts with a
-// chunk of Blosc2 as Compress writes most, with linked codecs and filters only and
-// nothing special, and false if that needs a closer look. For small chunks the full
-// check takes as long as the library does.
+// plainChunk is a fast version of checkChunk. It returns the number of bytes of data if b starts
+// with an ordinary Blosc2 chunk: linked codecs and filters only, and no special values. It returns
+// false if the chunk needs the full check. For small chunks the full check takes as long as
+// decompression.
 func plainChunk(b []byte) (nbytes int32, ok bool) {
 	const both = chunk.FlagShuffle | chunk.FlagBitShuffle
 	if len(b) < headerLength || b[0] != 5 || b[2]&both != both {
@@ -239,11 +238,11 @@ func plainChunk(b []byte) (nbytes int32, ok bool) {
 	le := binary.LittleEndian
 	flags, typeSize := b[2], uint32(b[3])
 	n, block, cbytes := le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
-	filters := le.Uint64(b[16:]) & 0xFFFF_FFFF_FFFF // six ids of a byte each
+	filters := le.Uint64(b[16:]) & 0xFFFF_FFFF_FFFF // six ids of one byte each
 	switch {
 	case typeSize == 0, n == 0, n > maxBuffer, block < 32, block > maxBlock, block > n, cbytes < headerLength, int64(cbytes) > int64(len(b)):
 		return 0, false
-	case filters&^0x0303_0303_0303 != 0, le.Uint64(b[24:]) != 0: // up to Delta; no parameters, VL-blocks, dictionary, lazy, special
+	case filters&^0x0303_0303_0303 != 0, le.Uint64(b[24:]) != 0: // ids up to Delta; no parameters, VL, dictionary, lazy or special
 		return 0, false
 	case flags>>5 > uint8(chunk.FormatZstd), flags>>5 == uint8(chunk.FormatSnappy):
 		return 0, false
@@ -255,8 +254,8 @@ func plainChunk(b []byte) (nbytes int32, ok bool) {
 	return int32(n), (cbytes-headerLength)/4 >= ceil.Div(n, block)
 }
 
-// decompressItems decompresses chunks first to end, not included, to where layOut
-// has put them.
+// decompressItems decompresses the chunks first to end (exclusive) to the offsets that layOut
+// chose.
 func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error {
 	if err := d.h.lock("decompress"); err != nil {
 		return err
@@ -287,8 +286,7 @@ func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error
 	return nil
 }
 
-// CompressBatch is Compressor.CompressBatch on all cores (GOMAXPROCS), one context
-// each.
+// CompressBatch is Compressor.CompressBatch on all cores (GOMAXPROCS), with one context per core.
 func (p *Pool) CompressBatch(dst, src *Batch) error {
 	if err := p.cparams.checkBatch(dst, src, p.tuned); err != nil {
 		return err
@@ -320,12 +318,12 @@ func (p *Pool) CompressBatch(dst, src *Batch) error {
 	return nil
 }
 
-// partStart returns where the chunks of a part go that starts with item first of src:
-// behind room for those before, of any data.
+// partStart returns the offset in dst of the part that starts with item first of src. It leaves
+// enough space for the chunks of all earlier items.
 func partStart(src *Batch, first int64) int64 { return src.start(int(first)) + overhead*first }
 
-// compressParts compresses the parts of src that nobody else takes. Their ends count
-// from partStart.
+// compressParts takes and compresses parts of src until all are taken. Their ends are relative to
+// partStart.
 func (c *Compressor) compressParts(dst, src *Batch, parts *parts, lengths []int64) error {
 	if c.hooks != nil {
 		return parts.each(func(i int, first, end int64) (err error) {
@@ -349,8 +347,8 @@ func (c *Compressor) compressParts(dst, src *Batch, parts *parts, lengths []int6
 	return nil
 }
 
-// DecompressBatch is Decompressor.DecompressBatch on all cores (GOMAXPROCS), one
-// context each.
+// DecompressBatch is Decompressor.DecompressBatch on all cores (GOMAXPROCS), with one context per
+// core.
 func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
 	if err := layOut(dst, chunks, p.dparams.Allow); err != nil {
 		return err
@@ -369,8 +367,8 @@ func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
 	return err
 }
 
-// decompressParts decompresses the parts that nobody else takes to where layOut has put
-// them.
+// decompressParts takes and decompresses parts, to the offsets that layOut chose, until all are
+// taken.
 func (d *Decompressor) decompressParts(dst, chunks *Batch, parts *parts) error {
 	if d.hooks != nil {
 		return parts.each(func(_ int, first, end int64) error { return d.decompressItems(dst, chunks, int(first), int(end)) })
@@ -389,20 +387,19 @@ func (d *Decompressor) decompressParts(dst, chunks *Batch, parts *parts) error {
 	return nil
 }
 
-// Work is handed out in parts of at least that many bytes: enough for the other
-// cores to be worth waking.
+// partBytes is the minimum size of a part. Smaller parts are not worth waking another core.
 const partBytes = 64 << 10
 
-// parts are runs of items for workers, who take one after the other until none is left.
-// They do so inside one call of C each: Go's scheduler takes a call of more than 20 µs
-// for one that waits, and wakes another thread.
+// parts are runs of items for workers, which take one part after another until all are taken. Each
+// worker does so inside one C call. Go's scheduler treats a C call of more than 20 µs as blocking
+// and wakes another thread.
 type parts struct {
-	firsts []int64 // part i is items firsts[i] to firsts[i+1]
-	taken  int64   // parts; changed by atomic operations, here and in C
+	firsts []int64 // part i holds the items firsts[i] to firsts[i+1]
+	taken  int64   // number of parts taken; changed by atomic operations, here and in C
 }
 
-// parts cuts the items into many parts for each worker, so that one that started late, or
-// has the last part, does not keep the others waiting.
+// parts splits the items into about 16 parts for each worker, so that a worker that starts late or
+// takes the last part does not delay the others.
 func (b *Batch) parts() *parts {
 	size := int64(max(partBytes, len(b.data)/(16*runtime.GOMAXPROCS(0))))
 	p := &parts{firsts: []int64{0}}
@@ -416,7 +413,7 @@ func (b *Batch) parts() *parts {
 	return p
 }
 
-// each calls work for the parts that nobody else takes, until it fails.
+// each calls work for one part after another until all are taken or work fails.
 func (p *parts) each(work func(i int, first, end int64) error) error {
 	n := int64(len(p.firsts) - 1)
 	for i := atomic.AddInt64(&p.taken, 1) - 1; i < n; i = atomic.AddInt64(&p.taken, 1) - 1 {
@@ -428,8 +425,8 @@ func (p *parts) each(work func(i int, first, end int64) error) error {
 	return nil
 }
 
-// share runs work, which takes parts, on as many goroutines as have something to do, the
-// caller's included, and returns their errors.
+// share runs work on the caller's goroutine and others, at most one per part and GOMAXPROCS in all.
+// It returns their joined errors.
 func (p *parts) share(work func() error) error {
 	errs := make([]error, min(len(p.firsts)-1, runtime.GOMAXPROCS(0)))
 	var wg sync.WaitGroup

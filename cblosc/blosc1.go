@@ -1,4 +1,4 @@
-// Chunks of Blosc1: what C-Blosc 1.x, bcolz, zarr and HDF5's filter 32001 read.
+// Blosc1 chunks, the format of C-Blosc 1.x, bcolz, zarr and HDF5 filter 32001.
 
 package cblosc
 
@@ -17,23 +17,22 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// blosc1 is held during each call of CompressBlosc1: the library keeps the
-// parameters of such chunks, and the context, in global variables.
+// blosc1 is held during each call of CompressBlosc1, because the library keeps the parameters and
+// the context of such chunks in global variables.
 var blosc1 sync.Mutex
 
-// CompressBlosc1 compresses src into dst as a chunk of Blosc1 and returns its
-// bytes (blosc1_compress). Decompressor reads it as it reads any chunk. nil means
-// DefaultCParams.
+// CompressBlosc1 compresses src into dst as a Blosc1 chunk and returns its size in bytes
+// (blosc1_compress). Decompressor reads it like any chunk. A nil p means DefaultCParams.
 //
-// Blosc1 has the five codecs of Codecs and one filter: NoFilter, Shuffle or
-// BitShuffle in the last of p.Filters. A dst of MaxCompressedSize(len(src)) bytes
-// always suffices; src is at most 2 GiB minus 32 bytes.
+// Blosc1 has the five codecs of Codecs and one filter, which must be the last of p.Filters:
+// NoFilter, Shuffle or BitShuffle. A dst of MaxCompressedSize(len(src)) bytes always suffices. src
+// can have at most 2 GiB minus 32 bytes.
 //
-// One call runs at a time in the process, because the library has one place for
-// the parameters. Everything else scales with contexts; this does not.
+// Only one call runs at a time in the process, because the library keeps the parameters in global
+// variables. Use Pool.CompressBlosc1 for concurrent calls.
 //
-// It returns ErrParam, ErrSize if the chunk does not fit into dst, ErrLimit, or an
-// *Error from the library.
+// It returns ErrParam, ErrSize if the chunk does not fit into dst, ErrLimit, or an *Error from the
+// library.
 func CompressBlosc1(p *CParams, dst, src []byte) (int, error) {
 	const op = "compress for Blosc1"
 	p, err := p.orDefault()
@@ -50,7 +49,7 @@ func CompressBlosc1(p *CParams, dst, src []byte) (int, error) {
 	defer blosc1.Unlock()
 	q := *p
 	if filter := &q.Filters[MaxFilters-1]; filter.ID == BitShuffle && len(src) < 8*q.blosc1TypeSize() {
-		*filter = Filter{} // it would move nothing
+		*filter = Filter{} // bit-shuffle leaves fewer than 8 elements unchanged
 	}
 	if q.splitsOnlyForBlosc2(len(src)) {
 		q.Split = SplitNever
@@ -67,7 +66,7 @@ func CompressBlosc1(p *CParams, dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// validateBlosc1 reports what Blosc1 does not have.
+// validateBlosc1 reports parameters that Blosc1 does not support.
 func (p *CParams) validateBlosc1() error {
 	switch {
 	case p.Codec > Zstd:
@@ -86,9 +85,9 @@ func (p *CParams) validateBlosc1() error {
 	return nil
 }
 
-// splitsOnlyForBlosc2 reports that n bytes of data may come in blocks of so few
-// elements that C-Blosc2 splits them, from 32 on, into a stream for each byte of an
-// element, and Blosc1, which does so from 128 on, takes them for one stream.
+// splitsOnlyForBlosc2 reports whether n bytes of data may have blocks that C-Blosc2 splits and
+// Blosc1 does not. A split block has one stream for each byte of an element. C-Blosc2 splits blocks
+// of 32 or more elements, Blosc1 blocks of 128 or more.
 func (p *CParams) splitsOnlyForBlosc2(n int) bool {
 	const least = 128 // MIN_BUFFERSIZE of C-Blosc 1
 	block := n
@@ -98,7 +97,7 @@ func (p *CParams) splitsOnlyForBlosc2(n int) bool {
 	return block/p.blosc1TypeSize() < least
 }
 
-// blosc1TypeSize is the type size that the chunk's header says.
+// blosc1TypeSize returns the type size in the chunk's header.
 func (p *CParams) blosc1TypeSize() int {
 	if p.TypeSize > C.BLOSC_MAX_TYPESIZE {
 		return 1
@@ -106,13 +105,13 @@ func (p *CParams) blosc1TypeSize() int {
 	return p.TypeSize
 }
 
-// compressBlosc1Locked is one call of the library.
+// compressBlosc1Locked makes one call of the library.
 func (p *CParams) compressBlosc1Locked(dst, src []byte) (int, error) {
 	const op = "compress for Blosc1"
 	params := p.toC()
 	params.typesize = C.int32_t(p.blosc1TypeSize())
-	// Given more the library would write a chunk that is longer than the data as they
-	// are; it asks for 32 bytes whatever the data.
+	// With a larger buffer the library could write a chunk longer than stored data. It requires 32
+	// bytes for any data.
 	room := min(len(dst), max(chunk.MinHeaderSize+len(src), overhead))
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_blosc1_compress(&cerr, &params, C.int32_t(p.Filters[MaxFilters-1].ID),
@@ -130,12 +129,12 @@ func (p *CParams) compressBlosc1Locked(dst, src []byte) (int, error) {
 	return int(n), nil
 }
 
-// evenBlockLocked returns the length of the blocks with which the chunk of n bytes
-// of data has to be made again, or 0 if the one at hand is right.
+// evenBlockLocked returns the block size with which the chunk of n bytes of data must be compressed
+// again, or 0 if the chunk is correct.
 //
-// Blosc1 leaves a block alone whose elements do not come in eights; C-Blosc2
-// bit-shuffles the eights that are there, and puts that into chunks of Blosc1 as
-// well, where nobody looks for it.
+// Blosc1 does not bit-shuffle a block whose number of elements is not a multiple of 8. C-Blosc2
+// shuffles as many elements as make a multiple of 8, also in Blosc1 chunks, where Blosc1 does not
+// undo it.
 func (p *CParams) evenBlockLocked(b []byte, n int) int {
 	h, err := chunk.ParseHeader(b)
 	size, eight := p.blosc1TypeSize(), 8*p.blosc1TypeSize()
@@ -149,9 +148,9 @@ func (p *CParams) evenBlockLocked(b []byte, n int) int {
 	return max(block-block%eight, eight)
 }
 
-// compressEvenLocked compresses src in blocks of that many bytes, a multiple of
-// eight elements. If the last block is shorter and has no eights, it is compressed
-// on its own, without a filter, and one chunk is made of the two.
+// compressEvenLocked compresses src in blocks of block bytes, a multiple of 8 elements. If the
+// number of elements of a shorter last block is not a multiple of 8, that block is compressed
+// separately, without a filter, and joined to the chunk.
 func (p *CParams) compressEvenLocked(dst, src []byte, block int) (int, error) {
 	whole := *p
 	whole.BlockSize = block
@@ -159,7 +158,7 @@ func (p *CParams) compressEvenLocked(dst, src []byte, block int) (int, error) {
 	if len(src[n:])/p.blosc1TypeSize()%8 == 0 {
 		return whole.compressBlosc1Locked(dst, src)
 	}
-	// One block of one stream: with the type size the library would cut it to whole elements.
+	// One block of one stream. The library would cut it to whole elements, so its type size is 1.
 	rest := whole
 	rest.BlockSize, rest.TypeSize, rest.Split, rest.Filters = len(src)-n, 1, SplitNever, [MaxFilters]Filter{}
 	head := make([]byte, MaxCompressedSize(n))
@@ -174,14 +173,14 @@ func (p *CParams) compressEvenLocked(dst, src []byte, block int) (int, error) {
 	}
 	joined := joinBlosc1(head[:hn], tail[:tn], block)
 	if joined == nil || len(joined) > min(len(dst), chunk.MinHeaderSize+len(src)) {
-		whole.Level = 0 // stored, which also tells a dst that is too short
+		whole.Level = 0 // stored; also detects a dst that is too short
 		return whole.compressBlosc1Locked(dst, src)
 	}
 	return copy(dst, joined), nil
 }
 
-// joinBlosc1 appends the one block of the chunk tail to the blocks of the chunk
-// head; nil if head has none of that many bytes.
+// joinBlosc1 appends the single block of the chunk tail to the blocks of the chunk head. It returns
+// nil if head does not have blocks of block bytes.
 func joinBlosc1(head, tail []byte, block int) []byte {
 	const header = chunk.MinHeaderSize
 	h, err := chunk.ParseHeader(head)
@@ -190,7 +189,7 @@ func joinBlosc1(head, tail []byte, block int) []byte {
 		return nil
 	}
 	le := binary.LittleEndian
-	stream := tail[header:] // its start, its size, its bytes; or its bytes as they are
+	stream := tail[header:] // start, size and bytes of the stream, or the bytes as stored
 	if t.HasBlocks() {
 		stream = stream[4:]
 	} else {

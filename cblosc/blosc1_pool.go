@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Chunks of Blosc1 on many goroutines: made by contexts, with the header changed.
+// Concurrent compression of Blosc1 chunks: contexts compress and the header is converted.
 
 package cblosc
 
@@ -13,11 +13,11 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// contextChunks are buffers for the chunks that contexts make: fresh memory of their
-// size would take longer than to compress.
+// contextChunks holds buffers for the chunks of contexts, because allocating them would take longer
+// than compression.
 var contextChunks = sync.Pool{New: func() any { return new([]byte) }}
 
-// CompressBlosc1 is Compressor.CompressBlosc1 on a context of its own.
+// CompressBlosc1 is Compressor.CompressBlosc1 on a context of the pool.
 func (p *Pool) CompressBlosc1(dst, src []byte) (int, error) {
 	if err := p.cparams.validateBlosc1(); err != nil {
 		return 0, refused("compress for Blosc1", "", err)
@@ -30,16 +30,16 @@ func (p *Pool) CompressBlosc1(dst, src []byte) (int, error) {
 	return n, errors.Join(err, p.compressors.put(c))
 }
 
-// CompressBlosc1 is the function CompressBlosc1 with the parameters of the Compressor, and
-// without its lock: Compressors work at the same time. The context makes a chunk of
-// Blosc2, whose streams get the header of Blosc1 (chunk.AppendBlosc1). Data with runs,
-// and blocks that Blosc1 reads in another way, are left to the function, one call at a
-// time. The chunk decodes to the same bytes either way; its own bytes may differ.
+// CompressBlosc1 is the function CompressBlosc1 with the parameters of the Compressor. It does not
+// take the global lock, so Compressors work concurrently. The context makes a Blosc2 chunk, whose
+// streams get a Blosc1 header (chunk.AppendBlosc1). Data with runs, and blocks that Blosc1 reads
+// differently, are passed to the function, one call at a time. The chunk decodes to the same bytes
+// either way, but its own bytes may differ.
 //
-// It returns the errors of the function, ErrClosed, and errors.ErrUnsupported on a
-// Compressor that is prefiltered or tuned.
+// It returns the errors of the function, ErrClosed, and errors.ErrUnsupported for a Compressor with
+// a prefilter or a tuner.
 func (c *Compressor) CompressBlosc1(dst, src []byte) (int, error) {
-	if c.tuning != nil || c.hooks != nil && c.hooks.block != nil { // the function knows nothing of them
+	if c.tuning != nil || c.hooks != nil && c.hooks.block != nil { // the function does not support them
 		return 0, refused("compress for Blosc1", "", fmt.Errorf("%w: chunks of Blosc1 on a Compressor that is prefiltered or tuned", errors.ErrUnsupported))
 	}
 	if err := c.params.validateBlosc1(); err != nil {

@@ -1,4 +1,4 @@
-// How the vendored C libraries were made, all of them, HDF5's archive included.
+// Build information of the vendored C libraries, including HDF5.
 
 package cblosc
 
@@ -14,16 +14,16 @@ package cblosc
 // #endif
 import "C"
 
-// Build says how `make deps` made the C libraries of this module.
+// Build describes how `make deps` built the C libraries of this module.
 type Build struct {
 	Recipe   string // sha256 of the pins, the scripts, the flags and the compiler
-	Compiler string // as it calls itself
-	Flags    string // of the C compiler
+	Compiler string // name and version that the compiler reports
+	Flags    string // flags of the C compiler
 	Sources  string // pinned releases: "c-blosc2 3.3.2, hdf5 2.2.0, …"
 }
 
-// BuildInfo returns how the linked C libraries were made; ok is false where they
-// are the system's (-tags system_libs), of which that is not known.
+// BuildInfo returns how the linked C libraries were built. ok is false for the system's libraries
+// (-tags system_libs), because their build is unknown.
 func BuildInfo() (b Build, ok bool) {
 	return Build{
 		Recipe: C.HYPERSLAB_RECIPE, Compiler: C.HYPERSLAB_COMPILER,

@@ -1,5 +1,5 @@
-// What the library calls in Go. Each call names its hooks, takes their functions, and
-// keeps errors and panics out of C.
+// Go functions that the library calls. Each call has the id of its hooks, finds their functions,
+// and keeps errors and panics out of C.
 
 package cblosc
 
@@ -13,14 +13,13 @@ import (
 	"unsafe"
 )
 
-// Results for C, which knows only good and bad.
+// Results for C, which only distinguishes success and failure.
 const (
 	hookDone   = 0
 	hookFailed = -1
 )
 
-// guarded runs call, which returns a result that is not negative, and notes what goes
-// wrong in it.
+// guarded runs call, whose result must not be negative, and records its error or panic.
 func guarded[T C.int32_t | C.int64_t](id C.uintptr_t, call func(k *hooks) (T, error)) (n T) {
 	k := cgo.Handle(id).Value().(*hooks)
 	if err := caught(func() (err error) { n, err = call(k); return err }); err != nil {
@@ -30,7 +29,7 @@ func guarded[T C.int32_t | C.int64_t](id C.uintptr_t, call func(k *hooks) (T, er
 	return n
 }
 
-// caught turns a panic in f into its error.
+// caught runs f and returns a panic in f as an error.
 func caught(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -40,7 +39,7 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// lent is memory of the library's, or of the caller's of the library, for one call.
+// lent returns memory of the library, or of its caller, that is valid during one call.
 func lent(p *C.uint8_t, n C.int32_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)) }
 
 //export goblosc2_go_encode

@@ -1,4 +1,4 @@
-// The system's own C-Blosc2, found by pkg-config.
+// The system's C-Blosc2, found by pkg-config.
 
 //go:build system_libs
 

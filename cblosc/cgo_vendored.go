@@ -1,4 +1,4 @@
-// The libraries that scripts/deps.sh built: the default.
+// The libraries built by scripts/deps.sh (default).
 
 //go:build !system_libs
 

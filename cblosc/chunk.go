@@ -1,5 +1,4 @@
-// Chunks as bytes: what a header says, what may go to the library, and chunks
-// that need no data.
+// Chunk headers, checks of chunks before they are passed to the library, and special chunks.
 
 package cblosc
 
@@ -19,25 +18,25 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// ChunkInfo is what the header of a chunk says. Sizes are in bytes.
+// ChunkInfo is the content of a chunk header. Sizes are in bytes.
 type ChunkInfo struct {
-	Version    int                // of the format: 2 is Blosc1, 5 is Blosc2
-	Codec      Codec              // LZ4HC writes what LZ4 reads and is reported as LZ4
+	Version    int                // version of the format: 2 is Blosc1, 5 is Blosc2
+	Codec      Codec              // LZ4HC chunks are reported as LZ4, which can read them
 	CodecMeta  uint8              // the parameter of codecs that have one
 	Filters    [MaxFilters]Filter // in the order they were applied
-	Split      SplitMode          // SplitAlways or SplitNever: what was done
-	Dict       bool               // it holds a dictionary
-	TypeSize   int                // of an element; 1 if there are more than 255 bytes in one
-	NBytes     int                // the data
-	CBytes     int                // the chunk, header included
-	BlockSize  int                // the data of a block; 0 if blocks have lengths of their own
+	Split      SplitMode          // SplitAlways or SplitNever
+	Dict       bool               // the chunk holds a dictionary
+	TypeSize   int                // of an element; 1 for elements of more than 255 bytes
+	NBytes     int                // size of the data
+	CBytes     int                // size of the chunk, header included
+	BlockSize  int                // data of a block; 0 for blocks of variable length
 	HeaderSize int                // 16 (Blosc1) or 32
-	Special    Special            // data that follows from the header alone
-	Stored     bool               // the data follows the header as it is
+	Special    Special            // kind of data that follows from the header alone
+	Stored     bool               // the data follows the header uncompressed
 }
 
-// CParams returns the parameters that make such a chunk. Level and Threads, which a
-// chunk does not say, are those of DefaultCParams.
+// CParams returns parameters that make such a chunk. Level and Threads are those of DefaultCParams,
+// because a chunk does not store them.
 func (i ChunkInfo) CParams() *CParams {
 	p := DefaultCParams()
 	p.Codec, p.CodecMeta, p.Filters, p.Split, p.Dict = i.Codec, i.CodecMeta, i.Filters, i.Split, i.Dict
@@ -45,20 +44,20 @@ func (i ChunkInfo) CParams() *CParams {
 	return p
 }
 
-// Info returns what the header of chunk says (blosc2_cbuffer_sizes and relatives).
-// It needs only the header, which is checked as for Decompress without DParams.Allow:
-// ErrFormat for one that is not valid, errors.ErrUnsupported for one of codecs
-// or filters that would have to be allowed: see Decompressor.Info.
+// Info returns the header of the chunk b (blosc2_cbuffer_sizes and relatives). b must hold at least
+// the header, which is checked as for Decompress without DParams.Allow. It returns ErrFormat for an
+// invalid header, and errors.ErrUnsupported for codecs or filters that must be allowed: see
+// Decompressor.Info.
 func Info(b []byte) (ChunkInfo, error) { return infoOf(b, chunk.Policy{}) }
 
-// Info is the function Info for what d reads: chunks of codecs and filters that
-// DParams.Allow names (NDLZ, the ZFPs, NDCell, NDMean, and what a program registers) as
-// well, also those that are read only in an array.
+// Info is the function Info for the chunks that d reads. It also accepts the codecs and filters
+// that DParams.Allow names (NDLZ, the ZFPs, NDCell, NDMean, and those that a program registers),
+// including those that can only be read in an array.
 func (d *Decompressor) Info(b []byte) (ChunkInfo, error) { return infoOf(b, d.params.Allow) }
 
 func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 	h, err := checkHeader(b, allow)
-	if err != nil && !(h.VLBlocks() && !errors.Is(err, ErrFormat)) { // those are read by VLBlock alone
+	if err != nil && !(h.VLBlocks() && !errors.Is(err, ErrFormat)) { // only VLBlock reads those
 		return ChunkInfo{}, refused("read chunk header", "", err)
 	}
 	info := ChunkInfo{
@@ -79,9 +78,9 @@ func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 	return info, nil
 }
 
-// checkHeader parses the header and refuses what the library must not see:
-// contradictions, lazy chunks, and the ids of plug-ins that allow does not name, for
-// which the library would start a program.
+// checkHeader parses the header and rejects headers that the library must not read: contradictory
+// ones, lazy chunks, and plug-in ids that allow does not name. For such an id the library would
+// start a program.
 func checkHeader(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
@@ -93,7 +92,7 @@ func checkHeader(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	return h, checkReads(h)
 }
 
-// checkReads reports what is right and the linked library cannot read.
+// checkReads returns an error for a valid header that the linked library cannot read.
 func checkReads(h chunk.Header) error {
 	switch {
 	case h.VLBlocks():
@@ -104,9 +103,9 @@ func checkReads(h chunk.Header) error {
 	return nil
 }
 
-// hasBlosc1Tail reports whether h is the header of a bit-shuffled chunk of Blosc1 whose
-// end C-Blosc2 does not write: the bytes after the last whole element of a block, if the
-// number of elements is a multiple of 8. The shim adds them to whole chunks.
+// hasBlosc1Tail reports whether h is the header of a bit-shuffled Blosc1 chunk whose tail C-Blosc2
+// does not decompress. The tail is the bytes after the last whole element of a block whose number
+// of elements is a multiple of 8. The shim adds it when it decompresses whole chunks.
 func hasBlosc1Tail(h *chunk.Header) bool {
 	if h.Extended || !h.HasBlocks() || h.Flags&chunk.FlagBitShuffle == 0 {
 		return false
@@ -115,10 +114,9 @@ func hasBlosc1Tail(h *chunk.Header) bool {
 	return last%size != 0 && last/size%8 == 0
 }
 
-// checkChunk is checkHeader for bytes that hold a whole chunk. Of what follows the
-// header only the length of a dictionary is looked at: the library checks streams
-// against the chunk's own bytes, but a wrong dictionary leaves its context with a
-// pointer to the one before, which is freed.
+// checkChunk is checkHeader for bytes that hold a whole chunk. After the header it checks only the
+// length of a dictionary. The library checks streams against the length of the chunk, but an
+// invalid dictionary leaves its context with a pointer to the previous one, which is freed.
 func checkChunk(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := checkHeader(b, allow)
 	if err != nil {
@@ -147,7 +145,7 @@ func checkChunk(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	return h, nil
 }
 
-// checkAlone is checkChunk for a chunk that is not in an array.
+// checkAlone is checkChunk for a chunk outside an array.
 func checkAlone(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := checkChunk(b, allow)
 	if err != nil || h.Format != chunk.FormatUser && !usesArrayFilter(&h) {
@@ -168,7 +166,7 @@ func usesArrayFilter(h *chunk.Header) bool {
 	return slices.ContainsFunc(h.Filters[:], func(f chunk.Filter) bool { return FilterID(f).forArrays() })
 }
 
-// invalid adds ErrFormat to what the format packages found.
+// invalid adds ErrFormat to an error of the format packages.
 func invalid(err error) error {
 	if errors.As(err, new(*mediumError)) || errors.Is(err, errors.ErrUnsupported) {
 		return err
@@ -176,7 +174,7 @@ func invalid(err error) error {
 	return fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
-// Special says that all data of a chunk follows from its header.
+// Special is the kind of a special chunk, whose data follows from its header.
 type Special int
 
 // Kinds of special chunk.
@@ -184,20 +182,19 @@ const (
 	NotSpecial Special = C.BLOSC2_NO_SPECIAL
 	Zeros      Special = C.BLOSC2_SPECIAL_ZERO
 	NaNs       Special = C.BLOSC2_SPECIAL_NAN    // elements of 4 or 8 bytes
-	Repeated   Special = C.BLOSC2_SPECIAL_VALUE  // one value, given
-	Uninit     Special = C.BLOSC2_SPECIAL_UNINIT // whatever the reader's buffer holds
+	Repeated   Special = C.BLOSC2_SPECIAL_VALUE  // one value, stored in the chunk
+	Uninit     Special = C.BLOSC2_SPECIAL_UNINIT // any content; the reader's buffer may stay unchanged
 )
 
 // String names the kind.
 func (s Special) String() string { return chunk.Special(s).String() }
 
-// SpecialChunk returns a chunk that stands for nbytes bytes of zeros, NaNs,
-// repetitions of value, or nothing in particular, and takes 32 bytes, or 32 plus
-// one element for Repeated (blosc2_chunk_zeros, blosc2_chunk_nans,
-// blosc2_chunk_repeatval, blosc2_chunk_uninit).
+// SpecialChunk returns a chunk that represents nbytes bytes of zeros, NaNs, repetitions of value,
+// or uninitialised data (blosc2_chunk_zeros, blosc2_chunk_nans, blosc2_chunk_repeatval,
+// blosc2_chunk_uninit). It has 32 bytes, plus one element for Repeated.
 //
-// nbytes must be a positive multiple of p.TypeSize. value must hold one element
-// for Repeated and be empty for the others.
+// nbytes must be a positive multiple of p.TypeSize. value must hold one element for Repeated and be
+// empty for the others.
 //
 // It returns ErrParam, ErrSize, ErrLimit, or an *Error from the library.
 func SpecialChunk(p *CParams, kind Special, nbytes int, value []byte) ([]byte, error) {

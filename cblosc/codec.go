@@ -1,4 +1,4 @@
-// Codecs: their ids, their names, and what the number beside them means.
+// Codec ids, names and parameters.
 
 package cblosc
 
@@ -24,9 +24,9 @@ const (
 	Zstd    Codec = C.BLOSC_ZSTD
 )
 
-// Codecs for arrays only: they look at the neighbours of an element in all
-// dimensions, which a chunk alone does not know. Their decoders trust the bytes, so
-// reading them has to be allowed: [DParams.Allow].
+// Codecs for arrays only. They use the neighbours of an element in all dimensions, which a single
+// chunk does not store. Their decoders have no bounds checks, so reading them must be allowed:
+// [DParams.Allow].
 const (
 	NDLZ         Codec = C.BLOSC_CODEC_NDLZ                // see NDLZCells
 	ZFPAccuracy  Codec = C.BLOSC_CODEC_ZFP_FIXED_ACCURACY  // lossy; see ZFPTolerance
@@ -39,14 +39,14 @@ var codecNames = map[Codec]string{
 	NDLZ: "ndlz", ZFPAccuracy: "zfp_acc", ZFPPrecision: "zfp_prec", ZFPRate: "zfp_rate",
 }
 
-// Codecs returns the codecs that any data can be compressed with, in order of id.
+// Codecs returns the codecs that accept any data, in order of id.
 func Codecs() []Codec { return []Codec{BloscLZ, LZ4, LZ4HC, Zlib, Zstd} }
 
 // ArrayCodecs returns the codecs for arrays only, in order of id.
 func ArrayCodecs() []Codec { return []Codec{NDLZ, ZFPAccuracy, ZFPPrecision, ZFPRate} }
 
-// String is the library's name of the codec, that of RegisterCodec, or "codec 36"
-// for one that this package cannot compress with.
+// String returns the library's name of the codec, the name given to RegisterCodec, or for example
+// "codec 36" for a codec that this package cannot compress with.
 func (c Codec) String() string {
 	if s, ok := codecName(c); ok {
 		return s
@@ -64,25 +64,25 @@ func ParseCodec(name string) (Codec, error) {
 	return 0, fmt.Errorf("%w: codec %q", ErrParam, name)
 }
 
-// NDLZCells returns NDLZ, for arrays of 2 dimensions and elements of 1 byte, with cells of edge × edge
-// elements, 4 or 8, for the fields Codec and CodecMeta of CParams.
+// NDLZCells returns NDLZ with cells of edge × edge elements, for the fields Codec and CodecMeta of
+// CParams. edge must be 4 or 8. The array must have 2 dimensions and elements of 1 byte.
 func NDLZCells(edge int) (Codec, uint8) { return NDLZ, small(edge) }
 
-// ZFPTolerance returns ZFPAccuracy with an absolute error of at most 10^exponent,
-// for the fields Codec and CodecMeta of CParams. exponent is -128 to 127.
+// ZFPTolerance returns ZFPAccuracy with an absolute error of at most 10^exponent, for the fields
+// Codec and CodecMeta of CParams. exponent must be -128 to 127.
 func ZFPTolerance(exponent int) (Codec, uint8) { return ZFPAccuracy, signed(exponent) }
 
-// ZFPBits returns ZFPPrecision with that many bits of each coefficient kept, beside
-// some that the number of dimensions asks for, for the fields Codec and CodecMeta of
-// CParams. bits is 1 to 64; there are not more than 64 with those.
+// ZFPBits returns ZFPPrecision, which keeps that many bits of each coefficient, for the fields
+// Codec and CodecMeta of CParams. Some bits are added for the number of dimensions, up to 64 in
+// all. bits must be 1 to 64.
 func ZFPBits(bits int) (Codec, uint8) { return ZFPPrecision, small(bits) }
 
-// ZFPPercent returns ZFPRate with chunks of that many percent of their data, for the
-// fields Codec and CodecMeta of CParams. percent is 1 to 100.
+// ZFPPercent returns ZFPRate with chunks of that percentage of the size of their data, for the
+// fields Codec and CodecMeta of CParams. percent must be 1 to 100.
 func ZFPPercent(percent int) (Codec, uint8) { return ZFPRate, small(percent) }
 
-// small and signed make the byte of a parameter; 0, which no such parameter is,
-// stands for a number that does not fit, and Validate refuses it. A signed 0 fits.
+// small and signed return the byte of a parameter. small returns 0 for a number that does not fit;
+// Validate rejects 0 for these codecs. A signed 0 is valid.
 func small(v int) uint8 {
 	if v < 0 || v > math.MaxUint8 {
 		return 0
@@ -92,7 +92,8 @@ func small(v int) uint8 {
 
 func signed(v int) uint8 { return uint8(int8(min(max(v, math.MinInt8), math.MaxInt8))) }
 
-// codecString is "zstd", or "zfp_acc(-3)" with the number that it needs.
+// codecString returns the name of the codec with its parameter, if any. For example, "zstd" or
+// "zfp_acc(-3)".
 func codecString(c Codec, meta uint8) string {
 	switch {
 	case c == ZFPAccuracy:
@@ -106,7 +107,7 @@ func codecString(c Codec, meta uint8) string {
 // forArrays reports whether c needs the shape of an array.
 func (c Codec) forArrays() bool { return c >= NDLZ && c <= ZFPRate }
 
-// wantMeta says which CodecMeta a codec takes, and whether meta is one.
+// wantMeta reports whether c accepts the CodecMeta meta, and describes the accepted values.
 func (c Codec) wantMeta(meta uint8) (ok bool, want string) {
 	switch c {
 	case NDLZ:

@@ -1,4 +1,4 @@
-// Contexts: compress and decompress one chunk at a time, with nothing allocated.
+// Contexts that compress or decompress one chunk at a time without allocating.
 
 package cblosc
 
@@ -27,27 +27,27 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// MaxCompressedSize returns the bytes that a chunk of n bytes of data needs at most.
+// MaxCompressedSize returns the maximum size in bytes of a chunk of n bytes of data.
 func MaxCompressedSize(n int) int { return n + overhead }
 
-// Compressor makes chunks. It keeps its tables and buffers between calls.
+// Compressor compresses data to chunks. It keeps its tables and buffers between calls.
 type Compressor struct {
 	h       *handle
-	params  CParams // in force
-	asked   CParams // params before the variables of the environment
-	hooks   *hooks  // nil if nothing of Go's is ever called
+	params  CParams // in use
+	asked   CParams // parameters before overrides by environment variables
+	hooks   *hooks  // nil if the context never calls Go
 	callsGo bool    // the library calls Go
-	tuning  *tuning // nil, or who chooses the parameters: they change, under the lock of h
+	tuning  *tuning // nil without a tuner, which changes params under the lock of h
 }
 
-// NewCompressor returns a Compressor (blosc2_create_cctx). nil means
-// DefaultCParams. It returns ErrParam for parameters that Validate refuses.
+// NewCompressor returns a Compressor (blosc2_create_cctx). A nil p means DefaultCParams. It returns
+// ErrParam for parameters that Validate rejects.
 func NewCompressor(p *CParams) (*Compressor, error) { return newCompressor(p, nil, nil) }
 
-// NewPrefiltered returns a Compressor that compresses what f makes of each block of
-// its data (a prefilter of blosc2_create_cctx). Nothing in the chunk tells of it. It
-// makes no chunks of Blosc1, and none with blocks of variable length:
-// errors.ErrUnsupported. [SChunk.CompressWith] puts it before a super-chunk.
+// NewPrefiltered returns a Compressor that passes each block of its data through f and compresses
+// the result (a prefilter of blosc2_create_cctx). The chunk does not record this. The Compressor
+// cannot make Blosc1 chunks or chunks with blocks of variable length: errors.ErrUnsupported.
+// [SChunk.CompressWith] uses it for a super-chunk.
 func NewPrefiltered(p *CParams, f BlockFunc) (*Compressor, error) {
 	if f == nil {
 		return nil, refused("new compressor", "", errNoFunc)
@@ -86,9 +86,9 @@ func newCompressor(p *CParams, f BlockFunc, t *tuning) (*Compressor, error) {
 	return c, nil
 }
 
-// CParams returns the parameters the Compressor works with: those it was made with,
-// where no variable of the environment overrides them (blosc2_ctx_get_cparams). Those
-// of a tuned one are the last that its tuner has chosen.
+// CParams returns the parameters in use: those that the Compressor was created with, except where
+// environment variables override them (blosc2_ctx_get_cparams). For a Compressor with a tuner they
+// are the last parameters that the tuner chose.
 func (c *Compressor) CParams() CParams {
 	if c.tuning != nil {
 		c.h.mu.Lock()
@@ -97,25 +97,25 @@ func (c *Compressor) CParams() CParams {
 	return c.params
 }
 
-// Compress compresses src into dst and returns the bytes of the chunk
+// Compress compresses src into dst and returns the size of the chunk in bytes
 // (blosc2_compress_ctx).
 //
-// A dst of MaxCompressedSize(len(src)) bytes always suffices. src is at most 2 GiB
-// minus 32 bytes. An empty src gives a chunk of 32 bytes.
+// A dst of MaxCompressedSize(len(src)) bytes always suffices. src can have at most 2 GiB minus 32
+// bytes. An empty src gives a chunk of 32 bytes.
 //
-// It returns ErrSize if the chunk does not fit into dst, or if src is not whole
-// elements and the filters Delta or TruncPrec, which would lose the rest, are set;
-// ErrLimit, ErrClosed, or an *Error from the library.
+// It returns ErrSize if the chunk does not fit into dst. It also returns ErrSize if src is not a
+// whole number of elements and the filters include Delta or TruncPrec, because they would lose the
+// rest. Other errors are ErrLimit, ErrClosed, and an *Error from the library.
 func (c *Compressor) Compress(dst, src []byte) (int, error) {
 	return c.compressAs("compress", dst, src, alone)
 }
 
-// alone is the number of a chunk that is in no batch and no super-chunk.
+// alone is the index of a chunk that is not part of a batch or super-chunk.
 const alone = -1
 
-// compressAs is Compress for chunk number index of something.
+// compressAs is Compress for the chunk with that index in a batch or super-chunk.
 func (c *Compressor) compressAs(op string, dst, src []byte, index int64) (int, error) {
-	if c.tuning == nil { // whose parameters are not known yet
+	if c.tuning == nil { // the tuner's parameters are not known yet
 		err := c.params.checkData(len(src))
 		if err == nil {
 			err = c.params.checkRoom(len(dst), len(src))
@@ -134,7 +134,7 @@ func (c *Compressor) compressAs(op string, dst, src []byte, index int64) (int, e
 	return c.compressLocked(op, dst, src, index)
 }
 
-// compressLocked compresses src, which was checked.
+// compressLocked compresses src, which must have been checked.
 func (c *Compressor) compressLocked(op string, dst, src []byte, index int64) (int, error) {
 	room := min(len(dst), MaxCompressedSize(len(src)))
 	var cerr C.goblosc2_err_t
@@ -158,7 +158,7 @@ func (c *Compressor) compressLocked(op string, dst, src []byte, index int64) (in
 	return int(n), nil
 }
 
-// checkData reports a length of data that cannot be compressed.
+// checkData reports data of a length that cannot be compressed.
 func (p *CParams) checkData(n int) error {
 	if n > maxBuffer {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, n, maxBuffer)
@@ -172,7 +172,7 @@ func (p *CParams) checkData(n int) error {
 	return nil
 }
 
-// checkRoom reports a dst that is too short for the library to say so.
+// checkRoom reports a dst that is too short in cases that the library does not report.
 func (p *CParams) checkRoom(dst, src int) error {
 	if most := MaxCompressedSize(src); p.Dict && dst < most {
 		return fmt.Errorf("%w: %d bytes for the chunk of %d, want %d for one with a dictionary", ErrSize, dst, src, most)
@@ -180,8 +180,8 @@ func (p *CParams) checkRoom(dst, src int) error {
 	return nil
 }
 
-// tooShort tells the results for a dst that is too short; most often there is none
-// and the call just returns 0.
+// tooShort reports whether c is a code for a dst that is too short. Usually the library returns 0
+// instead of a code.
 func tooShort(c Code) bool { return c == CodeWriteBuffer || c == C.BLOSC2_ERROR_MAX_BUFSIZE_EXCEEDED }
 
 // Close frees the Compressor. A second Close returns ErrClosed.
@@ -193,21 +193,20 @@ func (c *Compressor) Close() error {
 	return err
 }
 
-// Decompressor reads chunks. It keeps its tables and buffers between calls.
+// Decompressor decompresses chunks. It keeps its tables and buffers between calls.
 type Decompressor struct {
 	h      *handle
 	params DParams
-	hooks  *hooks // nil if nothing of Go's is called
+	hooks  *hooks // nil if the context never calls Go
 }
 
-// NewDecompressor returns a Decompressor (blosc2_create_dctx). nil means
-// DefaultDParams.
+// NewDecompressor returns a Decompressor (blosc2_create_dctx). A nil p means DefaultDParams.
 func NewDecompressor(p *DParams) (*Decompressor, error) { return newDecompressor(p, nil) }
 
-// NewPostfiltered returns a Decompressor whose data is what f makes of each block
-// that was decompressed (a postfilter of blosc2_create_dctx). Data that a chunk calls
-// uninitialised f sees as zeros. It does not read chunks behind Delta, whose blocks are
-// not alone: errors.ErrUnsupported. [SChunk.DecompressWith] puts it behind a super-chunk.
+// NewPostfiltered returns a Decompressor that passes each decompressed block through f (a
+// postfilter of blosc2_create_dctx). f gets zeros for uninitialised data. The Decompressor cannot
+// read chunks with the filter Delta, whose blocks depend on each other: errors.ErrUnsupported.
+// [SChunk.DecompressWith] uses it for a super-chunk.
 func NewPostfiltered(p *DParams, f BlockFunc) (*Decompressor, error) {
 	if f == nil {
 		return nil, refused("new decompressor", "", errNoFunc)
@@ -237,23 +236,22 @@ func newDecompressor(p *DParams, f BlockFunc) (*Decompressor, error) {
 	return d, nil
 }
 
-// DParams returns the parameters the Decompressor works with: those it was made with,
-// where no variable of the environment overrides them (blosc2_ctx_get_dparams).
+// DParams returns the parameters in use: those that the Decompressor was created with, except where
+// environment variables override them (blosc2_ctx_get_dparams).
 func (d *Decompressor) DParams() DParams { return d.params }
 
-// Decompress decompresses the chunk b into dst and returns the bytes of the data
-// (blosc2_decompress_ctx). Bytes behind the end of the chunk are ignored, and so
-// is dst behind the data. Data that the chunk calls uninitialised is left as dst
-// has it.
+// Decompress decompresses the chunk b into dst and returns the size of the data in bytes
+// (blosc2_decompress_ctx). Bytes after the end of the chunk are ignored, and dst is unchanged after
+// the data. For uninitialised data dst is unchanged.
 //
-// It returns ErrFormat for bytes that are not a valid chunk, errors.ErrUnsupported
-// for a chunk that the library cannot or must not read, ErrSize if dst is shorter
-// than the data, ErrClosed, or an *Error from the library.
+// It returns ErrFormat for bytes that are not a valid chunk, errors.ErrUnsupported for a chunk that
+// the library cannot or must not read, ErrSize if dst is shorter than the data, ErrClosed, or an
+// *Error from the library.
 func (d *Decompressor) Decompress(dst, b []byte) (int, error) {
 	return d.decompressAs("decompress", dst, b, alone)
 }
 
-// decompressAs is Decompress for chunk number index of something.
+// decompressAs is Decompress for the chunk with that index in a batch or super-chunk.
 func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int, error) {
 	head, err := d.check(b)
 	if err != nil {
@@ -269,7 +267,8 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 	return d.wholeLocked(op, dst, b, &head, index)
 }
 
-// wholeLocked decompresses the chunk b, which was checked, number index of something.
+// wholeLocked decompresses the chunk b, which must have been checked. index is its index in a batch
+// or super-chunk.
 func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header, index int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	var n C.int
@@ -277,7 +276,8 @@ func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header,
 		if d.hooks.block == nil {
 			return int(head.NBytes), nil
 		}
-		// The library would show the function whatever is in its own memory.
+		// The library would pass uninitialised memory to the function, so the chunk becomes one of
+		// zeros.
 		const at, bits, shift = C.BLOSC2_CHUNK_BLOSC2_FLAGS, C.BLOSC2_SPECIAL_MASK << 4, 4
 		b = slices.Clone(b[:head.CBytes])
 		b[at] = b[at]&^bits | byte(chunk.Zeros)<<shift
@@ -295,7 +295,7 @@ func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header,
 	return int(n), nil
 }
 
-// check is checkAlone, and what a context with hooks does not read.
+// check is checkAlone. It also rejects chunks that a context with hooks cannot read.
 func (d *Decompressor) check(b []byte) (chunk.Header, error) {
 	h, err := checkAlone(b, d.params.Allow)
 	if err != nil || d.hooks == nil {
@@ -307,12 +307,12 @@ func (d *Decompressor) check(b []byte) (chunk.Header, error) {
 	return h, err
 }
 
-// Items decompresses items start to start+n of the chunk b into dst and returns their
-// bytes (blosc2_getitem_ctx). An item has the type size that Info
-// tells; above 255 bytes that is 1, but for a repeated value.
+// Items decompresses the items start to start+n of the chunk b into dst and returns their size in
+// bytes (blosc2_getitem_ctx). An item has the TypeSize of Info. If that exceeds 255 bytes, an item
+// is 1 byte, except for a repeated value.
 //
-// It returns ErrRegion if the chunk has fewer items, ErrSize if len(dst) is not
-// n*TypeSize, and the errors of Decompress.
+// It returns ErrRegion if the chunk has fewer items, ErrSize if len(dst) is not n*TypeSize, and the
+// errors of Decompress.
 func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 	head, err := d.check(b)
 	if err != nil {
@@ -342,16 +342,16 @@ func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 	return len(dst), nil
 }
 
-// itemsLocked reads whole items, from item start on, that fill dst.
+// itemsLocked reads whole items from item start on, which fill dst.
 //
-// What is as long as a block, or as the short last one, and starts inside another
-// block, the library takes for that block. So such items are read in two parts, up
-// to the next block and from there.
+// If len(dst) equals the length of a block or of the short last block, the library returns a whole
+// block, even if the items start inside another block. So such items are read in two parts: up to
+// the next block and from there.
 func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *chunk.Header, start int) error {
 	size, block := int(head.TypeSize), int(head.BlockLen())
 	at := start * size
 	if rest := int(head.NBytes) % block; at%block != 0 && (len(dst) == block || len(dst) == rest) {
-		// A block is whole items, or the chunk is one block.
+		// A block holds whole items, or the chunk has one block.
 		if n := min(block-at%block, len(dst)); n < len(dst) {
 			if err := d.itemsLocked(op, dst[:n], b, head, start); err != nil {
 				return err
@@ -368,11 +368,10 @@ func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *chunk.Header,
 	return nil
 }
 
-// Part decompresses bytes start to start+len(dst) of the data of the chunk b into dst and
+// Part decompresses the bytes start to start+len(dst) of the data of the chunk b into dst and
 // returns their number. The library reads whole items (blosc2_getitem_ctx, from 3.3 on
-// blosc2_getitem_bytes_ctx); bytes
-// that it would have to cut off, and those behind the last whole item, are read with
-// their neighbours first.
+// blosc2_getitem_bytes_ctx). So parts of items, and bytes after the last whole item, are first read
+// together with their neighbours.
 //
 // It returns ErrRegion if the chunk has less data, and the errors of Decompress.
 func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
@@ -399,7 +398,7 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 	items := dst
 	if len(dst) != (end-first)*size {
 		items = make([]byte, (end-first)*size)
-		copy(items[start-first*size:], dst) // data that the chunk calls uninitialised stays
+		copy(items[start-first*size:], dst) // uninitialised data stays as it is in dst
 	}
 	if err := d.itemsLocked(op, items, b, &head, first); err != nil {
 		return 0, err
@@ -410,30 +409,30 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 	return len(dst), nil
 }
 
-// needsWhole reports whether the library gets parts of the chunk wrong: behind Delta
-// it misses the first block, it does not look for a dictionary, and of a repeated
-// value of more than 255 bytes it repeats the first one. Blocks that are not whole
-// items are read whole as well, and so are those of hasBlosc1Tail.
+// needsWhole reports whether the library reads parts of the chunk incorrectly. With Delta it does
+// not decode the first block, it ignores a dictionary, and it repeats the first byte of a repeated
+// value of more than 255 bytes. Chunks whose blocks are not whole items and chunks with a Blosc1
+// tail are also read whole.
 func needsWhole(h *chunk.Header) bool {
 	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0 || h.BlockLen()%int32(h.TypeSize) != 0 || hasBlosc1Tail(h) ||
 		h.Special == chunk.RepeatedValue && h.ItemSize() != int(h.TypeSize)
 }
 
-// partLocked reads the bytes of dst from the whole chunk, from byte start on.
+// partLocked decompresses the whole chunk and copies its bytes from start on to dst.
 func (d *Decompressor) partLocked(op string, dst, b []byte, head *chunk.Header, start int) (int, error) {
 	all := make([]byte, head.NBytes)
-	copy(all[start:], dst) // data that the chunk calls uninitialised stays
+	copy(all[start:], dst) // uninitialised data stays as it is in dst
 	if _, err := d.wholeLocked(op, all, b, head, alone); err != nil {
 		return 0, err
 	}
 	return copy(dst, all[start:]), nil
 }
 
-// Blocks is Decompress without the blocks for which skip is true: what dst has there
-// stays (blosc2_set_maskout). skip has one value for each block of the chunk:
-// NBytes/BlockSize of Info, rounded up.
+// Blocks is Decompress without the blocks for which skip is true; dst is unchanged there
+// (blosc2_set_maskout). skip must have one value for each block of the chunk: NBytes/BlockSize of
+// Info, rounded up.
 //
-// It returns ErrSize if it has not, ErrParam if the first block is skipped and the
+// It returns ErrSize for another length of skip, ErrParam if the first block is skipped and the
 // others are differences to it (Delta), and the errors of Decompress.
 func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 	const op = "decompress blocks"

@@ -1,4 +1,4 @@
-// Copies of a super-chunk, and frames as files of their own or behind others.
+// Copies of super-chunks, and frames written to files, moved and deleted.
 
 package cblosc
 
@@ -17,15 +17,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// Copy makes a super-chunk with the same data and metalayers (blosc2_schunk_copy).
-// Nothing is overwritten.
+// Copy creates a super-chunk with the same data and metalayers (blosc2_schunk_copy). It does not
+// overwrite existing files.
 //
-// A nil st.CParams keeps the parameters, and the chunks as they are; with others
-// every chunk is compressed again. Elements of another size must divide the bytes of
+// If st.CParams is nil, the copy keeps the parameters and the chunks are copied without
+// recompression. Otherwise every chunk is compressed again. A new TypeSize must divide the size of
 // each chunk.
 //
-// It returns errors.ErrUnsupported for the super-chunk of an Array, ErrParam,
-// ErrExists, the errors of reading, or an *Error from the library.
+// It returns errors.ErrUnsupported for the super-chunk of an Array, ErrParam, ErrExists, the errors
+// of reading, or an *Error from the library.
 func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	const op = "copy"
 	params, err := s.CParams()
@@ -60,7 +60,7 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 		return nil, refused(op, s.path, err)
 	}
 	if whole := s.facts.nchunks > 0 && s.facts.nbytes%C.int64_t(s.facts.chunksize) == 0; !whole {
-		// The library would compress a short last chunk as if it were a whole one.
+		// The library would compress a short last chunk as if it had the full length.
 		return s.copyByChunksLocked(st, same)
 	}
 	k := st.hooks()
@@ -76,8 +76,7 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	return d, nil
 }
 
-// copyByChunksLocked copies chunk by chunk, as they are if the parameters are the
-// same.
+// copyByChunksLocked copies chunk by chunk, without recompression if same is true.
 func (s *SChunk) copyByChunksLocked(st Storage, same bool) (d *SChunk, err error) {
 	if d, err = CreateSChunk(st); err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func (s *SChunk) copyByChunksLocked(st Storage, same bool) (d *SChunk, err error
 	return d, s.copyMetaLocked(d.VLMeta(), s.VLMeta())
 }
 
-// copyMetaLocked adds the metalayers of from, which are those of s, to to.
+// copyMetaLocked adds the metalayers from, which are those of s, to the metalayers to.
 func (s *SChunk) copyMetaLocked(to, from *Metalayers) error {
 	names, err := from.namesLocked()
 	if err != nil {
@@ -129,12 +128,11 @@ func (s *SChunk) copyMetaLocked(to, from *Metalayers) error {
 	return nil
 }
 
-// Save writes the super-chunk to a new file, as a contiguous frame
-// (blosc2_schunk_to_file).
+// Save writes the super-chunk to a new file as a contiguous frame (blosc2_schunk_to_file).
 //
-// It returns ErrParam for an empty path, ErrExists, fs.ErrNotExist if the parent
-// directory is missing, the errors of reading, or an *Error from the library. A
-// failure in the library may leave a part of the file.
+// It returns ErrParam for an empty path, ErrExists, fs.ErrNotExist if the parent directory is
+// missing, the errors of reading, or an *Error from the library. A failure in the library may leave
+// an incomplete file.
 func (s *SChunk) Save(path string) error {
 	const op = "save"
 	st := Storage{Path: path, Contiguous: true}
@@ -146,7 +144,7 @@ func (s *SChunk) Save(path string) error {
 		return refused(op, st.Path, err)
 	}
 	if !s.buffered() {
-		// The library would make a copy with parameters of its own.
+		// The library would make a copy with its own parameters.
 		d, err := s.Copy(st)
 		if err != nil {
 			return err
@@ -170,9 +168,9 @@ func (s *SChunk) buffered() bool { return s.framed && s.path == "" && !s.onMediu
 // onMedium reports whether the super-chunk is on storage written in Go.
 func (s *SChunk) onMedium() bool { return s.h.hooks != nil && s.h.hooks.medium != nil }
 
-// AppendToFile writes the super-chunk, as a contiguous frame, behind what the file
-// holds, and returns where in the file it starts, in bytes: the Offset to open it
-// with (blosc2_schunk_append_file). The file is created if it is missing.
+// AppendToFile writes the super-chunk as a contiguous frame after the current content of the file
+// (blosc2_schunk_append_file). It returns the start of the frame in bytes, the Offset for opening
+// it. The file is created if it does not exist.
 func (s *SChunk) AppendToFile(path string) (int64, error) {
 	const op = "append to file"
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
@@ -202,11 +200,11 @@ func (s *SChunk) AppendToFile(path string) (int64, error) {
 	return int64(offset), nil
 }
 
-// Rename gives a file or a sparse directory another path (blosc2_rename_urlpath).
-// Nothing must have it open, and nothing is overwritten.
+// Rename changes the path of a file or a sparse directory (blosc2_rename_urlpath). It must not be
+// open, and an existing file is not overwritten.
 //
-// It returns ErrFormat if there is no frame at from, ErrExists, fs.ErrNotExist, or
-// an *Error from the library.
+// It returns ErrFormat if there is no frame at from, ErrExists, fs.ErrNotExist, or an *Error from
+// the library.
 func Rename(from, to string) error {
 	const op = "rename"
 	st := Storage{Path: to}
@@ -227,12 +225,12 @@ func Rename(from, to string) error {
 	return nil
 }
 
-// Remove deletes a file or a sparse directory (blosc2_remove_urlpath,
-// blosc2_remove_dir). Nothing must have it open.
+// Remove deletes a file or a sparse directory (blosc2_remove_urlpath, blosc2_remove_dir). It must
+// not be open.
 //
-// The library deletes whatever is at a path; this deletes frames only. It returns
-// ErrFormat for a file that is not one and for a directory that holds anything but
-// the files of one, fs.ErrNotExist, or an *Error from the library.
+// The library deletes any file or directory; Remove deletes frames only. It returns ErrFormat for a
+// file that is not a frame and for a directory that holds other files than those of a frame,
+// fs.ErrNotExist, or an *Error from the library.
 func Remove(path string) error {
 	const op = "remove"
 	if err := isFrame(path); err != nil {
@@ -249,8 +247,8 @@ func Remove(path string) error {
 	return nil
 }
 
-// isFrame makes sure that path is a file that starts as a frame does, or a directory
-// of the files of a sparse one and nothing else.
+// isFrame verifies that path is a file that starts with a frame, or a directory that holds only the
+// files of a sparse frame.
 func isFrame(path string) error {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return fmt.Errorf("%w: path %q", ErrParam, path)
@@ -271,7 +269,7 @@ func isFrame(path string) error {
 				return fmt.Errorf("%w: %s is not a file of a sparse frame", ErrFormat, name)
 			}
 		}
-	} else if err := regular.Check(path, info); err != nil { // a link, which leads to one
+	} else if err := regular.Check(path, info); err != nil { // also a link to a regular file
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	f, found, err := regular.Open(index)

@@ -1,4 +1,4 @@
-// Creating arrays: of zeros, of one value, of data, and as Caterva did.
+// Creation of arrays: zeros, one value, given data, and Caterva arrays.
 
 package cblosc
 
@@ -17,37 +17,37 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// ArrayParams says what CreateArray creates. All shapes have the array's rank.
+// ArrayParams describes an array to create. All shapes must have the same rank.
 type ArrayParams struct {
 	Shape   []int64     // elements in each dimension, ≥ 0; empty for a scalar
 	Chunks  []int32     // elements of a chunk in each dimension, ≥ 1
 	Blocks  []int32     // elements of a block in each dimension, 1 to Chunks
-	DType   string      // as NumPy writes it, kept verbatim: "<f8", or a list of fields; "" stores "|S" and the type size
-	Storage Storage     // CParams.TypeSize is the bytes of an element; CParams.BlockSize is taken from Blocks
-	Meta    []Metalayer // fixed metalayers beside the array's own, at most 15
-	Caterva bool        // write the metalayer that Caterva read, with at most 8 dimensions and no DType
+	DType   string      // in NumPy syntax, stored verbatim: "<f8", or a list of fields; "" stores "|S" and the type size
+	Storage Storage     // CParams.TypeSize is the size of an element; CParams.BlockSize follows from Blocks
+	Meta    []Metalayer // fixed metalayers in addition to the array's own, at most 15
+	Caterva bool        // write the Caterva metalayer, with at most 8 dimensions and no DType
 
-	derived bool // DType is that of another array, true or not
+	derived bool // DType is copied from another array and is not checked
 }
 
-// maxCaterva is the greatest number of dimensions that Caterva knew.
+// maxCaterva is the maximum number of dimensions of a Caterva array.
 const maxCaterva = 8
 
-// CreateArray creates an array of zeros (b2nd_zeros). Nothing is overwritten. A
-// creation that fails in the library may leave a part of the file.
+// CreateArray creates an array of zeros (b2nd_zeros). It does not overwrite existing files. A
+// creation that fails in the library may leave an incomplete file.
 //
-// It returns ErrParam, also for a DType whose elements have another size; ErrLimit
-// for a chunk above 2 GiB minus 32 bytes, an array above 2^63-1 bytes or more than
-// 15 metalayers; errors.ErrUnsupported for more than MaxDim dimensions; ErrExists;
-// fs.ErrNotExist if the parent directory is missing; or an *Error from the library.
+// It returns ErrParam, also for a DType with another element size; ErrLimit for a chunk above 2 GiB
+// minus 32 bytes, an array above 2^63-1 bytes or more than 15 metalayers; errors.ErrUnsupported for
+// more than MaxDim dimensions; ErrExists; fs.ErrNotExist if the parent directory is missing; or an
+// *Error from the library.
 func CreateArray(p *ArrayParams) (*Array, error) {
 	return create("create array", p, C.GOBLOSC2_ZEROS, nil)
 }
 
-// CreateArrayOf creates an array that holds one value everywhere: Zeros; NaNs, of 4
-// or 8 bytes (b2nd_nans); Repeated, value, which is one element (b2nd_full); or
-// Uninit, nothing in particular (b2nd_uninit). No data is stored for it. Besides the
-// errors of CreateArray it returns ErrSize for a value of another length.
+// CreateArrayOf creates an array in which every element has the same value. kind is Zeros; NaNs,
+// for elements of 4 or 8 bytes (b2nd_nans); Repeated, for value, which must be one element
+// (b2nd_full); or Uninit, for uninitialised elements (b2nd_uninit). The elements take no space. It
+// returns the errors of CreateArray, and ErrSize for a value of another length.
 func CreateArrayOf(p *ArrayParams, kind Special, value []byte) (*Array, error) {
 	const op = "create array"
 	cp, err := p.Storage.CParams.orDefault()
@@ -75,9 +75,9 @@ func CreateArrayOf(p *ArrayParams, kind Special, value []byte) (*Array, error) {
 	return create(op, p, how, value)
 }
 
-// CreateArrayFrom creates an array of data, all elements in row-major order and the
-// byte order of DType (b2nd_from_cbuffer). Besides the errors of CreateArray it
-// returns ErrSize.
+// CreateArrayFrom creates an array from data, which must hold all elements in row-major order and
+// in the byte order of DType (b2nd_from_cbuffer). It returns the errors of CreateArray, and
+// ErrSize.
 func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 	const op = "create array"
 	if err := p.validate(); err != nil {
@@ -110,7 +110,7 @@ func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 	return a, nil
 }
 
-// create creates an array as how says, with value.
+// create creates an array of the kind how, with value.
 func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, error) {
 	s := p.Storage
 	path, err := s.place()
@@ -146,7 +146,7 @@ func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, err
 	return a, nil
 }
 
-// array returns the array that p describes, without a handle; p is valid.
+// array returns the array that p describes, without a handle. p must be valid.
 func (p *ArrayParams) array(path string) *Array {
 	s := &p.Storage
 	cp, _ := s.CParams.orDefault()
@@ -165,8 +165,8 @@ func (p *ArrayParams) array(path string) *Array {
 	return a
 }
 
-// createCaterva creates what the library only reads: a super-chunk of zeros with the
-// metalayer of Caterva.
+// createCaterva creates a Caterva array, which the library can only read: a super-chunk of zeros
+// with the Caterva metalayer.
 func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	s := p.Storage
 	cp, _ := s.CParams.orDefault()
@@ -198,7 +198,7 @@ func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	return a.on(op, sc)
 }
 
-// validate reports every bad field.
+// validate reports every invalid field.
 func (p *ArrayParams) validate() error {
 	cp, err := p.Storage.CParams.orDefault()
 	if err != nil {
@@ -261,9 +261,9 @@ func errTooManyDims(rank int) error {
 	return fmt.Errorf("%w: dimensions: got %d, want at most %d", errors.ErrUnsupported, rank, MaxDim)
 }
 
-// checkExtent makes sure that no product of the library overflows: the bytes of a
-// chunk padded to whole blocks fit a chunk, those of the array padded to whole
-// chunks fit 63 bits, and the chunks can be counted. The other arguments are valid.
+// checkExtent prevents overflows in the library: a chunk padded to whole blocks must fit into a
+// chunk, the array padded to whole chunks must fit into 63 bits, and the number of chunks is
+// limited. The other arguments must be valid.
 func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 	chunkBytes, nchunks := int64(typeSize), int64(1)
 	empty := slices.Contains(shape, 0)

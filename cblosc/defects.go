@@ -1,21 +1,19 @@
 //go:build cgo
 
-// The defects of the library that this package knows, and what it does about them.
+// Known defects of the library and the guards of this package.
 
 package cblosc
 
-// Defect is one fault of C-Blosc2 that would crash a program, damage data or
-// surprise its owner.
+// Defect is a fault of C-Blosc2 that can crash a program, corrupt data or give unexpected results.
 type Defect struct {
 	Name     string
-	Releases string // the releases that have it, as far as known; "all" includes 3.3.2
-	Effect   string // what happens without the guard
-	Guard    string // what this package does
-	Test     string // the test that shows the guard
+	Releases string // affected releases, as far as known; "all" includes 3.3.2
+	Effect   string // result without the guard
+	Guard    string // prevention by this package
+	Test     string // test of the guard
 }
 
-// Defects returns the table. What the library cannot be kept from doing is said in
-// Guard as well.
+// Defects returns the table of defects. Guard also names effects that this package cannot prevent.
 func Defects() []Defect { return append([]Defect(nil), defects...) }
 
 var defects = []Defect{

@@ -1,5 +1,5 @@
-// New arrays from old ones: parts, and copies with other chunks. dims.go has those
-// with other dimensions.
+// New arrays from existing ones: regions, and copies with other chunks. dims.go changes the number
+// of dimensions.
 
 package cblosc
 
@@ -15,17 +15,17 @@ import (
 	"github.com/hyperslab/hyperslab/format/b2nd"
 )
 
-// Layout says how a derived array is stored. The zero value is memory, with the
-// chunks, blocks and parameters of the array it comes from.
+// Layout describes how a derived array is stored. The zero value is an array in memory with the
+// chunks, blocks and parameters of the source.
 type Layout struct {
 	Chunks  []int32 // nil: those of the source
 	Blocks  []int32 // nil: those of the source
-	Storage Storage // a nil CParams: those of the source; TypeSize is the source's
-	Caterva bool    // write the metalayer that Caterva read; a Caterva source becomes b2nd without it
+	Storage Storage // nil CParams: those of the source; TypeSize must be the source's
+	Caterva bool    // write the Caterva metalayer; without it a Caterva source becomes b2nd
 }
 
-// params returns what to create for an array of this shape that comes from a; chunks
-// and blocks are for where l has none.
+// params returns the parameters of a new array of this shape derived from a. chunks and blocks are
+// used where l has none.
 func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*ArrayParams, error) {
 	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage, Caterva: l.Caterva, derived: true}
 	if p.Chunks == nil {
@@ -55,9 +55,9 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 	return p, p.validate()
 }
 
-// Slice makes an array of a region (b2nd_get_slice). Metalayers are not copied.
+// Slice creates an array from a region (b2nd_get_slice). Metalayers are not copied.
 //
-// It returns ErrRegion, the errors of CreateArray and ReadRegion.
+// It returns ErrRegion, and the errors of CreateArray and ReadRegion.
 func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	const op = "slice"
 	p, err := l.params(a, shape, a.Chunks(), a.Blocks())
@@ -95,8 +95,7 @@ func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	})
 }
 
-// newArray is what a function of the shim that makes an array of another one is given
-// and gives back.
+// newArray holds the arguments and results of a shim function that derives an array.
 type newArray struct {
 	path, dtype *C.char
 	where       C.goblosc2_place_t
@@ -107,7 +106,7 @@ type newArray struct {
 	c           *C.goblosc2_handle_t
 }
 
-// deriveLocked lets the library make the array p by call.
+// deriveLocked creates the array p with the library function in call.
 func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.int) (*Array, error) {
 	path, err := p.Storage.place()
 	if err != nil {
@@ -125,9 +124,9 @@ func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.i
 	return d, nil
 }
 
-// gatherLocked makes the array p chunk by chunk: from says which element of a is the
-// first of a region of p, and shape what shape the region has there, the same if nil.
-// The elements of the region are in the same order in both.
+// gatherLocked creates the array p chunk by chunk. from maps the first element of a region of p to
+// an element of a. shape maps the shape of the region to the shape in a; nil means the same shape.
+// The elements of the region must be in the same order in both.
 func (a *Array) gatherLocked(op string, p *ArrayParams, from, shape func([]int64) []int64) (*Array, error) {
 	d, err := CreateArray(p)
 	if err != nil {
@@ -139,7 +138,8 @@ func (a *Array) gatherLocked(op string, p *ArrayParams, from, shape func([]int64
 	return d, nil
 }
 
-// fillFrom writes a region of d, chunk by chunk, with elements of a, which is locked.
+// fillFrom fills a region of d, chunk by chunk, with elements of a. The caller must hold the lock
+// of a.
 func (d *Array) fillFrom(op string, a *Array, start, extent []int64, from, shape func([]int64) []int64) error {
 	r, err := d.placeLocked(start, extent)
 	if err != nil {
@@ -176,9 +176,9 @@ func (d *Array) fillFrom(op string, a *Array, start, extent []int64, from, shape
 	return d.eachPart(&r, fill)
 }
 
-// Copy makes an array with the same elements and metalayers (b2nd_copy): with other
-// chunks, blocks or parameters, in another place, or as the other of b2nd and Caterva.
-// Where only the place differs chunks are copied as they are.
+// Copy creates an array with the same elements and metalayers (b2nd_copy). The copy can have other
+// chunks, blocks, parameters or storage, and can convert between b2nd and Caterva. Chunks are
+// copied without recompression if only the storage differs.
 //
 // It returns the errors of CreateArray and ReadRegion.
 func (a *Array) Copy(l Layout) (*Array, error) {
@@ -215,7 +215,7 @@ func (a *Array) Copy(l Layout) (*Array, error) {
 	return d, nil
 }
 
-// metaLocked returns the fixed metalayers beside the array's own.
+// metaLocked returns the fixed metalayers except the array's own.
 func (a *Array) metaLocked() ([]Metalayer, error) {
 	var out []Metalayer
 	names, err := a.sc.Meta().namesLocked()
@@ -234,8 +234,8 @@ func (a *Array) metaLocked() ([]Metalayer, error) {
 	return out, nil
 }
 
-// Save writes the array to a new file, as a contiguous frame (b2nd_save). Its errors
-// are those of SChunk.Save.
+// Save writes the array to a new file as a contiguous frame (b2nd_save). Its errors are those of
+// SChunk.Save.
 func (a *Array) Save(path string) error {
 	const op = "save"
 	st := Storage{Path: path, Contiguous: true}
@@ -247,7 +247,8 @@ func (a *Array) Save(path string) error {
 		return refused(op, st.Path, err)
 	}
 	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem {
-		// The library would make a sparse one of a sparse one, and call large elements bytes.
+		// The library would save a sparse frame as a sparse one, and record large elements as
+		// bytes.
 		d, err := a.Copy(Layout{Storage: st, Caterva: a.caterva})
 		if err != nil {
 			return err
@@ -265,8 +266,9 @@ func (a *Array) Save(path string) error {
 	return nil
 }
 
-// AppendToFile writes the array, as a contiguous frame, behind what the file holds, and
-// returns where it starts, in bytes: the Offset to open it with (b2nd_save_append). Its errors are those of SChunk.AppendToFile.
+// AppendToFile writes the array as a contiguous frame after the current content of the file
+// (b2nd_save_append). It returns the start of the frame in bytes, the Offset for opening it. Its
+// errors are those of SChunk.AppendToFile.
 func (a *Array) AppendToFile(path string) (int64, error) {
 	const op = "append to file"
 	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem || path == "" || strings.IndexByte(path, 0) >= 0 {

@@ -1,5 +1,4 @@
-// New arrays with other dimensions: fewer or more of one element, several arrays as
-// one.
+// New arrays with other dimensions: removing or adding dimensions of length 1, and concatenation.
 
 package cblosc
 
@@ -13,14 +12,13 @@ import (
 	"unsafe"
 )
 
-// Squeeze makes an array without the dimensions drop, which have one element; nil
-// stands for all of those (b2nd_squeeze, b2nd_squeeze_index). It is a copy, without the
-// metalayers. Chunks are copied as they are where they have one element in the
-// dimensions that go and l asks for no others; the library changes the array itself, or
-// makes a view that needs it, and gets longer chunks wrong.
+// Squeeze creates an array without the dimensions drop, which must have length 1 (b2nd_squeeze,
+// b2nd_squeeze_index). A nil drop means all dimensions of length 1. The array is a copy, without
+// the metalayers. Chunks are copied without recompression if they have length 1 in the dropped
+// dimensions and l sets no other chunks. Otherwise elements are copied, because the library handles
+// longer chunks incorrectly.
 //
-// It returns ErrParam for a dimension that has more elements or is not there, and the
-// errors of Copy.
+// It returns ErrParam for a dimension of another length or out of range, and the errors of Copy.
 func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
 	const op = "squeeze"
 	shape := a.Shape()
@@ -43,7 +41,7 @@ func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
 			kept = append(kept, i)
 		}
 	}
-	thin := true // whether chunks do not change
+	thin := true // whether chunks stay unchanged
 	mask := make([]byte, len(shape))
 	for _, i := range drop {
 		thin = thin && a.Chunks()[i] == 1
@@ -79,15 +77,16 @@ func keep[T any](all []T, kept []int) []T {
 	return out
 }
 
-// ExpandDims makes an array with further dimensions of one element: axes are their
-// places in the new array, in ascending order (b2nd_expand_dims, which copies chunks as they are). It is a copy, without the metalayers.
+// ExpandDims creates an array with additional dimensions of length 1 (b2nd_expand_dims, which
+// copies chunks without recompression). axes are their indices in the new array, in ascending
+// order. The array is a copy, without the metalayers.
 //
-// It returns ErrParam for places that are not, errors.ErrUnsupported for more than
-// MaxDim dimensions, and the errors of Copy.
+// It returns ErrParam for invalid axes, errors.ErrUnsupported for more than MaxDim dimensions, and
+// the errors of Copy.
 func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	const op = "expand dimensions"
 	rank := a.rank + len(axes)
-	var kept []int // place in the new array of each old dimension
+	var kept []int // index in the new array of each old dimension
 	next := 0
 	for i := range rank {
 		if next < len(axes) && axes[next] == i {
@@ -121,9 +120,9 @@ func ones[T int32 | int64](n int) []T {
 	return out
 }
 
-// reshape makes an array whose elements are those of a in the same order: by view, if
-// there is one and the chunks stay as they are, or element by element; to turns an
-// index or, with one = 1, a shape of the new array into one of a.
+// reshape creates an array whose elements are those of a in the same order. It uses view if view is
+// not nil and the chunks stay unchanged; otherwise it copies elements. to maps an index of the new
+// array to an index of a or, with one = 1, a shape to a shape.
 func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int, to func(at []int64, one int64) []int64) (*Array, error) {
 	p, err := l.params(a, shape, chunks, blocks)
 	if err != nil {
@@ -148,8 +147,8 @@ func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int
 	return a.gatherLocked(op, p, func(at []int64) []int64 { return to(at, 0) }, func(n []int64) []int64 { return to(n, 1) })
 }
 
-// plainLocked reports whether the array is one of which the library makes views: it
-// has elements, whose size a header can tell, and no metalayers but its own.
+// plainLocked reports whether the library can make views of the array: it is not empty, its element
+// size fits into a chunk header, and it has no additional metalayers.
 func (a *Array) plainLocked() (bool, error) {
 	if a.caterva || a.sc.facts.nchunks == 0 || a.sc.facts.typesize > maxItem {
 		return false, nil
@@ -162,12 +161,12 @@ func (a *Array) plainLocked() (bool, error) {
 	return len(meta) == 1 && len(vl) == 0, err
 }
 
-// Concatenate makes an array of several, one behind the other in the dimension axis
-// (b2nd_concatenate). Chunks, blocks, type and parameters come
-// from the first where l has none, and so do the metalayers.
+// Concatenate creates an array that joins several arrays along the dimension axis
+// (b2nd_concatenate). Its metalayers are those of the first array, and so are chunks, blocks, dtype
+// and parameters that l does not set.
 //
-// It returns ErrParam for no arrays, a dimension that is not there, or arrays whose
-// elements or other dimensions differ; and the errors of Copy.
+// It returns ErrParam for an empty list, an axis out of range, or arrays whose dtype or other
+// dimensions differ; and the errors of Copy.
 func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	const op = "concatenate"
 	if len(arrays) == 0 {
@@ -195,10 +194,10 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	if err != nil {
 		return nil, refused(op, first.sc.path, err)
 	}
-	// The library does not see zeros in a shape, and what Slice does not leave to it.
+	// The library must not handle empty dimensions, Caterva arrays and the filter Delta.
 	library := !p.Caterva && !p.Storage.CParams.usesDelta()
 	for _, b := range arrays {
-		// Where the chunks of a later array differ the library puts elements in wrong places.
+		// If the chunks of a later array differ, the library writes elements to wrong positions.
 		library = library && slices.Equal(b.Chunks(), p.Chunks) && slices.Equal(b.Blocks(), p.Blocks)
 		if library {
 			if library, err = b.simple(op); err != nil {
@@ -230,7 +229,7 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	return d, nil
 }
 
-// emptyLike makes the array p with the metalayers of a.
+// emptyLike creates the array p with the metalayers of a.
 func (a *Array) emptyLike(op string, p *ArrayParams) (*Array, error) {
 	if err := a.sc.h.lock(op); err != nil {
 		return nil, err
@@ -250,7 +249,7 @@ func (a *Array) emptyLike(op string, p *ArrayParams) (*Array, error) {
 	return d, nil
 }
 
-// concatenate writes b into d at start, and moves that on.
+// concatenate writes b into d at start, and advances start.
 func (d *Array) concatenate(op string, b *Array, axis int, start []int64) error {
 	if err := b.sc.h.lock(op); err != nil {
 		return err
@@ -269,8 +268,8 @@ func (d *Array) concatenate(op string, b *Array, axis int, start []int64) error 
 	return err
 }
 
-// simple reports whether the library can be left to read the array in parts, after
-// making sure that its chunks are safe.
+// simple checks the chunks of a and reports whether the library can read parts of the array
+// correctly.
 func (a *Array) simple(op string) (bool, error) {
 	if err := a.sc.h.lock(op); err != nil {
 		return false, err
@@ -282,7 +281,7 @@ func (a *Array) simple(op string) (bool, error) {
 	return !a.caterva && !a.sc.delta && !slices.Contains(a.geometry.shape[:a.rank], 0), nil
 }
 
-// growBy lets the library put b, which is simple, behind d, which nobody else has yet.
+// growBy lets the library append b to d. b must be simple, and d must not be shared yet.
 func (d *Array) growBy(op string, b *Array, axis int) error {
 	if err := b.sc.h.lock(op); err != nil {
 		return err

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// How many bytes an element has, by the text of its type.
+// Element sizes of dtype strings.
 
 package cblosc
 
@@ -10,13 +10,12 @@ import (
 	"strings"
 )
 
-// simpleType is a type as NumPy writes it in one word: byte order, kind, size, and
-// the unit of a time.
+// simpleType matches a simple NumPy dtype: byte order, kind, size, and the unit of a time.
 var simpleType = regexp.MustCompile(`^[<>|=]?([a-zA-Z?])(\d*)(?:\[[^\]]*\])?$`)
 
-// dtypeSize returns the bytes of an element of this type, if the text says so: a
-// word ("<f8", "<U5", "|b1") or NumPy's list of fields, as Python writes it. Other
-// texts (names, dictionaries) are not looked into.
+// dtypeSize returns the size in bytes of an element of this dtype, if the string defines it. It
+// accepts a simple dtype ("<f8", "<U5", "|b1") or NumPy's list of fields in Python syntax. For
+// other strings (names, dictionaries) known is false.
 func dtypeSize(dtype string) (n int, known bool) {
 	if m := simpleType.FindStringSubmatch(dtype); m != nil {
 		size, err := strconv.Atoi(m[2])
@@ -38,8 +37,8 @@ func dtypeSize(dtype string) (n int, known bool) {
 	return n, ok && p.rest == ""
 }
 
-// fieldParser reads [('name', 'type'), ('name', 'type', (2, 3)), …], where a type may
-// be such a list and a name a pair of title and name.
+// fieldParser parses [('name', 'type'), ('name', 'type', (2, 3)), …]. A type may be such a list,
+// and a name may be a pair of title and name.
 type fieldParser struct{ rest string }
 
 func (p *fieldParser) take(text string) bool {
@@ -51,7 +50,7 @@ func (p *fieldParser) take(text string) bool {
 	return true
 }
 
-// maxFieldDepth bounds how far fields are looked into.
+// maxFieldDepth limits the nesting of fields.
 const maxFieldDepth = 32
 
 func (p *fieldParser) fields(depth int) (size int, ok bool) {
@@ -103,7 +102,7 @@ func (p *fieldParser) name() bool {
 	return title && comma && name && p.take(")")
 }
 
-// quoted reads a string of Python; escapes are stepped over and kept.
+// quoted reads a Python string. Escapes are kept in the result.
 func (p *fieldParser) quoted() (string, bool) {
 	rest := strings.TrimLeft(p.rest, " ")
 	if rest == "" || rest[0] != '\'' && rest[0] != '"' {

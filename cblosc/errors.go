@@ -1,5 +1,5 @@
-// What can go wrong, in three layers: a sentinel to test for, the code of the
-// library, and the struct that carries them with the operation and the path.
+// Errors in three layers: sentinels for errors.Is, the codes of the library, and the struct that
+// holds them with the operation and the path.
 
 package cblosc
 
@@ -14,38 +14,38 @@ import (
 	"syscall"
 )
 
-// What a caller can act on.
+// Sentinel errors.
 var (
-	// ErrClosed means that the owner was closed before.
+	// ErrClosed means that the value was closed before.
 	ErrClosed = fmt.Errorf("cblosc: closed: %w", fs.ErrClosed)
-	// ErrBroken means that an earlier write through this owner failed half-way;
-	// what is stored is unknown until it is opened again.
+	// ErrBroken means that an earlier write failed half-way. The stored content is unknown until it
+	// is opened again.
 	ErrBroken = errors.New("cblosc: an earlier write failed, open it again")
-	// ErrReadOnly means that the owner was opened for reading only.
+	// ErrReadOnly means that the value was opened read-only.
 	ErrReadOnly = errors.New("cblosc: opened for reading only")
-	// ErrSize means that a buffer has the wrong length; the message has both sizes.
+	// ErrSize means that a buffer has the wrong length. The message contains both sizes.
 	ErrSize = errors.New("cblosc: wrong buffer size")
-	// ErrRegion means that a region, chunk or item is not inside what is there.
+	// ErrRegion means that a region, chunk or item is out of range.
 	ErrRegion = errors.New("cblosc: outside")
-	// ErrParam means that a parameter is not one the library can take.
+	// ErrParam means that the library cannot accept a parameter.
 	ErrParam = errors.New("cblosc: bad parameter")
-	// ErrLimit means that a limit of the library is exceeded: 2 GiB a chunk, 16
-	// metalayers of each kind, 31 bytes a name.
+	// ErrLimit means that a limit of the library is exceeded: 2 GiB per chunk, 16 metalayers of
+	// each kind, 31 bytes per name.
 	ErrLimit = errors.New("cblosc: limit of the library exceeded")
-	// ErrNotFound means that there is no metalayer of that name.
+	// ErrNotFound means that no metalayer has that name.
 	ErrNotFound = errors.New("cblosc: no such metalayer")
-	// ErrExists means that the file, directory or metalayer is already there.
+	// ErrExists means that the file, directory or metalayer already exists.
 	ErrExists = fmt.Errorf("cblosc: already there: %w", fs.ErrExist)
-	// ErrFormat means that the bytes are not a valid chunk, frame or array. The
-	// chain holds a *format.Error that says where.
+	// ErrFormat means that the bytes are not a valid chunk, frame or array. The error chain
+	// contains a *format.Error with the location.
 	ErrFormat = errors.New("cblosc: invalid")
 )
 
-// Code is a result of the library (BLOSC2_ERROR_*); as an error it matches
-// [fs.ErrNotExist] where the code says so.
+// Code is a result of the library (BLOSC2_ERROR_*). errors.Is maps some codes to the sentinels of
+// this package.
 type Code int32
 
-// Codes that this package, or a caller that looks behind a sentinel, tells apart.
+// Codes that this package distinguishes, or that a caller may need in addition to a sentinel.
 const (
 	CodeFailure       Code = C.BLOSC2_ERROR_FAILURE
 	CodeData          Code = C.BLOSC2_ERROR_DATA
@@ -59,13 +59,13 @@ const (
 	CodeNotFound      Code = C.BLOSC2_ERROR_NOT_FOUND
 )
 
-// Error is the library's own text and the number.
+// Error returns the library's error string and the number.
 func (c Code) Error() string {
 	text := C.GoString(C.goblosc2_error_text(C.int32_t(c)))
 	return fmt.Sprintf("%s (%d)", strings.ToLower(text[:1])+text[1:], int32(c))
 }
 
-// Is lets errors.Is see what the code means for a caller.
+// Is maps the code to sentinel errors for errors.Is.
 func (c Code) Is(target error) bool {
 	switch c {
 	case CodeData, CodeInvalidHeader, CodeReadBuffer:
@@ -80,17 +80,16 @@ func (c Code) Is(target error) bool {
 	return false
 }
 
-// Error reports a failed call: of the library if Code is set, else of the checks
-// before it.
+// Error describes a failed call: of the library if Code is set, otherwise of the checks before it.
 type Error struct {
 	Op   string // "compress", "open", "read region", …
 	Path string // file or directory, "" in memory
-	Code Code   // the library's result, 0 if it was not called
-	Call string // the library's function, "" if it was not called
-	Err  error  // the Go-side cause; with a Code the errno behind it, or nil
+	Code Code   // result of the library, 0 if it was not called
+	Call string // function of the library, "" if it was not called
+	Err  error  // cause in Go; with a Code the errno, or nil
 }
 
-// Error names the operation, the path and the cause.
+// Error returns the operation, the path and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("cblosc: ")
@@ -113,7 +112,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives errors.Is the code and the cause.
+// Unwrap returns the code and the cause.
 func (e *Error) Unwrap() []error {
 	errs := make([]error, 0, 2)
 	if e.Code != 0 {
@@ -125,10 +124,10 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// refused is an Error of a check of ours: nothing was called, nothing has changed.
+// refused returns an Error of a check in Go. The library was not called and nothing has changed.
 func refused(op, path string, err error) error { return &Error{Op: op, Path: path, Err: err} }
 
-// failed is an Error of the library.
+// failed returns an Error of the library.
 func failed(op, path string, cerr *C.goblosc2_err_t) error {
 	e := &Error{Op: op, Path: path, Code: Code(cerr.code), Call: C.GoString(cerr.call)}
 	if cerr.sys != 0 {

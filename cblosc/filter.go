@@ -1,4 +1,4 @@
-// Filters: their ids, their names, their parameters.
+// Filter ids, names and parameters.
 
 package cblosc
 
@@ -19,17 +19,17 @@ type FilterID uint8
 // The filters of the library.
 const (
 	NoFilter   FilterID = C.BLOSC_NOFILTER
-	Shuffle    FilterID = C.BLOSC_SHUFFLE          // bytes of equal significance together
-	BitShuffle FilterID = C.BLOSC_BITSHUFFLE       // bits of equal significance together
+	Shuffle    FilterID = C.BLOSC_SHUFFLE          // groups bytes of equal significance
+	BitShuffle FilterID = C.BLOSC_BITSHUFFLE       // groups bits of equal significance
 	Delta      FilterID = C.BLOSC_DELTA            // difference to the first block; only as the first filter
 	TruncPrec  FilterID = C.BLOSC_TRUNC_PREC       // lossy, of floats; see NewTruncPrec
-	ByteDelta  FilterID = C.BLOSC_FILTER_BYTEDELTA // difference to the byte before; see NewByteDelta
+	ByteDelta  FilterID = C.BLOSC_FILTER_BYTEDELTA // difference to the preceding byte; see NewByteDelta
 	IntTrunc   FilterID = C.BLOSC_FILTER_INT_TRUNC // lossy, of integers; see NewIntTrunc
 )
 
-// Filters for arrays only: they put the elements of small cells together, which a
-// chunk alone does not know. They trust the bytes, so reading what they made has to
-// be allowed: [DParams.Allow].
+// Filters for arrays only. They group the elements of small cells, which need the shape of an
+// array. Their decoders have no bounds checks, so reading such chunks must be allowed:
+// [DParams.Allow].
 const (
 	NDCell FilterID = C.BLOSC_FILTER_NDCELL // see NewNDCell
 	NDMean FilterID = C.BLOSC_FILTER_NDMEAN // lossy; see NewNDMean
@@ -40,8 +40,8 @@ var filterNames = map[FilterID]string{
 	NDCell: "ndcell", NDMean: "ndmean", ByteDelta: "bytedelta", IntTrunc: "int_trunc",
 }
 
-// String is the library's name of the filter, that of RegisterFilter, or "filter 37"
-// for one that this package cannot compress with.
+// String returns the library's name of the filter, the name given to RegisterFilter, or for example
+// "filter 37" for a filter that this package cannot compress with.
 func (f FilterID) String() string {
 	if s, ok := filterName(f); ok {
 		return s
@@ -62,32 +62,34 @@ func ParseFilterID(name string) (FilterID, error) {
 // Filter is one step of the pipeline.
 type Filter struct {
 	ID   FilterID
-	Meta uint8 // the filter's parameter; 0 where it has none
+	Meta uint8 // parameter of the filter; 0 if it has none
 }
 
 // MaxFilters is the number of steps in a pipeline.
 const MaxFilters = C.BLOSC2_MAX_FILTERS
 
-// NewTruncPrec returns TruncPrec for floats of 4 or 8 bytes: bits of the mantissa
-// stay, 1 to 23 or 52, or as many as -bits at its end become zero.
+// NewTruncPrec returns TruncPrec for floats of 4 or 8 bytes. A positive bits, 1 to 23 or 52, is the
+// number of mantissa bits to keep; a negative one is the number of low bits to zero.
 func NewTruncPrec(bits int) Filter { return Filter{TruncPrec, signed(bits)} }
 
-// NewIntTrunc returns IntTrunc for integers of 1, 2, 4 or 8 bytes: the highest bits
-// stay, 1 to all, or as many as -bits at the end become zero.
+// NewIntTrunc returns IntTrunc for integers of 1, 2, 4 or 8 bytes. A positive bits is the number of
+// high bits to keep, at most all; a negative one is the number of low bits to zero.
 func NewIntTrunc(bits int) Filter { return Filter{IntTrunc, signed(bits)} }
 
-// NewByteDelta returns ByteDelta, which comes after Shuffle, for elements of that
-// many bytes, 1 to 255, the type size.
+// NewByteDelta returns ByteDelta, which is used after Shuffle. typeSize must be the size of an
+// element, 1 to 255 bytes.
 func NewByteDelta(typeSize int) Filter { return Filter{ByteDelta, small(typeSize)} }
 
-// NewNDCell returns NDCell with cells of edge elements in each dimension, 1 to 127.
+// NewNDCell returns NDCell with cells of edge elements in each dimension. edge must be 1 to 127.
 func NewNDCell(edge int) Filter { return Filter{NDCell, small(edge)} }
 
-// NewNDMean returns NDMean with cells of edge elements in each dimension, 1 to 127:
-// each element becomes the mean of its cell. Elements are floats of 4 or 8 bytes.
+// NewNDMean returns NDMean with cells of edge elements in each dimension, which replaces each
+// element by the mean of its cell. edge must be 1 to 127, and elements must be floats of 4 or 8
+// bytes.
 func NewNDMean(edge int) Filter { return Filter{NDMean, small(edge)} }
 
-// String is "shuffle", or "trunc_prec(-10)" with a parameter.
+// String returns the filter with its parameter, if any. For example, "shuffle" or
+// "trunc_prec(-10)".
 func (f Filter) String() string {
 	switch {
 	case f.Meta == 0:
@@ -98,8 +100,8 @@ func (f Filter) String() string {
 	return fmt.Sprintf("%v(%d)", f.ID, f.Meta)
 }
 
-// ParseFilter is the inverse of Filter.String. It does not ask whether the parameter
-// makes sense: CParams.Validate does, which knows the type size.
+// ParseFilter is the inverse of Filter.String. It does not check the parameter, because that needs
+// the type size: see CParams.Validate.
 func ParseFilter(s string) (Filter, error) {
 	name, rest, found := strings.Cut(s, "(")
 	id, err := ParseFilterID(name)
@@ -121,17 +123,17 @@ func ParseFilter(s string) (Filter, error) {
 // forArrays reports whether f needs the shape of an array.
 func (f FilterID) forArrays() bool { return f == NDCell || f == NDMean }
 
-// wholeElements reports whether the library loses data behind f that is not whole
-// elements: the rest behind the last one is left undefined.
+// wholeElements reports whether the library loses the bytes after the last whole element with the
+// filter f: it leaves them undefined.
 func (f FilterID) wholeElements() bool {
 	return f == Delta || f == TruncPrec || f == IntTrunc
 }
 
-// mantissa is the bits in the mantissa of a float of that many bytes.
+// mantissa maps the size of a float in bytes to the number of its mantissa bits.
 var mantissa = map[int]int{4: 23, 8: 52}
 
-// validate reports what is wrong with step i of the pipeline; first says that no
-// other filter comes before it.
+// validate reports errors in step i of the pipeline. first means that all steps before it are
+// empty.
 func (f Filter) validate(p *CParams, i int, first bool, check func(ok bool, field string, v any, want string)) {
 	field := fmt.Sprintf("Filters[%d]", i)
 	_, known := filterName(f.ID)
@@ -142,7 +144,7 @@ func (f Filter) validate(p *CParams, i int, first bool, check func(ok bool, fiel
 	case NoFilter, BitShuffle:
 		check(f.Meta == 0, field+".Meta", f.Meta, "0, the filter takes no parameter")
 	case Delta:
-		// Its reference is the unfiltered data: behind another filter it does not come back.
+		// Delta uses unfiltered data as the reference, so it cannot be undone after another filter.
 		check(first, field, f.ID, "it before all other filters")
 		check(f.Meta == 0, field+".Meta", f.Meta, "0, the filter takes no parameter")
 	case TruncPrec:

@@ -1,5 +1,5 @@
-// Opening what others wrote: header, trailer and index are checked before the
-// library sees the frame.
+// Opening of frames from files and bytes. Go checks header, trailer and index before the library
+// reads the frame.
 
 package cblosc
 
@@ -24,23 +24,20 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// OpenSChunk opens a super-chunk: a file, or a sparse directory
-// (blosc2_schunk_open). The frame is checked in Go first, each chunk when it is
-// touched the first time.
+// OpenSChunk opens a super-chunk: a file, or a sparse directory (blosc2_schunk_open). The frame is
+// checked in Go first. Each chunk is checked when it is used for the first time.
 //
-// An empty frame of format 3, as C-Blosc2 3 writes it for an array without elements,
-// is read-only.
+// An empty frame of format 3, as C-Blosc2 3 writes it for an array without elements, is read-only.
 //
 // It returns fs.ErrNotExist; ErrFormat, with format.ErrMagic, format.ErrTruncated,
-// format.ErrCorrupt or format.ErrLimit; errors.ErrUnsupported for chunks of
-// variable length (C-Blosc2 3.0 and later) and for codecs and filters that are not
-// linked; or an *Error from the library. With C-Blosc2 3.0 a file whose blocks have
-// variable length opens, read-only, for VLBlock.
+// format.ErrCorrupt or format.ErrLimit; errors.ErrUnsupported for chunks of variable length
+// (C-Blosc2 3.0 and later) and for codecs and filters that are not linked; or an *Error from the
+// library. With C-Blosc2 3.0 a file with blocks of variable length opens read-only, for VLBlock.
 func OpenSChunk(path string) (*SChunk, error) { return OpenSChunkWith(path, OpenOptions{}) }
 
-// OpenSChunkWith is OpenSChunk with options (blosc2_schunk_open_offset,
-// blosc2_schunk_open_udio, blosc2_schunk_open_offset_udio). It returns ErrParam for
-// options that contradict each other, and the errors of OpenSChunk.
+// OpenSChunkWith is OpenSChunk with options (blosc2_schunk_open_offset, blosc2_schunk_open_udio,
+// blosc2_schunk_open_offset_udio). It returns ErrParam for contradictory options, and the errors of
+// OpenSChunk.
 func OpenSChunkWith(path string, o OpenOptions) (*SChunk, error) {
 	if path == "" {
 		return nil, refused("open", path, errNoPath(path))
@@ -48,24 +45,22 @@ func OpenSChunkWith(path string, o OpenOptions) (*SChunk, error) {
 	return openSChunk("open", path, o, nil)
 }
 
-// OpenOptions say how a file is opened. The zero value is what OpenSChunk does.
+// OpenOptions describe how a file is opened. The zero value gives the behaviour of OpenSChunk.
 type OpenOptions struct {
-	// Offset is where the frame starts in its file, in bytes. A frame behind
-	// something else is read-only, since one that grows would not leave alone what
-	// may come after it.
+	// Offset is the start of the frame in its file, in bytes. A frame with an Offset above 0 is
+	// read-only, because a growing frame could overwrite data after it.
 	Offset int64
 
-	// ReadOnly refuses every change with ErrReadOnly.
+	// ReadOnly makes every change fail with ErrReadOnly.
 	ReadOnly bool
 
-	// Map reads the file through a mapping instead of opening it for each call. It
-	// is for contiguous frames only. A program dies (SIGBUS) if another one makes a
-	// mapped file shorter.
+	// Map maps the file instead of opening it for each call. Only contiguous frames can be mapped.
+	// If another program truncates a mapped file, the process gets SIGBUS and ends.
 	Map Map
 
-	// Mapping is the address space in bytes for MapChange and MapPrivate, at least
-	// the file's length. The file cannot grow beyond it: that is an *Error with
-	// syscall.EFBIG, and the handle is broken. 0 means DefaultMapping.
+	// Mapping is the address space in bytes for MapChange and MapPrivate, at least the length of
+	// the file. 0 means DefaultMapping. If the file grows beyond it, the call returns an *Error
+	// with syscall.EFBIG and the handle is broken.
 	Mapping int64
 
 	// Allow is [DParams.Allow] for the chunks of the frame.
@@ -76,21 +71,21 @@ type OpenOptions struct {
 
 func errNoPath(path string) error { return fmt.Errorf("%w: path %q", ErrParam, path) }
 
-// Map says whether and how a file is mapped.
+// Map is the kind of mapping of a file.
 type Map int
 
 // Kinds of mapping.
 const (
 	NotMapped  Map = C.GOBLOSC2_MAP_NONE
 	MapRead    Map = C.GOBLOSC2_MAP_READ    // read-only
-	MapChange  Map = C.GOBLOSC2_MAP_CHANGE  // changes go to the file; they are on disk after Close
-	MapPrivate Map = C.GOBLOSC2_MAP_PRIVATE // changes stay in memory and end with the handle
+	MapChange  Map = C.GOBLOSC2_MAP_CHANGE  // changes go to the file and are on disk after Close
+	MapPrivate Map = C.GOBLOSC2_MAP_PRIVATE // changes stay in memory and are lost when the handle is closed
 )
 
-// DefaultMapping is the address space of a mapped file that may grow: 1 GiB.
+// DefaultMapping is the address space of a mapped file: 1 GiB. The file can grow up to it.
 const DefaultMapping = 1 << 30
 
-// check reports options that contradict each other, and fills in what is left open.
+// check reports contradictory options and sets defaults.
 func (o *OpenOptions) check() error {
 	switch {
 	case o.Offset < 0:
@@ -116,14 +111,14 @@ func (o *OpenOptions) check() error {
 	return nil
 }
 
-// OpenSChunkBytes opens a super-chunk in memory from the bytes of a contiguous
-// frame (blosc2_schunk_from_buffer). b is copied, and all of it is checked. It
-// returns ErrSize for bytes behind the frame, and the errors of OpenSChunk.
+// OpenSChunkBytes opens a super-chunk in memory from a copy of the contiguous frame b
+// (blosc2_schunk_from_buffer). All of b is checked. It returns ErrSize for bytes after the frame,
+// and the errors of OpenSChunk.
 func OpenSChunkBytes(b []byte) (*SChunk, error) {
 	return openSChunkBytes("open", b, chunk.Policy{}, nil)
 }
 
-// openSChunk opens the frame at path, as an array if a is not nil.
+// openSChunk opens the frame at path. If a is not nil, it opens the frame as an array.
 func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return nil, refused(op, path, errNoPath(path))
@@ -152,8 +147,8 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if o.Map != NotMapped {
 		s.mapping = o.Mapping
 	}
-	// All that the library reads to open a frame. It is given the bytes: it follows a null
-	// pointer when one of its reads fails.
+	// These bytes are all that the library reads to open a frame. Go provides them, because the
+	// library dereferences a null pointer when one of its reads fails.
 	head, trailer, err := f.Ends()
 	if err != nil {
 		return nil, refused(op, path, checkFrame(f, o.Allow, err))
@@ -172,7 +167,7 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	return s, nil
 }
 
-// openSChunkBytes opens the frame b, as an array if a is not nil.
+// openSChunkBytes opens the frame b. If a is not nil, it opens the frame as an array.
 func openSChunkBytes(op string, b []byte, allow chunk.Policy, a *Array) (*SChunk, error) {
 	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
 	if err == nil && int64(len(b)) != f.FrameSize {
@@ -207,7 +202,7 @@ func kind(a *Array) string {
 	return "Array"
 }
 
-// newSChunk returns what is known of a frame before the library opens it.
+// newSChunk returns an SChunk with the properties of a frame that the library has not opened yet.
 func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, error) {
 	s := &SChunk{path: path, base: base, framed: true, whole: f.Type() == cframe.Contiguous, delta: usesDelta(f.Filters)}
 	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
@@ -237,7 +232,7 @@ func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, err
 	return s, err
 }
 
-// readFrame reads and checks the frame of the medium, or of the path.
+// readFrame reads and checks the frame on the medium or at path.
 func (o *OpenOptions) readFrame(path string) (*cframe.Frame, error) {
 	if o.medium == nil {
 		return readFrame(path, o.Offset, o.Allow)
@@ -247,8 +242,8 @@ func (o *OpenOptions) readFrame(path string) (*cframe.Frame, error) {
 	return f, checkFrame(f, o.Allow, err)
 }
 
-// readFrame reads and checks the frame at offset in the file path, or the directory. Its reader opens the file for each
-// read, as the library does.
+// readFrame reads and checks the frame at offset in the file path, or in the directory path. Its
+// reader opens the file for each read, as the library does.
 func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -273,18 +268,18 @@ func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, er
 	return f, checkFrame(f, allow, err)
 }
 
-// newestFrame is the frame format that the library of this package writes; those of
-// later ones are for reading only.
+// newestFrame is the frame format that the library of this package writes. Frames of later formats
+// are read-only.
 const newestFrame = 2
 
-// checkFrame says whether the library may open the frame, whose reading gave err.
+// checkFrame reports whether the library may open the frame f. err is the result of reading f.
 func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
 	if err == nil {
 		err = f.CheckPolicy(allow)
 	}
 	switch {
 	case err != nil && errors.As(err, new(*fs.PathError)):
-		return err // the file, not its contents
+		return err // an error of the file, not of its contents
 	case err != nil:
 		return invalid(err)
 	case f.VariableChunks() && !f.VLBlocks() && f.NumChunks() > 0:
@@ -293,7 +288,7 @@ func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
 	return nil
 }
 
-// checkArray returns the metalayer of an array that the library can use.
+// checkArray returns the metalayer of an array, or an error if the library cannot use it.
 func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
 	m, ok, err := f.Array()
 	switch {
@@ -309,7 +304,7 @@ func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
 	return m, nil
 }
 
-// fileReader reads a file by opening it for each read.
+// fileReader reads from a file that it opens for each read.
 type fileReader string
 
 func (path fileReader) ReadAt(p []byte, off int64) (n int, err error) {

@@ -1,6 +1,6 @@
-// The one context that the library keeps for a whole process, as the simple functions
-// of its C interface use it: for those who compare with programs that do. What it
-// compresses are chunks of Blosc1 (CompressBlosc1).
+// The global context of the library, which the simple functions of its C interface use. It serves
+// comparisons with programs that use these functions. Its compression makes Blosc1 chunks
+// (CompressBlosc1).
 
 package cblosc
 
@@ -21,10 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// GlobalDecompress is Decompressor.Decompress on the context of the process
-// (blosc2_decompress, or blosc1_decompress for a chunk of Blosc1). One call runs at a
-// time. Its errors are those of Decompressor.Decompress; chunks with a dictionary are
-// errors.ErrUnsupported.
+// GlobalDecompress is Decompressor.Decompress on the global context (blosc2_decompress, or
+// blosc1_decompress for a Blosc1 chunk). Only one call runs at a time. Its errors are those of
+// Decompressor.Decompress. Chunks with a dictionary return errors.ErrUnsupported.
 func GlobalDecompress(dst, b []byte) (int, error) {
 	const op = "decompress"
 	h, err := checkGlobal(b)
@@ -45,7 +44,7 @@ func GlobalDecompress(dst, b []byte) (int, error) {
 	return int(n), nil
 }
 
-// checkGlobal is checkAlone, and what the simple functions do not read.
+// checkGlobal is checkAlone. It also rejects chunks that the simple functions cannot read.
 func checkGlobal(b []byte) (chunk.Header, error) {
 	h, err := checkAlone(b, chunk.Policy{})
 	switch {
@@ -56,8 +55,8 @@ func checkGlobal(b []byte) (chunk.Header, error) {
 		err = fmt.Errorf("%w: a chunk that is not whole elements on the global context", errors.ErrUnsupported)
 	}
 	if err == nil && !h.Extended {
-		// The functions of Blosc1 are not told how long the chunk is: its streams must
-		// stay inside.
+		// The functions for Blosc1 chunks do not get the length of the chunk, so its streams must
+		// be inside it.
 		err = chunk.Policy{}.Check(b[:h.CBytes])
 		if err != nil {
 			err = invalid(err)
@@ -66,10 +65,10 @@ func checkGlobal(b []byte) (chunk.Header, error) {
 	return h, err
 }
 
-// GlobalItems is Decompressor.Items without a Decompressor (blosc2_getitem, or
-// blosc1_getitem for a chunk of Blosc1): the library makes a context for the call.
-// Chunks of which it gets parts wrong are errors.ErrUnsupported, and so are items that
-// are as long as a block and start inside another one.
+// GlobalItems is Decompressor.Items without a Decompressor (blosc2_getitem, or blosc1_getitem for a
+// Blosc1 chunk). The library creates a context for the call. It returns errors.ErrUnsupported for
+// chunks whose parts the library reads incorrectly, and for items that have the length of a block
+// and start inside another block.
 func GlobalItems(dst, b []byte, start, n int) (int, error) {
 	const op = "read items"
 	h, err := checkGlobal(b)
@@ -103,15 +102,15 @@ func GlobalItems(dst, b []byte, start, n int) (int, error) {
 	return len(dst), nil
 }
 
-// GlobalState is what the context of the process was last told.
+// GlobalState holds the parameters of the global context.
 type GlobalState struct {
-	Codec     string // by the library's name
+	Codec     string // name in the library
 	BlockSize int    // bytes; 0 lets the library choose
 	Threads   int
 }
 
-// ReadGlobalState returns the state of the context of the process
-// (blosc1_get_compressor, blosc1_get_blocksize, blosc2_get_nthreads).
+// ReadGlobalState returns the parameters of the global context (blosc1_get_compressor,
+// blosc1_get_blocksize, blosc2_get_nthreads).
 func ReadGlobalState() GlobalState {
 	blosc1.Lock()
 	defer blosc1.Unlock()
@@ -120,8 +119,8 @@ func ReadGlobalState() GlobalState {
 	return GlobalState{Codec: codec, BlockSize: int(block), Threads: int(threads)}
 }
 
-// FreeGlobal gives back the memory and the threads of the context of the process,
-// until it is used again (blosc2_free_resources).
+// FreeGlobal frees the memory and the threads of the global context (blosc2_free_resources). The
+// next use allocates them again.
 func FreeGlobal() error {
 	blosc1.Lock()
 	defer blosc1.Unlock()

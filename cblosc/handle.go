@@ -1,5 +1,4 @@
-// The one owner of things of C: every public type holds a *handle, and no other
-// code stores the C pointer.
+// Ownership of C objects. Every public type holds a *handle, and only handles store C pointers.
 
 package cblosc
 
@@ -11,13 +10,13 @@ import (
 	"runtime"
 	"sync"
 
-	// The shim takes its memory from here.
+	// The shim allocates its memory here.
 	_ "github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// handle owns one context, super-chunk or array. Its mutex is held during every
-// call of the library on it: the library allows one at a time. A deferred unlock
-// also keeps the handle alive until the call is over.
+// handle owns one context, super-chunk or array. Its mutex is held during every library call on it,
+// because the library allows one call at a time. A deferred unlock also keeps the handle alive
+// until the call returns.
 type handle struct {
 	mu      sync.Mutex
 	c       *C.goblosc2_handle_t // nil when closed
@@ -26,21 +25,21 @@ type handle struct {
 	path    string               // for errors
 	cleanup runtime.Cleanup
 
-	hooks *hooks // what the library may call in Go for a super-chunk; nil if nothing
+	hooks *hooks // Go functions that the library may call for a super-chunk; nil without any
 
-	beforeChange func() error // nil, or what must be true before the library changes something
+	beforeChange func() error // check before the library makes a change; may be nil
 
-	worked int // bytes since the last rest
+	worked int // bytes since the last yield
 }
 
-// own takes over c; kind is the public type, for the report of a leak.
+// own returns a handle that owns c. kind is the public type, for leak reports.
 func own(c *C.goblosc2_handle_t, kind, path string) *handle {
 	h := &handle{c: c, path: path}
 	h.cleanup = runtime.AddCleanup(h, dropped, newOrphan(c, kind))
 	return h
 }
 
-// ownHooked is own for what has hooks, which live as long.
+// ownHooked is own for an object with hooks, which live as long as the handle.
 func ownHooked(c *C.goblosc2_handle_t, kind, path string, k *hooks) *handle {
 	h := own(c, kind, path)
 	h.hooks = k
@@ -48,13 +47,13 @@ func ownHooked(c *C.goblosc2_handle_t, kind, path string, k *hooks) *handle {
 	return h
 }
 
-// failed is an Error of the library in a call on the handle.
+// failed returns an Error of the library for a call on the handle.
 func (h *handle) failed(op string, cerr *C.goblosc2_err_t) error {
 	return h.hooks.explain(failed(op, h.path, cerr))
 }
 
-// lock enters the library for op: afterwards the caller, who unlocks, holds an open
-// handle. It fails, unlocked, if the handle is closed or broken.
+// lock acquires the mutex for op and checks that the handle is usable. The caller must unlock it.
+// On failure, because the handle is closed or broken, the mutex is not held.
 func (h *handle) lock(op string) error {
 	h.mu.Lock()
 	var err error
@@ -73,18 +72,19 @@ func (h *handle) lock(op string) error {
 	return refused(op, h.path, err)
 }
 
-// restAfter is how many bytes a context decompresses before it yields: those of about a millisecond, a tenth of what Go's
-// scheduler bears. compressing is about how much longer it takes to compress as many.
+// restAfter is the number of bytes that a context decompresses before it yields. It takes about 1
+// ms, a tenth of the time after which Go's scheduler preempts. compressing is about how many times
+// longer compression takes.
 const (
 	restAfter   = 4 << 20
 	compressing = 8
 )
 
-// unlockAfter unlocks at the end of a call that worked on n bytes, and yields now and then.
+// unlockAfter unlocks at the end of a call that processed n bytes, and yields from time to time.
 //
-// A goroutine of many such calls never visits the scheduler. After 10 ms its monitor takes the processor away in the middle of
-// a call, wakes a thread for it that finds nothing to do, and looks again every 20 µs for a while, from another core. Who
-// yields is left alone.
+// A goroutine that makes many such calls never enters the scheduler. After 10 ms the runtime's
+// monitor takes the processor away during a call and wakes a thread that finds no work. For a while
+// it then checks every 20 µs from another core. Yielding avoids this.
 func (h *handle) unlockAfter(n int) {
 	h.worked += n
 	rest := h.worked >= restAfter
@@ -97,8 +97,8 @@ func (h *handle) unlockAfter(n int) {
 	}
 }
 
-// lockWrite is lock for an op that changes what is stored. It fails also if the
-// handle is for reading only, or does not pass beforeChange.
+// lockWrite is lock for an op that changes stored data. It also fails if the handle is read-only or
+// beforeChange fails.
 func (h *handle) lockWrite(op string) error {
 	if err := h.lock(op); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (h *handle) lockWrite(op string) error {
 	return nil
 }
 
-// breakOn marks the handle as broken if a write of the library failed.
+// breakOn marks the handle as broken if err, the result of a write, is not nil.
 func (h *handle) breakOn(err error) error {
 	if err != nil {
 		h.broken = true
@@ -125,7 +125,7 @@ func (h *handle) breakOn(err error) error {
 	return err
 }
 
-// close frees the thing of C, once.
+// close frees the C object. A second call returns ErrClosed.
 func (h *handle) close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

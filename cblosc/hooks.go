@@ -1,5 +1,4 @@
-// Go inside the library: codecs and filters by id, and functions that see each block
-// before it is compressed or after it was decompressed.
+// Codecs, filters and block functions written in Go that the library calls.
 
 package cblosc
 
@@ -22,54 +21,52 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// FirstUserID is the first id of a codec or filter that a program may register; 255
-// is the last.
+// FirstUserID is the first id of a codec or filter that a program may register. The last id is 255.
 const FirstUserID = C.BLOSC2_USER_REGISTERED_CODECS_START
 
-// maxName is the bytes of a name at most.
+// maxName is the maximum length of a name in bytes.
 const maxName = C.BLOSC2_METALAYER_NAME_MAXLEN
 
-// UserCodec is a codec written in Go. Its functions are called for one stream at a
-// time, on several threads at once where contexts have several. They must not keep
-// the slices, nor use the context that calls them. An error or a panic in one is the
-// error of the call that led there.
+// UserCodec is a codec written in Go. Its functions are called for one stream at a time, and
+// concurrently if a context has several threads. They must not keep the slices or use the context
+// that calls them. The library call returns an error or a panic of these functions as its error.
 type UserCodec struct {
-	ID   Codec  // FirstUserID to 255; what chunks are marked with
+	ID   Codec  // FirstUserID to 255; stored in chunks
 	Name string // 1 to 31 bytes
 
-	// Encode compresses src into dst and returns the bytes; 0 means that they do not
-	// fit, and src is stored as it is. meta is CParams.CodecMeta.
+	// Encode compresses src into dst and returns the number of bytes. If the result does not fit,
+	// it must return 0, and src is stored uncompressed. meta is CParams.CodecMeta.
 	Encode func(dst, src []byte, meta uint8) (int, error)
 
-	// Decode fills dst with what Encode made src of. It must be safe on any bytes.
+	// Decode restores the data from src, which Encode wrote, into dst. It must be safe for any
+	// bytes.
 	Decode func(dst, src []byte, meta uint8) error
 }
 
-// UserFilter is a filter written in Go. What UserCodec says of its functions is true
-// for these.
+// UserFilter is a filter written in Go. The rules for the functions of UserCodec also apply here.
 type UserFilter struct {
 	ID   FilterID // FirstUserID to 255
 	Name string   // 1 to 31 bytes
 
-	// Forward and Backward fill dst, which is as long as src: a block, or the short
-	// last one. meta is Filter.Meta.
+	// Forward and Backward fill dst from src. Both have the length of a block or of the short last
+	// block. meta is Filter.Meta.
 	Forward, Backward func(dst, src []byte, meta uint8) error
 }
 
-// users are the codecs and filters that were registered. The library never forgets
-// one, so neither is there a way back here.
+// users holds the registered codecs and filters. They cannot be removed, because the library cannot
+// remove them.
 var users struct {
 	sync.RWMutex
 	codecs  map[Codec]*UserCodec
 	filters map[FilterID]*UserFilter
 }
 
-// RegisterCodec makes c known to the library, for the rest of the process
-// (blosc2_register_codec). To compress with it set CParams.Codec; to read its chunks
-// name it in DParams.Allow, or in OpenOptions.Allow.
+// RegisterCodec registers c with the library for the rest of the process (blosc2_register_codec).
+// To compress with it, set CParams.Codec. To read its chunks, name it in DParams.Allow or in
+// OpenOptions.Allow.
 //
-// Register codecs before chunks are made. It returns ErrParam, or ErrExists if the id
-// or the name is taken.
+// Codecs must be registered before chunks are made with them. RegisterCodec returns ErrParam, or
+// ErrExists if the id or the name is taken.
 func RegisterCodec(c UserCodec) error {
 	op := fmt.Sprintf("register codec %d", c.ID)
 	users.Lock()
@@ -93,8 +90,8 @@ func RegisterCodec(c UserCodec) error {
 	return nil
 }
 
-// RegisterFilter makes f known to the library, for the rest of the process
-// (blosc2_register_filter). What RegisterCodec says is true for it.
+// RegisterFilter registers f with the library for the rest of the process (blosc2_register_filter).
+// The rules of RegisterCodec apply.
 func RegisterFilter(f UserFilter) error {
 	op := fmt.Sprintf("register filter %d", f.ID)
 	users.Lock()
@@ -168,28 +165,28 @@ func filterName(f FilterID) (string, bool) {
 	return filterNameLocked(f)
 }
 
-// Block says which block a BlockFunc is called for.
+// Block describes the block for which a BlockFunc is called.
 type Block struct {
-	Chunk    int64 // the number of the chunk in its super-chunk or batch, -1 if it is alone
-	Index    int   // the number of the block in its chunk
-	Offset   int   // bytes of data before it in the chunk
+	Chunk    int64 // index of the chunk in its super-chunk or batch; -1 for a single chunk
+	Index    int   // index of the block in its chunk
+	Offset   int   // offset of its data in the chunk, in bytes
 	TypeSize int   // bytes
-	Thread   int   // which of the context's threads calls, from 0
+	Thread   int   // thread of the context that calls, from 0
 }
 
-// BlockFunc makes the bytes of one block: dst, which is as long as src, from src. It
-// is called on several threads at once where the context has several, may be called
-// twice for a block, and must not keep the slices, nor use the context that calls it.
-// An error or a panic in it is the error of the call that led there.
+// BlockFunc computes the bytes of one block: dst, which has the length of src, from src. It is
+// called concurrently if the context has several threads, and may be called twice for a block. It
+// must not keep the slices or use the context that calls it. The library call returns an error or a
+// panic of the function as its error.
 type BlockFunc func(dst, src []byte, b Block) error
 
-// PanicError is the error of a call in which a function of the caller's panicked.
+// PanicError is the error of a call in which a function of the caller panicked.
 type PanicError struct {
-	Value any    // of the panic
-	Stack []byte // of the function
+	Value any    // value of the panic
+	Stack []byte // stack of the function
 }
 
-// Error tells the value.
+// Error returns the value of the panic.
 func (e *PanicError) Error() string { return fmt.Sprintf("cblosc: panic: %v", e.Value) }
 
 // Unwrap returns the value if it is an error.
@@ -198,27 +195,27 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// hooks are what the library may call in Go from one context, and what went wrong
-// there. The context has a number for them; they know nothing of it.
+// hooks holds the Go functions that the library may call from one context, and their first error.
+// The context stores the id of the hooks; the hooks have no reference to the context.
 type hooks struct {
-	block   BlockFunc // nil without one
-	medium  *medium   // of a super-chunk; nil without one
+	block   BlockFunc // may be nil
+	medium  *medium   // medium of a super-chunk; may be nil
 	id      cgo.Handle
 	cleanup runtime.Cleanup
 
 	mu    sync.Mutex
-	err   error // the first of the call that runs
+	err   error // first error of the current call
 	chunk int64 // Block.Chunk
 }
 
-// newHooks returns hooks with a number.
+// newHooks returns hooks with an id.
 func newHooks(f BlockFunc, m *medium) *hooks {
 	k := &hooks{block: f, medium: m}
 	k.id = cgo.NewHandle(k)
 	return k
 }
 
-// number is what C knows the hooks by, 0 if there are none.
+// number returns the id that C uses for the hooks, or 0 if k is nil.
 func (k *hooks) number() C.uintptr_t {
 	if k == nil {
 		return 0
@@ -226,14 +223,14 @@ func (k *hooks) number() C.uintptr_t {
 	return C.uintptr_t(k.id)
 }
 
-// outlive lets the number live as long as h, the owner of the context.
+// outlive keeps the id valid as long as h, the owner of the context.
 func (k *hooks) outlive(h *handle) {
 	if k != nil {
 		k.cleanup = runtime.AddCleanup(h, cgo.Handle.Delete, k.id)
 	}
 }
 
-// close ends the hooks, after their context.
+// close deletes the id. The context must have been freed.
 func (k *hooks) close() {
 	if k != nil {
 		k.cleanup.Stop()
@@ -241,31 +238,32 @@ func (k *hooks) close() {
 	}
 }
 
-// abandon ends the hooks of what was not made, because of err, which it explains.
+// abandon deletes the id of hooks whose object was not created because of err. It returns err with
+// the hook's error.
 func (k *hooks) abandon(err error) error {
 	err = k.explain(err)
 	k.close()
 	return err
 }
 
-// begin starts a call of the library, with the lock of the context held.
+// begin prepares a library call. The caller must hold the lock of the context.
 func (k *hooks) begin() { k.beginChunk(alone) }
 
-// beginChunk is begin for chunk number index of something.
+// beginChunk is begin for the chunk with that index in a batch or super-chunk.
 func (k *hooks) beginChunk(index int64) {
 	k.mu.Lock()
 	k.err, k.chunk = nil, index
 	k.mu.Unlock()
 }
 
-// current returns the number of the chunk that is worked on.
+// current returns the index of the current chunk.
 func (k *hooks) current() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.chunk
 }
 
-// note keeps the first error of a call.
+// note records the first error of a call.
 func (k *hooks) note(err error) {
 	k.mu.Lock()
 	if k.err == nil {
@@ -274,7 +272,7 @@ func (k *hooks) note(err error) {
 	k.mu.Unlock()
 }
 
-// explain adds to err, of the library, what a hook had to say.
+// explain adds the recorded error of a hook to err, an error of the library.
 func (k *hooks) explain(err error) error {
 	if k == nil {
 		return err
@@ -287,9 +285,8 @@ func (k *hooks) explain(err error) error {
 	return err
 }
 
-// compressHooked and decompressHooked are calls that may come back. A callback can
-// move the stack of the goroutine, on which the caller's slices may lie, so C gets
-// copies of them.
+// compressHooked and decompressHooked make calls that may call back into Go. A callback can move
+// the goroutine's stack, which may contain the caller's slices, so C gets copies of them.
 func compressHooked(h *C.goblosc2_handle_t, src, dst []byte) (C.int, C.goblosc2_err_t) {
 	from, to := slices.Clone(src), make([]byte, len(dst))
 	var cerr C.goblosc2_err_t
@@ -308,18 +305,18 @@ func decompressHooked(h *C.goblosc2_handle_t, b, dst []byte) (C.int, C.goblosc2_
 	return n, cerr
 }
 
-// usesGo reports whether p names codecs or filters of users.
+// usesGo reports whether p names registered codecs or filters.
 func (p *CParams) usesGo() bool {
 	return p.Codec >= FirstUserID || slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID >= FirstUserID })
 }
 
-// allowsGo reports whether allow names codecs or filters of users.
+// allowsGo reports whether allow names registered codecs or filters.
 func allowsGo(allow chunk.Policy) bool {
 	return slices.ContainsFunc(allow.Codecs, func(c chunk.Codec) bool { return c >= FirstUserID }) ||
 		slices.ContainsFunc(allow.Filters, func(f chunk.Filter) bool { return f >= FirstUserID })
 }
 
-// hooksFor returns hooks for a super-chunk, nil if it needs none.
+// hooksFor returns hooks for a super-chunk, or nil if it needs no Go functions.
 func hooksFor(m *medium, userCode bool) *hooks {
 	if m == nil && !userCode {
 		return nil

@@ -1,4 +1,4 @@
-// Items of a super-chunk: elements by their number, across chunks.
+// Items of a super-chunk: reading and writing elements by index, across chunks.
 
 package cblosc
 
@@ -18,8 +18,8 @@ func (s *SChunk) NumItems() int64 {
 	return int64(f.nbytes) / int64(f.typesize)
 }
 
-// itemsLocked checks items start to start+n, where n elements have the given number
-// of bytes, and that their chunks are safe. It returns the first and the last chunk.
+// itemsLocked checks the items from start on, which have nbytes bytes, and their chunks. It returns
+// the first and the last chunk.
 func (s *SChunk) itemsLocked(start int64, nbytes int) (first, last int64, err error) {
 	size := int64(s.facts.typesize)
 	total := int64(s.facts.nbytes) / size
@@ -37,12 +37,12 @@ func (s *SChunk) itemsLocked(start int64, nbytes int) (first, last int64, err er
 	return first, last, s.checkStored(first, last+1)
 }
 
-// ReadItems fills dst with the elements from start on
-// (blosc2_schunk_get_slice_buffer). len(dst) must be a multiple of TypeSize; only the
-// blocks that hold the elements are decompressed, except behind Delta.
+// ReadItems fills dst with the elements from start on (blosc2_schunk_get_slice_buffer). len(dst)
+// must be a multiple of TypeSize. Only the blocks that hold the elements are decompressed, except
+// with the filter Delta.
 //
-// It returns ErrSize, ErrRegion, ErrFormat if a stored chunk is not valid, ErrClosed,
-// ErrBroken, or an *Error from the library.
+// It returns ErrSize, ErrRegion, ErrFormat if a stored chunk is not valid, ErrClosed, ErrBroken, or
+// an *Error from the library.
 func (s *SChunk) ReadItems(dst []byte, start int64) error {
 	const op = "read items"
 	if err := s.h.lock(op); err != nil {
@@ -67,7 +67,8 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 		})
 	}
 	if from, chunk := start*int64(s.facts.typesize), int64(s.facts.chunksize); from%chunk != 0 || int64(len(dst))%chunk != 0 {
-		// The library takes items that are as long as a block for that block, wherever they start.
+		// The library returns a whole block for items that have the length of a block, wherever
+		// they start.
 		return s.eachPart(first, last, start, len(dst), func(i int64, lo, hi, at int) error {
 			if b := dst[at : at+hi-lo]; hi-lo < s.chunkLen(i) {
 				return s.chunkItemsLocked(op, b, i, int64(lo)/int64(s.facts.typesize))
@@ -85,18 +86,18 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 	return nil
 }
 
-// byWholeChunks reports whether the library would get parts of chunks wrong: behind
-// Delta it decodes too little, and it counts elements above 255 bytes as single
-// bytes. A context of the caller's reads them whole as well.
+// byWholeChunks reports whether chunks must be decompressed whole. The library reads parts of
+// chunks incorrectly with the filter Delta and for elements above 255 bytes, which it counts as
+// single bytes. A Decompressor of the caller also reads whole chunks.
 func (s *SChunk) byWholeChunks() bool {
 	return s.delta || s.facts.typesize > maxItem || s.through != nil
 }
 
-// maxItem is the greatest element in bytes that a chunk's header can tell.
+// maxItem is the maximum element size in bytes that a chunk header can store.
 const maxItem = 255
 
-// eachPart calls f for each chunk from first to last with the bytes lo to hi of the
-// chunk that belong to the n bytes from element start on, and their place in those.
+// eachPart calls f for each chunk from first to last. The bytes lo to hi of the chunk are part of
+// the n bytes from element start on, at offset at.
 func (s *SChunk) eachPart(first, last, start int64, n int, f func(i int64, lo, hi, at int) error) error {
 	chunk, from := int64(s.facts.chunksize), start*int64(s.facts.typesize)
 	for i := first; i <= last; i++ {
@@ -109,8 +110,9 @@ func (s *SChunk) eachPart(first, last, start int64, n int, f func(i int64, lo, h
 	return nil
 }
 
-// ReadPoints fills dst with single elements: number items[0], items[1], and so on, in
-// any order and maybe more than once (blosc2_schunk_get_sparse_buffer). len(dst) must be the number of items times TypeSize.
+// ReadPoints fills dst with the elements items[0], items[1], and so on
+// (blosc2_schunk_get_sparse_buffer). items can be in any order and contain duplicates. len(dst)
+// must be the number of items times TypeSize.
 //
 // Its errors are those of ReadItems.
 func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
@@ -167,13 +169,12 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 	return nil
 }
 
-// WriteItems replaces the elements from start on with src
-// (blosc2_schunk_set_slice_buffer). len(src) must be a multiple of TypeSize. Chunks
-// that are covered only in part are read, changed and compressed again. In a
-// contiguous frame the old chunks' bytes stay in the file.
+// WriteItems replaces the elements from start on with src (blosc2_schunk_set_slice_buffer).
+// len(src) must be a multiple of TypeSize. Chunks that are covered only in part are read, changed
+// and compressed again. In a contiguous frame the bytes of the old chunks stay in the file.
 //
-// It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not
-// valid, ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not valid, ErrClosed,
+// ErrBroken, or an *Error from the library.
 func (s *SChunk) WriteItems(src []byte, start int64) error {
 	const op = "write items"
 	if err := s.h.lockWrite(op); err != nil {
@@ -203,9 +204,8 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 	return nil
 }
 
-// mistakesEnd reports whether the library takes the end of a write inside a whole
-// chunk for the end of the short last chunk, because it is as far in, and cuts the
-// chunk off there.
+// mistakesEnd reports whether the library would cut off a whole chunk at the end of a write. It
+// does so if the write ends at the same offset in its chunk as the data in the short last chunk.
 func (s *SChunk) mistakesEnd(start int64, n int, last int64) bool {
 	chunk := int64(s.facts.chunksize)
 	short := int64(s.facts.nbytes) % chunk
@@ -213,7 +213,7 @@ func (s *SChunk) mistakesEnd(start int64, n int, last int64) bool {
 	return short != 0 && end == short && last != int64(s.facts.nchunks)-1
 }
 
-// rewriteLocked replaces the bytes from lo on of chunk i.
+// rewriteLocked replaces the bytes of chunk i from lo on.
 func (s *SChunk) rewriteLocked(op string, i int64, lo int, src []byte) error {
 	b := make([]byte, s.chunkLen(i))
 	if len(src) < len(b) {
@@ -234,13 +234,13 @@ func (s *SChunk) putBufferLocked(op string, i int64, b []byte) error {
 	return nil
 }
 
-// DecompressItems fills dst with the elements from start on of chunk i
-// (blosc2_schunk_get_lazychunk, blosc2_getitem_ctx): of a file only the chunk's
-// header and the blocks that hold them are read, except behind Delta. len(dst) must
-// be a multiple of TypeSize.
+// DecompressItems fills dst with the elements of chunk i from start on
+// (blosc2_schunk_get_lazychunk, blosc2_getitem_ctx). From a file it reads only the chunk's header
+// and the blocks that hold the elements, except with the filter Delta. len(dst) must be a multiple
+// of TypeSize.
 //
-// It returns ErrSize, ErrRegion, ErrFormat if the stored chunk is not valid,
-// ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrSize, ErrRegion, ErrFormat if the stored chunk is not valid, ErrClosed, ErrBroken,
+// or an *Error from the library.
 func (s *SChunk) DecompressItems(dst []byte, i, start int64) error {
 	const op = "read items of chunk"
 	if err := s.h.lock(op); err != nil {
@@ -271,7 +271,7 @@ func (s *SChunk) DecompressItems(dst []byte, i, start int64) error {
 	return s.chunkItemsLocked(op, dst, i, start)
 }
 
-// chunkItemsLocked reads the elements from start on of chunk i that fill dst.
+// chunkItemsLocked fills dst with the elements of chunk i from start on.
 func (s *SChunk) chunkItemsLocked(op string, dst []byte, i, start int64) error {
 	n := len(dst) / int(s.facts.typesize)
 	var cerr C.goblosc2_err_t

@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Reading a super-chunk from its first chunk to its last.
+// Sequential reading of a super-chunk.
 
 package cblosc
 
@@ -9,12 +9,12 @@ import (
 	"iter"
 )
 
-// Buffers yields the data of each chunk in order, decompressing up to ahead further
-// chunks on a goroutine while the caller works on one. A buffer is valid until the
-// next is yielded. An error comes last.
+// Buffers yields the data of each chunk in order. A goroutine decompresses up to ahead further
+// chunks while the caller processes one. A buffer is valid until the next one is yielded. After an
+// error the iteration ends.
 //
-// The chunks are those there are when it starts. It returns ErrParam for a negative
-// ahead, and the errors of DecompressChunk.
+// The number of chunks is taken when the iteration starts. Errors are ErrParam for a negative
+// ahead, and those of DecompressChunk.
 func (s *SChunk) Buffers(ahead int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if ahead < 0 {
@@ -26,7 +26,7 @@ func (s *SChunk) Buffers(ahead int) iter.Seq2[[]byte, error] {
 			err error
 		}
 		f := s.read()
-		// A buffer for the caller, one for the reader, the rest waiting.
+		// One buffer is for the caller and one for the reader; the others wait.
 		empty, full := make(chan []byte, ahead+1), make(chan result, ahead)
 		stop, done := make(chan struct{}), make(chan struct{})
 		for range min(int64(ahead)+1, int64(f.nchunks)) {

@@ -1,4 +1,4 @@
-// Where the chunks of a super-chunk are: filling it, their order, the index, sizes.
+// Layout of a super-chunk: filling it, chunk order, index and sizes.
 
 package cblosc
 
@@ -15,14 +15,12 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Fill makes an empty super-chunk hold items elements that follow from no data:
-// zeros, NaNs, or nothing in particular, in chunks of chunkSize bytes
-// (blosc2_schunk_fill_special). A frame stays as small as it was.
+// Fill fills an empty super-chunk with items elements of one kind: Zeros, NaNs or Uninit, in chunks
+// of chunkSize bytes (blosc2_schunk_fill_special). The elements take no space in a frame.
 //
-// It returns ErrParam for a kind that needs a value, a chunkSize that is not a
-// positive multiple of TypeSize, NaNs of other than 4 or 8 bytes, or a super-chunk
-// that is not empty; ErrLimit, ErrReadOnly, ErrClosed, ErrBroken, or an *Error from
-// the library.
+// It returns ErrParam for another kind, a chunkSize that is not a positive multiple of TypeSize,
+// NaNs of other than 4 or 8 bytes, or a super-chunk that is not empty; ErrLimit, ErrReadOnly,
+// ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) Fill(items int64, kind Special, chunkSize int) error {
 	const op = "fill"
 	if err := s.h.lockWrite(op); err != nil {
@@ -62,12 +60,11 @@ func (s *SChunk) Fill(items int64, kind Special, chunkSize int) error {
 	return nil
 }
 
-// Reorder changes the order of the chunks: chunk i becomes what chunk order[i] was
-// (blosc2_schunk_reorder_offsets). No chunk is read or moved.
+// Reorder changes the order of the chunks: the new chunk i is the old chunk order[i]
+// (blosc2_schunk_reorder_offsets). Only the index changes; chunks are not read or moved.
 //
-// It returns ErrParam if order does not name each chunk once, or moves a last chunk
-// that is shorter than the others; ErrReadOnly, ErrClosed, ErrBroken, or an *Error
-// from the library.
+// It returns ErrParam if order is not a permutation, or moves a last chunk that is shorter than the
+// others; ErrReadOnly, ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) Reorder(order []int64) error {
 	const op = "reorder"
 	if err := s.h.lockWrite(op); err != nil {
@@ -92,8 +89,8 @@ func (s *SChunk) Reorder(order []int64) error {
 	return nil
 }
 
-// checkOrder makes sure that order is a permutation of 0 to n-1. The library does
-// not look for negative numbers.
+// checkOrder verifies that order is a permutation of 0 to n-1, because the library does not check
+// for negative numbers.
 func checkOrder(order []int64, n int64) error {
 	if int64(len(order)) != n {
 		return fmt.Errorf("%w: an order of %d chunks for %d", ErrParam, len(order), n)
@@ -108,11 +105,10 @@ func checkOrder(order []int64, n int64) error {
 	return nil
 }
 
-// Offsets returns the index of a frame: for each chunk where it starts, in bytes from
-// the end of the frame's header, or the number of its file in a sparse directory;
-// negative for one that is not stored, as cframe.Offset explains
-// (blosc2_frame_get_offsets). Memory that is not contiguous has none:
-// errors.ErrUnsupported.
+// Offsets returns the index of a frame (blosc2_frame_get_offsets). Each entry is the start of a
+// chunk in bytes from the end of the frame's header, or the number of its file in a sparse
+// directory. It is negative for a chunk that is not stored: see cframe.Offset. A super-chunk in
+// memory that is not contiguous has no index: errors.ErrUnsupported.
 func (s *SChunk) Offsets() ([]int64, error) {
 	const op = "read offsets"
 	if err := s.h.lock(op); err != nil {
@@ -133,9 +129,8 @@ func (s *SChunk) Offsets() ([]int64, error) {
 	return offsets, nil
 }
 
-// FrameLen returns the bytes of the frame (blosc2_schunk_frame_len): of a sparse
-// directory those of the file without the chunks, of memory that is not contiguous
-// an estimate.
+// FrameLen returns the size of the frame in bytes (blosc2_schunk_frame_len). For a sparse directory
+// it is the size of the index file, for memory that is not contiguous an estimate.
 func (s *SChunk) FrameLen() (int64, error) {
 	if err := s.h.lock("measure"); err != nil {
 		return 0, err
@@ -144,8 +139,8 @@ func (s *SChunk) FrameLen() (int64, error) {
 	return int64(C.goblosc2_schunk_frame_len(s.h.c)), nil
 }
 
-// DParams returns the parameters that chunks are decompressed with
-// (blosc2_schunk_get_dparams), and what may be read with them.
+// DParams returns the parameters for decompressing chunks (blosc2_schunk_get_dparams), including
+// the allowed codecs and filters.
 func (s *SChunk) DParams() (*DParams, error) {
 	const op = "read parameters"
 	if err := s.h.lock(op); err != nil {
@@ -161,9 +156,9 @@ func (s *SChunk) DParams() (*DParams, error) {
 	return &DParams{Threads: int(threads), Allow: allow}, nil
 }
 
-// Storage returns where the super-chunk is kept, and the parameters: what CreateSChunk
-// makes another one like it of. Of a file opened with MapRead, Mapping is
-// DefaultMapping; Medium is nil for what is only read.
+// Storage returns the location and the parameters of the super-chunk, from which CreateSChunk can
+// create a similar one. For a file opened with MapRead, Mapping is DefaultMapping. Medium is nil
+// for read-only storage.
 func (s *SChunk) Storage() (Storage, error) {
 	cp, err := s.CParams()
 	if err != nil {
@@ -180,9 +175,9 @@ func (s *SChunk) Storage() (Storage, error) {
 	return st, nil
 }
 
-// ChunksOfItems returns the numbers of the chunks that hold items start to start+n
-// (blosc2_get_slice_nchunks). It returns ErrRegion, errors.ErrUnsupported for the
-// super-chunk of an Array, which has ChunksOf, or ErrClosed.
+// ChunksOfItems returns the indices of the chunks that hold the items start to start+n
+// (blosc2_get_slice_nchunks). It returns ErrRegion, ErrClosed, or errors.ErrUnsupported for the
+// super-chunk of an Array: use Array.ChunksOf.
 func (s *SChunk) ChunksOfItems(start, n int64) ([]int64, error) {
 	const op = "find chunks"
 	if err := s.h.lock(op); err != nil {
@@ -203,7 +198,7 @@ func (s *SChunk) ChunksOfItems(start, n int64) ([]int64, error) {
 		((start+n)*size-1)/int64(s.facts.chunksize)-start*size/int64(s.facts.chunksize)+1)
 }
 
-// chunksOfLocked asks the library for the chunks of a slice that touches n of them.
+// chunksOfLocked returns the library's list of the chunks of a slice that touches n chunks.
 func (s *SChunk) chunksOfLocked(op string, start, stop []C.int64_t, n int64) ([]int64, error) {
 	chunks := make([]int64, n)
 	var cerr C.goblosc2_err_t

@@ -1,4 +1,4 @@
-// The library as a whole: started once, never stopped, its versions.
+// Initialization and versions of the library.
 
 package cblosc
 
@@ -12,12 +12,12 @@ import (
 	"unsafe"
 )
 
-// The version of the headers this package was compiled with.
+// headerVersion is the version of the headers that this package was compiled with.
 const headerVersion = C.BLOSC2_VERSION_STRING
 
-// The library registers codecs and I/O here, without a lock of its own: before
-// any other call, once. It is never shut down, because every open handle would
-// lose its codec tables.
+// init initializes the library. The library registers codecs and I/O functions without a lock, so
+// this must happen once, before any other call. The library is never shut down, because every open
+// handle would lose its codec tables.
 func init() {
 	C.goblosc2_blosc1_init()
 	C.goblosc2_init()
@@ -26,19 +26,19 @@ func init() {
 	}
 }
 
-// Version returns the version of the linked library, such as "3.3.2"
+// Version returns the version of the linked library, for example "3.3.2"
 // (blosc2_get_version_string).
 func Version() string { return C.GoString(C.blosc2_get_version_string()) }
 
-// CodecVersion names the library behind a codec.
+// CodecVersion is the library that implements a codec.
 type CodecVersion struct {
 	Codec   Codec
 	Library string // "BloscLZ", "LZ4", "Zlib", "Zstd"
-	Version string // of that library
+	Version string // version of that library
 }
 
-// CodecVersions returns the codecs that are linked, in order of their id
-// (blosc2_get_complib_info). Compressed bytes depend on these versions.
+// CodecVersions returns the linked codecs in order of their id (blosc2_get_complib_info).
+// Compressed bytes depend on these versions.
 func CodecVersions() ([]CodecVersion, error) {
 	var vs []CodecVersion
 	for _, c := range Codecs() {
@@ -54,8 +54,8 @@ func CodecVersions() ([]CodecVersion, error) {
 	return vs, nil
 }
 
-// cString lends s, with a final zero byte, to one call of the library. The caller
-// has made sure that s holds no zero byte.
+// cString returns s with a terminating zero byte, for one call of the library. s must not contain a
+// zero byte.
 func cString(s string) *C.char {
 	return (*C.char)(unsafe.Pointer(unsafe.SliceData(append([]byte(s), 0))))
 }

@@ -1,5 +1,5 @@
-// What the library itself says of a chunk's header and of its codecs: the oracle of
-// package format/chunk, which looks first everywhere else.
+// The library's own reading of chunk headers and codecs. It is the reference for tests of package
+// format/chunk, which checks headers everywhere else.
 
 package cblosc
 
@@ -20,23 +20,22 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// LibraryInfo is the library's reading of a chunk's first 16 bytes. Sizes are in
-// bytes.
+// LibraryInfo is the library's reading of the first 16 bytes of a chunk. Sizes are in bytes.
 type LibraryInfo struct {
-	Version   int    // of the format
-	VersionLZ int    // of the codec's format
-	Flags     int    // the byte of flags
-	TypeSize  int    // of an element, as stored
-	NBytes    int    // the data
-	CBytes    int    // the chunk
-	BlockSize int    // the data of a block; never above NBytes
-	Library   string // of the codec: "BloscLZ", "LZ4", "Zlib", "Zstd"; "" if none is known
-	Valid     bool   // the bytes are as many as the header says
+	Version   int    // version of the format
+	VersionLZ int    // version of the codec's format
+	Flags     int    // byte of flags
+	TypeSize  int    // size of an element, as stored
+	NBytes    int    // size of the data
+	CBytes    int    // size of the chunk
+	BlockSize int    // size of the data of a block; at most NBytes
+	Library   string // library of the codec: "BloscLZ", "LZ4", "Zlib", "Zstd"; "" if unknown
+	Valid     bool   // the number of bytes matches the header
 }
 
-// LibraryReading returns what the library says of the header of a chunk
-// (blosc2_cbuffer_sizes, blosc2_cbuffer_versions, blosc2_cbuffer_complib,
-// blosc1_cbuffer_metainfo, blosc1_cbuffer_validate). Info is the checked reading.
+// LibraryReading returns the library's reading of a chunk header (blosc2_cbuffer_sizes,
+// blosc2_cbuffer_versions, blosc2_cbuffer_complib, blosc1_cbuffer_metainfo,
+// blosc1_cbuffer_validate). For a checked reading use Info.
 //
 // It returns ErrFormat for fewer than 16 bytes, or an *Error from the library.
 func LibraryReading(b []byte) (LibraryInfo, error) {
@@ -58,8 +57,8 @@ func LibraryReading(b []byte) (LibraryInfo, error) {
 	}, nil
 }
 
-// LibraryCodecs returns the codecs that the library was built with, by its own names,
-// and their ids (blosc2_list_compressors, blosc2_compname_to_compcode).
+// LibraryCodecs returns the codecs that the library was built with: their names in the library and
+// their ids (blosc2_list_compressors, blosc2_compname_to_compcode).
 func LibraryCodecs() map[string]Codec {
 	out := make(map[string]Codec)
 	for name := range strings.SplitSeq(C.GoString(C.goblosc2_codec_list()), ",") {

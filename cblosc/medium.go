@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Storage written in Go: frames on anything that is read, and written, at an offset.
+// Storage written in Go: frames on any io.ReaderAt and io.WriterAt.
 
 package cblosc
 
@@ -11,27 +11,24 @@ import (
 	"sync"
 )
 
-// Medium is what a contiguous frame is kept on instead of a file: an [os.File], a
-// buffer, a service. It is called for one frame at a time, on any goroutine, must not
-// keep the slices, nor use the super-chunk or array that is on it. An error or a panic
-// in it is the error of the call that led there, and one of a write breaks the owner
-// (ErrBroken).
+// Medium stores a contiguous frame instead of a file. For example, it can be an [os.File], a buffer
+// or a service. It is called for one frame at a time, on any goroutine. It must not keep the slices
+// or use the super-chunk or array that is stored on it. The library call returns an error or a
+// panic of the Medium as its error. After a failed write the owner is broken (ErrBroken).
 //
-// If it has a method Truncate(int64) error, that is called when the frame becomes
-// shorter. Without it the bytes behind the frame stay; [SChunk.FrameLen] says where it
-// ends.
+// If the Medium has a method Truncate(int64) error, it is called when the frame becomes shorter.
+// Otherwise the bytes after the frame stay; [SChunk.FrameLen] returns its length.
 type Medium interface {
 	io.ReaderAt
 	io.WriterAt
 }
 
-// OpenSChunkOn opens the super-chunk that r holds as a contiguous frame, in size bytes
-// (blosc2_schunk_open_udio with functions of its own). If r is no [io.WriterAt] it is
-// read-only. What Medium says of its functions is true for r. For many readers of
-// chunks see package frameio, which needs no lock.
+// OpenSChunkOn opens the super-chunk that r holds as a contiguous frame in size bytes
+// (blosc2_schunk_open_udio with its own functions). If r is not an [io.WriterAt], the super-chunk
+// is read-only. The rules for a Medium apply to r. For concurrent reading of chunks use package
+// frameio, which needs no lock.
 //
-// It returns ErrParam for a Map or a negative size, the errors of r, and those of
-// OpenSChunkWith.
+// It returns ErrParam for a Map or a negative size, the errors of r, and those of OpenSChunkWith.
 func OpenSChunkOn(r io.ReaderAt, size int64, o OpenOptions) (*SChunk, error) {
 	o.medium = newMedium(r, size)
 	return openSChunk("open", "", o, nil)
@@ -44,14 +41,14 @@ func OpenArrayOn(r io.ReaderAt, size int64, o OpenOptions) (*Array, error) {
 	return openArray("", o)
 }
 
-// medium is a Medium, or something for reading only, and how long it is.
+// medium is a Medium or a read-only reader, and its size.
 type medium struct {
 	r   io.ReaderAt
-	w   io.WriterAt // nil for reading only
+	w   io.WriterAt // nil if read-only
 	cut interface{ Truncate(int64) error }
 
 	mu   sync.Mutex
-	size int64 // bytes; the handle's mutex is not held where the garbage collector closes
+	size int64 // bytes; has its own mutex, because the garbage collector closes without the handle's mutex
 }
 
 func newMedium(r io.ReaderAt, size int64) *medium {
@@ -61,7 +58,7 @@ func newMedium(r io.ReaderAt, size int64) *medium {
 	return m
 }
 
-// check reports what cannot be opened.
+// check reports invalid options.
 func (m *medium) check(o *OpenOptions) error {
 	switch {
 	case m.r == nil:
@@ -80,7 +77,7 @@ func (m *medium) length() int64 {
 	return m.size
 }
 
-// ReadAt is what the checks in Go read through.
+// ReadAt is used by the checks in Go.
 func (m *medium) ReadAt(p []byte, off int64) (n int, err error) {
 	err = caught(func() (err error) { n, err = m.readAt(p, off); return err })
 	switch {
@@ -92,13 +89,13 @@ func (m *medium) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// mediumError keeps what storage had to say apart from what is wrong with the bytes.
+// mediumError marks an error of the storage, to distinguish it from invalid bytes.
 type mediumError struct{ err error }
 
 func (e *mediumError) Error() string { return e.err.Error() }
 func (e *mediumError) Unwrap() error { return e.err }
 
-// readAt reads what there is of p at off, and returns the bytes.
+// readAt fills p from off, up to the end, and returns the number of bytes.
 func (m *medium) readAt(p []byte, off int64) (int, error) {
 	rest := m.length() - off
 	if off < 0 || rest <= 0 {

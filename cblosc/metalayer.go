@@ -1,4 +1,4 @@
-// Metalayers: named bytes beside the chunks.
+// Metalayers: named byte strings stored with the chunks.
 
 package cblosc
 
@@ -16,36 +16,34 @@ import (
 
 // Limits of metalayers.
 const (
-	// MaxMetalayers is the number of fixed metalayers. The library does not check
-	// it and writes past its table.
+	// MaxMetalayers is the maximum number of fixed metalayers. The library does not check it and
+	// writes past its table.
 	MaxMetalayers = C.BLOSC2_MAX_METALAYERS
-	// MaxVLMetalayers is the number of variable-length metalayers that a frame
-	// takes; the header's greater number is not true.
+	// MaxVLMetalayers is the maximum number of variable-length metalayers of a frame. The C header
+	// defines a larger number, which does not work.
 	MaxVLMetalayers = 16
-	// MaxMetalayerName is the length of a name in bytes.
+	// MaxMetalayerName is the maximum length of a name in bytes.
 	MaxMetalayerName = C.BLOSC2_METALAYER_NAME_MAXLEN
 )
 
-// Metalayer is a name and its content.
+// Metalayer is the name and the content of a metalayer.
 type Metalayer struct {
 	Name    string
 	Content []byte
 }
 
-// Metalayers are the fixed or the variable-length metalayers of a super-chunk.
-// Values are stored at once. It is a view: it needs no Close and ends with its
-// super-chunk.
+// Metalayers are the fixed or the variable-length metalayers of a super-chunk. Changes are stored
+// immediately. Metalayers is a view: it needs no Close and is valid as long as its super-chunk.
 type Metalayers struct {
 	s  *SChunk
 	vl bool
 }
 
-// Meta returns the fixed metalayers: stored in the header, uncompressed, and of
-// constant length.
+// Meta returns the fixed metalayers, which are stored uncompressed in the header and keep their
+// length.
 func (s *SChunk) Meta() *Metalayers { return &Metalayers{s, false} }
 
-// VLMeta returns the variable-length metalayers: stored in the trailer,
-// compressed, of any length.
+// VLMeta returns the variable-length metalayers, which are stored compressed in the trailer.
 func (s *SChunk) VLMeta() *Metalayers { return &Metalayers{s, true} }
 
 // Names returns the names in storage order (blosc2_vlmeta_get_names).
@@ -82,8 +80,7 @@ func (m *Metalayers) Len() (int, error) {
 	return len(names), err
 }
 
-// Has reports whether there is a metalayer of that name (blosc2_meta_exists,
-// blosc2_vlmeta_exists).
+// Has reports whether a metalayer of that name exists (blosc2_meta_exists, blosc2_vlmeta_exists).
 func (m *Metalayers) Has(name string) (bool, error) {
 	if err := m.lock("find"); err != nil {
 		return false, err
@@ -96,8 +93,8 @@ func (m *Metalayers) hasLocked(name string) bool {
 	return strings.IndexByte(name, 0) < 0 && C.goblosc2_meta_has(m.s.h.c, cBool(m.vl), cString(name)) != 0
 }
 
-// All yields the metalayers in storage order. Those that are added or deleted while
-// it runs may be missing; an error comes last.
+// All yields the metalayers in storage order. Metalayers that are added or deleted during the
+// iteration may be missing. After an error the iteration ends.
 func (m *Metalayers) All() iter.Seq2[Metalayer, error] {
 	return func(yield func(Metalayer, error) bool) {
 		names, err := m.Names()
@@ -129,9 +126,8 @@ func (m *Metalayers) Map() (map[string][]byte, error) {
 	return out, nil
 }
 
-// Get returns a copy of the content of a metalayer (blosc2_meta_get,
-// blosc2_vlmeta_get). It returns ErrNotFound, ErrClosed, or an *Error from the
-// library.
+// Get returns a copy of the content of a metalayer (blosc2_meta_get, blosc2_vlmeta_get). It returns
+// ErrNotFound, ErrClosed, or an *Error from the library.
 func (m *Metalayers) Get(name string) ([]byte, error) {
 	if err := m.lock("read"); err != nil {
 		return nil, err
@@ -143,9 +139,9 @@ func (m *Metalayers) Get(name string) ([]byte, error) {
 	return m.getLocked(name)
 }
 
-// Size returns how many bytes the content of a metalayer has, which Get makes room for, and
-// how many are stored: of a fixed one the same, of one of variable length as many as its
-// chunk claims (blosc2_cbuffer_sizes). It returns ErrNotFound, ErrFormat, or ErrClosed.
+// Size returns the size of a metalayer's content in bytes, which Get allocates, and the stored
+// size. For a fixed metalayer both are equal. For a variable-length metalayer, content is the size
+// in its chunk header (blosc2_cbuffer_sizes). It returns ErrNotFound, ErrFormat, or ErrClosed.
 func (m *Metalayers) Size(name string) (content, stored int64, err error) {
 	if err := m.lock("measure"); err != nil {
 		return 0, 0, err
@@ -162,7 +158,7 @@ func (m *Metalayers) Size(name string) (content, stored int64, err error) {
 	return int64(n), int64(cStored), nil
 }
 
-// getLocked is Get for a name that is there.
+// getLocked is Get for a name that exists.
 func (m *Metalayers) getLocked(name string) ([]byte, error) {
 	var cerr C.goblosc2_err_t
 	var p *C.uint8_t
@@ -173,12 +169,12 @@ func (m *Metalayers) getLocked(name string) ([]byte, error) {
 	return takeBytes(p, C.int64_t(n), true), nil
 }
 
-// Add adds a metalayer (blosc2_meta_add, blosc2_vlmeta_add). A fixed one of a
-// frame or of anything on disk is added before the first chunk.
+// Add adds a metalayer (blosc2_meta_add, blosc2_vlmeta_add). A fixed metalayer of a frame or of a
+// super-chunk on disk must be added before the first chunk.
 //
-// It returns ErrParam for an empty name, one with a zero byte, or a fixed
-// metalayer after the first chunk; ErrLimit for a name above 31 bytes or a 17th
-// metalayer; ErrExists; ErrClosed; ErrBroken; or an *Error from the library.
+// It returns ErrParam for an empty name, one with a zero byte, or a fixed metalayer after the first
+// chunk; ErrLimit for a name above 31 bytes or a 17th metalayer; ErrExists; ErrClosed; ErrBroken;
+// or an *Error from the library.
 func (m *Metalayers) Add(name string, content []byte) error {
 	return m.put("add", name, content, func() error {
 		limit := MaxVLMetalayers
@@ -200,11 +196,11 @@ func (m *Metalayers) Add(name string, content []byte) error {
 	})
 }
 
-// Update replaces the content of a metalayer (blosc2_meta_update,
-// blosc2_vlmeta_update). That of a fixed one keeps its length.
+// Update replaces the content of a metalayer (blosc2_meta_update, blosc2_vlmeta_update). The
+// content of a fixed metalayer must keep its length.
 //
-// It returns ErrNotFound, ErrSize, ErrParam for the metalayer that describes an
-// Array, ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrNotFound, ErrSize, ErrParam for the metalayer that describes an Array, ErrClosed,
+// ErrBroken, or an *Error from the library.
 func (m *Metalayers) Update(name string, content []byte) error {
 	return m.put("update", name, content, func() error {
 		if !m.hasLocked(name) {
@@ -235,8 +231,7 @@ func (m *Metalayers) lengthLocked(name string) (int, error) {
 	return int(n), nil
 }
 
-// put is what Add and Update share: check says, under the lock, whether the call
-// may be made.
+// put implements Add and Update. It calls check under the lock before the library call.
 func (m *Metalayers) put(verb, name string, content []byte, check func() error) error {
 	if err := m.s.h.lockWrite(verb + " metalayer"); err != nil {
 		return err
@@ -253,8 +248,8 @@ func (m *Metalayers) put(verb, name string, content []byte, check func() error) 
 	return nil
 }
 
-// Delete removes a variable-length metalayer (blosc2_vlmeta_delete). Fixed ones
-// stay: errors.ErrUnsupported.
+// Delete removes a variable-length metalayer (blosc2_vlmeta_delete). Fixed metalayers cannot be
+// deleted: errors.ErrUnsupported.
 func (m *Metalayers) Delete(name string) error {
 	if err := m.s.h.lockWrite("delete metalayer"); err != nil {
 		return err
@@ -273,7 +268,7 @@ func (m *Metalayers) Delete(name string) error {
 	return nil
 }
 
-// checkMetalayer says whether the library can store this name and content.
+// checkMetalayer reports whether the library can store this name and content.
 func checkMetalayer(name string, content []byte) error {
 	switch {
 	case name == "" || strings.IndexByte(name, 0) >= 0:

@@ -1,4 +1,4 @@
-// What happens to an owner that is dropped without Close: it is freed.
+// Cleanup of a value that is dropped without Close: its C memory is freed.
 
 //go:build !invariants
 
@@ -7,11 +7,11 @@ package cblosc
 // #include "shim.h"
 import "C"
 
-// orphan is what a cleanup knows of its dead handle.
+// orphan is the data that the cleanup of a handle needs.
 type orphan struct{ c *C.goblosc2_handle_t }
 
 func newOrphan(c *C.goblosc2_handle_t, _ string) orphan { return orphan{c} }
 
-// dropped runs when a handle was collected. Handles of the library are independent
-// of each other and no lock is needed, so it frees at once.
+// dropped runs after the garbage collector has freed a handle. It can free the C object at once,
+// because library handles are independent and need no lock.
 func dropped(o orphan) { C.goblosc2_free(o.c) }

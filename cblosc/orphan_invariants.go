@@ -1,6 +1,6 @@
-// With -tags invariants an owner that is dropped without Close is a bug: the
-// place that made it is printed, and its C memory stays, so that the count of
-// package cmem ends the test binary with a failure.
+// With -tags invariants a value that is dropped without Close is a bug. The stack that created it
+// is printed. Its C memory is not freed, so that the counters of package cmem make the test binary
+// fail.
 
 //go:build invariants
 
@@ -15,7 +15,7 @@ import (
 	"runtime/debug"
 )
 
-// orphan is what a cleanup knows of its dead handle.
+// orphan is the data that the cleanup of a handle needs.
 type orphan struct {
 	kind  string
 	stack []byte
@@ -23,7 +23,7 @@ type orphan struct {
 
 func newOrphan(_ *C.goblosc2_handle_t, kind string) orphan { return orphan{kind, debug.Stack()} }
 
-// dropped runs when a handle was collected.
+// dropped runs after the garbage collector has freed a handle.
 func dropped(o orphan) {
 	fmt.Fprintf(os.Stderr, "cblosc: a %s was dropped without Close; it was made by\n%s\n", o.kind, o.stack)
 }

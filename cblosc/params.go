@@ -1,4 +1,4 @@
-// How data is compressed and where it is kept, as plain values.
+// Parameters of compression, decompression and storage.
 
 package cblosc
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// SplitMode says whether a block is compressed as one stream or as one stream for
-// each byte of an element.
+// SplitMode selects whether a block is compressed as one stream or as one stream for each byte of
+// an element.
 type SplitMode int32
 
 // The split modes of the library.
@@ -28,8 +28,8 @@ const (
 	SplitForwardCompat SplitMode = C.BLOSC_FORWARD_COMPAT_SPLIT // the default; readable by older releases
 )
 
-// String says what is done: "always split", "never split", "split automatically" or
-// "split as older releases do".
+// String returns "always split", "never split", "split automatically" or "split as older releases
+// do".
 func (m SplitMode) String() string {
 	switch m {
 	case SplitAlways:
@@ -53,22 +53,22 @@ const (
 	overhead     = C.BLOSC2_MAX_OVERHEAD
 )
 
-// CParams says how chunks are compressed. A nil *CParams means DefaultCParams(); a
-// non-nil one is taken literally, zero fields included.
+// CParams are the parameters of compression. A nil *CParams means DefaultCParams(). All fields of a
+// non-nil one are used, including zero values.
 type CParams struct {
 	Codec     Codec
-	CodecMeta uint8              // the parameter of NDLZ and the ZFPs; 0 for the others
+	CodecMeta uint8              // parameter of NDLZ and the ZFPs; 0 for the others
 	Level     int                // 0 (store) to 9
-	TypeSize  int                // bytes an element, ≥ 1; above 255 a chunk's header says 1
+	TypeSize  int                // bytes per element, ≥ 1; above 255 a chunk's header stores 1
 	BlockSize int                // bytes; 0 lets the library choose
-	Threads   int                // ≥ 1; bytes are the same on every run only with 1
+	Threads   int                // ≥ 1; compressed bytes are reproducible only with 1
 	Filters   [MaxFilters]Filter // applied in order
 	Split     SplitMode
-	Dict      bool // Zstd learns a dictionary from the data of each chunk first; not in super-chunks
+	Dict      bool // Zstd builds a dictionary from the data of each chunk; not in super-chunks
 }
 
-// DefaultCParams returns the library's default: BloscLZ at level 5 behind Shuffle,
-// elements of 8 bytes, one thread (BLOSC2_CPARAMS_DEFAULTS).
+// DefaultCParams returns the library's default: BloscLZ at level 5 after Shuffle, elements of 8
+// bytes, one thread (BLOSC2_CPARAMS_DEFAULTS).
 func DefaultCParams() *CParams {
 	return &CParams{
 		Codec: BloscLZ, Level: 5, TypeSize: 8, Threads: 1,
@@ -77,7 +77,7 @@ func DefaultCParams() *CParams {
 	}
 }
 
-// Validate reports every bad field at once, each wrapping ErrParam.
+// Validate reports every invalid field. Each error wraps ErrParam.
 func (p *CParams) Validate() error {
 	var errs []error
 	check := func(ok bool, field string, v any, want string) {
@@ -113,9 +113,9 @@ func (p *CParams) Validate() error {
 	return errors.Join(errs...)
 }
 
-// What a dictionary needs, in bytes. The library makes one of at most a twentieth of
-// the data, and Zstd none of fewer than 256; it does not look whether the table of
-// the blocks and the dictionary leave room for each other.
+// Minimum sizes for a dictionary, in bytes. The library makes a dictionary of at most a twentieth
+// of the data, and Zstd needs at least 256 bytes for one. The library does not check whether the
+// block table and the dictionary fit into the chunk.
 const (
 	minDictData  = 20 * 256
 	minDictBlock = 64
@@ -126,7 +126,7 @@ func (p *CParams) wholeElements() bool {
 	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID.wholeElements() })
 }
 
-// outsideArrays reports what needs the shape of an array.
+// outsideArrays reports codecs and filters that need the shape of an array.
 func (p *CParams) outsideArrays() error {
 	if p.Codec.forArrays() {
 		return fmt.Errorf("%w: Codec = %v, want it only for arrays", ErrParam, p.Codec)
@@ -139,7 +139,7 @@ func (p *CParams) outsideArrays() error {
 	return nil
 }
 
-// orDefaultOutsideArrays is orDefault for what does not know a shape.
+// orDefaultOutsideArrays is orDefault for data without the shape of an array.
 func (p *CParams) orDefaultOutsideArrays() (*CParams, error) {
 	p, err := p.orDefault()
 	if err == nil {
@@ -148,8 +148,8 @@ func (p *CParams) orDefaultOutsideArrays() (*CParams, error) {
 	return p, err
 }
 
-// String is one line for people: "zstd 5, shuffle, type size 4, …". A block size of 0,
-// one thread and SplitForwardCompat go without saying.
+// String returns the parameters in one line, for example "zstd 5, shuffle, type size 4". It omits a
+// block size of 0, one thread and SplitForwardCompat.
 func (p *CParams) String() string {
 	parts := []string{fmt.Sprintf("%s %d", codecString(p.Codec, p.CodecMeta), p.Level)}
 	if p.Dict {
@@ -180,7 +180,7 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// orDefault resolves nil and validates the rest.
+// orDefault returns DefaultCParams for nil and validates other parameters.
 func (p *CParams) orDefault() (*CParams, error) {
 	if p == nil {
 		return DefaultCParams(), nil
@@ -213,7 +213,7 @@ func fromC(c *C.goblosc2_cparams_t) *CParams {
 	return p
 }
 
-// libraryCParams and libraryDParams are the library's own defaults.
+// libraryCParams and libraryDParams return the library's defaults.
 func libraryCParams() *CParams {
 	var c C.goblosc2_cparams_t
 	C.goblosc2_default_cparams(&c)
@@ -222,21 +222,21 @@ func libraryCParams() *CParams {
 
 func libraryDParams() *DParams { return &DParams{Threads: int(C.goblosc2_default_dthreads())} }
 
-// DParams says how chunks are decompressed. A nil *DParams means DefaultDParams().
+// DParams are the parameters of decompression. A nil *DParams means DefaultDParams().
 type DParams struct {
 	Threads int // ≥ 1
 
-	// Allow names codecs and filters that may be used beside those that are safe on
-	// any bytes: NDLZ, the ZFPs, NDCell and NDMean where the bytes are trusted, and
-	// those that were registered. Whatever else a chunk asks for is refused, because
-	// the library would go looking for it, and start a program to do so.
+	// Allow names additional codecs and filters that may be used: NDLZ, the ZFPs, NDCell and
+	// NDMean, and registered ones. Those that are safe for any bytes are always allowed. NDLZ, the
+	// ZFPs, NDCell and NDMean should only be allowed for trusted bytes. Chunks with any other codec
+	// or filter are rejected, because the library would search for it and start a program.
 	Allow chunk.Policy
 }
 
 // DefaultDParams returns the library's default: one thread (BLOSC2_DPARAMS_DEFAULTS).
 func DefaultDParams() *DParams { return &DParams{Threads: 1} }
 
-// Validate reports a bad field, wrapping ErrParam.
+// Validate reports an invalid field. The error wraps ErrParam.
 func (p *DParams) Validate() error {
 	if p.Threads < 1 || p.Threads > math.MaxInt16 {
 		return fmt.Errorf("%w: Threads = %d, want 1 to %d", ErrParam, p.Threads, math.MaxInt16)
@@ -254,7 +254,8 @@ func (p *DParams) Validate() error {
 	return nil
 }
 
-// String is one line for people: "1 thread", "4 threads, zfp_rate and ndcell allowed".
+// String returns the parameters in one line, for example "1 thread" or "4 threads, zfp_rate and
+// ndcell allowed".
 func (p *DParams) String() string {
 	var allowed []string
 	for _, c := range p.Allow.Codecs {
@@ -276,18 +277,18 @@ func (p *DParams) orDefault() (*DParams, error) {
 	return p, p.Validate()
 }
 
-// Storage says where a new super-chunk or array is kept and how it is compressed.
-// The zero value is memory, sparse, with the library's default parameters.
+// Storage describes the location and the compression of a new super-chunk or array. The zero value
+// is sparse memory with the library's default parameters.
 type Storage struct {
-	Path       string   // file or directory to create, "" for memory
-	Contiguous bool     // one file or buffer (a frame) instead of one a chunk
-	Mapping    int64    // bytes of address space for a file that is mapped, see [OpenOptions]; 0: not mapped
-	Medium     Medium   // what a frame is kept on instead of a file, overwritten from its start; nil: none
+	Path       string   // file or directory to create; "" for memory
+	Contiguous bool     // one file or buffer (a frame) instead of one per chunk
+	Mapping    int64    // address space in bytes of a mapped file, see [OpenOptions]; 0: not mapped
+	Medium     Medium   // stores the frame instead of a file and is overwritten from its start; may be nil
 	CParams    *CParams // nil: DefaultCParams()
 	DParams    *DParams // nil: DefaultDParams()
 }
 
-// Validate reports every bad field, each wrapping ErrParam.
+// Validate reports every invalid field. Each error wraps ErrParam.
 func (s *Storage) Validate() error {
 	_, errC := s.CParams.orDefault()
 	_, errD := s.DParams.orDefault()
@@ -309,8 +310,8 @@ func (s *Storage) Validate() error {
 	return errors.Join(errP, errM, errC, errD, errOnly)
 }
 
-// String is one line for people: "memory, sparse; blosclz 5, …", "file a.b2frame; …",
-// "directory a.b2frame; …". The parameters are those that nil stands for.
+// String returns the storage in one line, for example "memory, sparse; blosclz 5, …" or "file
+// a.b2frame; …". Nil parameters are shown as the defaults.
 func (s Storage) String() string {
 	cp, dp := s.CParams, s.DParams
 	if cp == nil {

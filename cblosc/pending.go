@@ -1,5 +1,5 @@
-// Chunks of a frame that the library has not seen yet: each is checked in Go
-// before it is touched the first time.
+// Chunks of a frame that the library has not read yet. Each chunk is checked in Go before its first
+// use.
 
 package cblosc
 
@@ -19,22 +19,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// pending knows which chunks of an opened frame are not checked, and where they
-// are. A nil *pending has none.
+// pending records which chunks of an opened frame are not checked yet, and their offsets. A nil
+// *pending means that all are checked.
 //
-// The library loads the chunks of a file lazily: it reads the header and the block
-// starts, takes the distance of two starts for the length of a block, and reads
-// that much into a buffer made for one block. It also starts programs to find
-// codecs and filters that it does not know. Stored chunks do not move while a
-// handle is open, so an offset stays right whatever is appended or deleted. Replacing a
-// chunk moves the chunks after it; all chunks are checked before the first change.
+// The library loads the chunks of a file lazily. It reads the header and the block starts, takes
+// the difference of two starts as the length of a block, and reads that many bytes into a buffer
+// for one block. It also starts programs to find unknown codecs and filters. Stored chunks do not
+// move while a handle is open, so an offset stays valid after chunks are appended or deleted.
+// Replacing a chunk moves the chunks after it, so all chunks are checked before the first change.
 type pending struct {
 	frame *cframe.Frame
-	src   io.ReaderAt     // the frame, if it is on storage written in Go
-	path  string          // "" if the frame is in memory or on src
-	base  int64           // where the frame starts in its file
-	at    []cframe.Offset // chunk i, special ones and those done as a negative number
-	left  int             // how many are not negative
+	src   io.ReaderAt     // the frame, for storage written in Go
+	path  string          // "" for a frame in memory or on src
+	base  int64           // start of the frame in its file
+	at    []cframe.Offset // offset of each chunk; negative for special and checked chunks
+	left  int             // number of offsets that are not negative
 }
 
 const checked = cframe.Offset(-1)
@@ -57,8 +56,8 @@ func newPending(f *cframe.Frame, path string, base int64) (*pending, error) {
 }
 
 // checkFirst checks the length of the first chunk of a frame. The library reads the header of that
-// chunk when it opens the frame, and allocates 8 bytes for each block of a stored chunk before it
-// compares the length with that of the file. Every other contradiction is found by checkStored.
+// chunk when it opens the frame. For a stored chunk it allocates 8 bytes for each block before it
+// compares the length with that of the file. checkStored finds all other contradictions.
 func (p *pending) checkFirst() error {
 	if p == nil || p.at[0].IsSpecial() {
 		return nil
@@ -68,10 +67,10 @@ func (p *pending) checkFirst() error {
 		return fmt.Errorf("chunk 0: %w", invalid(&format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4,
 			Got: fmt.Sprint(h.NBytes), Want: fmt.Sprintf("at most %d, the bytes of the stored chunk", h.CBytes), Err: format.ErrCorrupt}))
 	}
-	return nil // what cannot be read is reported where the chunk is read
+	return nil // a read error is reported when the chunk is read
 }
 
-// decode decompresses one chunk, such as the index of a frame.
+// decode decompresses one chunk. For example, the index of a frame.
 func decode(dst, b []byte) error {
 	d, err := NewDecompressor(nil)
 	if err != nil {
@@ -84,7 +83,7 @@ func decode(dst, b []byte) error {
 	return err
 }
 
-// orNone forgets the frame when nothing is left to check.
+// orNone returns nil if all chunks are checked.
 func (p *pending) orNone() *pending {
 	if p == nil || p.left == 0 {
 		return nil
@@ -92,7 +91,7 @@ func (p *pending) orNone() *pending {
 	return p
 }
 
-// insert, done and remove follow what happens to chunk i of the super-chunk.
+// insert, done and remove record changes of chunk i of the super-chunk.
 func (p *pending) insert(i int64) *pending {
 	if p != nil {
 		p.at = slices.Insert(p.at, int(i), checked)
@@ -116,7 +115,7 @@ func (p *pending) remove(i int64) *pending {
 	return p
 }
 
-// reorder follows chunks that change places: chunk i is what order[i] was.
+// reorder records a new order: the new chunk i is the old chunk order[i].
 func (p *pending) reorder(order []int64) {
 	if p == nil {
 		return
@@ -128,8 +127,7 @@ func (p *pending) reorder(order []int64) {
 	p.at = at
 }
 
-// checkStored makes sure that chunks first to end, not included, exist and are safe
-// for the library.
+// checkStored verifies that the chunks first to end (exclusive) exist and are safe for the library.
 func (s *SChunk) checkStored(first, end int64) error {
 	if n := int64(s.facts.nchunks); first < 0 || first > end || end > n {
 		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
@@ -164,7 +162,7 @@ func (s *SChunk) checkStored(first, end int64) error {
 	return nil
 }
 
-// fits says whether the stored chunk i is what the super-chunk expects there.
+// fits reports whether the header of stored chunk i matches the super-chunk.
 func (s *SChunk) fits(i int64, h chunk.Header) error {
 	bad := func(what string, offset int64, got, want any) error {
 		return &format.Error{Format: "blosc chunk", What: what, Offset: offset, Got: fmt.Sprint(got), Want: fmt.Sprint(want), Err: format.ErrCorrupt}
@@ -189,7 +187,7 @@ func (s *SChunk) fits(i int64, h chunk.Header) error {
 func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 	h, err := p.frame.ReadChunkHeader(o)
 	if err != nil || !h.HasBlocks() || !h.Extended || int64(h.NumBlocks())*4 > int64(h.CBytes) {
-		return h, nil, err // if the block starts do not fit, Check will say so
+		return h, nil, err // if the block starts do not fit, Check reports it
 	}
 	if p.src != nil {
 		starts := make([]byte, 4*int(h.NumBlocks()))
@@ -219,7 +217,7 @@ func (p *pending) readHead(o cframe.Offset) (chunk.Header, []byte, error) {
 	return h, starts, err
 }
 
-// checkStoredRegion makes sure that the chunks that r touches are safe.
+// checkStoredRegion verifies that the chunks that r touches are safe for the library.
 func (a *Array) checkStoredRegion(r *region) error {
 	if a.sc.pending == nil || r.nbytes == 0 {
 		return nil

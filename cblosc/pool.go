@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Contexts for many goroutines.
+// Pool of contexts for many goroutines.
 
 package cblosc
 
@@ -10,17 +10,17 @@ import (
 	"sync"
 )
 
-// Pool compresses and decompresses on any number of goroutines at once. It makes
-// as many contexts as are in use at a time, and keeps them until Close.
+// Pool compresses and decompresses on any number of goroutines concurrently. It creates as many
+// contexts as are in use at the same time, and keeps them until Close.
 type Pool struct {
 	cparams       CParams
 	dparams       DParams
-	tuned         bool // cparams are what the tuner began with
+	tuned         bool // cparams are the initial parameters of the tuner
 	compressors   stock[*Compressor]
 	decompressors stock[*Decompressor]
 }
 
-// NewPool returns a Pool; nil means the default parameters. It returns ErrParam.
+// NewPool returns a Pool. Nil parameters mean the defaults. It returns ErrParam.
 func NewPool(cp *CParams, dp *DParams) (*Pool, error) { return newPool(cp, dp, nil) }
 
 func newPool(cp *CParams, dp *DParams, t *tuning) (*Pool, error) {
@@ -39,7 +39,7 @@ func newPool(cp *CParams, dp *DParams, t *tuning) (*Pool, error) {
 	return p, nil
 }
 
-// Compress is Compressor.Compress on a context of its own.
+// Compress is Compressor.Compress on a context of the pool.
 func (p *Pool) Compress(dst, src []byte) (int, error) {
 	c, err := p.compressors.take()
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *Pool) Compress(dst, src []byte) (int, error) {
 	return n, errors.Join(err, p.compressors.put(c))
 }
 
-// Decompress is Decompressor.Decompress on a context of its own.
+// Decompress is Decompressor.Decompress on a context of the pool.
 func (p *Pool) Decompress(dst, chunk []byte) (int, error) {
 	d, err := p.decompressors.take()
 	if err != nil {
@@ -59,8 +59,8 @@ func (p *Pool) Decompress(dst, chunk []byte) (int, error) {
 	return n, errors.Join(err, p.decompressors.put(d))
 }
 
-// Close frees the contexts; those in use are freed when their call is over. A
-// second Close returns ErrClosed, and so do calls that start after it.
+// Close frees the contexts. Contexts in use are freed when their call ends. A second Close and
+// calls that start after Close return ErrClosed.
 func (p *Pool) Close() error {
 	if err := errors.Join(p.compressors.close(), p.decompressors.close()); err != nil {
 		return refused("close", "", err)
@@ -68,7 +68,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// stock keeps idle contexts of one kind.
+// stock holds idle contexts of one kind.
 type stock[T io.Closer] struct {
 	mu     sync.Mutex
 	idle   []T

@@ -1,4 +1,4 @@
-// Other shapes: growing, shrinking, inserting and deleting along a dimension.
+// Changes of an array's shape: growing, shrinking, inserting and deleting along a dimension.
 
 package cblosc
 
@@ -14,16 +14,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Resize changes the shape at the far end of each dimension (b2nd_resize). New
-// elements are zero. Chunk by chunk the library writes its index again, so many small
-// steps are slow.
+// Resize changes the shape at the end of each dimension (b2nd_resize). New elements are zero. The
+// library rewrites its index for each chunk, so many small steps are slow.
 //
-// Elements that a smaller shape cut off inside a chunk, by whatever program, are still
-// in it; they are zeroed when the array grows over them. A program that is killed
-// between the two leaves them.
+// A smaller shape leaves the removed elements in chunks that are still stored, whichever program
+// shrank the array. They are zeroed when the array grows over them. If the program is killed
+// between growing and zeroing, they stay.
 //
-// It returns ErrParam, ErrLimit, ErrReadOnly, errors.ErrUnsupported for a Caterva
-// array, ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrParam, ErrLimit, ErrReadOnly, errors.ErrUnsupported for a Caterva array, ErrClosed,
+// ErrBroken, or an *Error from the library.
 func (a *Array) Resize(shape []int64) error {
 	const op = "resize"
 	if err := a.sc.h.lockWrite(op); err != nil {
@@ -36,9 +35,9 @@ func (a *Array) Resize(shape []int64) error {
 	return a.resizeLocked(op, shape, nil, true)
 }
 
-// resizeLocked gives the array a shape that canResize allows, with chunks coming or
-// going at start, or at the far ends. New elements are zeroed where chunks may hold
-// others, unless all of them are about to be written.
+// resizeLocked sets a shape that canResize accepts. Chunks are inserted or removed at start, or at
+// the end of each dimension if start is nil. If zero is set, it zeroes new elements in chunks that
+// may hold old ones. Callers that write all new elements do not need that.
 func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t, zero bool) error {
 	from := a.geometry.shape
 	to := from
@@ -61,7 +60,7 @@ func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t
 		return nil
 	}
 	for i := range a.rank {
-		// What may be left: from the old end to the end of its chunk.
+		// Old elements can remain between the old end and the end of its chunk.
 		chunk := C.int64_t(a.geometry.chunks[i])
 		end := ceil.Multiple(from[i], chunk, to[i])
 		if from[i] >= end {
@@ -76,7 +75,7 @@ func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t
 	return nil
 }
 
-// zeroLocked writes zeros over what is not zero in r, which is not empty.
+// zeroLocked sets all elements of r to zero. r must not be empty.
 func (a *Array) zeroLocked(op string, r *region) error {
 	return a.eachPart(r, func(part *region) error {
 		b := make([]byte, part.nbytes)
@@ -96,7 +95,7 @@ func (a *Array) zeroLocked(op string, r *region) error {
 	})
 }
 
-// eachPart calls f for the part of r, which is not empty, in each chunk.
+// eachPart calls f for the part of r in each chunk. r must not be empty.
 func (a *Array) eachPart(r *region, f func(part *region) error) error {
 	return a.eachChunk(r, func(_ int64, origin *[maxDims]int64) error {
 		part := region{nbytes: int64(a.sc.facts.typesize)}
@@ -113,7 +112,7 @@ func (a *Array) eachPart(r *region, f func(part *region) error) error {
 func (a *Array) canResize(shape []int64) error {
 	switch {
 	case a.caterva:
-		// The library would fail half-way, with chunks inserted and the shape not written.
+		// The library would fail half-way, after inserting chunks and before writing the shape.
 		return fmt.Errorf("%w: resizing a Caterva array", errors.ErrUnsupported)
 	case len(shape) != a.rank:
 		return fmt.Errorf("%w: shape of %d dimensions for an array of %d", ErrParam, len(shape), a.rank)
@@ -123,7 +122,7 @@ func (a *Array) canResize(shape []int64) error {
 			return fmt.Errorf("%w: shape[%d] = %d, want ≥ 0", ErrParam, i, n)
 		}
 		if a.geometry.chunks[i] == 0 {
-			// Others store this for an empty dimension; the library would divide by it.
+			// Other programs store 0 for an empty dimension, and the library would divide by it.
 			return fmt.Errorf("%w: resizing an array with chunks of 0 elements", errors.ErrUnsupported)
 		}
 	}
@@ -133,8 +132,8 @@ func (a *Array) canResize(shape []int64) error {
 	return a.sc.checkStored(0, int64(a.sc.facts.nchunks))
 }
 
-// grownLocked checks that src is whole rows for the dimension axis and returns their
-// number and the shape with them.
+// grownLocked checks that n bytes are whole rows of the dimension axis. It returns the number of
+// rows and the shape including them.
 func (a *Array) grownLocked(axis, n int) (rows int64, shape []int64, err error) {
 	if axis < 0 || axis >= a.rank {
 		return 0, nil, fmt.Errorf("%w: dimension %d of %d", ErrParam, axis, a.rank)
@@ -160,20 +159,20 @@ func (a *Array) grownLocked(axis, n int) (rows int64, shape []int64, err error) 
 	return rows, shape, a.canResize(shape)
 }
 
-// Append puts src behind the array's end in the dimension axis (b2nd_append,
-// b2nd_insert). src holds whole elements of that dimension, each as large as the array
-// in the others, in row-major order.
+// Append appends src to the array along the dimension axis (b2nd_append, b2nd_insert). src must
+// hold whole rows of that dimension, which have the array's length in all other dimensions, in
+// row-major order.
 //
-// It returns ErrParam, ErrSize, ErrLimit, ErrReadOnly, errors.ErrUnsupported for a
-// Caterva array, ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrParam, ErrSize, ErrLimit, ErrReadOnly, errors.ErrUnsupported for a Caterva array,
+// ErrClosed, ErrBroken, or an *Error from the library.
 func (a *Array) Append(src []byte, axis int) error {
 	return a.insert("append", src, axis, func(n int64) int64 { return n })
 }
 
-// Insert puts src before element at of the dimension axis (b2nd_insert), as Append
-// does behind the last one. Chunks are not cut: except at the far end, at and the
-// number of elements are multiples of the chunk in that dimension, or it is ErrParam.
-// Its other errors are those of Append, and ErrRegion.
+// Insert inserts src before index at of the dimension axis (b2nd_insert); src is as for Append.
+// Chunks are not split: except at the end of the dimension, at and the number of rows must be
+// multiples of the chunk length, or Insert returns ErrParam. Its other errors are those of Append,
+// and ErrRegion.
 func (a *Array) Insert(src []byte, axis int, at int64) error {
 	return a.insert("insert", src, axis, func(int64) int64 { return at })
 }
@@ -219,9 +218,8 @@ func (a *Array) insert(op string, src []byte, axis int, where func(end int64) in
 	return nil
 }
 
-// appendsChunk reports whether n bytes behind the end of the dimension axis are one
-// chunk as it is stored. The library does not look at the shape, at padding and at the
-// chunk that is there.
+// appendsChunk reports whether n bytes appended along the dimension axis are exactly one chunk as
+// stored. b2nd_append checks neither the shape, nor padding, nor the last chunk.
 func (a *Array) appendsChunk(axis, n int) bool {
 	g := &a.geometry
 	if axis != 0 || n != int(a.sc.facts.chunksize) || g.shape[0] == 0 ||
@@ -236,7 +234,7 @@ func (a *Array) appendsChunk(axis, n int) bool {
 	return true
 }
 
-// insertLocked inserts by making room and writing.
+// insertLocked resizes the array and writes the new elements.
 func (a *Array) insertLocked(op string, src []byte, shape []int64, axis int, at int64) error {
 	var start *[maxDims]C.int64_t
 	if at < int64(a.geometry.shape[axis]) {
@@ -252,12 +250,12 @@ func (a *Array) insertLocked(op string, src []byte, shape []int64, axis int, at 
 	return a.writeLocked(op, src, &r)
 }
 
-// Delete takes n elements from at on out of the dimension axis (b2nd_delete). Chunks
-// are not cut: except at the far end, at and n are multiples of the chunk in that
-// dimension, or it is ErrParam.
+// Delete removes n rows from index at of the dimension axis (b2nd_delete). Chunks are not split:
+// except at the end of the dimension, at and n must be multiples of the chunk length, or Delete
+// returns ErrParam.
 //
-// It returns ErrParam, ErrRegion, ErrReadOnly, errors.ErrUnsupported for a Caterva
-// array, ErrClosed, ErrBroken, or an *Error from the library.
+// It also returns ErrRegion, ErrReadOnly, errors.ErrUnsupported for a Caterva array, ErrClosed,
+// ErrBroken, or an *Error from the library.
 func (a *Array) Delete(axis int, at, n int64) error {
 	const op = "delete"
 	if err := a.sc.h.lockWrite(op); err != nil {

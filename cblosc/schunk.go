@@ -18,32 +18,32 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data; the
-// last may hold fewer. The size is that of the first chunk put in.
+// SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data, and the last may hold
+// fewer. ChunkSize is the size of the first chunk added.
 type SChunk struct {
 	h       *handle
 	path    string
-	base    int64 // where the frame starts in its file
-	framed  bool  // contiguous or on disk: fixed metalayers come before the first chunk
+	base    int64 // start of the frame in its file
+	framed  bool  // contiguous or on disk: fixed metalayers must come before the first chunk
 	whole   bool  // contiguous
-	mapping int64 // bytes of address space of a mapped file, 0 if it is not mapped
+	mapping int64 // address space in bytes of a mapped file, 0 if not mapped
 	array   bool  // the chunks tile an Array
-	block   int   // of an Array: bytes in a block, padding included
+	block   int   // for an Array: bytes in a block, padding included
 	facts   C.goblosc2_facts_t
 	pending *pending // chunks of the file that are not checked yet
-	vl      *pending // where the chunks of an opened frame are whose blocks have variable length
-	delta   bool     // a chunk seen so far may be behind the filter Delta
+	vl      *pending // offsets of the chunks of an opened frame with blocks of variable length
+	delta   bool     // a chunk checked so far may use the filter Delta
 	allow   chunk.Policy
-	with    *Compressor   // who makes chunks, and
-	through *Decompressor // who reads them; nil: the library's own contexts
+	with    *Compressor   // makes chunks; nil: the library's context
+	through *Decompressor // decompresses chunks; nil: the library's context
 }
 
-// CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if
-// s.Contiguous, or as a directory with one file for each chunk. Nothing is
-// overwritten. A creation that fails in the library may leave a part of the file.
+// CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if s.Contiguous, or
+// as a directory with one file for each chunk. It does not overwrite existing files. A creation
+// that fails in the library may leave an incomplete file.
 //
-// It returns ErrParam, ErrExists, fs.ErrNotExist if the parent directory is
-// missing, or an *Error from the library.
+// It returns ErrParam, ErrExists, fs.ErrNotExist if the parent directory is missing, or an *Error
+// from the library.
 func CreateSChunk(s Storage) (*SChunk, error) {
 	const op = "create"
 	path, err := s.place()
@@ -67,7 +67,7 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 	return sc, nil
 }
 
-// allow returns what may be read back: what DParams say, and what is written.
+// allow returns the codecs and filters that may be read: those of DParams and those of CParams.
 func (s *Storage) allow() chunk.Policy {
 	var p chunk.Policy
 	if s.DParams != nil {
@@ -86,8 +86,8 @@ func (s *Storage) allow() chunk.Policy {
 	return p
 }
 
-// hooks returns what the library may call in Go for a super-chunk of s, nil if it is
-// nothing.
+// hooks returns the Go functions that the library may call for a super-chunk of s, or nil if there
+// are none.
 func (s *Storage) hooks() *hooks {
 	var m *medium
 	if s.Medium != nil {
@@ -96,15 +96,15 @@ func (s *Storage) hooks() *hooks {
 	return hooksFor(m, s.CParams != nil && s.CParams.usesGo() || s.DParams != nil && allowsGo(s.DParams.Allow))
 }
 
-// where returns what the library is told beside the path; s is valid.
+// where returns the arguments for the library in addition to the path. s must be valid.
 func (s *Storage) where(k *hooks) C.goblosc2_place_t {
 	d, _ := s.DParams.orDefault()
 	return C.goblosc2_place_t{contiguous: cBool(s.Contiguous), dthreads: C.int32_t(d.Threads), mapping: C.int64_t(s.Mapping),
 		hook: k.number(), medium: cBool(s.Medium != nil)}
 }
 
-// place validates s and returns the path for the library, in a form that it does
-// not change, after making sure that there is nothing at it and a directory above.
+// place validates s and returns the path in a form that the library does not change. It verifies
+// that the path does not exist and that its directory does.
 func (s *Storage) place() (string, error) {
 	if err := s.Validate(); err != nil || s.Path == "" {
 		return "", err
@@ -125,14 +125,14 @@ func (s *Storage) place() (string, error) {
 	return path, nil
 }
 
-// AppendBuffer compresses src and appends it as one chunk
-// (blosc2_schunk_append_buffer), or lets the Compressor of CompressWith make it.
+// AppendBuffer compresses src and appends it as one chunk (blosc2_schunk_append_buffer). With
+// CompressWith, the Compressor makes the chunk.
 //
-// src must hold ChunkSize bytes; the first chunk sets that size and the last may
-// be shorter, after which nothing can be appended.
+// src must hold ChunkSize bytes; the first chunk sets ChunkSize. A shorter chunk must be the last
+// one, so nothing can be appended after it.
 //
-// It returns ErrSize, ErrLimit, errors.ErrUnsupported for the chunks of an Array,
-// ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrSize, ErrLimit, errors.ErrUnsupported for the chunks of an Array, ErrClosed,
+// ErrBroken, or an *Error from the library.
 func (s *SChunk) AppendBuffer(src []byte) error {
 	const op = "append buffer"
 	if err := s.h.lockWrite(op); err != nil {
@@ -153,7 +153,7 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	return nil
 }
 
-// canAppend says whether a chunk of n bytes of data may come last.
+// canAppend reports whether a chunk of n bytes of data can be appended.
 func (s *SChunk) canAppend(n int) error {
 	size := int(s.facts.chunksize)
 	switch {
@@ -162,7 +162,7 @@ func (s *SChunk) canAppend(n int) error {
 	case n > maxBuffer:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, n, maxBuffer)
 	case n == 0 || n%int(s.facts.typesize) != 0:
-		// Zeros of such a length could be written to a frame but not read back.
+		// The library can write zeros of such a length to a frame but cannot read them.
 		return fmt.Errorf("%w: %d bytes, want a positive multiple of the type size %d", ErrSize, n, s.facts.typesize)
 	case size > 0 && n > size:
 		return fmt.Errorf("%w: %d bytes, a chunk holds %d", ErrSize, n, size)
@@ -172,10 +172,9 @@ func (s *SChunk) canAppend(n int) error {
 	return nil
 }
 
-// AppendChunk appends a compressed chunk as it is (blosc2_schunk_append_chunk).
-// The chunk is checked down to its streams first. Besides the errors of
-// AppendBuffer it returns ErrFormat, and errors.ErrUnsupported for a chunk of
-// Blosc1, which a frame would store and not read back.
+// AppendChunk appends a compressed chunk unchanged (blosc2_schunk_append_chunk), after checking it
+// including its streams. It returns the errors of AppendBuffer, ErrFormat, and
+// errors.ErrUnsupported for a Blosc1 chunk, which a frame could store but not read.
 func (s *SChunk) AppendChunk(b []byte) error {
 	const op = "append chunk"
 	h, err := s.checkForSChunk(b)
@@ -192,9 +191,8 @@ func (s *SChunk) AppendChunk(b []byte) error {
 	return s.putLocked(op, putLast, int64(s.facts.nchunks), h, b)
 }
 
-// InsertChunk inserts a compressed chunk before chunk i
-// (blosc2_schunk_insert_chunk). i = NumChunks appends. Its errors are those of
-// AppendChunk, and ErrRegion.
+// InsertChunk inserts a compressed chunk before chunk i (blosc2_schunk_insert_chunk). i = NumChunks
+// appends it. Its errors are those of AppendChunk, and ErrRegion.
 func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	const op = "insert chunk"
 	h, err := s.checkForSChunk(b)
@@ -224,10 +222,10 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	return s.putLocked(op, how, i, h, b)
 }
 
-// UpdateChunk puts a compressed chunk in the place of chunk i
-// (blosc2_schunk_update_chunk). It must hold as much data; the last chunk may
-// become any size up to ChunkSize. In a contiguous frame the old chunk's bytes
-// stay in the file. Its errors are those of AppendChunk, and ErrRegion.
+// UpdateChunk replaces chunk i with a compressed chunk (blosc2_schunk_update_chunk). Both must hold
+// the same amount of data, but the last chunk can get any size up to ChunkSize. In a contiguous
+// frame the bytes of the old chunk stay in the file. Its errors are those of AppendChunk, and
+// ErrRegion.
 func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	const op = "update chunk"
 	h, err := s.checkForSChunk(b)
@@ -257,7 +255,7 @@ func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	return s.putLocked(op, putInPlace, i, h, b)
 }
 
-// How a chunk is put in.
+// Ways to store a chunk.
 const (
 	putLast    = C.GOBLOSC2_APPEND
 	putBefore  = C.GOBLOSC2_INSERT
@@ -281,15 +279,15 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 	return nil
 }
 
-// DeleteChunk removes chunk i (blosc2_schunk_delete_chunk). In a contiguous frame
-// its bytes stay in the file.
+// DeleteChunk removes chunk i (blosc2_schunk_delete_chunk). In a contiguous frame its bytes stay in
+// the file.
 func (s *SChunk) DeleteChunk(i int64) error {
 	const op = "delete chunk"
 	if err := s.h.lockWrite(op); err != nil {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	err := s.checkReadable(i) // the library reads it
+	err := s.checkReadable(i) // the library reads the chunk
 	if err == nil && s.array {
 		err = fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
 	}
@@ -304,8 +302,7 @@ func (s *SChunk) DeleteChunk(i int64) error {
 	return nil
 }
 
-// Chunk returns a copy of the compressed bytes of chunk i
-// (blosc2_schunk_get_chunk).
+// Chunk returns a copy of the compressed bytes of chunk i (blosc2_schunk_get_chunk).
 func (s *SChunk) Chunk(i int64) ([]byte, error) {
 	const op = "read chunk"
 	if err := s.h.lock(op); err != nil {
@@ -318,7 +315,7 @@ func (s *SChunk) Chunk(i int64) ([]byte, error) {
 	return s.chunkLocked(op, i)
 }
 
-// chunkLocked is Chunk for a chunk that is checked.
+// chunkLocked is Chunk for a checked chunk.
 func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 	var cerr C.goblosc2_err_t
 	var p *C.uint8_t
@@ -328,18 +325,18 @@ func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 		return nil, s.h.failed(op, &cerr)
 	}
 	b := takeBytes(p, C.int64_t(n), owned != 0)
-	// Of a sparse directory the library gives the whole file, whatever is behind the chunk.
+	// For a sparse directory the library returns the whole file, including bytes after the chunk.
 	if h, err := chunk.ParseHeader(b); err == nil && h.CBytes > 0 && int(h.CBytes) < len(b) {
 		b = b[:h.CBytes:h.CBytes]
 	}
 	return b, nil
 }
 
-// DecompressChunk decompresses chunk i into dst and returns the bytes of its data
+// DecompressChunk decompresses chunk i into dst and returns the size of its data in bytes
 // (blosc2_schunk_decompress_chunk). dst may be longer than the data.
 //
-// It returns ErrRegion, ErrSize if dst is shorter than the data, ErrFormat if the
-// stored chunk is not valid, ErrClosed, ErrBroken, or an *Error from the library.
+// It returns ErrRegion, ErrSize if dst is shorter than the data, ErrFormat if the stored chunk is
+// not valid, ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 	const op = "decompress chunk"
 	if err := s.h.lock(op); err != nil {
@@ -356,8 +353,8 @@ func (s *SChunk) DecompressChunk(dst []byte, i int64) (int, error) {
 	return s.readLocked(op, dst[:want], i)
 }
 
-// decompressLocked decompresses chunk i, which is checked, into dst, which is as
-// long as its data at least.
+// decompressLocked decompresses chunk i, which must have been checked, into dst, which must have at
+// least the length of its data.
 func (s *SChunk) decompressLocked(op string, dst []byte, i int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_schunk_decompress(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
@@ -367,8 +364,8 @@ func (s *SChunk) decompressLocked(op string, dst []byte, i int64) (int, error) {
 	return int(n), nil
 }
 
-// checkForSChunk checks a chunk from outside down to its streams, because the
-// library reads it back by the faster way that trusts them.
+// checkForSChunk checks an untrusted chunk including its streams, because the library reads it back
+// with a faster decoder without bounds checks.
 func (s *SChunk) checkForSChunk(b []byte) (chunk.Header, error) {
 	h, err := checkChunk(b, s.allow)
 	switch {
@@ -392,7 +389,7 @@ func (s *SChunk) checkIndex(i int64) error {
 	return nil
 }
 
-// checkReadable makes sure that chunk i exists and is safe for the library.
+// checkReadable verifies that chunk i exists and is safe for the library.
 func (s *SChunk) checkReadable(i int64) error {
 	if err := s.checkIndex(i); err != nil {
 		return err
@@ -400,7 +397,7 @@ func (s *SChunk) checkReadable(i int64) error {
 	return s.checkStored(i, i+1)
 }
 
-// chunkLen returns the bytes of data in chunk i.
+// chunkLen returns the size of the data of chunk i in bytes.
 func (s *SChunk) chunkLen(i int64) int {
 	rest := int64(s.facts.nbytes) - i*int64(s.facts.chunksize)
 	return int(min(rest, int64(s.facts.chunksize)))
@@ -409,19 +406,19 @@ func (s *SChunk) chunkLen(i int64) int {
 // NumChunks returns the number of chunks.
 func (s *SChunk) NumChunks() int64 { return int64(s.read().nchunks) }
 
-// NBytes returns the bytes of all data.
+// NBytes returns the size of all data in bytes.
 func (s *SChunk) NBytes() int64 { return int64(s.read().nbytes) }
 
-// CBytes returns the bytes of all chunks, compressed, as the library counts them.
+// CBytes returns the size of all compressed chunks in bytes, as counted by the library.
 func (s *SChunk) CBytes() int64 { return int64(s.read().cbytes) }
 
-// ChunkSize returns the bytes of data in a chunk, 0 if there was no chunk yet.
+// ChunkSize returns the size of the data of a chunk in bytes, or 0 before the first chunk.
 func (s *SChunk) ChunkSize() int { return max(int(s.read().chunksize), 0) }
 
-// TypeSize returns the bytes of an element.
+// TypeSize returns the size of an element in bytes.
 func (s *SChunk) TypeSize() int { return int(s.read().typesize) }
 
-// Path returns the file or directory, "" for memory.
+// Path returns the file or directory, or "" for a super-chunk in memory.
 func (s *SChunk) Path() string { return s.path }
 
 func (s *SChunk) read() C.goblosc2_facts_t {
@@ -430,8 +427,8 @@ func (s *SChunk) read() C.goblosc2_facts_t {
 	return s.facts
 }
 
-// CParams returns the parameters that new chunks are compressed with
-// (blosc2_schunk_get_cparams). A file does not store Threads.
+// CParams returns the parameters for compressing new chunks (blosc2_schunk_get_cparams). A file
+// does not store Threads.
 func (s *SChunk) CParams() (*CParams, error) {
 	const op = "read parameters"
 	if err := s.h.lock(op); err != nil {
@@ -446,8 +443,8 @@ func (s *SChunk) CParams() (*CParams, error) {
 	return fromC(&p), nil
 }
 
-// Bytes returns the super-chunk as a contiguous frame (blosc2_schunk_to_buffer):
-// what a file of it would hold.
+// Bytes returns the super-chunk as a contiguous frame (blosc2_schunk_to_buffer), which can be
+// written to a file.
 func (s *SChunk) Bytes() ([]byte, error) {
 	const op = "to bytes"
 	if err := s.h.lock(op); err != nil {
@@ -465,20 +462,20 @@ func (s *SChunk) Bytes() ([]byte, error) {
 		return nil, s.h.failed(op, &cerr)
 	}
 	b := takeBytes(p, n, owned != 0)
-	// The library's copy of an element above 255 bytes calls it 1 byte.
+	// The library stores a type size of 1 byte in copies with elements above 255 bytes.
 	binary.BigEndian.PutUint32(b[frameTypeSize:], uint32(s.facts.typesize))
 	return b, nil
 }
 
-// frameTypeSize is where a frame's header holds the type size, 4 bytes, big-endian
+// frameTypeSize is the offset of the type size in the header of a frame: 4 bytes, big-endian
 // (README_CFRAME_FORMAT.rst, Header).
 const frameTypeSize = 48
 
-// Close frees the super-chunk (blosc2_schunk_free). What is on disk was written by
-// each call before. A second Close returns ErrClosed.
+// Close frees the super-chunk (blosc2_schunk_free). Each earlier call has already written its
+// changes to disk. A second Close returns ErrClosed.
 func (s *SChunk) Close() error { return s.h.close() }
 
-// takeBytes copies n bytes of C memory and frees them if the library gave them away.
+// takeBytes copies n bytes of C memory, and frees them if the caller owns them.
 func takeBytes(p *C.uint8_t, n C.int64_t, owned bool) []byte {
 	b := append([]byte(nil), unsafe.Slice((*byte)(p), int(n))...)
 	if owned {
@@ -487,7 +484,7 @@ func takeBytes(p *C.uint8_t, n C.int64_t, owned bool) []byte {
 	return b
 }
 
-// cPath lends path to one call; the library takes NULL for memory.
+// cPath returns path for one call of the library, which expects NULL for memory.
 func cPath(path string) *C.char {
 	if path == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Elements that are not one region: with steps, by lists for each dimension, or one
-// by one.
+// Access to elements outside a single region: strided, by lists of indices for each dimension, or
+// single elements.
 
 package cblosc
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// ReadAll fills dst with all elements, in row-major order and the byte order of
-// storage (b2nd_to_cbuffer). Its errors are those of ReadRegion.
+// ReadAll fills dst with all elements, in row-major order and in the byte order of storage
+// (b2nd_to_cbuffer). Its errors are those of ReadRegion.
 func (a *Array) ReadAll(dst []byte) error {
 	const op = "read"
 	if err := a.sc.h.lock(op); err != nil {
@@ -48,9 +48,9 @@ func (a *Array) ReadAll(dst []byte) error {
 	return nil
 }
 
-// ReadSteps fills dst with count[i] elements in each dimension: start[i],
-// start[i]+step[i], and so on, in row-major order of the result. Steps may be
-// negative. Chunks without such an element are not read.
+// ReadSteps fills dst with count[i] elements in each dimension: start[i], start[i]+step[i], and so
+// on, in row-major order of the result. Steps may be negative. Chunks without such an element are
+// not read.
 //
 // It returns ErrParam for a step of 0, and the errors of ReadRegion.
 func (a *Array) ReadSteps(dst []byte, start, count, step []int64) error {
@@ -69,7 +69,7 @@ func (a *Array) steps(op string, b []byte, start, count, step []int64, write boo
 	}
 	shape := a.Shape()
 	lists := make([][]int64, a.rank)
-	most := int64(len(b)) + 1 // lists that are longer are refused anyway
+	most := int64(len(b)) + 1 // longer lists are rejected anyway
 	if slices.Contains(count, 0) {
 		most = 0
 	}
@@ -90,24 +90,23 @@ func (a *Array) steps(op string, b []byte, start, count, step []int64, write boo
 	return a.orthogonal(op, b, lists, write, false)
 }
 
-// ReadOrthogonal fills dst with the elements whose index in each dimension i is one
-// of index[i], in the order of the lists and row-major (b2nd_get_orthogonal_selection).
-// An index may stand more than once. len(dst) must be the product of the lists'
-// lengths times ItemSize.
+// ReadOrthogonal fills dst with the elements whose index in each dimension i is in index[i]
+// (b2nd_get_orthogonal_selection). The result has the order of the lists, row-major. Lists may
+// contain duplicates. len(dst) must be the product of the lengths of the lists times ItemSize.
 //
 // Its errors are those of ReadRegion.
 func (a *Array) ReadOrthogonal(dst []byte, index [][]int64) error {
 	return a.orthogonal("read selection", dst, index, false, true)
 }
 
-// WriteOrthogonal replaces the elements that ReadOrthogonal reads
-// (b2nd_set_orthogonal_selection). Where an index stands more than once the last one
-// counts. Its errors are those of WriteRegion.
+// WriteOrthogonal replaces the elements that ReadOrthogonal reads (b2nd_set_orthogonal_selection).
+// Of duplicate indices the last one is written. Its errors are those of WriteRegion.
 func (a *Array) WriteOrthogonal(src []byte, index [][]int64) error {
 	return a.orthogonal("write selection", src, index, true, true)
 }
 
-// orthogonal reads or writes a selection, by the library if it may.
+// orthogonal reads or writes a selection. It calls the library only if library is set and the array
+// permits it.
 func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library bool) error {
 	lock := a.sc.h.lock
 	if write {
@@ -129,7 +128,7 @@ func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library 
 		return refused(op, a.sc.path, err)
 	}
 	if !library || a.rank == 0 || a.sc.delta {
-		// By whole chunks the library would decode too little behind Delta.
+		// With Delta the library would decode too little, so whole chunks are decoded.
 		return s.transfer(op, b, write)
 	}
 	var flat, sizes []int64
@@ -151,17 +150,17 @@ func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library 
 	return nil
 }
 
-// pick is an index in one dimension and its place in the result.
+// pick is an index in one dimension and its position in the result.
 type pick struct{ index, at int64 }
 
-// selection is what is picked in each dimension, in order of the index.
+// selection holds the picks of each dimension, sorted by index.
 type selection struct {
 	a      *Array
 	picks  [][]pick
 	stride []int64 // of the result, in elements
 }
 
-// newSelection checks the lists and that a buffer of n bytes fits them.
+// newSelection checks the lists, and that a buffer of n bytes has the size of the selection.
 func (a *Array) newSelection(index [][]int64, n int) (*selection, error) {
 	if len(index) != a.rank {
 		return nil, fmt.Errorf("%w: lists of %d dimensions in an array of %d", ErrRegion, len(index), a.rank)
@@ -192,8 +191,8 @@ func (a *Array) newSelection(index [][]int64, n int) (*selection, error) {
 	return s, nil
 }
 
-// eachChunk calls f for each chunk that holds picks, with those, in the order of
-// chunks. The selection is not empty.
+// eachChunk calls f for each chunk that contains picks, in the order of chunks, with the picks in
+// that chunk. The selection must not be empty.
 func (s *selection) eachChunk(f func(i int64, part *selection) error) error {
 	part := &selection{a: s.a, picks: make([][]pick, s.a.rank), stride: s.stride}
 	var walk func(dim int, number int64) error
@@ -220,7 +219,7 @@ func (s *selection) eachChunk(f func(i int64, part *selection) error) error {
 	return walk(0, 0)
 }
 
-// box is the smallest region that holds all picks.
+// box returns the smallest region that contains all picks.
 func (s *selection) box() *region {
 	r := &region{nbytes: int64(s.a.sc.facts.typesize)}
 	for i, picks := range s.picks {
@@ -232,8 +231,8 @@ func (s *selection) box() *region {
 	return r
 }
 
-// transfer copies between b and the array, chunk by chunk, through the box of the
-// picks in each.
+// transfer copies between b and the array, chunk by chunk. In each chunk it reads or writes the box
+// of the picks.
 func (s *selection) transfer(op string, b []byte, write bool) error {
 	var buf []byte
 	return s.eachChunk(func(_ int64, part *selection) error {
@@ -250,8 +249,8 @@ func (s *selection) transfer(op string, b []byte, write bool) error {
 	})
 }
 
-// copy copies the picks from dimension dim on between the result b and the box, whose
-// region is r; at and in are the places reached in them, in elements.
+// copy copies the picks of the dimensions from dim on between the result b and the box, whose
+// region is r. at and in are the current positions in b and the box, in elements.
 func (s *selection) copy(b, box []byte, r *region, dim int, at, in int64, write bool) {
 	if dim == s.a.rank {
 		size := int64(s.a.sc.facts.typesize)
@@ -267,19 +266,18 @@ func (s *selection) copy(b, box []byte, r *region, dim int, at, in int64, write 
 	}
 }
 
-// ReadPoints fills dst with single elements. points holds the indices of one element
-// after the other, a number for each dimension; len(dst) must be the number of
-// elements times ItemSize (b2nd_get_sparse_cbuffer).
+// ReadPoints fills dst with single elements (b2nd_get_sparse_cbuffer). points holds the indices of
+// the elements in sequence, one index for each dimension. len(dst) must be the number of elements
+// times ItemSize.
 //
-// It returns ErrParam for an array without dimensions or indices that are not whole
-// elements, and the errors of ReadRegion.
+// It returns ErrParam for an array without dimensions or an incomplete index, and the errors of
+// ReadRegion.
 func (a *Array) ReadPoints(dst []byte, points []int64) error {
 	return a.points("read points", dst, points, false)
 }
 
-// WritePoints replaces single elements, as ReadPoints reads them. Where an element
-// stands more than once the last one counts. Its errors are those of ReadPoints and
-// WriteRegion.
+// WritePoints replaces single elements, addressed as in ReadPoints. Of duplicate elements the last
+// one is written. Its errors are those of ReadPoints and WriteRegion.
 func (a *Array) WritePoints(src []byte, points []int64) error {
 	return a.points("write points", src, points, true)
 }
@@ -329,13 +327,13 @@ func (a *Array) points(op string, b []byte, points []int64, write bool) error {
 	return nil
 }
 
-// point is the chunk of an element and its place among the points.
+// point is the chunk of an element and its position among the points.
 type point struct {
 	chunk int64
 	at    int
 }
 
-// pointsLocked checks points and finds their chunks.
+// pointsLocked checks points and returns their chunks.
 func (a *Array) pointsLocked(points []int64, n int) ([]point, error) {
 	if a.rank == 0 || len(points)%a.rank != 0 {
 		return nil, fmt.Errorf("%w: %d indices for elements of %d dimensions", ErrParam, len(points), a.rank)
@@ -358,7 +356,7 @@ func (a *Array) pointsLocked(points []int64, n int) ([]point, error) {
 	return list, nil
 }
 
-// transferPoints copies the points of one chunk through the box that holds them.
+// transferPoints copies the points of one chunk through the box that contains them.
 func (a *Array) transferPoints(op string, buf *[]byte, b []byte, points []int64, list []point, write bool) error {
 	size := int64(a.sc.facts.typesize)
 	r := region{nbytes: size}
@@ -392,8 +390,8 @@ func (a *Array) transferPoints(op string, buf *[]byte, b []byte, points []int64,
 	return a.writeLocked(op, *buf, &r)
 }
 
-// ChunksOf returns the numbers of the chunks that hold elements of a region
-// (blosc2_get_slice_nchunks), in ascending order.
+// ChunksOf returns the indices of the chunks that hold elements of a region, in ascending order
+// (blosc2_get_slice_nchunks).
 func (a *Array) ChunksOf(start, shape []int64) ([]int64, error) {
 	const op = "find chunks"
 	if err := a.sc.h.lock(op); err != nil {
@@ -418,8 +416,8 @@ func (a *Array) ChunksOf(start, shape []int64) ([]int64, error) {
 	return a.sc.chunksOfLocked(op, r.start[:], r.stop[:], n)
 }
 
-// ChunkIndex returns the place of chunk i in the grid of chunks
-// (blosc2_unidim_to_multidim), and ChunkNumber is its inverse. It returns ErrRegion.
+// ChunkIndex returns the position of chunk i in the grid of chunks (blosc2_unidim_to_multidim).
+// ChunkNumber is its inverse. It returns ErrRegion.
 func (a *Array) ChunkIndex(i int64) ([]int64, error) {
 	grid, _, n := a.grid()
 	if i < 0 || i >= n {
@@ -432,7 +430,7 @@ func (a *Array) ChunkIndex(i int64) ([]int64, error) {
 	return index, nil
 }
 
-// ChunkNumber returns the number of the chunk at a place in the grid of chunks
+// ChunkNumber returns the index of the chunk at a position in the grid of chunks
 // (blosc2_multidim_to_unidim). It returns ErrRegion.
 func (a *Array) ChunkNumber(index []int64) (int64, error) {
 	grid, strides, _ := a.grid()
@@ -449,7 +447,7 @@ func (a *Array) ChunkNumber(index []int64) (int64, error) {
 	return int64(C.goblosc2_from_index(C.int32_t(len(grid)), (*C.int64_t)(unsafe.SliceData(strides)), (*C.int64_t)(unsafe.SliceData(index)))), nil
 }
 
-// grid returns the chunks in each dimension, the distance of neighbours, and the
+// grid returns the number of chunks in each dimension, the strides of the grid, and the total
 // number of chunks.
 func (a *Array) grid() (grid, strides []int64, n int64) {
 	grid, strides, n = a.Shape(), make([]int64, a.rank), 1

@@ -1,4 +1,4 @@
-// Frames that several programs use at a time: locks, and what others have changed.
+// Frames shared by several programs: locks, and changes by other programs.
 
 package cblosc
 
@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// Lock keeps other programs that lock from the frame until Unlock
+// Lock prevents other programs that use locks from accessing the frame until Unlock
 // (blosc2_schunk_lock).
 func (s *SChunk) Lock() error {
 	return s.shared("lock", func(cerr *C.goblosc2_err_t) bool {
@@ -18,16 +18,16 @@ func (s *SChunk) Lock() error {
 	})
 }
 
-// Unlock ends Lock (blosc2_schunk_unlock).
+// Unlock releases the lock of Lock (blosc2_schunk_unlock).
 func (s *SChunk) Unlock() error {
 	return s.shared("unlock", func(cerr *C.goblosc2_err_t) bool {
 		return C.goblosc2_schunk_unlock(cerr, s.h.c) >= 0
 	})
 }
 
-// Refresh takes over what another program has changed in the file
-// (blosc2_schunk_refresh). Chunks are checked again before their next use. It returns
-// errors.ErrUnsupported for the super-chunk of an Array: use Array.Refresh.
+// Refresh reads changes of the file by another program (blosc2_schunk_refresh). Chunks are checked
+// again before their next use. It returns errors.ErrUnsupported for the super-chunk of an Array:
+// use Array.Refresh.
 func (s *SChunk) Refresh() error {
 	const op = "refresh"
 	return s.shared(op, func(cerr *C.goblosc2_err_t) bool {
@@ -54,7 +54,7 @@ func (s *SChunk) shared(op string, call func(*C.goblosc2_err_t) bool) error {
 	return s.checkAnewLocked(op)
 }
 
-// checkAnewLocked takes what the file holds now for as unknown as when it was opened.
+// checkAnewLocked marks all chunks of the file as unchecked, as after opening.
 func (s *SChunk) checkAnewLocked(op string) error {
 	f, err := readFrame(s.path, s.base, s.allow)
 	if err == nil {
@@ -66,8 +66,8 @@ func (s *SChunk) checkAnewLocked(op string) error {
 	return nil
 }
 
-// Refresh takes over the shape and the elements that another program has changed in the
-// file (b2nd_refresh). The rank and the shapes of chunks and blocks must be the same.
+// Refresh reads changes of the shape and the elements by another program (b2nd_refresh). The number
+// of dimensions, the chunk shape and the block shape must be unchanged.
 func (a *Array) Refresh() error {
 	const op = "refresh"
 	s := a.sc

@@ -1,4 +1,4 @@
-/* shim.c: one function for each call that Go makes; see shim.h. */
+/* shim.c: one function for each call from Go; see shim.h. */
 #include "shim_internal.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@ int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call)
     }
     err->code = (int32_t)code;
     err->call = call;
-    /* The library keeps no cause of a failed file operation; errno was cleared before the call and is its last one. */
+    /* The library keeps no cause of a failed file operation. errno was cleared before the call and
+     * holds the last one. */
     switch (code) {
     case BLOSC2_ERROR_FAILURE:
     case BLOSC2_ERROR_FILE_READ:
@@ -25,7 +26,7 @@ int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call)
     case BLOSC2_ERROR_CHUNK_UPDATE:
         err->sys = goblosc2_io_errno();
         break;
-    case BLOSC2_ERROR_FRAME_SPECIAL: /* also what it makes of an index that cannot be opened; errno may be anything */
+    case BLOSC2_ERROR_FRAME_SPECIAL: /* also the code for an index that cannot be opened; errno may be unrelated */
         err->sys = goblosc2_io_noted();
         break;
     default:
@@ -51,7 +52,7 @@ void goblosc2_init(void)
 const char *goblosc2_error_text(int32_t code)
 {
     if (code == BLOSC2_ERROR_TUNER) {
-        return "Tuner failure"; /* print_error leaves it out */
+        return "Tuner failure"; /* missing in print_error */
     }
     return blosc2_error_string(code);
 }
@@ -217,8 +218,9 @@ int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_
 int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_t n, uintptr_t hook, int32_t is_array,
                                goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
-    /* With copy = true the library would make a super-chunk of single chunks, of another compressed size. So it gets a
-     * copy of the frame to keep, from the allocator that it frees and reallocates it with. */
+    /* With copy = true the library would build a super-chunk of separate chunks with another
+     * compressed size. So the library takes ownership of a copy of the frame. The copy comes from
+     * the allocator that the library uses to free and reallocate it. */
     uint8_t *copy = hyperslab_gift((size_t)n);
     if (copy == NULL) {
         return goblosc2_no_memory(err);
@@ -292,8 +294,9 @@ int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
     return goblosc2_io_end(err, "blosc2_schunk_append_buffer");
 }
 
-/* Before a short last chunk the library inserts only by making all chunks ones of variable length, which is another
- * kind of super-chunk. So that one is taken out, and comes back last. */
+/* The library can insert before a short last chunk only by giving all chunks variable lengths,
+ * which is another kind of super-chunk. So the last chunk is removed first and appended at the end.
+ */
 static int64_t insert(blosc2_schunk *sc, int64_t i, uint8_t *chunk, const char **call)
 {
     uint8_t *last = NULL;
@@ -380,7 +383,8 @@ int goblosc2_schunk_put_buffer(goblosc2_err_t *err, goblosc2_handle_t *h, int64_
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts)
 {
     if (h->sc->nchunks == 1 && h->sc->frame != NULL && h->sc->storage->contiguous) {
-        /* With the last chunk the library drops the bytes of all that were deleted, but goes on counting them. */
+        /* When the library deletes the last chunk, it drops the bytes of all deleted chunks but
+         * still counts them. */
         h->sc->cbytes = 0;
     }
     goblosc2_io_begin(goblosc2_threads_of(h));
@@ -406,7 +410,8 @@ int goblosc2_schunk_get_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t
     return rc;
 }
 
-/* The block mask of a slice read outlives a failure and would hide blocks from the next read: take a fresh context. */
+/* The block mask of a slice read survives a failed read and would hide blocks from the next read.
+ * So the super-chunk gets a new context. */
 void goblosc2_renew_dctx(blosc2_schunk *sc)
 {
     blosc2_context *fresh = blosc2_create_dctx(*sc->storage->dparams);
@@ -550,8 +555,9 @@ int goblosc2_array_write(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_
     return goblosc2_io_end(err, "b2nd_set_slice_cbuffer");
 }
 
-/* An array that has lost its last chunk: what goblosc2_schunk_delete_chunk does before it can be done only after a
- * resize, by writing the header again with the metalayer as it is. */
+/* Corrects cbytes of an array that lost its last chunk. goblosc2_schunk_delete_chunk does this
+ * before the deletion. After a resize the header must be written again for it, with the metalayer
+ * unchanged. */
 int goblosc2_forget_deleted(blosc2_schunk *sc)
 {
     if (sc->nchunks > 0 || sc->cbytes == 0 || sc->frame == NULL || !sc->storage->contiguous) {

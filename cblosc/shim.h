@@ -1,8 +1,9 @@
-/* shim.h: what the Go side of cblosc sees of C-Blosc2.
+/* shim.h: functions of C-Blosc2 that the Go side of cblosc calls.
  *
- * Every function that can fail takes an error structure first, returns 0 or a useful non-negative number, and a
- * negative number after filling the error. Outputs are untouched on failure, and what a failed call allocated is
- * freed in it. Pointers to Go memory are used during the call only. The caller has checked every size. */
+ * Every function that can fail takes an error structure first. It returns 0 or a useful
+ * non-negative number on success; on failure it fills the error and returns a negative number. On
+ * failure outputs are unchanged and everything that the call allocated is freed. Pointers to Go
+ * memory are used during the call only. The caller must check every size. */
 #ifndef HYPERSLAB_CBLOSC_SHIM_H
 #define HYPERSLAB_CBLOSC_SHIM_H
 
@@ -12,15 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What went wrong: code is a BLOSC2_ERROR_*, sys the errno behind a failed file operation or 0, call the name of the
- * library's function. */
+/* Error of a call: code is a BLOSC2_ERROR_*, sys the errno of a failed file operation or 0, call
+ * the name of the library function. */
 typedef struct {
     int32_t code;
     int32_t sys;
     const char *call;
 } goblosc2_err_t;
 
-/* One owned thing of the library: a context, a super-chunk, or an array with its super-chunk. */
+/* One owned object of the library: a context, a super-chunk, or an array with its super-chunk. */
 typedef struct goblosc2_handle goblosc2_handle_t;
 
 /* blosc2_cparams without its pointers, so that Go can hold it as a plain value. */
@@ -37,7 +38,7 @@ typedef struct {
     uint8_t filters_meta[BLOSC2_MAX_FILTERS];
 } goblosc2_cparams_t;
 
-/* The facts of a super-chunk that change as it is written. */
+/* The sizes of a super-chunk that change when it is written. */
 typedef struct {
     int64_t nchunks;
     int64_t nbytes;
@@ -49,7 +50,7 @@ typedef struct {
 enum { GOBLOSC2_MAX_DIM = 16 };
 _Static_assert(B2ND_MAX_DIM <= GOBLOSC2_MAX_DIM, "this C-Blosc2 allows more dimensions than Hyperslab knows");
 
-/* The shapes of an array. */
+/* The shape, chunk shape and block shape of an array. */
 typedef struct {
     int64_t shape[GOBLOSC2_MAX_DIM];
     int32_t chunks[GOBLOSC2_MAX_DIM];
@@ -68,13 +69,13 @@ void goblosc2_default_cparams(goblosc2_cparams_t *p);
 int32_t goblosc2_default_dthreads(void);
 int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, uintptr_t hook, int32_t block,
                             goblosc2_handle_t **out, goblosc2_cparams_t *effective);
-/* tuner.go: the context makes its next chunk with p. */
+/* tuner.go: makes the context compress its next chunk with p. */
 int goblosc2_compressor_set(goblosc2_err_t *err, goblosc2_handle_t *h, const goblosc2_cparams_t *p,
                             goblosc2_cparams_t *effective);
 int goblosc2_decompressor_new(goblosc2_err_t *err, int32_t threads, uintptr_t hook, int32_t block,
                               goblosc2_handle_t **out, int32_t *effective);
 void goblosc2_free(goblosc2_handle_t *h);
-int goblosc2_close(goblosc2_err_t *err, goblosc2_handle_t *h); /* frees h also if it fails */
+int goblosc2_close(goblosc2_err_t *err, goblosc2_handle_t *h); /* also frees h on failure */
 int goblosc2_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
                       int32_t cap);
 int goblosc2_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
@@ -84,18 +85,20 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
 int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
                      int32_t items, uint8_t *dst, int32_t cap);
 
-/* special.go: special is a BLOSC2_SPECIAL_*; value holds typesize bytes for BLOSC2_SPECIAL_VALUE. */
+/* special.go: special is a BLOSC2_SPECIAL_*; for BLOSC2_SPECIAL_VALUE, value points to typesize
+ * bytes. */
 int goblosc2_special(goblosc2_err_t *err, const goblosc2_cparams_t *p, int32_t special, int32_t nbytes,
                      const uint8_t *value, uint8_t *dst, int32_t cap);
 
-/* blosc1.go: shuffle is BLOSC_NOSHUFFLE, BLOSC_SHUFFLE or BLOSC_BITSHUFFLE. One call at a time. goblosc2_blosc1_init
- * sets an environment variable that only blosc1_compress reads: before other threads read the environment. */
+/* blosc1.go: shuffle is BLOSC_NOSHUFFLE, BLOSC_SHUFFLE or BLOSC_BITSHUFFLE. Calls must not run
+ * concurrently. goblosc2_blosc1_init sets an environment variable that only blosc1_compress reads.
+ * It must be called before other threads read the environment. */
 void goblosc2_blosc1_init(void);
 int goblosc2_blosc1_compress(goblosc2_err_t *err, const goblosc2_cparams_t *p, int32_t shuffle, const uint8_t *src,
                              int32_t n, uint8_t *dst, int32_t cap);
 
-/* batch.go: n items that lie one behind the other from start on and end at ends, which count from src and dst. *bad is
- * the item that failed. */
+/* batch.go: n contiguous items. The first starts at offset start of src and item i ends at ends[i];
+ * ends are offsets from src and dst. On failure *bad is the index of the failed item. */
 int64_t goblosc2_compress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t start,
                                 const int64_t *ends, int64_t n, uint8_t *dst, int64_t cap, int64_t *dst_ends,
                                 int64_t *bad);
@@ -103,9 +106,11 @@ int goblosc2_decompress_batch(goblosc2_err_t *err, goblosc2_handle_t *h, const u
                               const int64_t *ends, int64_t n, uint8_t *dst, int64_t dst_start, const int64_t *dst_ends,
                               int64_t *bad);
 
-/* The same for as many of n parts as no other thread takes first: part i is the items from parts[i] to parts[i + 1],
- * next counts the parts that were taken. The chunks of a part lie from where its data starts in src, and
- * BLOSC2_MAX_OVERHEAD for each item before it; their ends count from there, and lengths[i] is what they take. */
+/* Like the batch functions, for n parts that several threads share: each call takes the next part
+ * until all are taken. Part i holds the items from parts[i] to parts[i + 1]; next counts the parts
+ * taken. The chunks of a part start in dst at the offset of its data in src plus
+ * BLOSC2_MAX_OVERHEAD for each item before it. Their ends are relative to that offset, and
+ * lengths[i] is their total size. */
 int goblosc2_compress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends,
                             const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, int64_t *dst_ends,
                             int64_t *lengths, int64_t *bad);
@@ -113,7 +118,8 @@ int goblosc2_decompress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const u
                               const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, const int64_t *dst_ends,
                               int64_t *bad);
 
-/* hooks.go: what may call Go, so that the others need not say they do not. */
+/* hooks.go: functions that may call Go. They are separate so that all others can be declared
+ * nocallback. */
 int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name);
 int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name);
 int goblosc2_compress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
@@ -125,7 +131,7 @@ int goblosc2_decompress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const 
 enum { GOBLOSC2_SHUFFLE, GOBLOSC2_UNSHUFFLE, GOBLOSC2_BITSHUFFLE, GOBLOSC2_BITUNSHUFFLE };
 int goblosc2_shuffle(goblosc2_err_t *err, int32_t how, int32_t typesize, const uint8_t *src, int32_t n, uint8_t *dst);
 
-/* global.go: blosc1 says that the chunk is one of Blosc1. */
+/* global.go: blosc1 is 1 for a Blosc1 chunk. */
 int goblosc2_global_decompress(goblosc2_err_t *err, int32_t blosc1, const uint8_t *chunk, int32_t n, uint8_t *dst,
                                int32_t cap);
 int goblosc2_global_items(goblosc2_err_t *err, int32_t blosc1, const uint8_t *chunk, int32_t n, int32_t start,
@@ -133,8 +139,8 @@ int goblosc2_global_items(goblosc2_err_t *err, int32_t blosc1, const uint8_t *ch
 const char *goblosc2_global_state(int32_t *blocksize, int32_t *threads);
 int goblosc2_global_free(goblosc2_err_t *err);
 
-/* vl.go. Blocks lie one behind the other and end at ends; a block that is given away belongs to
- * the caller. */
+/* vl.go: blocks are contiguous and block i ends at ends[i]. The caller owns a block that is
+ * returned. */
 int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, const int64_t *ends, int32_t n,
                          uint8_t *dst, int32_t cap);
 int goblosc2_vl_count(goblosc2_err_t *err, const uint8_t *chunk, int32_t n);
@@ -144,21 +150,22 @@ int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *
                       uint8_t **block);
 int goblosc2_schunk_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t chunk, int32_t i, uint8_t **block);
 
-/* ---- end of what one chunk needs ---- */
+/* ---- end of the functions for single chunks ---- */
 
-/* How a file is mapped: not, to be read, to be changed, as a private copy, or newly created. */
+/* How a file is mapped: not at all, read-only, for changes, as a private copy, or newly created. */
 enum { GOBLOSC2_MAP_NONE, GOBLOSC2_MAP_READ, GOBLOSC2_MAP_CHANGE, GOBLOSC2_MAP_PRIVATE, GOBLOSC2_MAP_CREATE };
 
-/* Where something new is kept, beside its path: NULL is memory. */
+/* Where a new object is stored, in addition to its path: a NULL path is memory. */
 typedef struct {
     int64_t mapping; /* bytes of address space of a mapped file, 0 if it is not mapped */
-    uintptr_t hook;  /* what Go knows its functions for the super-chunk by; 0: it has none */
+    uintptr_t hook;  /* identifies its Go functions for the super-chunk; 0: no functions */
     int32_t contiguous;
     int32_t dthreads;
-    int32_t medium; /* storage written in Go is among the functions */
+    int32_t medium; /* the functions include storage written in Go */
 } goblosc2_place_t;
 
-/* How long the ends of a frame are, which Go has read, and the frame with its index; bytes. */
+/* Lengths in bytes of the header and trailer of a frame, which Go has read, and of the frame with
+ * its index. */
 typedef struct {
     int64_t header_len;
     int64_t trailer_len;
@@ -188,8 +195,8 @@ int goblosc2_schunk_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, int64_
 
 enum { GOBLOSC2_APPEND, GOBLOSC2_INSERT, GOBLOSC2_UPDATE };
 
-/* copy.go: p NULL keeps the chunks as they are. goblosc2_schunk_append_file gives the place of the frame in the file.
- */
+/* copy.go: p == NULL copies chunks without recompression. goblosc2_schunk_append_file returns the
+ * offset of the frame in the file. */
 int goblosc2_schunk_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
                          const goblosc2_cparams_t *p, goblosc2_handle_t **out, goblosc2_facts_t *facts);
 int goblosc2_schunk_to_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
@@ -197,18 +204,18 @@ int64_t goblosc2_schunk_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, c
 int goblosc2_rename(goblosc2_err_t *err, char *from, char *to);
 int goblosc2_remove(goblosc2_err_t *err, const char *path, int32_t directory);
 
-/* items.go: items are counted from the start of the super-chunk, or of chunk i. */
+/* items.go: items count from the start of the super-chunk, or of chunk i. */
 int goblosc2_schunk_read_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop, uint8_t *dst);
 int goblosc2_schunk_write_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t start, int64_t stop,
                                 const uint8_t *src, goblosc2_facts_t *facts);
 int goblosc2_schunk_chunk_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, int32_t start, int32_t items,
                                 uint8_t *dst, int32_t cap);
 
-/* 1 if the library does not know the length of blocks, and nothing was done. */
+/* Returns 1 without reading if the library does not know the block size. */
 int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *items, int64_t n,
                                 uint8_t *dst);
 
-/* layout.go: out has room for as many numbers as there are chunks. */
+/* layout.go: out must have space for one number per chunk. */
 int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t items, int32_t special, int32_t chunksize,
                          goblosc2_facts_t *facts);
 int goblosc2_schunk_reorder(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *order);
@@ -218,16 +225,17 @@ int64_t goblosc2_schunk_chunks_of(goblosc2_err_t *err, goblosc2_handle_t *h, con
                                   int64_t *out, int64_t cap);
 int goblosc2_schunk_dparams(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t *threads);
 
-/* shared.go: C-Blosc2 3.2 and later. */
+/* shared.go: locks of C-Blosc2 3.2 and later. */
 int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h);
 int goblosc2_schunk_unlock(goblosc2_err_t *err, goblosc2_handle_t *h);
 int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_facts_t *facts);
 
-/* metalayer.go: vl selects the variable-length ones. Name i goes to names + 32*i; the result is how many there are,
- * and no name is written if that is more than most. */
+/* metalayer.go: vl selects the variable-length metalayers. Name i is written at names + 32*i. The
+ * result is the number of metalayers; if it exceeds most, no name is written. */
 int goblosc2_meta_names(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, uint8_t *names, int32_t most);
 int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name);
-/* The bytes of a metalayer, decompressed, as the head of its chunk says, and as it is stored; -1 without one. */
+/* Returns the size of a metalayer in bytes: decompressed, according to the header of its chunk, and
+ * in stored the size as stored. Returns -1 if there is no such metalayer. */
 int32_t goblosc2_meta_size(goblosc2_handle_t *h, int32_t vl, const char *name, int32_t *stored);
 
 int goblosc2_meta_get(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, const char *name, uint8_t **content,
@@ -236,9 +244,10 @@ int goblosc2_meta_put(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, int
                       const uint8_t *content, int32_t n);
 int goblosc2_vlmeta_delete(goblosc2_err_t *err, goblosc2_handle_t *h, const char *name);
 
-/* array.go: the i-th of nmeta further metalayers has its name at names + 32*i and its content after those of the
- * others in contents. value is one element for GOBLOSC2_FULL and all n bytes of the elements for GOBLOSC2_DATA. The
- * dtype of goblosc2_array_from_schunk belongs to the array; NULL for a Caterva array. */
+/* array.go: further metalayer i of nmeta has its name at names + 32*i; the contents follow each
+ * other in contents. value is one element for GOBLOSC2_FULL, and all elements, n bytes, for
+ * GOBLOSC2_DATA. The dtype that goblosc2_array_from_schunk returns belongs to the array; it is NULL
+ * for a Caterva array. */
 enum { GOBLOSC2_ZEROS, GOBLOSC2_EMPTY, GOBLOSC2_UNINIT, GOBLOSC2_NANS, GOBLOSC2_FULL, GOBLOSC2_DATA };
 
 int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
@@ -252,7 +261,8 @@ int goblosc2_array_write(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_
                          const int64_t *shape, const uint8_t *src, int64_t n, goblosc2_facts_t *facts);
 int goblosc2_array_read_all(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t *dst, int64_t n);
 
-/* reshape.go: start is where chunks come or go, or NULL for the far end. */
+/* reshape.go: start is the index where elements are inserted or removed; NULL is the end of each
+ * dimension. */
 int goblosc2_array_resize(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *shape, const int64_t *start,
                           goblosc2_facts_t *facts);
 int goblosc2_array_insert(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int64_t n, int32_t axis,
@@ -262,7 +272,7 @@ int goblosc2_array_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8
 int goblosc2_array_delete(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t axis, int64_t at, int64_t n,
                           goblosc2_facts_t *facts);
 
-/* derive.go: g holds the shape of chunks and blocks of the new array. */
+/* derive.go: g holds the chunk shape and block shape of the new array. */
 int goblosc2_array_slice(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
                          const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                          const int64_t *start, const int64_t *stop, goblosc2_handle_t **out, goblosc2_facts_t *facts);
@@ -270,8 +280,9 @@ int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *p
                         const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                         goblosc2_handle_t **out, goblosc2_facts_t *facts);
 
-/* drop and added have a byte for each dimension, of the old array and of the new one, 1 where it goes or is new; drop
- * NULL drops all of one element. goblosc2_array_concatenate puts other behind h. */
+/* drop has a byte for each dimension of the old array, 1 if it is removed; NULL removes every
+ * dimension of length 1. added has a byte for each dimension of the new array, 1 if it is new.
+ * goblosc2_array_concatenate appends other to h. */
 int goblosc2_array_squeeze(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path, const goblosc2_place_t *where,
                            const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype,
                            const uint8_t *drop, goblosc2_handle_t **out, goblosc2_facts_t *facts);
@@ -284,7 +295,8 @@ int goblosc2_array_save(goblosc2_err_t *err, goblosc2_handle_t *h, char *path);
 int64_t goblosc2_array_append_file(goblosc2_err_t *err, goblosc2_handle_t *h, const char *path);
 int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_geometry_t *g, goblosc2_facts_t *facts);
 
-/* select.go: the indices of all dimensions stand one behind the other in selection, sizes[i] of dimension i. */
+/* select.go: selection holds the indices of all dimensions in order, sizes[i] of them for dimension
+ * i. */
 int goblosc2_array_read_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *selection,
                                    const int64_t *sizes, uint8_t *dst, int64_t n);
 int goblosc2_array_write_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *selection,
@@ -292,8 +304,8 @@ int goblosc2_array_write_orthogonal(goblosc2_err_t *err, goblosc2_handle_t *h, c
 int goblosc2_array_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *flat, int64_t points,
                                uint8_t *dst, int64_t n);
 
-/* libraryfacts.go: library is a string of the library's own, NULL for a format it does not know; same says that the two
- * functions for sizes agree, valid that a chunk of n bytes may be decompressed. */
+/* libraryfacts.go: library is a string that the library owns, NULL for an unknown format. same is 1
+ * if both functions for sizes agree, valid is 1 if a chunk of n bytes may be decompressed. */
 typedef struct {
     const char *library;
     int32_t nbytes;
@@ -315,7 +327,7 @@ const char *goblosc2_codec_list(void);
 int goblosc2_meta_encode(goblosc2_err_t *err, const goblosc2_geometry_t *g, const char *dtype, uint8_t **out);
 int goblosc2_meta_decode(goblosc2_err_t *err, const uint8_t *meta, int32_t n, goblosc2_geometry_t *g, char **dtype);
 
-/* box.go: a box of shape is copied between two buffers of ndim dimensions. */
+/* box.go: copies a box of elements between two buffers of ndim dimensions. */
 int goblosc2_copy_box(goblosc2_err_t *err, int32_t ndim, int32_t item, const uint8_t *src, const int64_t *src_shape,
                       const int64_t *src_start, const int64_t *src_stop, uint8_t *dst, const int64_t *dst_shape,
                       const int64_t *dst_start);

@@ -1,4 +1,4 @@
-/* shim_b2nd.c: making arrays and changing them as a whole; see shim.h. */
+/* shim_b2nd.c: functions that create arrays and change whole arrays; see shim.h. */
 #include "shim_internal.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_pla
     b2nd_free_ctx(ctx);
     if (rc < 0) {
         rc = goblosc2_fail(err, rc, call);
-        goblosc2_io_undo(&st.io); /* what the library made of it is lost */
+        goblosc2_io_undo(&st.io); /* frees everything that the library created */
         return rc;
     }
     if (goblosc2_io_end(err, call) < 0) {
@@ -121,9 +121,9 @@ int goblosc2_array_delete(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t axi
     return goblosc2_io_end(err, "b2nd_delete");
 }
 
-/* ---- new arrays from old ones ---- */
+/* ---- new arrays from existing ones ---- */
 
-/* What is copied, and what tells a slice from a copy, which has no start. */
+/* Source of a slice or copy; start is NULL for a copy. */
 typedef struct {
     const char *call;
     const b2nd_array_t *from;
@@ -180,7 +180,7 @@ int goblosc2_array_copy(goblosc2_err_t *err, goblosc2_handle_t *h, const char *p
     return derive(err, h, path, where, p, g, dtype, &d, out, facts);
 }
 
-/* squeeze makes a view of the array, on whose chunks it stands. */
+/* squeeze makes a view of the array, which shares its chunks. */
 static int squeeze(goblosc2_handle_t *h, const bool *drop, b2nd_array_t **view)
 {
     return drop == NULL ? b2nd_squeeze(h->array, view) : b2nd_squeeze_index(h->array, view, drop);
@@ -270,7 +270,7 @@ int goblosc2_array_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_g
 
 /* ---- selections ---- */
 
-/* rows splits the indices of all dimensions. */
+/* rows splits selection into one list of indices per dimension. */
 static void rows(int64_t **out, const int64_t *selection, const int64_t *sizes, int ndim)
 {
     for (int i = 0; i < ndim; i++) {

@@ -1,4 +1,4 @@
-/* shim_blosc1.c: chunks of Blosc1, which the library makes from its global variables only. */
+/* shim_blosc1.c: Blosc1 chunks, which the library can only create with its global variables. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 
 #include "shim_internal.h"
@@ -30,13 +30,13 @@ int goblosc2_blosc1_compress(goblosc2_err_t *err, const goblosc2_cparams_t *p, i
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_set_nthreads");
     }
-    /* BLOSC_BLOSC1_COMPAT is set, which asks for the header of 16 bytes. */
+    /* BLOSC_BLOSC1_COMPAT is set, so the library writes the 16-byte header. */
     rc = blosc1_compress(p->level, shuffle, (size_t)p->typesize, (size_t)n, src, dst, (size_t)cap);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc1_compress");
     }
     if (rc > 0) {
-        dst[VERSION_BYTE] = BLOSC1_VERSION; /* the library writes 5, which C-Blosc 1.x refuses */
+        dst[VERSION_BYTE] = BLOSC1_VERSION; /* the library writes 5, which C-Blosc 1.x rejects */
     }
     return rc;
 }

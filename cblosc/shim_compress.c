@@ -1,4 +1,4 @@
-/* shim_compress.c: contexts that compress, one chunk a call or many. */
+/* shim_compress.c: contexts that compress one chunk or many chunks per call. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ int goblosc2_compressor_set(goblosc2_err_t *err, goblosc2_handle_t *h, const gob
     return 0;
 }
 
-/* A context for n bytes of data. */
+/* Creates a context for n bytes of data. */
 static blosc2_context *context_for(goblosc2_handle_t *h, int32_t n)
 {
     int32_t asked = h->cparams.blocksize;
@@ -55,9 +55,11 @@ static blosc2_context *context_for(goblosc2_handle_t *h, int32_t n)
     return ctx;
 }
 
-/* A context remembers: the block size of a short chunk is the most that later ones get, and elements of more than 255
- * bytes become bytes for good. A chunk must not depend on the one before, so a context for data of another length is
- * made anew; the library would free most of what it kept anyway, as soon as the block size differs. */
+/* Makes the context ready for n bytes of data. A context keeps state: the block size of a short
+ * chunk becomes the maximum for later chunks, and elements of more than 255 bytes become single
+ * bytes permanently. A chunk must not depend on the chunk before it, so data of another length gets
+ * a new context. This costs little because the library frees most of its buffers anyway when the
+ * block size changes. */
 static int ready(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t n)
 {
     goblosc2_threads(h->cparams.threads);
@@ -80,7 +82,8 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
     if (ready(err, h, n) < 0) {
         return -1;
     }
-    /* Each thread writes the start of its first block before it looks whether there is room for it. */
+    /* Each thread writes the start of its first block before it checks whether there is space for
+     * it. */
     int32_t starts = BLOSC_EXTENDED_HEADER_LENGTH + (int32_t)sizeof(int32_t) * h->cparams.threads;
     uint8_t *scratch = NULL;
     if (cap < starts) {
@@ -92,11 +95,13 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
     uint8_t *out = scratch != NULL ? scratch : dst;
     int rc = blosc2_compress_ctx(h->ctx, src, n, out, cap);
     if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % out[BLOSC2_CHUNK_TYPESIZE] != 0) {
-        /* Zeros that are not whole elements: releases before 3 read them only as bytes. */
+        /* Zeros that are not a whole number of elements: releases before 3 can read them only as
+         * bytes. */
         out[BLOSC2_CHUNK_TYPESIZE] = 1;
     }
     if (rc > 0 && h->cparams.dict != 0) {
-        /* Data that the dictionary did not help are stored, without it, in a chunk that says it is there. */
+        /* If the dictionary did not help, the library stores the data without it but still sets the
+         * dictionary flag. */
         if ((out[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
             out[BLOSC2_CHUNK_BLOSC2_FLAGS] &= (uint8_t)~BLOSC2_USEDICT;
         }
@@ -105,7 +110,7 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
         memcpy(dst, scratch, (size_t)rc);
     }
     hyperslab_free(scratch);
-    /* After a failure a length that none has, for a fresh one. */
+    /* After a failure, INT32_MAX matches no data and forces a new context. */
     h->last = rc > 0 ? n : INT32_MAX;
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_compress_ctx") : rc;
 }

@@ -1,4 +1,5 @@
-/* shim_decompress.c: contexts that decompress: a chunk, some of its blocks or items, or many chunks a call. */
+/* shim_decompress.c: contexts that decompress a chunk, some of its blocks or items, or many chunks
+ * per call. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -43,8 +44,9 @@ static bool extended(const uint8_t *chunk, int32_t n)
     return n >= BLOSC_EXTENDED_HEADER_LENGTH && (chunk[BLOSC2_CHUNK_FLAGS] & both) == both;
 }
 
-/* The library leaves out the end of a bit-shuffled block of Blosc1: what is behind its last whole element, if
- * the elements before come in eights. Only the last block can have such an end; what is there was not moved. */
+/* Reports whether the library leaves out the tail of a Blosc1 chunk. It does not write the bytes
+ * after the last whole element of a bit-shuffled block if the number of elements is a multiple of
+ * 8. Only the last block can have such a tail, and bit-shuffle does not move its bytes. */
 static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
 {
     if (n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 ||
@@ -56,7 +58,8 @@ static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
     return last != 0 && last % size != 0 && last / size % 8 == 0;
 }
 
-/* Decompresses the last block as a chunk of its own, without the filter, for the end of dst. */
+/* Decompresses the last block as a separate chunk without the filter and copies its tail to the end
+ * of dst. */
 static int blosc1_tail(goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst, int32_t cap)
 {
     enum { HEADER = BLOSC_MIN_HEADER_LENGTH, START = 4 };
@@ -116,7 +119,7 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
 {
     _Static_assert(sizeof(bool) == 1, "the library copies as many bytes as there are blocks");
     goblosc2_threads(h->cparams.threads);
-    /* The mask is copied, and is gone after the call that follows. */
+    /* The library copies the mask and drops it after the next call. */
     int rc = blosc2_set_maskout(h->ctx, (bool *)skip, nblocks);
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_set_maskout");
@@ -125,8 +128,9 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : rc;
 }
 
-/* It remembers as well what was special of the last chunk, and items of a chunk of Blosc1, which has no field for that,
-   are then taken for zeros or a repeated value. A stored chunk of one byte makes it forget. */
+/* A context also keeps the special value of the last chunk. Blosc1 headers have no field for it, so
+ * items of a Blosc1 chunk would be read as zeros or as a repeated value. Decompressing a stored
+ * chunk of one byte resets this state. */
 static int forget_special(goblosc2_err_t *err, goblosc2_handle_t *h)
 {
     static const uint8_t stored[BLOSC_EXTENDED_HEADER_LENGTH + 1] = {

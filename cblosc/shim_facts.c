@@ -1,4 +1,4 @@
-/* shim_facts.c: what the library itself says of a chunk's header, and of the codecs it has; see shim.h. */
+/* shim_facts.c: the library's own reading of a chunk header, and its codecs; see shim.h. */
 #include "shim_internal.h"
 
 #include <string.h>

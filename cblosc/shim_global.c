@@ -1,4 +1,4 @@
-/* shim_global.c: the one context that the library keeps for a process. One call at a time. */
+/* shim_global.c: the global context of the library. Calls must not run concurrently. */
 #include "shim_internal.h"
 
 int goblosc2_global_decompress(goblosc2_err_t *err, int32_t blosc1, const uint8_t *chunk, int32_t n, uint8_t *dst,

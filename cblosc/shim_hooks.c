@@ -1,9 +1,10 @@
-/* shim_hooks.c: what the library calls on its way to Go: codecs, filters, and functions for each block.
+/* shim_hooks.c: C functions through which the library calls codecs, filters and block functions
+ * written in Go.
  *
- * The library gives such a function no pointer of its caller's, but for the parameters of the context. So a compressor
- * has the number of its hooks there as the codec's parameters, and a decompressor its handle as those of a postfilter,
- * which it has for no other reason if need be. Contexts of super-chunks know those, whose parameters hold the number.
- */
+ * The library passes no user pointer to such a function, only the parameters of the context. So a
+ * compressor stores the id of its hooks as the codec's parameters. A decompressor stores its handle
+ * as the parameters of a postfilter, which only copies blocks if no Go function needs it. Contexts
+ * of super-chunks point to their super-chunk, whose codec parameters hold the id. */
 #include "shim_internal.h"
 
 #include <string.h>
@@ -91,7 +92,7 @@ static int backward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, b
     return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 0, (uint8_t *)src, dst, n);
 }
 
-/* The library keeps the names for good. */
+/* The library keeps pointers to the names permanently. */
 static char codec_names[USER_IDS][GOBLOSC2_META_NAME], filter_names[USER_IDS][GOBLOSC2_META_NAME];
 
 int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name)

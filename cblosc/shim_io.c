@@ -1,10 +1,10 @@
-/* shim_io.c: how the library reaches files. Its own functions do the work; these take their places in its table, and
- * remember what it forgets.
+/* shim_io.c: file access of the library. These functions replace those in the library's I/O table,
+ * call the originals, and record failures that the library drops.
  *
- * The library goes on after a write that failed, uses a stream that did not open, grows a mapping by unmapping its
- * neighbours, and once hands over the I/O structure where its parameters belong (frame_delete_chunk). So a failure is
- * kept for the call that caused it, a missing stream reads and writes nothing, a mapping never grows, and the
- * parameters are found behind either pointer. */
+ * The library continues after a failed write, uses streams that failed to open, and grows a mapping
+ * over its neighbours in memory. In frame_delete_chunk it passes the I/O structure instead of its
+ * parameters. So a failure is kept for the call that caused it, a missing stream reads and writes 0
+ * bytes, a mapping never grows, and params_of accepts either pointer. */
 #define _GNU_SOURCE /* memfd_create */
 #include "shim_internal.h"
 
@@ -17,13 +17,14 @@
 
 enum { IO_GO = 253, IO_MAPPED = 254 };
 
-/* A mapped file. The first byte of a blosc2_io is its id and never 0. */
+/* A mapped file. The first member is 0 to distinguish it from a blosc2_io, whose first byte is its
+ * id and never 0. */
 typedef struct {
     uint8_t zero;
     blosc2_stdio_mmap map;
 } mapped_t;
 
-/* Storage written in Go, which callbacks.go finds by its id; see mapped_t. */
+/* Storage written in Go, which callbacks.go finds by its id; for zero see mapped_t. */
 typedef struct {
     uint8_t zero;
     uintptr_t id;
@@ -34,7 +35,7 @@ extern int64_t goblosc2_go_read(uintptr_t id, uint8_t *p, int64_t n, int64_t at)
 extern int64_t goblosc2_go_write(uintptr_t id, uint8_t *p, int64_t n, int64_t at);
 extern int32_t goblosc2_go_truncate(uintptr_t id, int64_t size);
 
-/* The first failure of a file operation in the current call of the library; a call stays on its thread. */
+/* The first failure of a file operation in the current library call. A call stays on its thread. */
 static _Thread_local int32_t io_errno;
 
 void goblosc2_io_begin(int32_t threads)
@@ -66,7 +67,7 @@ static void note(int code)
     }
 }
 
-/* ---- the ends of a frame that is being opened ---- */
+/* ---- header and trailer of a frame that is being opened ---- */
 
 static _Thread_local struct {
     const uint8_t *header; /* NULL: nothing is known */
@@ -74,10 +75,10 @@ static _Thread_local struct {
     goblosc2_ends_t ends;
     int64_t offset;
     const char *path;
-    const void *elsewhere; /* the stream of a chunk's own file, which begins otherwise */
+    const void *elsewhere; /* the stream of a separate chunk file, which has another header */
 } known;
 
-/* What stands for a file that did not open a second time. */
+/* Stream for a file that could not be opened again while its header and trailer are known. */
 static char no_file;
 
 void goblosc2_io_know(const char *path, const uint8_t *header, const uint8_t *trailer, goblosc2_ends_t ends,
@@ -96,14 +97,14 @@ void goblosc2_io_forget(void)
     known.header = NULL;
 }
 
-/* is_elsewhere says of a file that it is one of the chunks' of a sparse frame. */
+/* is_elsewhere reports whether path is a chunk file of a sparse frame. */
 static bool is_elsewhere(const char *path)
 {
     const char *end = strrchr(path, '.');
     return known.header != NULL && strcmp(path, known.path) != 0 && end != NULL && strcmp(end, ".chunk") == 0;
 }
 
-/* is_known copies n bytes if they are. */
+/* is_known copies n bytes if they are part of the known header or trailer. */
 static bool is_known(void *p, int64_t n, int64_t at, const void *stream)
 {
     if (known.header == NULL || (stream != NULL && stream == known.elsewhere) || n < 0 || at < known.offset) {
@@ -135,7 +136,7 @@ static void *file_open(const char *path, const char *mode, void *params)
     if (stream == NULL && strpbrk(mode, "wa+") != NULL) {
         note(errno);
     } else if (stream != NULL && io_errno == ENOENT && strpbrk(mode, "wa") != NULL) {
-        io_errno = 0; /* it looked first whether there is a file to change, and makes one */
+        io_errno = 0; /* the library tried to open an existing file first and now created it */
     }
     return stream;
 }
@@ -144,7 +145,7 @@ static int file_close(void *stream)
 {
     int rc = stream == NULL || stream == &no_file ? 0 : blosc2_stdio_close(stream);
     if (rc != 0) {
-        note(errno); /* what was buffered is not on the disk */
+        note(errno); /* buffered data is not on disk */
     }
     return rc;
 }
@@ -246,7 +247,7 @@ static int mapped_truncate(void *stream, int64_t size)
 {
     mapped_t *m = stream;
     if (m == NULL || (size > mapped_size(m) && size > (int64_t)m->map.mapping_size)) {
-        note(m == NULL ? EBADF : EFBIG); /* longer than before, and than the mapping */
+        note(m == NULL ? EBADF : EFBIG); /* longer than before and longer than the mapping */
         return -1;
     }
     int rc = blosc2_stdio_mmap_truncate(&m->map, size);
@@ -256,7 +257,8 @@ static int mapped_truncate(void *stream, int64_t size)
     return rc;
 }
 
-/* The library's function ends a mapping; one that was never made it would take for a stream. */
+/* The library's function unmaps a file. It would treat params that were never mapped as a stream,
+ * so those are freed here. */
 static int mapped_destroy(void *params)
 {
     mapped_t *m = params_of(params);
@@ -276,11 +278,12 @@ static int mapped_destroy(void *params)
     return rc;
 }
 
-/* ---- media of Go's ---- */
+/* ---- media written in Go ---- */
 
 static char medium_path[32] = "/dev/null";
 
-/* A file of any length that takes no memory, for the process, since nobody opens it. */
+/* Creates a sparse file of length INT64_MAX that takes no memory. One is enough for the process
+ * because it is never opened. */
 static void medium_file(void)
 {
     int fd = memfd_create("hyperslab", MFD_CLOEXEC);
@@ -419,7 +422,7 @@ int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t med
     }
     m->map = blosc2_get_blosc2_stdio_mmap_defaults();
     m->map.mode = modes[map];
-    /* int64_t or size_t, as the release has it. */
+    /* The type is int64_t or size_t, depending on the release. */
     m->map.initial_mapping_size = _Generic(m->map.initial_mapping_size, size_t : (size_t)mapping, default : mapping);
     m->map.needs_free = false;
     io->id = IO_MAPPED;

@@ -1,4 +1,4 @@
-/* shim_schunk.c: super-chunks as files, copies, items and layout; see shim.h. */
+/* shim_schunk.c: files, copies, items and layout of super-chunks; see shim.h. */
 #include "shim_internal.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ int goblosc2_storage(goblosc2_err_t *err, const char *path, const goblosc2_place
     return 0;
 }
 
-/* take gives the new super-chunk an owner, or undoes what was made for it. */
+/* take wraps the new super-chunk in a handle, or frees everything that was created for it. */
 static int take(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_storage_t *st, const char *call,
                 goblosc2_handle_t **out, goblosc2_facts_t *facts)
 {
@@ -53,7 +53,7 @@ int goblosc2_schunk_new(goblosc2_err_t *err, const char *path, const goblosc2_pl
     return take(err, blosc2_schunk_new(&st.storage), &st, "blosc2_schunk_new", out, facts);
 }
 
-/* open_array opens what is not mapped as an array in one go. */
+/* open_array opens a file that is not mapped as an array, in one library call. */
 static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, uintptr_t hook, goblosc2_handle_t **out,
                       goblosc2_facts_t *facts)
 {
@@ -90,7 +90,7 @@ static int open_schunk(goblosc2_err_t *err, const char *path, int64_t offset, in
         sc = offset == 0 ? blosc2_schunk_open_udio(path, &io) : blosc2_schunk_open_offset_udio(path, offset, &io);
     }
     if (sc == NULL) {
-        return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, call); /* the library has ended the mapping or medium */
+        return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, call); /* the library has already freed the mapping or medium */
     }
     goblosc2_set_hook(sc, hook);
     return goblosc2_own_schunk(err, sc, out, facts);
@@ -166,7 +166,7 @@ int goblosc2_schunk_write_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64
                                 const uint8_t *src, goblosc2_facts_t *facts)
 {
     goblosc2_io_begin(goblosc2_threads_of(h));
-    int rc = blosc2_schunk_set_slice_buffer(h->sc, start, stop, (uint8_t *)src); /* it only reads src */
+    int rc = blosc2_schunk_set_slice_buffer(h->sc, start, stop, (uint8_t *)src); /* the library only reads src */
     if (rc < 0) {
         return goblosc2_fail(err, rc, "blosc2_schunk_set_slice_buffer");
     }
@@ -184,8 +184,9 @@ int goblosc2_schunk_chunk_items(goblosc2_err_t *err, goblosc2_handle_t *h, int64
     if (n <= 0 || chunk == NULL) {
         return goblosc2_fail(err, n, "blosc2_schunk_get_lazychunk");
     }
-    /* What is as long as a block, or as the short last one, and starts inside another block, comes back as that block:
-     * up to the next block it is read first. */
+    /* blosc2_getitem_ctx returns a whole block if cap equals the length of a block or of the short
+     * last block, even if the items start inside another block. So the items up to the next block
+     * are read separately. */
     int32_t nbytes = 0, block = 0, size = h->sc->typesize, first = 0;
     int rc = blosc2_cbuffer_sizes(chunk, &nbytes, NULL, &block);
     if (rc >= 0 && (cap == block || cap == nbytes % block) && start * size % block != 0) {
@@ -210,7 +211,7 @@ int goblosc2_schunk_read_points(goblosc2_err_t *err, goblosc2_handle_t *h, const
                                 uint8_t *dst)
 {
     if (h->sc->blocksize <= 0) {
-        return 1; /* of a new super-chunk that chose its blocks itself it does not know them, and refuses */
+        return 1; /* the library does not know the automatic block size of a new super-chunk and fails */
     }
     goblosc2_io_begin(goblosc2_threads_of(h));
     int rc = blosc2_schunk_get_sparse_buffer(h->sc, n, items, dst);
@@ -234,7 +235,7 @@ int goblosc2_schunk_fill(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t item
 int goblosc2_schunk_reorder(goblosc2_err_t *err, goblosc2_handle_t *h, const int64_t *order)
 {
     goblosc2_io_begin(goblosc2_threads_of(h));
-    int rc = blosc2_schunk_reorder_offsets(h->sc, (int64_t *)order); /* it only reads order */
+    int rc = blosc2_schunk_reorder_offsets(h->sc, (int64_t *)order); /* the library only reads order */
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_schunk_reorder_offsets")
                   : goblosc2_io_end(err, "blosc2_schunk_reorder_offsets");
 }
@@ -260,7 +261,7 @@ int64_t goblosc2_schunk_chunks_of(goblosc2_err_t *err, goblosc2_handle_t *h, con
                                   int64_t *out, int64_t cap)
 {
     int64_t *chunks = NULL;
-    int64_t n = blosc2_get_slice_nchunks(h->sc, (int64_t *)start, (int64_t *)stop, &chunks); /* it only reads them */
+    int64_t n = blosc2_get_slice_nchunks(h->sc, (int64_t *)start, (int64_t *)stop, &chunks); /* only read by it */
     if (n < 0 || n > cap) {
         free(chunks);
         return goblosc2_fail(err, n, "blosc2_get_slice_nchunks");
@@ -309,7 +310,7 @@ int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name)
     return (vl ? blosc2_vlmeta_exists(h->sc, name) : blosc2_meta_exists(h->sc, name)) >= 0;
 }
 
-/* ---- files that several programs use ---- */
+/* ---- files shared by several programs ---- */
 
 int goblosc2_schunk_lock(goblosc2_err_t *err, goblosc2_handle_t *h)
 {

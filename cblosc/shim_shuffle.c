@@ -1,4 +1,4 @@
-/* shim_shuffle.c: the shuffles without a chunk. */
+/* shim_shuffle.c: shuffle functions on plain buffers. */
 #include "shim_internal.h"
 
 int goblosc2_shuffle(goblosc2_err_t *err, int32_t how, int32_t typesize, const uint8_t *src, int32_t n, uint8_t *dst)

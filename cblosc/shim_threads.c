@@ -1,14 +1,14 @@
-/* shim_threads.c: who does the jobs of a context with several threads.
+/* shim_threads.c: threads for the jobs of a context with several threads.
  *
- * The library compresses the index of every frame with four threads, whatever the parameters say: with the pool it
- * would make, threads come and go with each chunk that is appended, and a long index has other bytes on every run. So
- * the jobs of a call whose contexts were asked for one thread run one after the other on the caller's, and only those
- * of the others on threads, which live for the call. */
+ * The library compresses the index of every frame with four threads, regardless of the parameters.
+ * With its own pool it would create and end threads for each appended chunk, and a long index would
+ * have different bytes in every run. So if the contexts of a call have one thread, their jobs run
+ * in sequence on the caller's thread. Otherwise they run on threads that exist during the call. */
 #include "shim_internal.h"
 
 #include <pthread.h>
 
-/* What the current call was asked for; a call stays on its thread. */
+/* Whether the current call may use several threads. A call stays on its thread. */
 static _Thread_local bool parallel;
 
 void goblosc2_threads(int32_t threads)
@@ -39,7 +39,7 @@ static void *work(void *p)
     return NULL;
 }
 
-/* Jobs whose threads cannot be made run here, after the others have been started. */
+/* Jobs whose threads cannot be created run here, after the other threads have been started. */
 static void execute(void *unused, void (*job)(void *), int n, size_t size, void *jobs)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* shim_vl.c: chunks whose blocks have any length. Go checks each chunk before the call. */
+/* shim_vl.c: chunks with blocks of variable length. Go checks each chunk before the call. */
 #include "shim_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_
 {
     goblosc2_threads(h->cparams.threads);
     const void **blocks = hyperslab_alloc((size_t)n * (sizeof *blocks + sizeof(int32_t)));
-    blosc2_context *fresh = goblosc2_create_cctx(h); /* a context remembers the blocks it made before */
+    blosc2_context *fresh = goblosc2_create_cctx(h); /* a context keeps the blocks of its last chunk */
     int rc = BLOSC2_ERROR_MEMORY_ALLOC;
     if (blocks != NULL && fresh != NULL) {
         int32_t *sizes = (int32_t *)(blocks + n);
@@ -44,7 +44,7 @@ int goblosc2_vl_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
     int32_t *sizes = (int32_t *)(out + blocks);
     int rc = blosc2_vldecompress_ctx(h->ctx, chunk, n, out, sizes, blocks);
     int64_t at = 0;
-    for (int i = 0; i < rc; i++) { /* on failure the library has freed them */
+    for (int i = 0; i < rc; i++) { /* on failure the library has freed the blocks */
         if (sizes[i] <= cap - at) {
             memcpy(dst + at, out[i], (size_t)sizes[i]);
         }

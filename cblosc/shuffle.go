@@ -1,5 +1,4 @@
-// The shuffles of the library on their own, without a chunk: an oracle for those who
-// write them anew.
+// Shuffle functions of the library on plain buffers, as a reference for other implementations.
 
 package cblosc
 
@@ -13,12 +12,12 @@ import (
 	"unsafe"
 )
 
-// ShuffleBytes writes to dst the first bytes of all elements of src, then the second
-// ones, and so on (blosc2_shuffle). Elements have typeSize bytes, 1 to 255; what is left behind
-// the last whole one stays in its place.
+// ShuffleBytes writes to dst the first bytes of all elements of src, then the second bytes, and so
+// on (blosc2_shuffle). Elements have typeSize bytes, 1 to 255. Bytes after the last whole element
+// stay in place.
 //
-// It returns ErrSize if dst and
-// src are not of one length, ErrParam, ErrLimit, or an *Error from the library.
+// It returns ErrSize if dst and src have different lengths, ErrParam, ErrLimit, or an *Error from
+// the library.
 func ShuffleBytes(dst, src []byte, typeSize int) error {
 	return rawShuffle("shuffle", C.GOBLOSC2_SHUFFLE, dst, src, typeSize)
 }
@@ -28,9 +27,9 @@ func UnshuffleBytes(dst, src []byte, typeSize int) error {
 	return rawShuffle("unshuffle", C.GOBLOSC2_UNSHUFFLE, dst, src, typeSize)
 }
 
-// ShuffleBits writes to dst the first bits of all elements of src, then the second
-// ones, and so on (blosc2_bitshuffle). Elements that are not one of eight stay in
-// their place. Otherwise it is as ShuffleBytes.
+// ShuffleBits writes to dst the first bits of all elements of src, then the second bits, and so on
+// (blosc2_bitshuffle). It shuffles groups of 8 elements; the remaining elements stay in place.
+// Otherwise it is like ShuffleBytes.
 func ShuffleBits(dst, src []byte, typeSize int) error {
 	return rawShuffle("bitshuffle", C.GOBLOSC2_BITSHUFFLE, dst, src, typeSize)
 }

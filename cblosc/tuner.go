@@ -1,4 +1,4 @@
-// Tuners: who chooses the parameters of each chunk, and hears what came of it.
+// Tuners, which choose the parameters of each chunk and get the results.
 
 package cblosc
 
@@ -13,37 +13,36 @@ import (
 	"time"
 )
 
-// Tuner chooses the parameters of each chunk, as the next_cparams, next_blocksize and
-// update of a blosc2_tuner do. The library gives those a context that shows nothing,
-// so a Tuner is not registered there: a [NewTuned] Compressor asks it, and makes its
-// context anew whenever the parameters change. A chunk is what a Compressor with
-// the same parameters makes of the same data.
+// Tuner chooses the parameters of each chunk, like next_cparams, next_blocksize and update of a
+// blosc2_tuner. The library passes an opaque context to those functions, so a Tuner is not
+// registered with the library. Instead a [NewTuned] Compressor calls it and recreates its context
+// when the parameters change. A chunk has the same bytes as a chunk of a Compressor with the same
+// parameters and data.
 //
-// Its functions are called one at a time, also by the contexts of a Pool. They must not
-// use what calls them. An error or a panic in one is the error of the call that led
-// there.
+// The methods are called one at a time, also by the contexts of a Pool. They must not use their
+// caller. The compressing call returns an error or a panic of a method as its error.
 type Tuner interface {
-	// Next returns the parameters for the chunk. last are those of the one before, at
-	// first those the Compressor was made with. Any but TypeSize may change; what
-	// Validate refuses, or another TypeSize, is ErrParam.
+	// Next returns the parameters for the chunk c. last are the parameters of the previous chunk,
+	// or the initial ones of the Compressor. All except TypeSize may change. Parameters that
+	// Validate rejects, or another TypeSize, give ErrParam.
 	Next(last CParams, c TunerChunk) (CParams, error)
 
-	// Update is called with what Next has said and what was made of it. It is not
-	// called for a chunk that could not be made.
+	// Update is called with the parameters from Next and the resulting chunk. It is not called if
+	// compression failed.
 	Update(p CParams, c TunerChunk) error
 }
 
-// TunerChunk is a chunk that a Tuner is asked for, or told of.
+// TunerChunk describes a chunk to a Tuner.
 type TunerChunk struct {
-	Index int64         // its number in its batch or super-chunk, -1 if it is alone
-	Data  []byte        // what it holds; not to be changed or kept
-	Chunk []byte        // the chunk, not to be changed or kept; nil for Next
-	Time  time.Duration // what Compressor took for it; 0 for Next
+	Index int64         // index in its batch or super-chunk; -1 for a single chunk
+	Data  []byte        // uncompressed data; must not be changed or kept
+	Chunk []byte        // the chunk, nil for Next; must not be changed or kept
+	Time  time.Duration // duration of the compression; 0 for Next
 }
 
-// NewTuned returns a Compressor whose parameters t chooses, beginning with p; nil means
-// DefaultCParams. It makes no chunks of Blosc1, and none with blocks of variable length:
-// errors.ErrUnsupported.
+// NewTuned returns a Compressor whose parameters t chooses. p are the initial parameters; nil means
+// DefaultCParams. The Compressor cannot make Blosc1 chunks or chunks with blocks of variable
+// length: errors.ErrUnsupported.
 func NewTuned(p *CParams, t Tuner) (*Compressor, error) {
 	u, err := newTuning("new compressor", p, t)
 	if err != nil {
@@ -52,9 +51,8 @@ func NewTuned(p *CParams, t Tuner) (*Compressor, error) {
 	return newCompressor(p, nil, u)
 }
 
-// NewTunedPool returns a Pool whose Compressors share the tuner t. Which of them asks
-// first is chance, so chunks may differ from run to run if t answers by what it was
-// told before.
+// NewTunedPool returns a Pool whose Compressors share the tuner t. The order of their calls is not
+// defined, so chunks may differ from run to run if t uses earlier results.
 func NewTunedPool(cp *CParams, dp *DParams, t Tuner) (*Pool, error) {
 	u, err := newTuning("new pool", cp, t)
 	if err != nil {
@@ -63,9 +61,9 @@ func NewTunedPool(cp *CParams, dp *DParams, t Tuner) (*Pool, error) {
 	return newPool(cp, dp, u)
 }
 
-// tuning is a tuner and what it has said last.
+// tuning is a tuner and the last parameters that it chose.
 type tuning struct {
-	mu    sync.Mutex // of one or many contexts
+	mu    sync.Mutex // shared by all contexts of a Pool
 	tuner Tuner
 	last  CParams
 }
@@ -81,7 +79,7 @@ func newTuning(op string, p *CParams, t Tuner) (*tuning, error) {
 	return &tuning{tuner: t, last: *p}, nil
 }
 
-// next asks for the parameters of c.
+// next returns the parameters for c.
 func (t *tuning) next(c TunerChunk) (p CParams, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -104,7 +102,7 @@ func (t *tuning) update(p CParams, c TunerChunk) error {
 	return caught(func() error { return t.tuner.Update(p, c) })
 }
 
-// tunedLocked is compressLocked with the parameters that the tuner chooses.
+// tunedLocked is compressLocked with the parameters from the tuner.
 func (c *Compressor) tunedLocked(op string, dst, src []byte, index int64) (int, error) {
 	t := TunerChunk{Index: index, Data: src}
 	p, err := c.tuning.next(t)
@@ -132,7 +130,7 @@ func (c *Compressor) tunedLocked(op string, dst, src []byte, index int64) (int, 
 	return n, nil
 }
 
-// setLocked makes p, which is valid, the parameters of the context.
+// setLocked sets the parameters of the context to p, which must be valid.
 func (c *Compressor) setLocked(op string, p *CParams) error {
 	if *p == c.asked {
 		return nil

@@ -1,7 +1,7 @@
-/* versions.h: the C-Blosc2 this package compiles against, found and checked.
+/* versions.h: finds the C-Blosc2 that this package compiles against and checks its version.
  *
- * Every C file of the package includes this header, and it alone includes <blosc2.h>.
- * An older release than the oldest supported one is refused here, at compile time, with one sentence. */
+ * Every C file of the package includes this header, and only this header includes <blosc2.h>. A
+ * release older than the oldest supported one fails to compile with a single error message. */
 #ifndef HYPERSLAB_CBLOSC_VERSIONS_H
 #define HYPERSLAB_CBLOSC_VERSIONS_H
 
@@ -20,8 +20,8 @@
 #endif
 #endif
 
-/* What `make deps` built. It changes with the archives, so that Go's build cache, which does not
- * look into them, compiles this package again; it says nothing about the system's libraries. */
+/* The stamp of `make deps`. It changes with the archives, so that Go's build cache, which does not
+ * track them, recompiles this package. It does not cover the system's libraries. */
 #if !defined(HYPERSLAB_SYSTEM_LIBS) && __has_include("zz_stamp.h")
 #include "zz_stamp.h"
 #endif

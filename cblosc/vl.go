@@ -1,4 +1,4 @@
-// Chunks whose blocks have different lengths.
+// Chunks with blocks of variable length.
 
 package cblosc
 
@@ -22,15 +22,15 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// CompressVL returns a chunk whose blocks are the items of src, of any length but 0
-// (blosc2_vlcompress_ctx).
+// CompressVL returns a chunk whose blocks are the items of src (blosc2_vlcompress_ctx). Items must
+// not be empty.
 //
-// It returns errors.ErrUnsupported with a dictionary and on a Compressor that calls
-// Go; ErrSize for no items, an empty item, or an item that is not whole elements;
-// ErrLimit, ErrClosed, or an *Error from the library.
+// It returns errors.ErrUnsupported with a dictionary and for a Compressor that calls Go; ErrSize
+// for no items, an empty item, or an item that is not whole elements; ErrLimit, ErrClosed, or an
+// *Error from the library.
 func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	const op = "compress blocks"
-	const perBlock = 64 // its start, its length, and what its codec may add
+	const perBlock = 64 // start and length of a block, and the overhead of its codec
 	var err error
 	n := src.Len()
 	switch {
@@ -63,11 +63,10 @@ func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	return slices.Clip(dst[:rc]), nil
 }
 
-// VLBlocks returns the number of blocks in a chunk of CompressVL
-// (blosc2_vlchunk_get_nblocks).
+// VLBlocks returns the number of blocks in a chunk of CompressVL (blosc2_vlchunk_get_nblocks).
 //
-// It returns ErrFormat for bytes
-// that are not a valid chunk, and ErrParam for one whose blocks have one length.
+// It returns ErrFormat for bytes that are not a valid chunk, and ErrParam for a chunk with blocks
+// of one length.
 func VLBlocks(b []byte) (int, error) {
 	const op = "count blocks"
 	if _, err := checkVL(op, b, chunk.Policy{}); err != nil {
@@ -81,7 +80,7 @@ func VLBlocks(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// checkVL checks a chunk of blocks of variable length down to its streams.
+// checkVL checks a chunk with blocks of variable length, including its streams.
 func checkVL(op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	switch {
@@ -102,11 +101,11 @@ func checkVL(op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
 	return h, nil
 }
 
-// DecompressVL appends the blocks of a chunk of CompressVL to dst
-// (blosc2_vldecompress_ctx). b must be the chunk and nothing else.
+// DecompressVL appends the blocks of a chunk of CompressVL to dst (blosc2_vldecompress_ctx). b must
+// hold exactly the chunk.
 //
-// Its errors are those of VLBlocks, ErrClosed, or an *Error from the library; then dst
-// is unchanged. On a Decompressor that calls Go it is errors.ErrUnsupported.
+// Its errors are those of VLBlocks, ErrClosed, or an *Error from the library. On an error dst is
+// unchanged. For a Decompressor that calls Go it returns errors.ErrUnsupported.
 func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 	const op = "decompress blocks"
 	h, err := d.lockVL(op, b)
@@ -129,9 +128,8 @@ func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 	return nil
 }
 
-// VLBlock returns block i of a chunk of CompressVL; no other is decompressed
-// (blosc2_vldecompress_block_ctx). It returns ErrRegion, and the errors of
-// DecompressVL.
+// VLBlock returns block i of a chunk of CompressVL (blosc2_vldecompress_block_ctx). It decompresses
+// only that block. It returns ErrRegion, and the errors of DecompressVL.
 func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 	const op = "decompress block"
 	h, err := d.lockVL(op, b)
@@ -163,12 +161,11 @@ func (d *Decompressor) lockVL(op string, b []byte) (chunk.Header, error) {
 	return h, d.h.lock(op)
 }
 
-// VLBlock returns block number block of chunk i, whose blocks have variable length
-// (blosc2_schunk_get_vlblock). It is all that can be read of such a super-chunk.
+// VLBlock returns a block of chunk i, whose blocks have variable length
+// (blosc2_schunk_get_vlblock). It is the only way to read data from such a super-chunk.
 //
-// It returns ErrParam for a
-// super-chunk without such blocks, ErrRegion, ErrFormat if the stored chunk is not
-// valid, ErrClosed, or an *Error from the library.
+// It returns ErrParam for a super-chunk without such blocks, ErrRegion, ErrFormat if the stored
+// chunk is not valid, ErrClosed, or an *Error from the library.
 func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 	const op = "decompress block"
 	if err := s.h.lock(op); err != nil {

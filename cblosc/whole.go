@@ -1,6 +1,6 @@
-// Reads after the filter Delta: each chunk that a region touches is decompressed whole, and
-// its elements are put in place here. Delta stores differences to the first block of a chunk,
-// and of a part the library decodes only the blocks that it needs.
+// Reads with the filter Delta. Delta stores differences to the first block of a chunk, but for a
+// part of a chunk the library decodes only the blocks of that part. So each chunk that a region
+// touches is decompressed whole, and Go copies its elements.
 
 package cblosc
 
@@ -20,12 +20,12 @@ func usesDelta(filters [MaxFilters]chunk.Filter) bool {
 	return slices.Contains(filters[:], chunk.Filter(Delta))
 }
 
-// usesDelta reports whether chunks of p are behind Delta.
+// usesDelta reports whether p uses the filter Delta.
 func (p *CParams) usesDelta() bool {
 	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta })
 }
 
-// readLocked reads r, which is not empty, into dst.
+// readLocked reads r into dst. r must not be empty.
 func (a *Array) readLocked(op string, dst []byte, r *region) error {
 	if a.rank > 0 && a.sc.delta {
 		return a.readWholeLocked(op, dst, r)
@@ -51,7 +51,7 @@ func (a *Array) readWholeLocked(op string, dst []byte, r *region) error {
 	})
 }
 
-// writeLocked writes src to r, which is not empty.
+// writeLocked writes src to r, which must not be empty.
 func (a *Array) writeLocked(op string, src []byte, r *region) error {
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
@@ -61,8 +61,8 @@ func (a *Array) writeLocked(op string, src []byte, r *region) error {
 	return nil
 }
 
-// eachChunk calls f with the number and the first element of each chunk that r,
-// which is not empty, touches.
+// eachChunk calls f with the index and the first element of each chunk that r touches. r must not
+// be empty.
 func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) error) error {
 	// Walk the grid of chunks inside r, the last dimension fastest.
 	var first, n, at, stride, origin [maxDims]int64
@@ -96,9 +96,8 @@ func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) err
 	}
 }
 
-// place copies the elements of r that are in the chunk at origin from b, the
-// chunk's data, to dst. In b the blocks follow each other in row-major order, and
-// so do the elements inside a block.
+// place copies the elements of r that are in the chunk at origin from b, the chunk's data, to dst.
+// In b the blocks are stored in row-major order, and so are the elements of a block.
 func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
 	g, size := &a.geometry, int64(a.sc.facts.typesize)
 	last := a.rank - 1
@@ -119,7 +118,7 @@ func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
 			from += c/block*blockStride[i]*blockItems + c%block*elemStride[i]
 			to += (at[i] - int64(r.start[i])) * dstStride[i]
 		}
-		// As far as the block, or r, goes in the last dimension.
+		// Number of elements up to the end of the block, or of r, in the last dimension.
 		n := min(int64(g.blocks[last])-(at[last]-origin[last])%int64(g.blocks[last]), hi[last]-at[last])
 		copy(dst[to*size:(to+n)*size], b[from*size:])
 		i := last

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Super-chunks whose chunks are made and read by contexts of the caller's: with a
-// prefilter, a tuner, a postfilter.
+// Super-chunks with a Compressor or Decompressor of the caller, for example one with a prefilter, a
+// tuner or a postfilter.
 
 package cblosc
 
@@ -10,18 +10,18 @@ import (
 	"fmt"
 )
 
-// CompressWith lets c make the chunks of AppendBuffer and WriteItems from now on, instead
-// of the super-chunk's own context: one that is prefiltered or tuned. What goes in
-// compressed, and what Fill makes, does not pass c. nil ends it.
+// CompressWith makes AppendBuffer and WriteItems compress with c, which may have a prefilter or a
+// tuner, instead of the super-chunk's context. Chunks that are added compressed, and those of Fill,
+// do not use c. A nil c restores the super-chunk's context.
 //
-// The caller closes c, after the last use: then it is ErrClosed. Its functions must not
-// use the super-chunk. An error in one leaves the chunk that it was for as it was, and the
-// super-chunk in order. With a prefilter WriteItems takes whole chunks only, since what it
-// keeps of a chunk was filtered before: errors.ErrUnsupported for others.
+// The caller must close c after the last use; calls after that return ErrClosed. The functions of c
+// must not use the super-chunk. If one of them fails, the chunk is unchanged and the super-chunk
+// stays usable. With a prefilter WriteItems must write whole chunks, because the other data of a
+// chunk would be filtered again: errors.ErrUnsupported.
 //
-// It returns ErrParam if c makes chunks of elements of another size or with a dictionary,
-// ErrReadOnly, errors.ErrUnsupported for the super-chunk of an Array, whose chunks hold
-// blocks of several dimensions with padding, or ErrClosed.
+// It returns ErrParam if c has another TypeSize or a dictionary, ErrReadOnly, ErrClosed, or
+// errors.ErrUnsupported for the super-chunk of an Array, whose chunks hold multidimensional blocks
+// with padding.
 func (s *SChunk) CompressWith(c *Compressor) error {
 	const op = "compress with"
 	var p CParams
@@ -51,13 +51,12 @@ func (s *SChunk) CompressWith(c *Compressor) error {
 
 var errArrayWith = fmt.Errorf("%w: the chunks of an array, which only the array makes and reads", errors.ErrUnsupported)
 
-// DecompressWith lets d read the data from now on, instead of the super-chunk's own
-// context: in DecompressChunk, DecompressItems, ReadItems, ReadPoints and Buffers. Chunks
-// are decompressed whole then. Copy, Save, Bytes and WriteItems see what is stored. nil
-// ends it.
+// DecompressWith makes DecompressChunk, DecompressItems, ReadItems, ReadPoints and Buffers
+// decompress with d instead of the super-chunk's context. Chunks are then decompressed whole. Copy,
+// Save, Bytes and WriteItems still use the stored data. A nil d restores the super-chunk's context.
 //
-// The caller closes d, after the last use: then it is ErrClosed. Its functions must not
-// use the super-chunk. What d does not allow (DParams.Allow) is not read.
+// The caller must close d after the last use; calls after that return ErrClosed. The functions of d
+// must not use the super-chunk. Chunks that d does not allow (DParams.Allow) cannot be read.
 //
 // It returns errors.ErrUnsupported for the super-chunk of an Array, or ErrClosed.
 func (s *SChunk) DecompressWith(d *Decompressor) error {
@@ -73,8 +72,8 @@ func (s *SChunk) DecompressWith(d *Decompressor) error {
 	return nil
 }
 
-// makeLocked returns the chunk number i of src that s.with makes, checked as one from
-// outside: a tuner may choose what the super-chunk does not read back.
+// makeLocked returns chunk i of the data src, compressed by s.with. The caller must check it like
+// an untrusted chunk, because a tuner may choose parameters that the super-chunk cannot read.
 func (s *SChunk) makeLocked(op string, i int64, src []byte) ([]byte, error) {
 	b := make([]byte, MaxCompressedSize(len(src)))
 	n, err := s.with.compressAs(op, b, src, i)
@@ -84,7 +83,7 @@ func (s *SChunk) makeLocked(op string, i int64, src []byte) ([]byte, error) {
 	return b[:n:n], nil
 }
 
-// appendMadeLocked is AppendBuffer with s.with.
+// appendMadeLocked implements AppendBuffer with s.with.
 func (s *SChunk) appendMadeLocked(op string, src []byte) error {
 	i := int64(s.facts.nchunks)
 	b, err := s.makeLocked(op, i, src)
@@ -98,7 +97,7 @@ func (s *SChunk) appendMadeLocked(op string, src []byte) error {
 	return s.putLocked(op, putLast, i, h, b)
 }
 
-// writeMadeLocked is WriteItems with s.with, of the chunks first to last.
+// writeMadeLocked implements WriteItems with s.with for the chunks first to last.
 func (s *SChunk) writeMadeLocked(op string, src []byte, start, first, last int64) error {
 	if s.with.hooks != nil && s.with.hooks.block != nil {
 		err := s.eachPart(first, last, start, len(src), func(i int64, lo, hi, _ int) error {
@@ -133,7 +132,7 @@ func (s *SChunk) writeMadeLocked(op string, src []byte, start, first, last int64
 	})
 }
 
-// readLocked is decompressLocked with s.through, if there is one.
+// readLocked is decompressLocked, or decompresses with s.through if it is set.
 func (s *SChunk) readLocked(op string, dst []byte, i int64) (int, error) {
 	if s.through == nil {
 		return s.decompressLocked(op, dst, i)

@@ -1,4 +1,4 @@
-// Appending many chunks to a frame that is there: the end of it is written once.
+// Appending many chunks to an existing frame, writing its index and trailer once.
 
 package frameio
 
@@ -12,36 +12,37 @@ import (
 	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
-// AppendOptions say how chunks are appended. A nil *AppendOptions is the zero one.
+// AppendOptions describe how chunks are appended. A nil *AppendOptions means the zero value.
 type AppendOptions struct {
 	ChunkSize int // bytes of the values of a chunk; only for a frame without chunks
-	Workers   int // goroutines that compress at a time; 0: GOMAXPROCS
+	Workers   int // maximum number of goroutines that compress; 0: GOMAXPROCS
 
-	// Durable leaves the frame as it was, or complete, whenever the program or the
-	// machine stops. In a contiguous frame the new chunks then go behind the old end,
-	// whose index and trailer stay in the file as dead bytes, and one write of the
-	// header makes them count. Without it the new chunks overwrite the index, as the
-	// library does it: the bytes are the library's, and what is stopped between the
-	// first write and the end of Commit leaves a frame that does not open.
+	// Durable guarantees that the frame is unchanged or complete if the program or the machine
+	// stops. In a contiguous frame the new chunks then go after the old trailer. The old index and
+	// trailer stay in the file as dead bytes, and a single write of the header activates the new
+	// chunks.
 	//
-	// In a sparse frame the index is replaced in one step either way; Durable also
-	// syncs each chunk's file before.
+	// Without Durable the new chunks overwrite the index, and the bytes are the same as the
+	// library's. If the program stops between the first write and the end of Commit, the frame
+	// cannot be opened.
+	//
+	// In a sparse frame the index is always replaced in one step; Durable also syncs each chunk
+	// file before.
 	Durable bool
 }
 
-// Append opens a frame to write more chunks behind its last one. What it has,
-// parameters and metalayers, stays. The Writer's Commit makes the new chunks count;
-// Close without Commit puts the end of the frame back. Nobody else may write the
-// frame meanwhile, and bytes behind the frame, if the file has any, are lost.
+// Append opens a frame to write chunks after its last one. Existing chunks, parameters and
+// metalayers stay unchanged. The Writer's Commit activates the new chunks. Close without Commit
+// restores the end of the frame. Other programs must not write the frame at the same time. Bytes
+// after the frame in its file are lost.
 //
-// The bytes are those that the library writes when it opens the frame and appends
-// the chunks one by one, but for contiguous frames with Durable.
+// The result has the same bytes as if the library opened the frame and appended the chunks one by
+// one, except for contiguous frames with Durable.
 //
-// Besides the errors of Open it returns cblosc.ErrParam, cblosc.ErrLimit for more
-// than 16 variable-length metalayers, or errors.ErrUnsupported for an array, whose
-// chunks follow from its shape, and for a frame with a codec or a filter that this
-// package cannot compress with. Write returns cblosc.ErrSize if the last chunk is
-// shorter than the others.
+// It returns the errors of Open, cblosc.ErrParam, cblosc.ErrLimit for more than 16 variable-length
+// metalayers, or errors.ErrUnsupported for an array, whose number of chunks follows from its shape.
+// errors.ErrUnsupported is also returned for a frame with a codec or a filter that this package
+// cannot compress with. Write returns cblosc.ErrSize if the last chunk is shorter than the others.
 func Append(path string, o *AppendOptions) (*Writer, error) {
 	const op = "append"
 	path = filepath.Clean(path)
@@ -73,7 +74,7 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 	return w, nil
 }
 
-// resumeFrame is resume for a frame that is no array.
+// resumeFrame is resume for a frame that is not an array.
 func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
 	for _, l := range f.head.Header.Metalayers {
 		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
@@ -83,8 +84,8 @@ func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
 	return resume(f, o)
 }
 
-// paramsOf are the parameters that f was written with, but for its variable-length
-// metalayers. What a Writer does not write so is errors.ErrUnsupported.
+// paramsOf returns the parameters that f was written with, except its variable-length metalayers.
+// It returns errors.ErrUnsupported for parameters that a Writer does not support.
 func paramsOf(f *Frame, workers int) (*Params, error) {
 	h := f.head.Header
 	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: workers, CParams: &cblosc.CParams{
@@ -106,13 +107,13 @@ func paramsOf(f *Frame, workers int) (*Params, error) {
 	return p, nil
 }
 
-// CreateLike starts a frame at path with the parameters and metalayers of f, an array's
-// too, and without its chunks: for chunks of f, and of frames like it, in a new order or
-// a new place. What f is stored as, a file or a directory, the new frame is. The caller
-// of an array writes as many chunks as its shape has.
+// CreateLike creates a frame at path with the parameters and metalayers of f, which may be an
+// array, but without its chunks. It is meant for copying or reordering the chunks of f and of
+// similar frames. The new frame is a file or a directory, like f. For an array the caller must
+// write as many chunks as its shape requires.
 //
-// It returns the errors of Create, and errors.ErrUnsupported for what Append does not
-// go on with either.
+// It returns the errors of Create, and errors.ErrUnsupported for parameters that Append does not
+// support either.
 func CreateLike(path string, f *Frame) (*Writer, error) {
 	p, err := paramsOf(f, 0)
 	if err != nil {
@@ -128,14 +129,14 @@ func CreateLike(path string, f *Frame) (*Writer, error) {
 	return Create(path, p)
 }
 
-// resume returns a Writer that goes on where f ends, without its target.
+// resume returns a Writer that continues at the end of f, without its target.
 func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 	h := f.head.Header
 	p, err := paramsOf(f, o.Workers)
 	if err != nil {
 		return nil, err
 	}
-	empty := h.ChunkSize <= 0 // no chunk yet; one whose chunks were deleted keeps their size
+	empty := h.ChunkSize <= 0 // no chunk yet; a frame whose chunks were deleted keeps their size
 	switch {
 	case empty:
 		p.ChunkSize = o.ChunkSize
@@ -159,7 +160,7 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 	w.resumed, w.had = true, len(f.offsets)
 	w.totals.nbytes, w.totals.cbytes = h.NBytes, h.CBytes
 	if o.Durable && !w.params.Sparse {
-		w.totals.cbytes = h.FrameSize - int64(h.HeaderSize) // all there is, index and trailer too
+		w.totals.cbytes = h.FrameSize - int64(h.HeaderSize) // all existing bytes, including index and trailer
 	}
 	if !empty {
 		w.totals.chunkSize = h.ChunkSize
@@ -169,7 +170,7 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		w.used = make(map[cframe.Offset]bool, len(f.offsets))
 	}
 	for _, o := range f.offsets {
-		w.files = max(w.files, int64(o)+1) // special ones are negative; of no matter in one file
+		w.files = max(w.files, int64(o)+1) // special offsets are negative; unused in one file
 		if w.used != nil {
 			w.used[o] = true
 		}

@@ -1,4 +1,5 @@
-// Regions of arrays: which chunks and blocks they touch, decoded and put in place.
+// Reading of array regions: finding the touched chunks and blocks, decoding them and copying their
+// elements.
 
 package frameio
 
@@ -11,31 +12,31 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// vec is a value for each dimension, the first in front; what is behind the rank is
+// vec holds one value for each dimension, the first dimension first. Values beyond the rank are
 // zero.
 type vec [b2nd.MaxDims]int64
 
-// Array is a b2nd or Caterva array open for reading. All its methods are safe for
-// any number of goroutines at once, and no read waits for another.
+// Array is a b2nd or Caterva array open for reading. All its methods are safe for concurrent use
+// without locks: no read waits for another.
 type Array struct {
 	f    *Frame
 	meta b2nd.Meta
 
-	// The chunk as it is stored: whole blocks, one behind the other.
+	// Layout of a stored chunk: whole blocks in sequence.
 	rank               int
 	shape, chunk, grid vec // elements; elements; chunks
 	block, blocks      vec // elements; blocks in a chunk
-	gridStep           vec // chunks between neighbours along each axis
-	blockStep          vec // blocks in a chunk, likewise
-	blockStride        vec // bytes between neighbouring elements of a block
+	gridStep           vec // distance in chunks between neighbours along each axis
+	blockStep          vec // distance in blocks of a chunk between neighbours along each axis
+	blockStride        vec // distance in bytes between neighbouring elements of a block
 	blockBytes         int
 	nblocks            int64 // in a chunk
-	linear             bool  // blocks one behind the other are the chunk in row-major order
+	linear             bool  // the blocks in sequence are the chunk in row-major order
 }
 
-// OpenArray opens an array: a file, or a sparse directory, with a b2nd or a Caterva
-// metalayer. Close closes it. The errors are those of Open, and cblosc.ErrFormat if
-// there is no such metalayer or it does not fit the frame.
+// OpenArray opens an array: a file, or a sparse directory, with a b2nd or a Caterva metalayer. The
+// caller must call Close. The errors are those of Open, and cblosc.ErrFormat if there is no such
+// metalayer or it does not match the frame.
 func OpenArray(path string) (*Array, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -43,14 +44,13 @@ func OpenArray(path string) (*Array, error) {
 	}
 	a, err := f.Array()
 	if err != nil {
-		_ = f.Close() // nothing was read from it that could be lost
+		_ = f.Close() // only opened for reading, so an error loses no data
 		return nil, err
 	}
 	return a, nil
 }
 
-// Array returns the frame as an array. It is the same owner: closing one closes the
-// other.
+// Array returns the frame as an array. Both have the same owner: closing one closes the other.
 func (f *Frame) Array() (*Array, error) {
 	const op = "open array"
 	m, ok, err := f.head.Array()
@@ -63,9 +63,10 @@ func (f *Frame) Array() (*Array, error) {
 	a := &Array{f: f, meta: m, rank: len(m.Shape), nblocks: 1, linear: true}
 	size := int64(f.head.TypeSize)
 	chunks := int64(1)
-	whole := true // the axes so far are one block, from the last on
+	whole := true // the axes so far, from the last on, are one block
 	for d := a.rank - 1; d >= 0; d-- {
-		// Along an axis of extent 0 others store chunks and blocks of 0; nothing is read then.
+		// Other programs store chunks and blocks of length 0 along an axis of length 0, which is
+		// never read.
 		a.shape[d], a.chunk[d], a.block[d] = m.Shape[d], max(1, int64(m.Chunks[d])), max(1, int64(m.Blocks[d]))
 		a.grid[d] = ceil.Div(a.shape[d], a.chunk[d])
 		a.blocks[d] = ceil.Div(a.chunk[d], a.block[d])
@@ -80,44 +81,43 @@ func (f *Frame) Array() (*Array, error) {
 	return a, nil
 }
 
-// Shape returns the elements along each axis.
+// Shape returns the number of elements along each axis.
 func (a *Array) Shape() []int64 { return append([]int64{}, a.meta.Shape...) }
 
-// Chunks returns the elements of a chunk along each axis.
+// Chunks returns the number of elements of a chunk along each axis.
 func (a *Array) Chunks() []int32 { return append([]int32{}, a.meta.Chunks...) }
 
-// Blocks returns the elements of a block along each axis.
+// Blocks returns the number of elements of a block along each axis.
 func (a *Array) Blocks() []int32 { return append([]int32{}, a.meta.Blocks...) }
 
-// DType returns the element type as stored, normally as NumPy writes it: "<f8". A
-// Caterva array has none: "".
+// DType returns the dtype as stored, normally in NumPy syntax. For example, "<f8". It is "" for a
+// Caterva array, which has no dtype.
 func (a *Array) DType() string { return a.meta.DType }
 
-// ItemSize returns the bytes of an element.
+// ItemSize returns the size of an element in bytes.
 func (a *Array) ItemSize() int { return a.f.TypeSize() }
 
-// Frame returns the frame of the array. Its chunks are those of the array in
-// row-major order, the elements of each block by block.
+// Frame returns the frame of the array. Its chunks are those of the array in row-major order, each
+// stored block by block.
 func (a *Array) Frame() *Frame { return a.f }
 
-// Path returns the file or directory, "" for OpenReaderAt.
+// Path returns the file or directory, or "" for OpenReaderAt.
 func (a *Array) Path() string { return a.f.path }
 
-// Close is Frame.Close.
+// Close closes the frame: see Frame.Close.
 func (a *Array) Close() error { return a.f.Close() }
 
-// ReadRegion fills dst with the elements from start, shape[i] along axis i, in
-// row-major order and the byte order of storage.
+// ReadRegion fills dst with the elements from start, shape[i] along axis i, in row-major order and
+// in the byte order of storage.
 //
-// len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. The chunks that the region
-// touches are shared out to that many workers, 0 for GOMAXPROCS; of a chunk only
-// the blocks that the region touches are read and decoded where that is less work. Elements
-// that a chunk calls uninitialized come out as zeros.
+// len(dst) must be shape[0]×…×shape[n-1]×ItemSize bytes. The chunks that the region touches are
+// divided among the workers; 0 workers means GOMAXPROCS. If it saves work, only the blocks that the
+// region touches are read and decoded. Uninitialized elements are read as zeros.
 //
-// It stops at the first error, after which the content of dst is not defined, and
-// before a chunk when ctx ends. It returns cblosc.ErrRegion, cblosc.ErrSize,
-// format.ErrLimit for a chunk or block above Limits.Chunk that does not go to dst in
-// one piece, the errors of Frame.Decompress, and ctx.Err.
+// It stops at the first error, after which the content of dst is undefined, and before the next
+// chunk when ctx ends. It returns cblosc.ErrRegion, cblosc.ErrSize, format.ErrLimit for a chunk or
+// block above Limits.Chunk that cannot be decoded directly into dst, the errors of
+// Frame.Decompress, and ctx.Err.
 func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64, workers int) error {
 	const op = "read region"
 	r, err := a.region(start, shape, len(dst))
@@ -137,9 +137,9 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 // region is a checked region.
 type region struct {
 	start, stop vec
-	stride      vec   // bytes between neighbouring elements of the result
-	first, n    vec   // the chunks it touches: from, how many along each axis
-	chunks      int64 // how many
+	stride      vec   // distance in bytes between neighbouring elements of the result
+	first, n    vec   // first touched chunk and number of touched chunks along each axis
+	chunks      int64 // number of touched chunks
 }
 
 func (a *Array) region(start, shape []int64, buf int) (*region, error) {
@@ -168,13 +168,13 @@ func (a *Array) region(start, shape []int64, buf int) (*region, error) {
 	return r, nil
 }
 
-// box is the part of a chunk that a region wants.
+// box is the part of a chunk that is inside a region.
 type box struct {
 	lo, hi vec // elements, from the start of the chunk
-	at     int // where the element lo is in the result, in bytes
+	at     int // offset of the element lo in the result, in bytes
 }
 
-// part returns the k-th chunk that r touches, and what r wants of it.
+// part returns the k-th chunk that r touches, and the part of it inside r.
 func (a *Array) part(r *region, k int64) (i int64, b box) {
 	for d := a.rank - 1; d >= 0; d-- {
 		c := r.first[d] + k%r.n[d]
@@ -188,7 +188,7 @@ func (a *Array) part(r *region, k int64) (i int64, b box) {
 	return i, b
 }
 
-// read puts the part b of chunk i in its place.
+// read copies the part b of chunk i to dst.
 func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	var v values
 	item := a.f.TypeSize()
@@ -223,12 +223,12 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 		return corrupt("blocksize", 8, v.h.BlockSize, fmt.Sprintf("%d, the block of the array", a.blockBytes))
 	}
 	if a.linear && touched == a.nblocks && n == a.chunk {
-		// The whole chunk, without padding: if it lies in one piece, decode it there.
+		// This is the whole chunk without padding: if it is contiguous in dst, decode it there.
 		if l := layout(a.rank, &n, &r.stride, a.rowMajor(&n), item); l.Dense() {
 			return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
 		}
 	}
-	var data []byte // the values of the whole chunk; nil to decode block by block
+	var data []byte // values of the whole chunk; nil to decode block by block
 	switch {
 	case v.h.Stored():
 		data = v.raw[v.h.Size():]
@@ -252,7 +252,7 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	return nil
 }
 
-// readBlock puts what b wants of the block at in its place.
+// readBlock copies the part of the block at that is inside b to dst.
 func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, data []byte, at *vec) error {
 	var n vec
 	number, to, from := int64(0), b.at, 0
@@ -264,7 +264,7 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 		to += int((lo - b.lo[d]) * r.stride[d])
 		from += int((lo - origin) * a.blockStride[d])
 	}
-	start := int(number) * a.blockBytes // in the values of the chunk
+	start := int(number) * a.blockBytes // offset in the values of the chunk
 	l := layout(a.rank, &n, &r.stride, &a.blockStride, a.f.TypeSize())
 	if data != nil {
 		l.Copy(dst[to:], data[start+from:start+a.blockBytes])
@@ -273,7 +273,7 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 	if err := v.parts.Block(int(number), a.blockBytes); err != nil {
 		return closedFile(err)
 	}
-	if l.Dense() && l.Run() == a.blockBytes { // all of it, in one piece
+	if l.Dense() && l.Run() == a.blockBytes { // the whole block, contiguous in dst
 		return v.items(w, dst[to:to+a.blockBytes], start)
 	}
 	if err := a.f.scratch(w, a.blockBytes); err != nil {
@@ -297,7 +297,8 @@ func (a *Array) rowMajor(n *vec) *vec {
 	return &s
 }
 
-// next moves at to the next position from first to last, the last axis fastest.
+// next advances at to the next position between first and last, the last axis fastest. It returns
+// false after the last position.
 func next(at, first, last *vec, rank int) bool {
 	for d := rank - 1; d >= 0; d-- {
 		if at[d] < last[d] {

@@ -1,5 +1,4 @@
-// The order of chunks in a frame: each lies behind the one before it, so those that are
-// ready too early wait.
+// Order of chunks in a file: chunks that are written too early wait for the chunks before them.
 
 package frameio
 
@@ -12,16 +11,16 @@ import (
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// chunkQueue brings chunks into their order: nil and the entry of the index for one that
-// is nowhere.
+// chunkQueue puts chunks in order. A special chunk that is not stored has nil bytes and an index
+// entry.
 type chunkQueue = inorder.Queue[cframe.Offset]
 
-// InOrder makes the chunks that are written from now on, each once, go to the file in
-// row-major order: one waits until all before it were written or skipped. Those that wait
-// take at most window bytes of memory, and otherwise a temporary file in the folder dir, ""
-// for os.TempDir. Ordered ends it, and Commit and Close do.
+// InOrder makes all chunks that are written from now on go to the file in row-major order. A chunk
+// waits until all chunks before it were written or skipped. Each chunk must be written at most
+// once. Waiting chunks use at most window bytes of memory, and then a temporary file in the
+// directory dir; "" means os.TempDir. Ordered, Commit and Close end the ordering.
 //
-// It returns cblosc.ErrParam if that has begun already, cblosc.ErrBroken or cblosc.ErrClosed.
+// It returns cblosc.ErrParam if ordering is already active, cblosc.ErrBroken or cblosc.ErrClosed.
 func (w *ArrayWriter) InOrder(window int, dir string) error {
 	const op = "write in order"
 	err := w.state()
@@ -34,8 +33,8 @@ func (w *ArrayWriter) InOrder(window int, dir string) error {
 	return nil
 }
 
-// Skip says that chunk i will not be written before Ordered. It returns the errors of
-// writing the chunks that have waited for it.
+// Skip declares that chunk i will not be written before Ordered. It returns errors of writing the
+// chunks that waited for it.
 func (w *ArrayWriter) Skip(i int64) error {
 	if q := w.order.Load(); q != nil {
 		if err := q.Skip(i); err != nil {
@@ -45,8 +44,8 @@ func (w *ArrayWriter) Skip(i int64) error {
 	return nil
 }
 
-// Ordered ends what InOrder has begun: what still waits is stored, or forgotten if keep is
-// not set. It returns the errors of writing.
+// Ordered ends the ordering of InOrder. Waiting chunks are stored if keep is set and dropped
+// otherwise. It returns the errors of writing.
 func (w *ArrayWriter) Ordered(keep bool) error {
 	q := w.order.Swap(nil)
 	if q == nil {
@@ -67,7 +66,7 @@ func (w *ArrayWriter) Ordered(keep bool) error {
 	return &Error{"write in order", w.a.f.path, -1, err}
 }
 
-// accept puts chunk i in the file, now or in its turn.
+// accept stores chunk i, immediately or in its turn.
 func (w *ArrayWriter) accept(i int64, b []byte, entry cframe.Offset) error {
 	if q := w.order.Load(); q != nil {
 		return q.Put(i, b, entry)
@@ -75,7 +74,7 @@ func (w *ArrayWriter) accept(i int64, b []byte, entry cframe.Offset) error {
 	return w.storeOne(i, b, entry)
 }
 
-// storeOne puts chunk i in the file.
+// storeOne stores chunk i in the file.
 func (w *ArrayWriter) storeOne(i int64, b []byte, entry cframe.Offset) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Writing whole chunks of an array that is there: workers put the blocks in place and
-// compress, and everything around the chunks is written once, at the end.
+// Writing whole chunks of an existing array: workers arrange blocks and compress, and header, index
+// and trailer are written once at the end.
 
 package frameio
 
@@ -22,59 +22,55 @@ import (
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// ArrayOptions say how the chunks of an array are written. A nil *ArrayOptions is the
-// zero one.
+// ArrayOptions describe how the chunks of an array are written. A nil *ArrayOptions means the zero
+// value.
 type ArrayOptions struct {
-	// Rows is the length that the first axis gets; 0 leaves it. It must not be shorter.
-	// New elements that are not written are zeros, but for those in chunks that reached
-	// beyond the old end: what these hold there shows, as after b2nd_resize.
+	// Rows is the new length of the first axis; 0 keeps it. It must not be smaller than the current
+	// length. New elements that are not written are zero, except in chunks that extended past the
+	// old end. Those keep their stored content there, as after b2nd_resize.
 	Rows int64
 
-	// Durable is that of AppendOptions: the array is as it was, or complete, whenever
-	// the program or the machine stops; chunks that are replaced stay in the file as
-	// dead bytes too, and in a sparse frame get a file of another number. Without it
-	// nothing is synced.
+	// Durable works as in AppendOptions: if the program or the machine stops, the array is
+	// unchanged or complete. Replaced chunks also stay in the file as dead bytes, or in a sparse
+	// frame get a file with another number. Without Durable nothing is synced.
 	Durable bool
 }
 
-// ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the bytes
-// are those that the library writes when it is given the same chunks one by one, with
-// BLOSC_NTHREADS=1 in its environment: in the order of the calls, and those of one
-// WriteRegion, whatever the number of workers, or of all calls between InOrder and Ordered,
-// in row-major order.
+// ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the result has the same
+// bytes as if the library wrote the same chunks one by one, with BLOSC_NTHREADS=1 in its
+// environment. The order of chunks is that of the calls. Within one WriteRegion, and between
+// InOrder and Ordered, it is row-major. It does not depend on the number of workers.
 //
-// All methods but Commit and Close are safe for any number of goroutines at once.
+// All methods except Commit and Close are safe for concurrent use.
 type ArrayWriter struct {
-	a       *Array // the array as it will be; its chunks are read as they were
+	a       *Array // the array with its new shape; chunks are read from the old frame
 	w       *Writer
 	durable bool
 
-	order atomic.Pointer[chunkQueue] // nil unless chunks wait for those before them
+	order atomic.Pointer[chunkQueue] // nil without InOrder
 
-	mu      sync.Mutex // guards what follows, and w
+	mu      sync.Mutex // guards the following fields and w
 	idle    []*encoder
-	nowhere map[int64]bool  // chunks that were written and are nowhere in the frame: zeros, for one
-	stale   []cframe.Offset // files of a sparse frame that nothing refers to after Commit
-	err     error           // why nothing more can be written
+	nowhere map[int64]bool  // written chunks that are not stored in the frame, for example zeros
+	stale   []cframe.Offset // files of a sparse frame that are unused after Commit
+	err     error           // reason why writing is no longer possible
 	closed  bool
 }
 
-// encoder is what one goroutine needs to make chunks.
+// encoder holds the context and the buffers of one goroutine that makes chunks.
 type encoder struct {
 	c    *cblosc.Compressor
 	data []byte // values, block by block
 	out  []byte // the chunk
 }
 
-// WriteArray opens an array to replace chunks of it, and to make it longer along its
-// first axis. Nothing counts before Commit; Close without Commit puts the end of the
-// file back, but chunks that were replaced in place are lost then. Nobody else may
-// write the array meanwhile.
+// WriteArray opens an array to replace chunks, and to make it longer along its first axis. Changes
+// take effect with Commit. Close without Commit restores the end of the file, but chunks that were
+// replaced in place are lost. Other programs must not write the array at the same time.
 //
-// It returns the errors of OpenArray and Append, cblosc.ErrRegion for Rows that cannot
-// be, or errors.ErrUnsupported for an array whose chunks are compressed in a way that
-// this package has not: with a codec that needs to know the array, with a parameter,
-// with a dictionary.
+// It returns the errors of OpenArray and Append, cblosc.ErrRegion for invalid Rows, or
+// errors.ErrUnsupported for an array whose chunks this package cannot compress. This is the case
+// for a codec that needs the shape of the array, a codec parameter, or a dictionary.
 func WriteArray(path string, o *ArrayOptions) (*ArrayWriter, error) {
 	const op = "write array"
 	path = filepath.Clean(path)
@@ -126,7 +122,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	}
 	g.lax = !o.Durable
 	if o.Rows != 0 {
-		g.header = make([]byte, a.f.head.HeaderSize) // the shape is in it
+		g.header = make([]byte, a.f.head.HeaderSize) // the header contains the shape
 		if _, err := g.f.ReadAt(g.header, 0); err != nil {
 			return nil, errors.Join(err, g.f.Close())
 		}
@@ -135,8 +131,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	return aw, nil
 }
 
-// plain says whether chunks of a can be compressed by a context that knows nothing of
-// the array.
+// plain reports whether a context without the shape of the array can compress chunks of a.
 func (a *Array) plain(w *Writer) error {
 	cp := &w.cp
 	if cp.Codec > cblosc.Zstd {
@@ -153,7 +148,7 @@ func (a *Array) plain(w *Writer) error {
 	return nil
 }
 
-// grow makes the array that many rows long.
+// grow sets the length of the first axis to rows.
 func (w *ArrayWriter) grow(rows int64) error {
 	a := w.a
 	if a.rank == 0 || rows < a.shape[0] {
@@ -191,19 +186,19 @@ func (w *ArrayWriter) grow(rows int64) error {
 	return nil
 }
 
-// Shape returns the elements along each axis, as they will be.
+// Shape returns the number of elements along each axis, including the new rows.
 func (w *ArrayWriter) Shape() []int64 { return w.a.Shape() }
 
-// WriteRegion replaces the elements from start, shape[i] along axis i, with src, in
-// row-major order and the byte order of storage.
+// WriteRegion replaces the elements from start, shape[i] along axis i, with src, in row-major order
+// and in the byte order of storage.
 //
-// The region must be whole chunks: begin at the border of one along each axis, and end
-// at one or at the end of the array. len(src) must be shape[0]×…×shape[n-1]×ItemSize
-// bytes. The chunks are shared out to that many workers, 0 for GOMAXPROCS.
+// The region must consist of whole chunks: along each axis it must start at a chunk boundary, and
+// end at one or at the end of the array. len(src) must be shape[0]×…×shape[n-1]×ItemSize bytes. The
+// chunks are divided among the workers; 0 workers means GOMAXPROCS.
 //
-// It stops at the first error, and before a chunk when ctx ends; the array then has
-// some of the chunks. It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrBroken
-// after an error of writing, cblosc.ErrClosed, or ctx.Err.
+// It stops at the first error, and before the next chunk when ctx ends; some chunks may then have
+// been written. It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrBroken after a write error,
+// cblosc.ErrClosed, or ctx.Err.
 func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape []int64, workers int) error {
 	const op = "write region"
 	a := w.a
@@ -219,7 +214,8 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 			return &Error{op, a.f.path, -1, fmt.Errorf("%w: start %v shape %v is not whole chunks of %v", cblosc.ErrRegion, start, shape, a.meta.Chunks)}
 		}
 	}
-	// Chunks go on in the order of the region, and wait in memory, since few are ahead.
+	// Chunks are passed on in the order of the region. They wait in memory, because at most twice
+	// as many as there are workers are ahead.
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -228,7 +224,7 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 		return w.accept(i, c, entry)
 	}
 	queue := inorder.New(math.MaxInt, "", put)
-	if w.order.Load() == nil { // which would know the order of all regions
+	if w.order.Load() == nil { // otherwise that queue orders the chunks of all regions
 		put = queue.Put
 	}
 	err = share(ctx, r.chunks, workers, 2*int64(workers), w.take, w.put, func(e *encoder, k int64) error {
@@ -245,7 +241,7 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 	return a.f.wrap(op, errors.Join(err, queue.Close()))
 }
 
-// encode makes the chunk of which the part b is all.
+// encode makes the chunk that the box b covers completely.
 func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte, entry cframe.Offset, err error) {
 	a := w.a
 	values := w.w.params.ChunkSize
@@ -261,7 +257,8 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte
 		data = e.data
 		a.gather(data, src, r, b)
 	}
-	// Exactly the room that the library takes: with more, its result may differ.
+	// The buffer has exactly the size that the library uses, because its result may depend on the
+	// size.
 	e.out = grown(e.out, cblosc.MaxCompressedSize(values))
 	n, err := e.c.Compress(e.out, data)
 	if err != nil {
@@ -275,8 +272,8 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte
 	return c, entry, nil
 }
 
-// stored is what of a chunk goes to the file: nothing of one that is nowhere, which has
-// its entry in the index alone.
+// stored returns the bytes of a chunk to store and its index entry. The bytes are nil for a special
+// chunk that exists only in the index.
 func stored(h chunk.Header, b []byte) ([]byte, cframe.Offset) {
 	entry, nowhere := special(h)
 	if nowhere {
@@ -285,7 +282,7 @@ func stored(h chunk.Header, b []byte) ([]byte, cframe.Offset) {
 	return b, entry
 }
 
-// gather puts the elements of the box b, a chunk clipped to the array, block by block.
+// gather copies the elements of the box b, a chunk clipped to the array, into data block by block.
 func (a *Array) gather(data, src []byte, r *region, b box) {
 	var last vec
 	for d := range a.rank {
@@ -306,13 +303,12 @@ func (a *Array) gather(data, src []byte, r *region, b box) {
 	}
 }
 
-// WriteChunk replaces chunk i, counted in row-major order, with a compressed chunk as
-// it is: one that was read from an array with the same chunks and blocks, or a
-// special one.
+// WriteChunk replaces chunk i, counted in row-major order, with a compressed chunk unchanged. The
+// chunk must come from an array with the same chunks and blocks, or be a special one.
 //
-// It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrFormat for a chunk that is
-// not valid, errors.ErrUnsupported for one of Blosc1, with a dictionary or of a codec
-// that is not linked, cblosc.ErrBroken, or cblosc.ErrClosed.
+// It returns cblosc.ErrRegion, cblosc.ErrSize, cblosc.ErrFormat for an invalid chunk,
+// errors.ErrUnsupported for a Blosc1 chunk, a dictionary or a codec that is not linked,
+// cblosc.ErrBroken, or cblosc.ErrClosed.
 func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
 	const op = "write chunk"
 	err := w.state()
@@ -333,7 +329,7 @@ func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
 	return nil
 }
 
-// judge says whether b may be a chunk of the array.
+// judge checks whether b can be a chunk of the array.
 func (w *ArrayWriter) judge(b []byte) (chunk.Header, error) {
 	h, err := w.w.judgeChunk(b)
 	a := w.a
@@ -348,8 +344,8 @@ func (w *ArrayWriter) judge(b []byte) (chunk.Header, error) {
 	return h, nil
 }
 
-// Unwritten calls f for each chunk that is special and nowhere in the frame, and that
-// was not written, in order: those of a new array.
+// Unwritten calls f in order for each special chunk that exists only in the index and was not
+// written. In a new array these are all chunks that were not written.
 func (w *ArrayWriter) Unwritten(f func(i int64) error) error {
 	w.mu.Lock()
 	var all []int64
@@ -367,8 +363,8 @@ func (w *ArrayWriter) Unwritten(f func(i int64) error) error {
 	return nil
 }
 
-// HasChunk reports whether chunk i is stored or was written; one that is special and
-// nowhere is not.
+// HasChunk reports whether chunk i is stored or was written. It returns false for a special chunk
+// that exists only in the index and was not written.
 func (w *ArrayWriter) HasChunk(i int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -384,8 +380,8 @@ func (w *ArrayWriter) state() error {
 	return w.err
 }
 
-// store puts chunk i in the file, as the library does it (frame.c,
-// frame_update_chunk): where the old one was if that was not shorter, else at the end.
+// store stores chunk i where the library would store it (frame.c, frame_update_chunk): at the old
+// offset if the old chunk was not shorter, otherwise at the end.
 func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 	old := w.w.offsets[i]
 	if b == nil {
@@ -401,7 +397,7 @@ func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 	return w.w.to.put(b, o)
 }
 
-// drop takes a chunk that a special one replaces out of the counts.
+// drop subtracts a chunk that was replaced by a special one from the totals.
 func (w *ArrayWriter) drop(old cframe.Offset) error {
 	if old.IsSpecial() || !w.w.params.Sparse {
 		return nil
@@ -412,7 +408,7 @@ func (w *ArrayWriter) drop(old cframe.Offset) error {
 	return err
 }
 
-// room is where a chunk of n bytes goes that replaces the one at old.
+// room returns the offset for a chunk of n bytes that replaces the one at old.
 func (w *ArrayWriter) room(old cframe.Offset, n int) (cframe.Offset, error) {
 	switch {
 	case old.IsSpecial():
@@ -434,7 +430,7 @@ func (w *ArrayWriter) room(old cframe.Offset, n int) (cframe.Offset, error) {
 	return w.w.place(int64(n)), nil
 }
 
-// length is the bytes of the chunk at o, as its header says.
+// length returns the size of the chunk at o from its header, in bytes.
 func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
 	var b [chunk.ExtendedHeaderSize]byte
 	n, err := w.a.f.src.read(b[:], o, 0)
@@ -445,9 +441,9 @@ func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
 	return int64(h.CBytes), invalid(err)
 }
 
-// Commit writes what is missing: chunks that wait, the index, the trailer and the
-// header; with Durable it is on the disk then. Afterwards the ArrayWriter takes nothing
-// more. It returns cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
+// Commit writes waiting chunks, the index, the trailer and the header. With Durable it also syncs
+// them to disk. Afterwards the ArrayWriter cannot be used. It returns cblosc.ErrBroken after an
+// earlier error, or cblosc.ErrClosed.
 func (w *ArrayWriter) Commit() error {
 	const op = "commit"
 	late := w.Ordered(true)
@@ -471,7 +467,7 @@ func (w *ArrayWriter) Commit() error {
 	return errors.Join(w.free(), w.a.Close())
 }
 
-// removeStale removes the files that the frame has left behind.
+// removeStale removes the files that the frame no longer uses.
 func (w *ArrayWriter) removeStale() error {
 	var errs []error
 	for _, o := range w.stale {
@@ -480,8 +476,8 @@ func (w *ArrayWriter) removeStale() error {
 	return errors.Join(errs...)
 }
 
-// Close ends the ArrayWriter; what was not committed is undone, as far as WriteArray
-// says. After Commit it does nothing; a second Close returns cblosc.ErrClosed.
+// Close frees the ArrayWriter and undoes uncommitted changes, within the limits described in
+// WriteArray. After Commit it does nothing. A second Close returns cblosc.ErrClosed.
 func (w *ArrayWriter) Close() error {
 	const op = "close"
 	dropped := w.Ordered(false)
@@ -518,8 +514,8 @@ func (w *ArrayWriter) take() (*encoder, error) {
 		w.idle = w.idle[:n-1]
 		return e, nil
 	}
-	// The context of the library keeps what it chose for the first chunk: 1 for elements
-	// of more than 255 bytes.
+	// The library's context keeps its choice for the first chunk: type size 1 for elements of more
+	// than 255 bytes.
 	cp := w.w.cp
 	if cp.TypeSize > math.MaxUint8 {
 		cp.TypeSize = 1

@@ -1,6 +1,5 @@
-// The bytes of a frame around its chunks: header, index and trailer, as C-Blosc2
-// 2.17 writes them (README_CFRAME_FORMAT.rst; format/cframe says where the document
-// and the library disagree).
+// Header, index and trailer of a frame as C-Blosc2 2.17 writes them (README_CFRAME_FORMAT.rst;
+// format/cframe lists differences between the document and the library).
 
 package frameio
 
@@ -30,14 +29,14 @@ const (
 	map16    = 0xDE
 )
 
-// otherCodec stands for a codec whose number is in the pipeline (BLOSC_UDCODEC_FORMAT).
+// otherCodec means that the pipeline contains the codec id (BLOSC_UDCODEC_FORMAT).
 const otherCodec = 6
 
-// totals is what the header says of the chunks.
+// totals are the totals of all chunks for the header.
 type totals struct {
 	frameSize      int64
 	nbytes, cbytes int64
-	chunkSize      int32 // of the first chunk; -1 while there is none
+	chunkSize      int32 // of the first chunk; -1 without chunks
 }
 
 // appendHeader appends the header of a frame.
@@ -64,8 +63,8 @@ func appendHeader(dst []byte, p *cblosc.CParams, sparse, vlmeta bool, t totals, 
 	dst = be.AppendUint32(append(dst, int32s), uint32(p.TypeSize))
 	dst = be.AppendUint32(append(dst, int32s), uint32(p.BlockSize))
 	dst = be.AppendUint32(append(dst, int32s), uint32(t.chunkSize))
-	dst = be.AppendUint16(append(dst, int16s), 1) // threads that compress, and that
-	dst = be.AppendUint16(append(dst, int16s), 1) // decompress, of the library's context
+	dst = be.AppendUint16(append(dst, int16s), 1) // threads for compressing
+	dst = be.AppendUint16(append(dst, int16s), 1) // threads for decompressing
 	if vlmeta {
 		dst = append(dst, anything)
 	} else {
@@ -83,21 +82,21 @@ func appendHeader(dst []byte, p *cblosc.CParams, sparse, vlmeta bool, t totals, 
 	return dst
 }
 
-// appendTrailer appends the trailer; contents of metalayers are chunks.
+// appendTrailer appends the trailer. The contents of metalayers must be chunks.
 func appendTrailer(dst []byte, vlmeta []cblosc.Metalayer) []byte {
 	start := len(dst)
 	dst = append(dst, fixArray+4, 1)
-	// The map's length counts from behind the marker of its section here, and from
-	// that marker in the header.
+	// In the trailer the size of the map counts from the byte after the marker of its section. In
+	// the header it counts from the marker.
 	dst = appendMetalayers(dst, start, len(dst)+1, vlmeta)
-	const rest = 1 + 4 + 1 + 1 + 16 // this length and the fingerprint, which is none
+	const rest = 1 + 4 + 1 + 1 + 16 // this length and an empty fingerprint
 	dst = binary.BigEndian.AppendUint32(append(dst, uint32s), uint32(len(dst)-start+rest))
 	dst = append(dst, fixExt16, 0)
 	return append(dst, make([]byte, 16)...)
 }
 
-// appendMetalayers appends a section of metalayers: names with the places of their
-// contents, counted from base, then the contents.
+// appendMetalayers appends a section of metalayers: names with the offsets of their contents,
+// relative to base, then the contents.
 func appendMetalayers(dst []byte, base, mapFrom int, layers []cblosc.Metalayer) []byte {
 	be := binary.BigEndian
 	dst = append(dst, fixArray+3, uint16s, 0, 0)
@@ -119,7 +118,7 @@ func appendMetalayers(dst []byte, base, mapFrom int, layers []cblosc.Metalayer) 
 	return dst
 }
 
-// compressed returns b as one chunk.
+// compressed returns b compressed as one chunk.
 func compressed(p *cblosc.CParams, b []byte) ([]byte, error) {
 	c, err := cblosc.NewCompressor(p)
 	if err != nil {
@@ -133,13 +132,13 @@ func compressed(p *cblosc.CParams, b []byte) ([]byte, error) {
 	return dst[:n], err
 }
 
-// indexChunk returns the index as the library's appends write it (frame.c,
-// frame_append_chunk), with one thread; nil for no chunk.
+// indexChunk returns the index with the bytes that the library's appends write (frame.c,
+// frame_append_chunk) with one thread. It returns nil without chunks.
 func indexChunk(offsets []cframe.Offset) ([]byte, error) {
 	if len(offsets) == 0 {
 		return nil, nil
 	}
-	p := cblosc.DefaultCParams() // BloscLZ at level 5 behind Shuffle, elements of 8 bytes
+	p := cblosc.DefaultCParams() // BloscLZ at level 5 after Shuffle, elements of 8 bytes
 	p.Split, p.BlockSize = cblosc.SplitNever, 16<<10
 	b := make([]byte, 0, 8*len(offsets))
 	for _, o := range offsets {
@@ -148,8 +147,8 @@ func indexChunk(offsets []cframe.Offset) ([]byte, error) {
 	return compressed(p, b)
 }
 
-// special returns the entry of the index for a chunk that need not be stored, and
-// whether it is one. Repeated values are stored.
+// special returns the index entry of a chunk that exists only in the index, and whether h is such a
+// chunk. Repeated values are stored.
 func special(h chunk.Header) (cframe.Offset, bool) {
 	switch h.Special {
 	case chunk.Zeros, chunk.NaNs, chunk.Uninitialized:

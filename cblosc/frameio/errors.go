@@ -1,4 +1,4 @@
-// What can go wrong: one struct, and the sentinels of cblosc.
+// Error type, which wraps the sentinels of cblosc.
 
 package frameio
 
@@ -12,16 +12,16 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Error reports a failed call. Err wraps a sentinel of package cblosc, so that a
-// caller handles one set for this path and the library's own.
+// Error describes a failed call. Err wraps a sentinel of package cblosc, so callers can handle
+// errors of this package and of the library in the same way.
 type Error struct {
 	Op    string // "open", "read chunk", "read region", …
-	Path  string // file or directory, "" if there is none
-	Chunk int64  // the chunk, -1 if the error is about none
+	Path  string // file or directory, or ""
+	Chunk int64  // index of the chunk, or -1
 	Err   error
 }
 
-// Error names the operation, the path, the chunk and the cause.
+// Error returns the operation, the path, the chunk and the cause.
 func (e *Error) Error() string {
 	s := "frameio: " + e.Op
 	if e.Path != "" {
@@ -36,8 +36,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// invalid adds cblosc.ErrFormat to what the format packages found. Faults of the
-// file system, and what is only not supported, stay what they are.
+// invalid adds cblosc.ErrFormat to an error of the format packages. Errors of the file system and
+// errors.ErrUnsupported are unchanged.
 func invalid(err error) error {
 	var file *fs.PathError
 	if err == nil || errors.As(err, &file) || errors.Is(err, fs.ErrClosed) || errors.Is(err, cblosc.ErrFormat) || errors.Is(err, errors.ErrUnsupported) {
@@ -46,12 +46,12 @@ func invalid(err error) error {
 	return fmt.Errorf("%w: %w", cblosc.ErrFormat, err)
 }
 
-// corrupt says that a field of a chunk is not what the frame expects.
+// corrupt returns an error for a field of a chunk that does not match the frame.
 func corrupt(what string, offset int64, got, want any) error {
 	return invalid(&format.Error{Format: "blosc chunk", What: what, Offset: offset, Got: fmt.Sprint(got), Want: fmt.Sprint(want), Err: format.ErrCorrupt})
 }
 
-// closedFile turns the error of a file that Close has closed into ErrClosed.
+// closedFile returns ErrClosed for an error of a file that Close has closed.
 func closedFile(err error) error {
 	if errors.Is(err, os.ErrClosed) && !errors.Is(err, cblosc.ErrClosed) {
 		return cblosc.ErrClosed

@@ -1,4 +1,4 @@
-// An open frame: what is known of it before any chunk is read.
+// Opening of frames: header, index, trailer and the size of each chunk.
 
 package frameio
 
@@ -18,51 +18,50 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Frame is a frame open for reading. All its methods are safe for any number of
-// goroutines at once, and no read waits for another.
+// Frame is a frame open for reading. All its methods are safe for concurrent use without locks: no
+// read waits for another.
 //
-// It sees the frame as it was when it was opened. Chunks that another program
-// appends meanwhile are not seen and do no harm; chunks that it replaces in place
-// may be read half old and half new, which is found only if they do not decode. In a
-// sparse frame a chunk whose file was deleted or given to another chunk is an error.
+// A Frame represents the frame at the time of opening. Chunks that another program appends later
+// are not visible and cause no errors. A chunk that another program replaces in place may be read
+// half old and half new, which is detected only if it cannot be decoded. In a sparse frame, a chunk
+// whose file was deleted or reused for another chunk gives an error.
 type Frame struct {
 	path    string
 	head    *cframe.Frame
 	offsets []cframe.Offset
-	room    []int32 // of each stored chunk in a contiguous frame: bytes up to the next one
+	room    []int32 // for each stored chunk of a contiguous frame: bytes up to the next one
 	src     source
 	limit   int64 // Limits.Chunk
 	stock   stock
 }
 
-// Limits bounds what a frame may make its reader allocate, beside the caller's own
-// buffers. What is beyond is format.ErrLimit; sizes are bytes.
+// Limits bounds the memory that a frame can make its reader allocate, in addition to the caller's
+// buffers. Larger sizes give format.ErrLimit. Sizes are in bytes.
 type Limits struct {
 	cframe.Limits // of header, trailer and index
 
-	// Chunk is the greatest number of bytes of values that are decoded in memory of
-	// the reader's: of a chunk, or a block, of which not all is wanted or wanted in
-	// one piece. Few bytes in a file can stand for many values.
+	// Chunk is the maximum number of bytes of values that are decoded into the reader's own memory.
+	// This happens for a chunk or block if only a part of it is needed or its values are not
+	// contiguous in the result. A few bytes in a file can represent many values.
 	Chunk int64
 }
 
-// DefaultLimits returns those of package cframe, and for Chunk what the format
-// allows, 2 GiB.
+// DefaultLimits returns the default limits of package cframe, and for Chunk the limit of the
+// format, 2 GiB.
 func DefaultLimits() Limits {
 	return Limits{cframe.DefaultLimits(), chunk.MaxNBytes}
 }
 
-// Open opens a contiguous frame (a file) or a sparse one (a directory). Header,
-// metalayers, index and trailer are read and checked; each chunk is checked when
-// it is read.
+// Open opens a contiguous frame (a file) or a sparse one (a directory). Header, metalayers, index
+// and trailer are read and checked. Each chunk is checked when it is read.
 //
-// It returns fs.ErrNotExist; cblosc.ErrFormat, with format.ErrMagic,
-// format.ErrTruncated, format.ErrCorrupt or format.ErrLimit; or
-// errors.ErrUnsupported for chunks of variable length (C-Blosc2 3.0 and later) and
-// for codecs and filters that are not linked. It is OpenLimits with DefaultLimits.
+// It returns fs.ErrNotExist; cblosc.ErrFormat, with format.ErrMagic, format.ErrTruncated,
+// format.ErrCorrupt or format.ErrLimit; or errors.ErrUnsupported for chunks of variable length
+// (C-Blosc2 3.0 and later) and for codecs and filters that are not linked. It is OpenLimits with
+// DefaultLimits.
 func Open(path string) (*Frame, error) { return OpenLimits(path, DefaultLimits()) }
 
-// OpenLimits is Open with limits of the caller's.
+// OpenLimits is Open with the given limits.
 func OpenLimits(path string, l Limits) (*Frame, error) {
 	info, err := os.Stat(filepath.Clean(path))
 	if err != nil {
@@ -74,13 +73,12 @@ func OpenLimits(path string, l Limits) (*Frame, error) {
 	return openBy(openFile, path, l)
 }
 
-// OpenMapped is OpenLimits for a contiguous frame whose file is mapped into memory (mmap):
-// chunks are decoded from where they are, without a read and a copy. The mapping takes
-// address space, not memory, and goes some time after Close.
+// OpenMapped is OpenLimits for a contiguous frame whose file is mapped into memory (mmap). Chunks
+// are decoded from the mapping, without a read and a copy. The mapping uses address space, not
+// memory. It is removed some time after Close.
 //
-// It is only for files that nobody makes shorter while they are open: what is touched
-// behind the end of a file ends the process (SIGBUS). A sparse frame is
-// errors.ErrUnsupported.
+// The file must not be truncated while it is open: an access after its end terminates the process
+// (SIGBUS). A sparse frame gives errors.ErrUnsupported.
 func OpenMapped(path string, l Limits) (*Frame, error) {
 	info, err := os.Stat(filepath.Clean(path))
 	if err == nil && info.IsDir() {
@@ -106,12 +104,12 @@ func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), pat
 	return f, nil
 }
 
-// OpenFS opens the sparse frame whose directory is fsys: in an archive, or in several
-// directories that hold some of its chunks each. Each read opens a file of it. The
+// OpenFS opens the sparse frame in the root directory of fsys. For example, fsys can be an archive,
+// or combine several directories that each hold some of the chunks. Each read opens a file. The
 // errors are those of Open and of fsys. It is OpenFSLimits with DefaultLimits.
 func OpenFS(fsys fs.FS) (*Frame, error) { return OpenFSLimits(fsys, DefaultLimits()) }
 
-// OpenFSLimits is OpenFS with limits of the caller's.
+// OpenFSLimits is OpenFS with the given limits.
 func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	const op = "open"
 	head, err := cframe.ReadDirLimits(fsys, l.Limits)
@@ -125,15 +123,14 @@ func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	return f, nil
 }
 
-// OpenReaderAt opens the contiguous frame at the beginning of r, which holds size
-// bytes; bytes behind the frame are no matter. r is used by all readers at once
-// and is not closed. The errors are those of Open, and what r returns. It is
-// OpenReaderAtLimits with DefaultLimits.
+// OpenReaderAt opens the contiguous frame at the beginning of r, which must hold size bytes. Bytes
+// after the frame are ignored. All readers use r concurrently, and Close does not close it. The
+// errors are those of Open and of r. It is OpenReaderAtLimits with DefaultLimits.
 func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
 	return OpenReaderAtLimits(r, size, DefaultLimits())
 }
 
-// OpenReaderAtLimits is OpenReaderAt with limits of the caller's.
+// OpenReaderAtLimits is OpenReaderAt with the given limits.
 func OpenReaderAtLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	const op = "open"
 	head, err := cframe.ReadLimits(r, size, l.Limits)
@@ -147,7 +144,7 @@ func OpenReaderAtLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	return f, nil
 }
 
-// newFrame checks what was read and decodes the index.
+// newFrame checks the header and trailer and decodes the index.
 func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, error) {
 	if err := head.Check(); err != nil {
 		return nil, invalid(err)
@@ -173,8 +170,8 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 	return f, nil
 }
 
-// measure checks the index and finds out how much room each chunk has: up to the
-// next one, or to the index. A chunk is then got by one read.
+// measure checks the index and computes the space of each chunk: up to the next one, or to the
+// index. With it, one read returns a whole chunk.
 func (f *Frame) measure() error {
 	contiguous := f.head.Type() == cframe.Contiguous
 	ascending, last := true, cframe.Offset(-1)
@@ -185,7 +182,7 @@ func (f *Frame) measure() error {
 		if o.IsSpecial() {
 			continue
 		}
-		most := int64(math.MaxUint32) // a file's number
+		most := int64(math.MaxUint32) // maximum number of a chunk file
 		if contiguous {
 			most = f.head.CBytes - chunk.MinHeaderSize
 		}
@@ -228,8 +225,8 @@ func (f *Frame) measure() error {
 	return nil
 }
 
-// Close closes the file and frees the contexts. Reads that are under way finish, or
-// return ErrClosed; what starts later, a second Close too, returns ErrClosed.
+// Close closes the file and frees the contexts. Active reads finish or return ErrClosed. Calls that
+// start after Close, including a second Close, return ErrClosed.
 func (f *Frame) Close() error {
 	err := f.stock.close()
 	if err == nil {
@@ -241,33 +238,33 @@ func (f *Frame) Close() error {
 	return nil
 }
 
-// Path returns the file or directory, "" for OpenReaderAt.
+// Path returns the file or directory, or "" for OpenReaderAt.
 func (f *Frame) Path() string { return f.path }
 
-// Header returns the header as it is stored, fixed metalayers included. The caller
-// must not change what its slices hold.
+// Header returns the stored header, including the fixed metalayers. The caller must not change the
+// contents of its slices.
 func (f *Frame) Header() cframe.Header { return f.head.Header }
 
 // NumChunks returns the number of chunks.
 func (f *Frame) NumChunks() int64 { return int64(len(f.offsets)) }
 
-// NBytes returns the bytes of the values of all chunks.
+// NBytes returns the size of the values of all chunks in bytes.
 func (f *Frame) NBytes() int64 { return f.head.NBytes }
 
-// TypeSize returns the bytes of an element.
+// TypeSize returns the size of an element in bytes.
 func (f *Frame) TypeSize() int { return int(f.head.TypeSize) }
 
-// ChunkSize returns the bytes of the values of each chunk but the last, 0 if there
-// is no chunk.
+// ChunkSize returns the size of the values of each chunk except the last in bytes, or 0 without
+// chunks.
 func (f *Frame) ChunkSize() int { return max(0, int(f.head.ChunkSize)) }
 
-// chunkLen returns the bytes of the values of chunk i, which exists.
+// chunkLen returns the size of the values of chunk i, which must exist, in bytes.
 func (f *Frame) chunkLen(i int64) int {
 	size := int64(f.head.ChunkSize)
 	return int(min(size, f.head.NBytes-i*size))
 }
 
-// allow says whether so many bytes of values may be decoded in memory of ours.
+// allow checks whether n bytes of values may be decoded into the reader's own memory.
 func (f *Frame) allow(n int) error {
 	if int64(n) <= f.limit {
 		return nil
@@ -275,9 +272,8 @@ func (f *Frame) allow(n int) error {
 	return &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", f.limit), Err: format.ErrLimit}
 }
 
-// VLMetalayer returns the content of a variable-length metalayer, decompressed. It
-// returns cblosc.ErrNotFound, cblosc.ErrFormat, format.ErrLimit above Limits.Chunk,
-// or cblosc.ErrClosed.
+// VLMetalayer returns the decompressed content of a variable-length metalayer. It returns
+// cblosc.ErrNotFound, cblosc.ErrFormat, format.ErrLimit above Limits.Chunk, or cblosc.ErrClosed.
 func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	const op = "read metalayer"
 	b, ok := f.head.Trailer.VLMetalayer(name)
@@ -299,8 +295,8 @@ func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	return dst, nil
 }
 
-// VLMetalayerSize returns how many bytes the content of a variable-length metalayer has, as
-// its chunk says, and how many are stored. It returns cblosc.ErrNotFound or cblosc.ErrFormat.
+// VLMetalayerSize returns the size of the content of a variable-length metalayer according to its
+// chunk header, and its stored size, in bytes. It returns cblosc.ErrNotFound or cblosc.ErrFormat.
 func (f *Frame) VLMetalayerSize(name string) (content, stored int64, err error) {
 	const op = "measure metalayer"
 	b, ok := f.head.Trailer.VLMetalayer(name)
@@ -314,7 +310,7 @@ func (f *Frame) VLMetalayerSize(name string) (content, stored int64, err error) 
 	return int64(h.NBytes), int64(len(b)), nil
 }
 
-// VLMetalayers returns the names of the variable-length metalayers, as stored.
+// VLMetalayers returns the names of the variable-length metalayers in storage order.
 func (f *Frame) VLMetalayers() []string {
 	names := make([]string, len(f.head.Trailer.VLMetalayers))
 	for i, m := range f.head.Trailer.VLMetalayers {
@@ -323,8 +319,8 @@ func (f *Frame) VLMetalayers() []string {
 	return names
 }
 
-// ChunkFiles returns the name of each chunk's file in the directory of a sparse frame,
-// "" for special chunks, which have none; nil for a frame in one file.
+// ChunkFiles returns the file name of each chunk in the directory of a sparse frame. The name is ""
+// for special chunks, which have no file. It returns nil for a frame in one file.
 func (f *Frame) ChunkFiles() []string {
 	if f.head.Type() != cframe.Sparse {
 		return nil

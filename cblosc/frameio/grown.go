@@ -1,4 +1,4 @@
-// Where appended chunks go: behind what a file or a directory has.
+// Targets for appended chunks: an existing file or directory.
 
 package frameio
 
@@ -14,11 +14,11 @@ import (
 	"github.com/hyperslab/hyperslab/format/cframe"
 )
 
-// fixedHeader is the part of a header in front of its metalayers: all that changes
-// when chunks are appended.
+// fixedHeader is the length of a header before its metalayers. Only this part changes when chunks
+// are appended.
 const fixedHeader = 87
 
-// disk is what a grownFile needs of an *os.File.
+// disk is the part of *os.File that a grownFile uses.
 type disk interface {
 	io.ReaderAt
 	io.WriterAt
@@ -27,15 +27,15 @@ type disk interface {
 	Close() error
 }
 
-// grownFile is a contiguous frame that gets longer.
+// grownFile is a contiguous frame to which chunks are appended.
 type grownFile struct {
 	writerAt
 	f       disk
 	durable bool
 	lax     bool        // nothing is synced
 	touched atomic.Bool // something was written
-	header  []byte      // what changes of it, as it was: the fixed part
-	end     []byte      // what is overwritten: index and trailer; nil if they stay
+	header  []byte      // original bytes of the part that changes: the fixed part
+	end     []byte      // original index and trailer, which are overwritten; nil if they stay
 	endAt   int64
 }
 
@@ -51,7 +51,7 @@ func openGrownFile(path string, head *cframe.Frame, durable bool) (*grownFile, e
 	return g, nil
 }
 
-// newGrownFile keeps what is overwritten, so that discard can put it back.
+// newGrownFile reads the bytes that will be overwritten, so that discard can restore them.
 func newGrownFile(f disk, head *cframe.Frame, durable bool) (*grownFile, error) {
 	t := &grownFile{writerAt: writerAt{f, int64(head.HeaderSize)}, f: f, durable: durable, header: make([]byte, fixedHeader)}
 	if _, err := f.ReadAt(t.header, 0); err != nil {
@@ -72,8 +72,8 @@ func (t *grownFile) put(b []byte, o cframe.Offset) error {
 	return t.writerAt.put(b, o)
 }
 
-// finish writes what follows the chunks, and at last the header: with durable, when
-// all else is on the disk.
+// finish writes the index and trailer, and then the header. With durable it syncs the file before
+// it writes the header.
 func (t *grownFile) finish(header, rest []byte, cbytes int64) error {
 	if err := t.put(rest, cframe.Offset(cbytes)); err != nil {
 		return err
@@ -112,22 +112,22 @@ func (t *grownFile) discard() error {
 	}
 	err = errors.Join(err, t.f.Close())
 	if errors.Is(err, os.ErrClosed) {
-		err = nil // commit failed behind it
+		err = nil // commit failed earlier
 	}
 	return err
 }
 
-// grownDirectory is a sparse frame that gets more files.
+// grownDirectory is a sparse frame to which files are added.
 type grownDirectory struct {
 	root    *os.Root
 	durable bool
 	lax     bool // nothing is synced
 
 	mu    sync.Mutex
-	files []string // written so far
+	files []string // files written so far
 }
 
-// nextIndex is the index in the making. It replaces the old one in one step.
+// nextIndex is the temporary name of the new index, which replaces the old one in one step.
 const nextIndex = cframe.IndexFile + ".tmp"
 
 func openGrownDirectory(path string, durable bool) (*grownDirectory, error) {
@@ -148,7 +148,7 @@ func (t *grownDirectory) finish(header, rest []byte, _ int64) error {
 		return err
 	}
 	if t.durable {
-		// The names of the new files, before anything refers to them.
+		// Sync the names of the new files before the index refers to them.
 		if err := t.sync(); err != nil {
 			return err
 		}
@@ -156,13 +156,12 @@ func (t *grownDirectory) finish(header, rest []byte, _ int64) error {
 	return t.write(nextIndex, append(header, rest...), info.Mode().Perm(), !t.lax)
 }
 
-// write writes one file. There may be one of that name, left behind by a program
-// that was stopped.
+// write writes one file. It may already exist if an earlier program was stopped.
 func (t *grownDirectory) write(name string, b []byte, mode os.FileMode, durable bool) error {
 	t.mu.Lock()
 	t.files = append(t.files, name)
 	t.mu.Unlock()
-	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, mode) // a pipe would wait for a reader
+	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, mode) // do not wait on a named pipe
 	if err != nil {
 		return err
 	}
@@ -186,7 +185,7 @@ func (t *grownDirectory) commit() error {
 	if err := t.root.Rename(nextIndex, cframe.IndexFile); err != nil {
 		return err
 	}
-	t.files = nil // they are the frame's now
+	t.files = nil // the files belong to the frame now
 	if t.lax {
 		return t.root.Close()
 	}

@@ -1,4 +1,4 @@
-// What a Writer writes, as plain values.
+// Parameters of a Writer.
 
 package frameio
 
@@ -13,20 +13,20 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Params says what a Writer writes.
+// Params are the parameters of a Writer.
 type Params struct {
 	CParams   *cblosc.CParams    // nil: cblosc.DefaultCParams(); Threads must be 1
 	ChunkSize int                // bytes of the values of a chunk: a positive multiple of CParams.TypeSize
 	Meta      []cblosc.Metalayer // fixed metalayers, at most 16
 	VLMeta    []cblosc.Metalayer // variable-length metalayers, at most 16, compressed as the library does
 	Sparse    bool               // a directory with one file for each chunk, instead of one file
-	Overwrite bool               // Create may replace what is at the path
-	Workers   int                // goroutines that compress at a time; 0: GOMAXPROCS
-	Allow     chunk.Policy       // codecs and filters that chunks given to WriteChunk may have beside those that are safe on any bytes
+	Overwrite bool               // Create may replace an existing file or directory
+	Workers   int                // maximum number of goroutines that compress; 0: GOMAXPROCS
+	Allow     chunk.Policy       // codecs and filters allowed in WriteChunk in addition to those that are safe on any bytes
 }
 
-// Validate reports every bad field at once, each wrapping cblosc.ErrParam,
-// cblosc.ErrLimit or cblosc.ErrExists.
+// Validate reports every invalid field. Each error wraps cblosc.ErrParam, cblosc.ErrLimit or
+// cblosc.ErrExists.
 func (p *Params) Validate() error {
 	if p == nil {
 		return fmt.Errorf("%w: no Params: ChunkSize has no default", cblosc.ErrParam)

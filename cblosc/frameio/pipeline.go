@@ -1,6 +1,5 @@
-// The way of values through a Writer: batches are compressed at the same time, get their
-// places one after the other, and are stored at the same time again. The caller fills the
-// next one meanwhile.
+// Pipeline of a Writer: batches of values are compressed in parallel, get their offsets in
+// sequence, and are stored in parallel. The caller fills the next batch at the same time.
 
 package frameio
 
@@ -14,33 +13,33 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// pipeline is the part of a Writer that works. Its fields are the caller's of the Writer,
-// but for what guard guards.
+// pipeline runs the workers of a Writer. The caller of the Writer owns its fields, except those
+// that guard protects.
 type pipeline struct {
 	idle  chan *part
-	parts int             // made so far
+	parts int             // number of workers created
 	block int             // bytes of a block; 0 until the first chunk is compressed
-	last  <-chan struct{} // closed when all batches so far have their places; nil if there are none on their way
-	taken int             // chunks, with those on their way
+	last  <-chan struct{} // closed when all earlier batches have their offsets; nil without active batches
+	taken int             // number of chunks, including active ones
 
 	running sync.WaitGroup
 	guard   sync.Mutex
-	fault   error // the first
+	fault   error // first error
 }
 
-// part is what one worker has of a batch.
+// part holds the context and the buffers of one worker for a batch.
 type part struct {
 	c       *cblosc.Compressor
-	in      []byte // the values, if they are the Writer's
+	in      []byte // the values, if the Writer owns them
 	chunks  cblosc.Batch
-	out     []byte  // those of chunks that are stored, one behind the other
-	lengths []int32 // of each chunk in out, 0 for one that is nowhere
+	out     []byte  // bytes of the chunks that are stored, in sequence
+	lengths []int32 // of each chunk in out; 0 for a chunk that exists only in the index
 	entries []cframe.Offset
-	at      cframe.Offset // where out goes
-	first   []byte        // the first chunk of a frame, which addPart has compressed
+	at      cframe.Offset // offset of out in the frame
+	first   []byte        // the first chunk of a frame, compressed by addPart
 }
 
-// report keeps the first error and returns it.
+// report records the first error and returns it.
 func (p *pipeline) report(err error) error {
 	p.guard.Lock()
 	defer p.guard.Unlock()
@@ -50,17 +49,17 @@ func (p *pipeline) report(err error) error {
 	return p.fault
 }
 
-// drain waits until nothing is on its way.
+// drain waits until all batches are stored.
 func (p *pipeline) drain() error {
 	p.running.Wait()
 	p.last = nil
 	return p.report(nil)
 }
 
-// send hands the values that wait to a worker.
+// send passes the pending values to a worker.
 func (w *Writer) send() error { return w.submit(w.pending, true) }
 
-// flush compresses and stores the values that wait, and what is on its way.
+// flush compresses and stores the pending values and waits for all batches.
 func (w *Writer) flush() error {
 	if len(w.pending) > 0 {
 		w.ended = len(w.pending)%w.params.ChunkSize != 0
@@ -71,8 +70,9 @@ func (w *Writer) flush() error {
 	return w.drain()
 }
 
-// submit hands values, which end a chunk or the frame, to a worker. They are w.pending,
-// which then is another buffer, or the caller's, who has to wait.
+// submit passes values, which must end at the end of a chunk or of the frame, to a worker. If ours
+// is set, values is w.pending, which gets another buffer. Otherwise the values belong to the
+// caller, who must wait for the worker.
 func (w *Writer) submit(values []byte, ours bool) error {
 	if err := w.report(nil); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (w *Writer) submit(values []byte, ours bool) error {
 		if before != nil {
 			<-before
 		}
-		if w.report(err) != nil { // of this batch, or of one before, behind which there is no place
+		if w.report(err) != nil { // an error of this batch or an earlier one: there is no valid offset
 			close(placed)
 			return
 		}
@@ -114,7 +114,7 @@ func (w *Writer) submit(values []byte, ours bool) error {
 	return nil
 }
 
-// part returns an idle worker, for values.
+// part returns an idle worker for values.
 func (w *Writer) part(values []byte) (*part, error) {
 	if w.idle == nil {
 		w.idle = make(chan *part, w.params.workers())
@@ -130,9 +130,9 @@ func (w *Writer) part(values []byte) (*part, error) {
 	return w.addPart(values)
 }
 
-// addPart makes one more worker. The library's context keeps what it chose for the
-// first chunk: the block size, and 1 for elements of more than 255 bytes. A
-// Compressor forgets both; so all contexts here are given those of the first chunk.
+// addPart creates a worker. The library's context keeps its choices for the first chunk: the block
+// size, and type size 1 for elements of more than 255 bytes. A Compressor does not keep them, so
+// all contexts here get the choices for the first chunk.
 func (w *Writer) addPart(values []byte) (*part, error) {
 	var done []byte
 	if w.block == 0 {
@@ -159,7 +159,7 @@ func (w *Writer) addPart(values []byte) (*part, error) {
 	return &part{c: c, first: done}, nil
 }
 
-// compress fills p with the chunks of values, size bytes each, the last maybe fewer.
+// compress fills p with the chunks of values, size bytes each; the last may be shorter.
 func (p *part) compress(values []byte, size int) error {
 	p.lengths, p.entries = p.lengths[:0], p.entries[:0]
 	if p.first != nil && len(values) <= size {
@@ -182,14 +182,14 @@ func (p *part) compress(values []byte, size int) error {
 		if nowhere {
 			b = nil
 		}
-		n += copy(p.out[n:], b) // which is there already, unless one before is nowhere
+		n += copy(p.out[n:], b) // moves b only if an earlier chunk exists only in the index
 		p.lengths, p.entries = append(p.lengths, int32(len(b))), append(p.entries, o)
 	}
 	p.out = p.out[:n]
 	return nil
 }
 
-// enter gives the chunks of p, which hold n bytes of values, their places, and counts them.
+// enter assigns offsets to the chunks of p, which hold n bytes of values, and counts them.
 func (w *Writer) enter(p *part, n int) {
 	if !w.params.Sparse {
 		p.at = w.place(int64(len(p.out)))
@@ -211,7 +211,7 @@ func (w *Writer) enter(p *part, n int) {
 	}
 }
 
-// store writes the chunks of p, whose places are taken.
+// store writes the chunks of p to their offsets.
 func (w *Writer) store(p *part) error {
 	if !w.params.Sparse {
 		if len(p.out) == 0 {
@@ -232,7 +232,7 @@ func (w *Writer) store(p *part) error {
 	return nil
 }
 
-// free closes the contexts of the workers, which are all idle.
+// free closes the contexts of the workers, which must all be idle.
 func (p *pipeline) free() error {
 	var first error
 	for ; p.parts > 0; p.parts-- {

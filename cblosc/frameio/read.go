@@ -1,5 +1,5 @@
-// Reading chunks and parts of chunks, each with one read of the file and one
-// context, straight into the caller's memory.
+// Reading of chunks and parts of chunks with one read of the file and one context, directly into
+// the caller's memory.
 
 package frameio
 
@@ -17,12 +17,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// Chunk returns the compressed bytes of chunk i, as they are stored, in the memory
-// of dst if that suffices. A chunk that is special and nowhere comes back as the
-// library would make it.
+// Chunk returns the compressed bytes of chunk i as stored, in the memory of dst if it is large
+// enough. For a special chunk that exists only in the index, it returns the chunk that the library
+// would make.
 //
-// It returns cblosc.ErrRegion, cblosc.ErrFormat for a chunk that the frame cannot
-// hold, fs.ErrNotExist if its file is gone, or cblosc.ErrClosed.
+// It returns cblosc.ErrRegion, cblosc.ErrFormat for a chunk that does not match the frame,
+// fs.ErrNotExist if its file is missing, or cblosc.ErrClosed.
 func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 	const op = "read chunk"
 	var v values
@@ -33,7 +33,7 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 			w.raw = dst[:0]
 			err := f.load(w, &v, i)
 			dst, w.raw = w.raw, own
-			if w.held != nil { // the bytes of a mapping are the frame's
+			if w.held != nil { // the bytes of a mapping belong to the frame
 				v.raw = append(dst[:0], v.raw...)
 			}
 			return err
@@ -49,8 +49,8 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 	return v.raw, nil
 }
 
-// StoredBytes is how many bytes chunk i takes as it is stored, with its header; 0 for one
-// that is special and nowhere. Only the header is read.
+// StoredBytes returns the stored size of chunk i in bytes, including its header, or 0 for a special
+// chunk that exists only in the index. It reads only the header.
 //
 // It returns the errors of Chunk.
 func (f *Frame) StoredBytes(i int64) (n int64, err error) {
@@ -74,9 +74,9 @@ func (f *Frame) StoredBytes(i int64) (n int64, err error) {
 	return n, nil
 }
 
-// Special returns what chunk i consists of if the index says so and nothing is stored of it:
-// zeros, NaNs, or values that were never set; chunk.NotSpecial for all others, and for
-// a number that no chunk has. Nothing is read.
+// Special returns the kind of a special chunk that exists only in the index: zeros, NaNs, or
+// uninitialized values. It returns chunk.NotSpecial for all other chunks and for an index out of
+// range. It reads no data.
 func (f *Frame) Special(i int64) chunk.Special {
 	if f.index(i) != nil || f.offsets[i].Check() != nil {
 		return chunk.NotSpecial
@@ -84,20 +84,19 @@ func (f *Frame) Special(i int64) chunk.Special {
 	return f.offsets[i].Special()
 }
 
-// specialChunk makes the chunk that a special offset stands for.
+// specialChunk makes the chunk that a special offset represents.
 func (f *Frame) specialChunk(i int64, n int) ([]byte, error) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = f.TypeSize(), int(f.head.BlockSize)
 	return cblosc.SpecialChunk(p, cblosc.Special(f.offsets[i].Special()), n, nil)
 }
 
-// Decompress decompresses chunk i into dst and returns the bytes of its values;
-// dst may be longer. Values that the chunk calls uninitialized come out as zeros.
+// Decompress decompresses chunk i into dst and returns the size of its values in bytes. dst may be
+// longer. Uninitialized values are read as zeros.
 //
-// It returns cblosc.ErrRegion, cblosc.ErrSize if dst is shorter than the values,
-// cblosc.ErrFormat if the stored chunk is not valid or is cut short,
-// errors.ErrUnsupported for one that the library cannot or must not read,
-// fs.ErrNotExist if its file is gone, or cblosc.ErrClosed.
+// It returns cblosc.ErrRegion, cblosc.ErrSize if dst is shorter than the values, cblosc.ErrFormat
+// if the stored chunk is invalid or truncated, errors.ErrUnsupported for a chunk that the library
+// cannot or must not read, fs.ErrNotExist if its file is missing, or cblosc.ErrClosed.
 func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
 	const op = "decompress chunk"
 	err := f.index(i)
@@ -121,13 +120,12 @@ func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
 	return n, nil
 }
 
-// Items decompresses items start to start+n of chunk i into dst, TypeSize bytes
-// each, and returns their bytes. Only the blocks that hold them are decoded where
-// the chunk allows it.
+// Items decompresses the items start to start+n of chunk i into dst, TypeSize bytes each, and
+// returns their size in bytes. If the chunk permits it, only the blocks that hold them are decoded.
 //
-// It returns cblosc.ErrRegion if the chunk has fewer items, cblosc.ErrSize if
-// len(dst) is not n*TypeSize, format.ErrLimit for a chunk above Limits.Chunk that
-// must be decoded whole, and the errors of Decompress.
+// It returns cblosc.ErrRegion if the chunk has fewer items, cblosc.ErrSize if len(dst) is not
+// n*TypeSize, format.ErrLimit for a chunk above Limits.Chunk that must be decoded whole, and the
+// errors of Decompress.
 func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
 	const op = "read items"
 	err := f.index(i)
@@ -150,8 +148,8 @@ func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
 	return len(dst), nil
 }
 
-// ReadAt reads the values of all chunks as one sequence of bytes, as io.ReaderAt
-// wants it: fewer than len(p) bytes come with an error, io.EOF at the end.
+// ReadAt implements io.ReaderAt for the values of all chunks as one sequence of bytes. If it
+// returns fewer than len(p) bytes, it also returns an error, which is io.EOF at the end.
 func (f *Frame) ReadAt(p []byte, off int64) (int, error) {
 	const op = "read"
 	if off < 0 {
@@ -180,11 +178,11 @@ func (f *Frame) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// ReadAll decompresses all chunks into dst on that many workers, 0 for GOMAXPROCS.
+// ReadAll decompresses all chunks into dst with the given number of workers; 0 means GOMAXPROCS.
 // len(dst) must be NBytes.
 //
-// It stops at the first error, after which the content of dst is not defined, and
-// before a chunk when ctx ends. The errors are those of Decompress, and ctx.Err.
+// It stops at the first error, after which the content of dst is undefined, and before the next
+// chunk when ctx ends. The errors are those of Decompress, and ctx.Err.
 func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
 	const op = "read all"
 	if int64(len(dst)) != f.head.NBytes {
@@ -200,7 +198,7 @@ func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
 	return f.wrap(op, err)
 }
 
-// wrap makes an *Error of what is none yet.
+// wrap returns err as an *Error if it is not one already.
 func (f *Frame) wrap(op string, err error) error {
 	if err == nil || errors.As(err, new(*Error)) {
 		return err
@@ -208,7 +206,7 @@ func (f *Frame) wrap(op string, err error) error {
 	return &Error{op, f.path, -1, err}
 }
 
-// index says whether chunk i exists.
+// index checks whether chunk i exists.
 func (f *Frame) index(i int64) error {
 	if i < 0 || i >= f.NumChunks() {
 		return fmt.Errorf("%w: chunk %d of %d", cblosc.ErrRegion, i, f.NumChunks())
@@ -216,31 +214,31 @@ func (f *Frame) index(i int64) error {
 	return nil
 }
 
-// values is one chunk between file and decoder.
+// values is one chunk before decoding.
 type values struct {
-	n     int          // bytes of the values
-	raw   []byte       // the chunk; nil if it is special and nowhere
+	n     int          // size of the values in bytes
+	raw   []byte       // the chunk; nil for a special chunk that exists only in the index
 	h     chunk.Header // its header; zero without raw
-	parts *chunk.Parts // what of raw is there; nil: all
-	same  bool         // the values are value over and over
+	parts *chunk.Parts // the available parts of raw; nil: all
+	same  bool         // the values are repetitions of value
 	value []byte       // nil for zeros
 }
 
-// The NaN that the library writes.
+// The NaNs that the library writes.
 var (
 	nan32 = []byte{0, 0, 0xC0, 0x7F}
 	nan64 = []byte{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}
 )
 
-// load reads chunk i, which exists, into w and checks what can be checked without
-// decoding it. v stays valid until w reads again.
+// load reads chunk i, which must exist, into w and checks it as far as possible without decoding. v
+// is valid until w reads again.
 func (f *Frame) load(w *worker, v *values, i int64) error {
 	*v = values{n: f.chunkLen(i)}
 	o := f.offsets[i]
 	if o.IsSpecial() {
 		return v.setSpecial(o.Special(), f.TypeSize(), nil)
 	}
-	most := v.n + chunk.ExtendedHeaderSize // enough unless the writer was careless
+	most := v.n + chunk.ExtendedHeaderSize // enough for any chunk that a library writes
 	if f.room != nil {
 		most = min(most, int(f.room[i]))
 	}
@@ -272,7 +270,7 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 	return nil
 }
 
-// fetch returns up to n bytes of the chunk at o, in w.raw or where they are.
+// fetch returns up to n bytes of the chunk at o, in w.raw or in the mapping.
 func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	if m, ok := f.src.(*mapSource); ok {
 		return m.view(w, o, n)
@@ -283,13 +281,13 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	return w.raw, err
 }
 
-// fewBytes is the length of a stored chunk from which on it may be less work to read its
-// blocks one by one: a read costs as much as the copying of some KiB.
+// fewBytes is the minimum length of a stored chunk for reading its blocks one by one. For smaller
+// chunks a read costs more than copying some KiB.
 const fewBytes = 16 << 10
 
-// loadBlocks is load for a chunk of which at most some blocks are wanted, of that many that
-// it should have: header and table are read, and v.parts reads blocks. ok is false if that
-// does not pay or cannot be; v and w are then as before load.
+// loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected
+// number of blocks. It reads the header and the table of block starts, and v.parts reads blocks. If
+// that saves no work or is not possible, ok is false and the caller must call load.
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
 	if _, mapped := f.src.(*mapSource); mapped || f.room == nil || o.IsSpecial() || f.room[i] < fewBytes {
@@ -313,7 +311,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {
-		raw := make([]byte, h.CBytes) // at most v.room, which is inside the file
+		raw := make([]byte, h.CBytes) // at most f.room[i], which is inside the file
 		copy(raw, w.raw[:n])
 		w.raw = raw
 	}
@@ -325,7 +323,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 	return err == nil, closedFile(err)
 }
 
-// chunkAt is a chunk as an io.ReaderAt.
+// chunkAt is a stored chunk as an io.ReaderAt.
 type chunkAt struct {
 	src source
 	o   cframe.Offset
@@ -339,8 +337,8 @@ func (c chunkAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// fits says whether the stored chunk i is what the frame expects there: the
-// conditions under which the library reads it too.
+// fits checks whether the header of stored chunk i matches the frame. These are the conditions
+// under which the library reads it.
 func (f *Frame) fits(i int64, n int, h chunk.Header) error {
 	switch {
 	case !h.Extended:
@@ -364,9 +362,8 @@ func (f *Frame) fits(i int64, n int, h chunk.Header) error {
 	return nil
 }
 
-// loadRest reads a chunk of size bytes again that is longer than its values and a
-// header, which no library writes. Its last byte must be there before memory is
-// taken for it.
+// loadRest reads a chunk of size bytes again if it is longer than its values and a header. No
+// library writes such chunks. It verifies that the last byte exists before it allocates memory.
 func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
 	var last [1]byte
 	n, err := w.src.read(last[:], o, int64(size)-1)
@@ -383,7 +380,7 @@ func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
 	return truncated(n, size)
 }
 
-// setSpecial notes what all values are, elements of size bytes.
+// setSpecial sets the value that all elements, of size bytes, have.
 func (v *values) setSpecial(s chunk.Special, size int, raw []byte) error {
 	v.same = true
 	switch s {
@@ -402,8 +399,8 @@ func (v *values) setSpecial(s chunk.Special, size int, raw []byte) error {
 	return nil
 }
 
-// readRange decodes the bytes of chunk i from byte from on into dst; both ends are
-// inside the chunk.
+// readRange decodes the bytes of chunk i from byte from on into dst. Both ends must be inside the
+// chunk.
 func (f *Frame) readRange(w *worker, dst []byte, i int64, from int) error {
 	var v values
 	if err := f.load(w, &v, i); err != nil {
@@ -438,7 +435,7 @@ func (f *Frame) decode(w *worker, v *values, dst []byte, from int) error {
 	return nil
 }
 
-// scratch makes w.data n bytes long, unless that is beyond the limit.
+// scratch sets the length of w.data to n, unless n exceeds the limit.
 func (f *Frame) scratch(w *worker, n int) error {
 	if err := f.allow(n); err != nil {
 		return err
@@ -456,7 +453,7 @@ func (v *values) all(w *worker, dst []byte) error {
 	return invalid(err)
 }
 
-// items decodes whole elements, as the chunk's header counts them.
+// items decodes whole elements of the type size in the chunk's header.
 func (v *values) items(w *worker, dst []byte, from int) error {
 	size := int(v.h.TypeSize)
 	n, err := w.d.Items(dst, v.raw, from/size, len(dst)/size)
@@ -466,9 +463,9 @@ func (v *values) items(w *worker, dst []byte, from int) error {
 	return invalid(err)
 }
 
-// partial reports whether blocks can be decoded alone. Delta refers to the first
-// block, and the library's reader of single items takes each block for the first
-// (TestDeltaItems); dictionaries are only set up for whole chunks.
+// partial reports whether blocks can be decoded separately. With Delta blocks depend on the first
+// block, and the library's function for items treats each block as the first (TestDeltaItems).
+// Dictionaries are only set up for whole chunks.
 func (v *values) partial() bool {
 	if v.same || v.h.Blosc2Flags&chunk.Flag2Dict != 0 {
 		return false
@@ -476,8 +473,8 @@ func (v *values) partial() bool {
 	return !slices.Contains(v.h.Filters[:], chunk.Delta)
 }
 
-// pays reports whether the blocks that hold n bytes from byte from on are at most
-// half of the chunk.
+// pays reports whether the blocks that hold n bytes from byte from on are at most half of the
+// chunk.
 func (v *values) pays(from, n int) bool {
 	b := int(v.h.BlockLen())
 	return ((from+n-1)/b-from/b+1)*b <= v.n/2

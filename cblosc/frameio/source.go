@@ -1,4 +1,4 @@
-// Where the bytes are: one file, or a directory with one file a chunk.
+// Sources of stored chunks: one file, a mapping, or a directory with one file per chunk.
 
 package frameio
 
@@ -21,21 +21,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// source reads stored chunks. One read gets a chunk; a second one is only needed
-// if the chunk is longer than its values and a header.
+// source reads stored chunks. One read returns a chunk. A second read is only needed if the chunk
+// is longer than its values and a header.
 type source interface {
-	// read fills p with bytes of the chunk at o, beginning at byte from, and returns
-	// how many there are. Fewer than len(p) are no error.
+	// read fills p with bytes of the chunk at o from byte from on, and returns their number. Fewer
+	// than len(p) bytes are not an error.
 	read(p []byte, o cframe.Offset, from int64) (int, error)
 	io.Closer
 }
 
-// fileSource is a contiguous frame. Reads of one open file at given offsets need
-// no lock.
+// fileSource is a contiguous frame. Concurrent reads of one open file at explicit offsets need no
+// lock.
 type fileSource struct {
 	r    io.ReaderAt
-	base int64     // where offset 0 is: the end of the header
-	own  io.Closer // nil if r is the caller's
+	base int64     // position of offset 0 in the file: the end of the header
+	own  io.Closer // nil if r belongs to the caller
 }
 
 func (s *fileSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
@@ -49,9 +49,9 @@ func (s *fileSource) Close() error {
 	return s.own.Close()
 }
 
-// again opens the file once more, for one worker alone: readers that share an open file
-// take turns at counting its users, in Go and in the kernel. It returns s where the file
-// is the caller's or cannot be opened so, which is not on every system.
+// again opens the file another time, for a single worker, because readers of one open file contend
+// for its reference counts in Go and in the kernel. It returns s if the file belongs to the caller
+// or cannot be reopened, which depends on the system.
 func (s *fileSource) again() *fileSource {
 	f, ok := s.own.(*os.File)
 	if !ok {
@@ -62,7 +62,7 @@ func (s *fileSource) again() *fileSource {
 		return s
 	}
 	twin := s
-	// What the descriptor refers to, and not the path, where another file may be by now.
+	// Reopen the file of the descriptor, because the path may already refer to another file.
 	_ = c.Control(func(fd uintptr) { // fails if the file was closed
 		n, err := syscall.Open("/proc/self/fd/"+strconv.Itoa(int(fd)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if err == nil {
@@ -79,8 +79,8 @@ type mapSource struct {
 	base int64
 }
 
-// mapping is a file in memory. It goes when nobody holds it any more: readers may still
-// decode from it when the frame is closed.
+// mapping is a file mapped into memory. The garbage collector unmaps it when it has no references,
+// because readers may still decode from it after the frame is closed.
 type mapping struct{ b []byte }
 
 func newMapping(f *os.File, size int64) (*mapping, error) {
@@ -96,8 +96,7 @@ func newMapping(f *os.File, size int64) (*mapping, error) {
 	return m, nil
 }
 
-// view returns up to n bytes of the chunk at o, where they are. They stay there until w is
-// put back.
+// view returns up to n bytes of the chunk at o in the mapping. They are valid until w is put back.
 func (s *mapSource) view(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	m := s.m.Load()
 	if m == nil {
@@ -112,7 +111,7 @@ func (s *mapSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
 	return tail(s.ReadAt(p, s.base+int64(o)+from))
 }
 
-// ReadAt reads the file, of which the header is a part.
+// ReadAt reads from the whole file, including the header.
 func (s *mapSource) ReadAt(p []byte, off int64) (int, error) {
 	m := s.m.Load()
 	if m == nil {
@@ -148,31 +147,31 @@ func openMapped(path string, l cframe.Limits) (*cframe.Frame, source, error) {
 		return nil, nil, err
 	}
 	s.m.Store(m)
-	// Once more, from what stays open.
+	// Read the frame again from the mapping, which stays open.
 	head, err := cframe.ReadLimits(s, info.Size(), l)
 	return head, s, err
 }
 
-// dirSource is a sparse frame. Files are opened for each read, inside the
-// directory only: a link in it that leads out is refused.
+// dirSource is a sparse frame. A file is opened for each read, only inside the directory: links to
+// files outside are rejected.
 //
 // A writer that replaces the index may give the number of a deleted file to another chunk, because
-// the numbers of small frames are few. Every read therefore compares the index afterwards: a writer
-// does not change a file that the index in use refers to.
+// small frames have a limited range of numbers. Every read therefore compares the index afterwards.
+// This works because a writer does not change a file that the index in use refers to.
 type dirSource struct {
 	root    *os.Root
 	limits  cframe.Limits
-	offsets []cframe.Offset // the index that the Frame has; nil until it is decoded
+	offsets []cframe.Offset // index of the Frame; nil until it is decoded
 	now     atomic.Pointer[generation]
 }
 
 // generation is one index of a sparse frame.
 type generation struct {
-	info  fs.FileInfo            // of the file of the index
-	moved map[cframe.Offset]bool // numbers that no longer belong to the chunk that they had in offsets
+	info  fs.FileInfo            // of the index file
+	moved map[cframe.Offset]bool // numbers that belong to another chunk than in offsets
 }
 
-// maxGenerations is how often a read is repeated while a writer replaces the index.
+// maxGenerations is the maximum number of attempts of a read while a writer replaces the index.
 const maxGenerations = 16
 
 func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
@@ -199,9 +198,9 @@ func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: cframe.ChunkFile(o), Err: regular.ErrReplaced}
 }
 
-// renew reads the index that is in use now.
+// renew reads the current index.
 func (s *dirSource) renew() error {
-	info, err := s.root.Stat(cframe.IndexFile) // before the index, so that a later change is found
+	info, err := s.root.Stat(cframe.IndexFile) // before the index is read, so that a later change is detected
 	if err != nil {
 		return err
 	}
@@ -228,7 +227,7 @@ func (s *dirSource) renew() error {
 }
 
 func (s *dirSource) readFile(p []byte, o cframe.Offset, from int64) (n int, err error) {
-	// Without O_NONBLOCK a named pipe in the place of a chunk would block for ever.
+	// Without O_NONBLOCK opening a named pipe in place of a chunk file would block forever.
 	f, err := s.root.OpenFile(cframe.ChunkFile(o), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return 0, err
@@ -244,7 +243,7 @@ type fsSource struct{ fsys fs.FS }
 
 func (s fsSource) read(p []byte, o cframe.Offset, from int64) (n int, err error) {
 	name := cframe.ChunkFile(o)
-	// Before it is opened: a pipe would wait for somebody to write to it.
+	// Check before opening, because opening a named pipe would wait for a writer.
 	info, err := fs.Stat(s.fsys, name)
 	if err != nil {
 		return 0, err
@@ -266,7 +265,7 @@ func (s fsSource) read(p []byte, o cframe.Offset, from int64) (n int, err error)
 
 func (s fsSource) Close() error { return nil }
 
-// tail makes the end of the file no error.
+// tail returns nil instead of an error for the end of the file.
 func tail(n int, err error) (int, error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
@@ -293,8 +292,8 @@ func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err erro
 		if f, err = cframe.ReadLimits(file, size, l); err == nil {
 			break
 		}
-		// A durable append may have ended after the length was asked for and before the
-		// header was read, which then tells of more than there was.
+		// A durable append may have finished between the Stat and the read of the header, which
+		// then describes a longer file.
 		if !errors.Is(err, format.ErrTruncated) {
 			return nil, nil, err
 		}
@@ -314,7 +313,7 @@ func openDir(path string, l cframe.Limits) (f *cframe.Frame, _ source, err error
 		return nil, nil, err
 	}
 	dir := &dirSource{root: root, limits: l}
-	info, err := root.Stat(cframe.IndexFile) // before the index, so that a later change is found
+	info, err := root.Stat(cframe.IndexFile) // before the index is read, so that a later change is detected
 	if err == nil {
 		dir.now.Store(&generation{info: info})
 		f, err = cframe.ReadDirLimits(root.FS(), l)
@@ -328,7 +327,7 @@ func openDir(path string, l cframe.Limits) (f *cframe.Frame, _ source, err error
 	return f, dir, nil
 }
 
-// truncated says that a chunk ends before it should.
+// truncated returns an error for a chunk that is too short.
 func truncated(got, want int) error {
 	return invalid(&format.Error{Format: "blosc chunk", What: "length", Got: strconv.Itoa(got) + " bytes", Want: strconv.Itoa(want), Err: format.ErrTruncated})
 }

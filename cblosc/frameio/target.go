@@ -1,5 +1,4 @@
-// Where a Writer puts its bytes: a file, a directory with one file a chunk, or
-// anything that can be written at an offset.
+// Targets of a Writer: a file, a directory with one file per chunk, or an io.WriterAt.
 
 package frameio
 
@@ -12,22 +11,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
 
-// target takes the parts of a frame. put may be called by many goroutines at once.
+// target stores the parts of a frame. put must be safe for concurrent use.
 type target interface {
-	// put stores a chunk, or in a contiguous frame several, whose place in the index
-	// is o.
+	// put stores a chunk, or several in a contiguous frame, at the offset o of the index.
 	put(b []byte, o cframe.Offset) error
-	// finish writes the rest: the header, and what follows the chunks.
+	// finish writes the header and the bytes that follow the chunks.
 	finish(header, rest []byte, cbytes int64) error
-	// commit makes the frame appear; discard removes what was written.
+	// commit publishes the frame; discard removes everything that was written.
 	commit() error
 	discard() error
 }
 
-// writerAt is a contiguous frame in memory of the caller's.
+// writerAt is a contiguous frame on an io.WriterAt of the caller.
 type writerAt struct {
 	w    io.WriterAt
-	base int64 // bytes of the header
+	base int64 // size of the header in bytes
 }
 
 func (t *writerAt) put(b []byte, o cframe.Offset) error {
@@ -46,7 +44,7 @@ func (t *writerAt) finish(header, rest []byte, cbytes int64) error {
 func (t *writerAt) commit() error  { return nil }
 func (t *writerAt) discard() error { return nil }
 
-// file is a contiguous frame in a file of its own.
+// file is a contiguous frame in a new file.
 type file struct {
 	writerAt
 	f   *os.File
@@ -71,7 +69,7 @@ func (t *file) commit() error {
 func (t *file) discard() error {
 	err := t.f.Close()
 	if errors.Is(err, os.ErrClosed) {
-		err = nil // commit failed behind it
+		err = nil // commit failed earlier
 	}
 	return errors.Join(err, t.out.Abort())
 }

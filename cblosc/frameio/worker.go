@@ -1,4 +1,4 @@
-// Workers: a context and its buffers, one for each goroutine that reads.
+// Workers for reading: a context and its buffers for each goroutine.
 
 package frameio
 
@@ -15,18 +15,19 @@ import (
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// worker is what one goroutine needs to read chunks.
+// worker holds the context and the buffers of one goroutine that reads chunks.
 type worker struct {
 	d    *cblosc.Decompressor
-	raw  []byte   // the chunk as it is stored
-	data []byte   // its values, where they cannot go to the caller's buffer at once
-	src  source   // the frame's, or a twin of it
-	twin bool     // src is a twin, to be closed with the worker
-	hint *hint    // where it is put back, while it is in use
-	held *mapping // what it reads from, while it is in use
+	raw  []byte   // the chunk as stored
+	data []byte   // its values, if they cannot be decoded into the caller's buffer
+	src  source   // source of the frame, or a twin of it
+	twin bool     // src is a twin and must be closed with the worker
+	hint *hint    // slot to return to; nil while idle
+	held *mapping // mapping in use; nil while idle
 }
 
-// grown returns b with length n, and its memory if that suffices. Contents are lost.
+// grown returns b with length n, reusing its memory if it is large enough. The contents are
+// undefined.
 func grown(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, n)
@@ -34,25 +35,25 @@ func grown(b []byte, n int) []byte {
 	return b[:n]
 }
 
-// stock keeps idle workers, in slots that goroutines take and fill without a lock. A
-// processor comes back to the slot it had before, so that two readers do not take turns
-// at one cache line, nor a context its tables from one core to another.
+// stock holds idle workers in slots, which goroutines take and fill without a lock. A processor
+// returns to its previous slot, so that two readers do not contend for a cache line and the tables
+// of a context stay in the cache of one core.
 type stock struct {
-	src    source // the frame's
+	src    source // source of the frame
 	made   atomic.Uint32
 	slots  [64]slot
-	hints  sync.Pool // of *hint: one for each processor, as long as the garbage collector leaves it
+	hints  sync.Pool // of *hint: one per processor, until the garbage collector frees it
 	next   atomic.Uint32
 	closed atomic.Bool
 }
 
-// slot has a cache line of its own.
+// slot fills a cache line.
 type slot struct {
 	idle atomic.Pointer[worker]
 	_    [56]byte
 }
 
-// hint is where a processor looks first.
+// hint is the slot that a processor tries first.
 type hint struct{ slot uint32 }
 
 func (s *stock) take() (*worker, error) {
@@ -78,7 +79,7 @@ func (s *stock) take() (*worker, error) {
 		return nil, err
 	}
 	w := &worker{d: d, src: s.src, hint: h}
-	if file, ok := s.src.(*fileSource); ok && s.made.Add(1) > 1 { // one reader has nobody to share with
+	if file, ok := s.src.(*fileSource); ok && s.made.Add(1) > 1 { // the first worker uses the frame's file
 		if again := file.again(); again != file {
 			w.src, w.twin = again, true
 		}
@@ -86,7 +87,7 @@ func (s *stock) take() (*worker, error) {
 	return w, nil
 }
 
-// free ends a worker that nobody will use again.
+// free closes a worker.
 func (s *stock) free(w *worker) error {
 	err := w.d.Close()
 	if w.twin {
@@ -95,7 +96,7 @@ func (s *stock) free(w *worker) error {
 	return err
 }
 
-// put gives a worker back. More than there are slots for are freed.
+// put returns a worker to the stock. It frees the worker if all slots are full.
 func (s *stock) put(w *worker) error {
 	h := w.hint
 	w.hint, w.held = nil, nil
@@ -105,7 +106,8 @@ func (s *stock) put(w *worker) error {
 		if !slot.idle.CompareAndSwap(nil, w) {
 			continue
 		}
-		// Closed in the meantime: either close has seen w, or it is seen here.
+		// The stock may have been closed in the meantime: either close has found w, or it is freed
+		// here.
 		if s.closed.Load() {
 			if left := slot.idle.Swap(nil); left != nil {
 				return s.free(left)
@@ -116,7 +118,7 @@ func (s *stock) put(w *worker) error {
 	return s.free(w)
 }
 
-// close frees the idle workers; those in use are freed when they are put back.
+// close frees the idle workers. Workers in use are freed when they are put back.
 func (s *stock) close() error {
 	if s.closed.Swap(true) {
 		return cblosc.ErrClosed
@@ -130,7 +132,7 @@ func (s *stock) close() error {
 	return errors.Join(errs...)
 }
 
-// with calls f with a worker of its own.
+// with calls f with a worker from the stock.
 func (s *stock) with(f func(*worker) error) error {
 	w, err := s.take()
 	if err != nil {
@@ -143,15 +145,15 @@ func (s *stock) with(f func(*worker) error) error {
 	return err
 }
 
-// each calls f for 0 to n-1 on at most that many workers of the stock.
+// each calls f for 0 to n-1 with at most the given number of workers from the stock.
 func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, int64) error) error {
 	return share(ctx, n, workers, n, s.take, s.put, f)
 }
 
-// share calls f for 0 to n-1 on at most that many goroutines, 0 for GOMAXPROCS, each
-// with what take gives it and put gets back. No call begins that many, ahead, behind the
-// first that has not ended. It stops at the first error, and at the end of ctx, which it
-// looks at before each call.
+// share calls f for 0 to n-1 on at most the given number of goroutines; 0 means GOMAXPROCS. Each
+// goroutine uses a value from take and returns it with put. No call starts if its index is ahead or
+// more above that of the first unfinished call. share stops at the first error, and when ctx ends,
+// which it checks before each call.
 func share[W any](ctx context.Context, n int64, workers int, ahead int64, take func() (W, error), put func(W) error, f func(W, int64) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

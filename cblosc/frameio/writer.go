@@ -1,5 +1,5 @@
-// Writing frames of many chunks: chunks are compressed in parallel, and everything
-// around them is written once, at the end.
+// Writing frames of many chunks: chunks are compressed in parallel, and header, index and trailer
+// are written once at the end.
 
 package frameio
 
@@ -19,11 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
 
-// Writer writes a new frame, or the new end of one. Its bytes are those that the library writes when it
-// is given the same chunks one by one, with BLOSC_NTHREADS=1 in its environment
-// (without it the library compresses its index of more than about 2,000 chunks
-// with four threads, and differently on every run); of a sparse frame, the bytes
-// of every file.
+// Writer writes a new frame, or the new end of one. The result has the same bytes as if the library
+// wrote the same chunks one by one, with BLOSC_NTHREADS=1 in its environment. Without that variable
+// the library compresses an index of more than about 2,000 chunks with four threads, and its bytes
+// differ in every run. In a sparse frame the bytes of every file are the same.
 //
 // Its methods are safe for concurrent use; each waits for the one before.
 type Writer struct {
@@ -33,34 +32,34 @@ type Writer struct {
 	cp     cblosc.CParams
 	vlmeta []cblosc.Metalayer // contents compressed
 	to     target
-	state  error // why nothing more can be written: committed, closed, or an earlier failure
+	state  error // reason why writing is no longer possible: committed, closed, or an earlier failure
 	closed bool
 
 	pipeline
-	pending []byte // values that wait for a batch to be full
+	pending []byte // values that wait until a batch is full
 	batch   int    // bytes of values that one worker compresses at a time: whole chunks
 
 	offsets []cframe.Offset
 	totals  totals
-	files   int64                  // of a sparse frame: 1 more than the greatest number of a file
-	used    map[cframe.Offset]bool // numbers of files in use; nil if only greater numbers are given
+	files   int64                  // for a sparse frame: largest file number plus 1
+	used    map[cframe.Offset]bool // file numbers in use; nil if only larger numbers are assigned
 	ended   bool                   // the last chunk was shorter than the others
-	resumed bool                   // by Append
-	had     int                    // chunks before
+	resumed bool                   // the Writer continues an existing frame (Append)
+	had     int                    // number of chunks before Append
 }
 
-// batchBytes is how many bytes of values each worker gets at a time, if a chunk is
-// not longer: enough that handing them out costs nothing.
+// batchBytes is the number of bytes of values that each worker gets at a time, if a chunk is not
+// longer. At this size the cost of passing batches to workers is negligible.
 const batchBytes = 1 << 20
 
-// maxChunks is the number of entries an index can have.
+// maxChunks is the maximum number of entries of an index.
 const maxChunks = chunk.MaxNBytes / 8
 
-// Create starts a frame that becomes path when it is committed: a file, or a
-// directory if p.Sparse. Until then everything is under a temporary name beside it.
+// Create starts a frame that Commit moves to path: a file, or a directory if p.Sparse. Before
+// Commit all data has a temporary name in the same directory.
 //
-// It returns cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrExists if path is there
-// and p.Overwrite is not set, or fs.ErrNotExist if the directory above is missing.
+// It returns cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrExists if path exists and p.Overwrite is
+// not set, or fs.ErrNotExist if the parent directory is missing.
 func Create(path string, p *Params) (*Writer, error) {
 	const op = "create"
 	path = filepath.Clean(path)
@@ -89,9 +88,8 @@ func Create(path string, p *Params) (*Writer, error) {
 	return w, nil
 }
 
-// NewWriter starts a contiguous frame at offset 0 of dst, which must be empty there:
-// bytes behind the frame stay. Nothing of it is valid before Commit. p.Overwrite
-// has no meaning.
+// NewWriter starts a contiguous frame at offset 0 of dst, which should be empty: bytes after the
+// frame stay. The frame is not valid before Commit. p.Overwrite is ignored.
 //
 // It returns cblosc.ErrParam, also for p.Sparse, or cblosc.ErrLimit.
 func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
@@ -107,7 +105,7 @@ func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter returns a Writer without its target, and the bytes of the header.
+// newWriter returns a Writer without its target, and the size of the header in bytes.
 func newWriter(path string, p *Params) (*Writer, int, error) {
 	if err := p.Validate(); err != nil {
 		return nil, 0, err
@@ -133,7 +131,7 @@ func (w *Writer) header() []byte {
 	return appendHeader(nil, &w.cp, w.params.Sparse, len(w.vlmeta) > 0, w.totals, w.params.Meta)
 }
 
-// exists adds cblosc.ErrExists to the error of a target that is there.
+// exists adds cblosc.ErrExists to the error for a path that exists.
 func exists(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %w", cblosc.ErrExists, err)
@@ -141,13 +139,12 @@ func exists(err error) error {
 	return err
 }
 
-// Write appends values: every ChunkSize bytes of what is written become a chunk, the
-// rest at the end a shorter one. p may be of any length; large ones are compressed
-// where they are. What was written may still be compressed and stored when Write has
-// returned; an error of that comes with the next call.
+// Write appends values. Every ChunkSize bytes become a chunk, and the rest at the end a shorter
+// one. p may have any length; large slices are compressed without a copy. Values may still be
+// compressed and stored after Write has returned; the next call returns an error of that.
 //
-// It returns cblosc.ErrSize after a chunk that was shorter, cblosc.ErrLimit,
-// cblosc.ErrBroken after an error of writing, or cblosc.ErrClosed.
+// It returns cblosc.ErrSize after a shorter chunk, cblosc.ErrLimit, cblosc.ErrBroken after a write
+// error, or cblosc.ErrClosed.
 func (w *Writer) Write(p []byte) (int, error) {
 	const op = "write"
 	w.mu.Lock()
@@ -178,7 +175,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 			}
 		}
 	}
-	if lent { // the caller's memory is the caller's again
+	if lent { // workers must not use the caller's memory after Write returns
 		if err := w.drain(); err != nil {
 			return n, w.fail(op, err, true)
 		}
@@ -186,13 +183,14 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteChunk appends a compressed chunk as it is: one that was read elsewhere, or a
-// special one. It must hold ChunkSize bytes of values, or be the last. The values
-// written before must be whole chunks.
+// WriteChunk appends a compressed chunk unchanged, for example one read from another frame, or a
+// special one. It must hold ChunkSize bytes of values, or be the last. The values written before
+// must be whole chunks.
 //
-// It returns cblosc.ErrSize, cblosc.ErrFormat for a chunk that is not valid,
-// errors.ErrUnsupported for one of Blosc1, with a dictionary, or of a codec or
-// filter that is neither safe on any bytes nor in Params.Allow, cblosc.ErrLimit, cblosc.ErrBroken, or cblosc.ErrClosed.
+// It returns cblosc.ErrSize, cblosc.ErrFormat for an invalid chunk, cblosc.ErrLimit,
+// cblosc.ErrBroken, cblosc.ErrClosed, or errors.ErrUnsupported. errors.ErrUnsupported means a
+// Blosc1 chunk, a dictionary, or a codec or filter that is neither safe for any bytes nor in
+// Params.Allow.
 func (w *Writer) WriteChunk(b []byte) error {
 	const op = "write chunk"
 	w.mu.Lock()
@@ -222,12 +220,12 @@ func (w *Writer) WriteChunk(b []byte) error {
 	return nil
 }
 
-// RepeatLast appends the last chunk n times more. It must be a whole one of zeros, NaNs or
-// values that were never set, of which a frame has an entry of 8 bytes in its index and no
-// more: so n chunks cost as little as they take.
+// RepeatLast appends the last chunk n more times. It must be a full chunk of zeros, NaNs or
+// uninitialized values. Such a chunk takes 8 bytes in the index and no other space, so repeating it
+// is cheap.
 //
-// It returns cblosc.ErrParam for n < 0 and for any other last chunk or none, cblosc.ErrLimit,
-// cblosc.ErrBroken, or cblosc.ErrClosed.
+// It returns cblosc.ErrParam for n < 0, for any other last chunk and for a frame without chunks,
+// cblosc.ErrLimit, cblosc.ErrBroken, or cblosc.ErrClosed.
 func (w *Writer) RepeatLast(n int) error {
 	const op = "repeat"
 	w.mu.Lock()
@@ -257,7 +255,7 @@ func (w *Writer) RepeatLast(n int) error {
 	return nil
 }
 
-// judge says whether b may be the next chunk.
+// judge checks whether b can be the next chunk.
 func (w *Writer) judge(b []byte) (chunk.Header, error) {
 	h, err := w.judgeChunk(b)
 	size, n := w.params.ChunkSize, int(h.NBytes)
@@ -274,7 +272,7 @@ func (w *Writer) judge(b []byte) (chunk.Header, error) {
 	return h, nil
 }
 
-// judgeChunk says whether b is a chunk that a frame like this can hold.
+// judgeChunk checks whether a frame with these parameters can hold the chunk b.
 func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
@@ -291,8 +289,8 @@ func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 	return h, nil
 }
 
-// fail returns err as an *Error; if it left the frame half-written, nothing more can
-// be written.
+// fail returns err as an *Error. If broken is set, the frame is half-written and the Writer accepts
+// no more data.
 func (w *Writer) fail(op string, err error, broken bool) error {
 	if broken && w.state == nil {
 		w.state = fmt.Errorf("%w: %w", cblosc.ErrBroken, err)
@@ -306,8 +304,8 @@ func (w *Writer) fail(op string, err error, broken bool) error {
 
 func tooMany() error { return fmt.Errorf("%w: more than %d chunks", cblosc.ErrLimit, maxChunks) }
 
-// place returns where a chunk, or in a contiguous frame several, of n bytes goes,
-// and takes the room.
+// place returns the offset for n bytes of one chunk, or of several chunks in a contiguous frame,
+// and reserves the space.
 func (w *Writer) place(n int64) cframe.Offset {
 	o := cframe.Offset(w.totals.cbytes)
 	if w.params.Sparse {
@@ -317,11 +315,12 @@ func (w *Writer) place(n int64) cframe.Offset {
 	return o
 }
 
-// number returns the number of a new file of a sparse frame that has cbytes bytes of chunks.
+// number returns the number of a new file in a sparse frame with cbytes bytes of chunks.
 //
-// C-Blosc2 3.3 does not open a frame with a number above cbytes-32, because it compares the numbers of
-// files with the bound of offsets. A frame of a few small chunks gets there after some durable writes,
-// each of which needs a number that the index in use does not have: then the least free number is taken.
+// C-Blosc2 3.3 cannot open a frame with a file number above cbytes-32, because it compares file
+// numbers with the bound of offsets. A frame of a few small chunks can exceed that after several
+// durable writes, because each needs a number that the current index does not use. In that case
+// number returns the smallest free number.
 func (w *Writer) number(cbytes int64) cframe.Offset {
 	o := cframe.Offset(w.files)
 	if w.used != nil && int64(o) > cbytes-chunk.ExtendedHeaderSize {
@@ -335,7 +334,7 @@ func (w *Writer) number(cbytes int64) cframe.Offset {
 	return o
 }
 
-// count enters a chunk of n bytes of values in the index.
+// count adds a chunk of n bytes of values to the index.
 func (w *Writer) count(o cframe.Offset, n int) {
 	if w.totals.chunkSize < 0 {
 		w.totals.chunkSize = int32(n)
@@ -344,14 +343,13 @@ func (w *Writer) count(o cframe.Offset, n int) {
 	w.totals.nbytes += int64(n)
 }
 
-// Commit writes what is missing: values that wait, the index, the trailer, the
-// header. The frame of Create is then synced and moved to its path, and is there
-// whole or not at all; that of Append is synced where it is. Afterwards the Writer
-// takes nothing more.
+// Commit writes pending values, the index, the trailer and the header. The frame of Create is then
+// synced and moved to its path in one step. The frame of Append is synced in place. Afterwards the
+// Writer cannot be used.
 //
-// After an error Close removes what was written, and puts the end of the frame back
-// that Append has overwritten. It returns cblosc.ErrExists if something has come up at the
-// path meanwhile, cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
+// After an error Close removes the written data, and restores the end of the frame that Append has
+// overwritten. It returns cblosc.ErrExists if the path was created in the meantime,
+// cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
 func (w *Writer) Commit() error {
 	const op = "commit"
 	w.mu.Lock()
@@ -371,12 +369,12 @@ func (w *Writer) finish() error {
 		return err
 	}
 	if w.resumed && len(w.offsets) == w.had {
-		return w.to.discard() // nothing to add
+		return w.to.discard() // no chunks were added
 	}
 	return w.surround()
 }
 
-// surround writes what is around the chunks, and commits.
+// surround writes header, index and trailer, and commits.
 func (w *Writer) surround() error {
 	rest, err := indexChunk(w.offsets)
 	if err != nil {
@@ -393,8 +391,8 @@ func (w *Writer) surround() error {
 	return w.to.commit()
 }
 
-// Close ends the Writer; what was not committed is undone. After Commit it does
-// nothing. A second Close returns cblosc.ErrClosed.
+// Close frees the Writer and undoes uncommitted changes. After Commit it does nothing. A second
+// Close returns cblosc.ErrClosed.
 func (w *Writer) Close() error {
 	const op = "close"
 	w.mu.Lock()
@@ -407,7 +405,7 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.state = cblosc.ErrClosed
-	_ = w.drain() // an error of what is undone here is of no matter
+	_ = w.drain() // errors do not matter because the data is discarded
 	if err := errors.Join(w.to.discard(), w.free()); err != nil {
 		return w.fail(op, err, false)
 	}
