@@ -1,5 +1,5 @@
-// Array: the one type people use. It checks every call once, so that backends
-// need not, and guards its backend against use after Close.
+// Array checks the arguments of every call, so that backends need not, and guards its backend
+// against use after Close.
 
 package ndarray
 
@@ -14,9 +14,8 @@ import (
 	"sync/atomic"
 )
 
-// Array is an open n-dimensional array. All methods may be called at the same
-// time from any number of goroutines; writes that touch the same chunk are the
-// exception (see Write).
+// Array is an open n-dimensional array. Any number of goroutines may call its methods at the same
+// time. The exception is writes that touch the same chunk (see Write).
 type Array struct {
 	backend Backend
 	state   atomic.Pointer[state] // replaced by Resize
@@ -25,19 +24,19 @@ type Array struct {
 	closed bool
 }
 
-// state is what a resize changes.
+// state is the part of an Array that Resize changes.
 type state struct {
 	meta Meta
 	grid Grid
 }
 
-// m is what the array is now.
+// m returns the current metadata.
 func (a *Array) m() *Meta { return &a.state.Load().meta }
 
-// New returns an Array over b and takes b over: Close of the Array closes it.
+// New returns an Array backed by b and takes ownership of b: Close of the Array closes it.
 //
-// It returns ErrType or ErrShape if what b says of itself cannot be; b is then
-// still the caller's.
+// It returns ErrType or ErrShape if b's metadata is invalid, and errors.ErrUnsupported if the DType
+// is String and b is no StringReader. After an error the caller keeps ownership of b.
 func New(b Backend) (*Array, error) {
 	m := b.Meta().Clone()
 	s := m.Spec()
@@ -56,13 +55,13 @@ func New(b Backend) (*Array, error) {
 	return a, nil
 }
 
-// Meta describes the array; the result is the caller's to change.
+// Meta returns the metadata of the array. The caller may change the result.
 func (a *Array) Meta() Meta { return a.m().Clone() }
 
-// Shape is the number of elements along each axis, empty for a scalar.
+// Shape returns the number of elements in each dimension. It is empty for a scalar.
 func (a *Array) Shape() []int64 { return append([]int64{}, a.m().Shape...) }
 
-// String says what the array is: "b2nd sst.b2nd: <f4 [73 144] in chunks of [73 72],
+// String describes the array, for example "b2nd sst.b2nd: <f4 [73 144] in chunks of [73 72],
 // shuffle + zstd 5".
 func (a *Array) String() string {
 	m := a.m()
@@ -76,21 +75,21 @@ func (a *Array) String() string {
 	return s
 }
 
-// Rank is the number of axes.
+// Rank returns the number of dimensions.
 func (a *Array) Rank() int { return len(a.m().Shape) }
 
-// DType is the element type, as stored.
+// DType returns the element type, as stored.
 func (a *Array) DType() DType { return a.m().DType }
 
-// NumElems is the number of elements.
+// NumElems returns the number of elements.
 func (a *Array) NumElems() int64 { return a.m().NumElems() }
 
-// NBytes is the number of bytes all elements take in memory.
+// NBytes returns the number of bytes of all elements in memory.
 func (a *Array) NBytes() int64 { return a.m().NumElems() * int64(a.m().DType.Size) }
 
-// Chunks yields the chunks in row-major order, clipped to the array, so that
-// they hold each element exactly once. An array that is not chunked is one
-// chunk, and one without elements has none.
+// Chunks yields the chunks in row-major order, clipped to the array, so that they cover each
+// element exactly once. An array that is not chunked has one chunk. An array without elements has
+// no chunks.
 func (a *Array) Chunks() iter.Seq[Region] {
 	if a.m().Null {
 		return func(func(Region) bool) {}
@@ -98,11 +97,11 @@ func (a *Array) Chunks() iter.Seq[Region] {
 	return a.state.Load().grid.All()
 }
 
-// Read fills dst with the elements of r, in row-major order and native byte
-// order. len(dst) must be exactly r.NumElems()*DType.Size bytes.
+// Read fills dst with the elements of r, in row-major order and native byte order. len(dst) must be
+// exactly r.NumElems()*DType.Size bytes.
 //
-// It returns ErrClosed, ErrRegion or ErrSize, the context's error, or what the
-// backend returns; dst may then hold a part.
+// It returns ErrClosed, ErrRegion or ErrSize, the context's error, or the backend's error. After an
+// error dst may be partly filled.
 func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 	return a.use("read", func() error {
 		if err := a.checkAccess(ctx, len(dst), r); err != nil {
@@ -115,16 +114,14 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 	})
 }
 
-// Write replaces the elements of r with src, in row-major order and native byte
-// order. len(src) must be exactly r.NumElems()*DType.Size bytes.
+// Write replaces the elements of r with src, in row-major order and native byte order. len(src)
+// must be exactly r.NumElems()*DType.Size bytes.
 //
-// Writes that touch different chunks may run at the same time. Of two that
-// touch the same chunk at once one may be lost; cutting work along Chunks avoids
-// that.
+// Writes that touch different chunks may run at the same time. If two writes touch the same chunk
+// at the same time, one of them may be lost; work divided along Chunks avoids that.
 //
-// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, ErrRegion or
-// ErrSize, the context's error, or what the backend returns; a part may then be
-// written.
+// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, ErrRegion or ErrSize, the context's
+// error, or the backend's error. After an error a part may be written.
 func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 	return a.use("write", func() error {
 		w, err := ability[RegionWriter](a, true)
@@ -155,12 +152,12 @@ func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
 	})
 }
 
-// WriteStrings replaces the elements of r with src, in row-major order, in an
-// array of Kind String. len(src) must be exactly r.NumElems(); no text may hold a
-// zero byte, which HDF5 has no place for.
+// WriteStrings replaces the elements of r with src, in row-major order, in an array of Kind String.
+// len(src) must be exactly r.NumElems(). A string must not contain a zero byte, because HDF5 cannot
+// store one.
 //
-// It returns ErrType for an array of any other kind, ErrValue for a zero byte, and
-// the errors of Write.
+// It returns ErrType for an array of any other kind, ErrValue for a zero byte, and the errors of
+// Write.
 func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error {
 	return a.use("write", func() error {
 		w, err := ability[StringWriter](a, true)
@@ -194,8 +191,8 @@ func (a *Array) checkStrings(ctx context.Context, have int, r Region) error {
 
 // Attrs reads all attributes.
 //
-// It returns ErrClosed, errors.ErrUnsupported if the backend holds none, or what
-// the backend returns.
+// It returns ErrClosed, errors.ErrUnsupported if the backend has no attributes, or the backend's
+// error.
 func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
 	var attrs Attrs
 	err := a.use("read attributes of", func() error {
@@ -212,7 +209,7 @@ func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
 	return attrs, err
 }
 
-// attrDigest is what the backend tells of an attribute that it cannot represent.
+// attrDigest returns the backend's AttrDigest of an attribute that has no Value.
 func (a *Array) attrDigest(ctx context.Context, name string) (sum [32]byte, err error) {
 	err = a.use("read attributes of", func() error {
 		r, err := ability[AttrDigester](a, false)
@@ -224,11 +221,11 @@ func (a *Array) attrDigest(ctx context.Context, name string) (sum [32]byte, err 
 	return sum, err
 }
 
-// Attr reads the attribute called name; ValuesOf takes numbers out of it, and
-// Value.Strings has its texts.
+// Attr reads the attribute called name. ValuesOf extracts numbers from it, and Value.Strings
+// contains its strings.
 //
-// It returns ErrNotFound if there is none, ErrType for one that ndarray has no such
-// element type for, and the errors of Attrs.
+// It returns ErrNotFound if there is no such attribute, ErrType if ndarray has no element type for
+// it, and the errors of Attrs.
 func (a *Array) Attr(ctx context.Context, name string) (Value, error) {
 	attrs, err := a.Attrs(ctx)
 	if err != nil {
@@ -248,8 +245,8 @@ func (a *Array) Attr(ctx context.Context, name string) (Value, error) {
 
 // SetAttr adds an attribute, or replaces the one of that name.
 //
-// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, what Attr.Validate
-// finds, or what the backend returns.
+// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, the errors of Attr.Validate, or the
+// backend's error.
 func (a *Array) SetAttr(ctx context.Context, attr Attr) error {
 	return a.use("set attribute of", func() error {
 		w, err := ability[AttrWriter](a, true)
@@ -265,8 +262,7 @@ func (a *Array) SetAttr(ctx context.Context, attr Attr) error {
 
 // DeleteAttr removes an attribute.
 //
-// It returns ErrNotFound, ErrClosed, ErrReadOnly, errors.ErrUnsupported, or what
-// the backend returns.
+// It returns ErrNotFound, ErrClosed, ErrReadOnly, errors.ErrUnsupported, or the backend's error.
 func (a *Array) DeleteAttr(ctx context.Context, name string) error {
 	return a.use("delete attribute of", func() error {
 		w, err := ability[AttrWriter](a, true)
@@ -280,9 +276,9 @@ func (a *Array) DeleteAttr(ctx context.Context, name string) error {
 	})
 }
 
-// Storage says what the array takes where it is stored.
+// Storage returns the stored size of the array.
 //
-// It returns ErrClosed, errors.ErrUnsupported, or what the backend returns.
+// It returns ErrClosed, errors.ErrUnsupported, or the backend's error.
 func (a *Array) Storage(ctx context.Context) (Storage, error) {
 	var s Storage
 	err := a.use("measure", func() error {
@@ -302,14 +298,14 @@ func (a *Array) Storage(ctx context.Context) (Storage, error) {
 // StoredChunk is a row of an array's chunk map.
 type StoredChunk struct {
 	Region      Region // its elements, clipped to the array
-	StoredBytes int64  // bytes as stored, compressed; 0: nothing is stored, all elements are the fill value or one that the index says
+	StoredBytes int64  // bytes as stored, compressed; 0: not stored, all elements are the fill value or a value in the index
 }
 
-// ChunkMap yields what Chunks yields with the bytes that each takes where it is stored.
-// An array that is not chunked is one chunk with all of Storage's bytes.
+// ChunkMap yields the regions of Chunks with the stored bytes of each. An array that is not chunked
+// is one chunk with all of Storage's bytes.
 //
-// It yields ErrClosed, errors.ErrUnsupported, the context's error, or what the backend
-// returns, and ends with that.
+// It yields ErrClosed, errors.ErrUnsupported, the context's error, or the backend's error, and ends
+// after an error.
 func (a *Array) ChunkMap(ctx context.Context) iter.Seq2[StoredChunk, error] {
 	return func(yield func(StoredChunk, error) bool) {
 		n := int64(0)
@@ -343,9 +339,9 @@ func (a *Array) chunkBytes(ctx context.Context, n int64) (bytes int64, err error
 	return bytes, err
 }
 
-// Close waits for calls that are running, then releases the backend and returns
-// its error. The second Close and every call after the first return ErrClosed;
-// what Meta and the other getters return stays valid.
+// Close waits for running calls, then releases the backend and returns its error. The second Close
+// and every later call that uses the backend return ErrClosed. Results of Meta and the other
+// getters stay valid.
 func (a *Array) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -356,7 +352,7 @@ func (a *Array) Close() error {
 	return a.wrap("close", a.backend.Close())
 }
 
-// use runs f with the backend held open.
+// use runs f while the backend is protected from Close.
 func (a *Array) use(op string, f func() error) error {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -366,7 +362,7 @@ func (a *Array) use(op string, f func() error) error {
 	return a.wrap(op, f())
 }
 
-// checkAccess is the one place where regions and buffers are checked.
+// checkAccess checks regions and buffer sizes for all calls that move bytes.
 func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 	if a.m().Null {
 		return fmt.Errorf("%w: the array is null", ErrRegion)
@@ -377,7 +373,7 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 	if a.m().DType.Kind == String {
 		return fmt.Errorf("%w: strings of variable length have no bytes; ReadStrings and WriteStrings move them", ErrType)
 	}
-	n := r.NumElems() * int64(a.m().DType.Size) // inside the shape, whose bytes fit
+	n := r.NumElems() * int64(a.m().DType.Size) // does not overflow: r is inside the shape, whose bytes fit 63 bits
 	if n > math.MaxInt || have != int(n) {
 		return fmt.Errorf("%w: %d bytes, region %v of %d elements of %d bytes needs %d",
 			ErrSize, have, r, r.NumElems(), a.m().DType.Size, n)

@@ -1,4 +1,4 @@
-// Attributes: small named values beside an array.
+// Attributes: small named values of an array.
 
 package ndarray
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Value is a small array held in memory, as attributes are.
+// Value is a small array in memory, such as the value of an attribute.
 type Value struct {
 	DType   DType
 	Shape   []int64  // empty for a scalar
@@ -23,9 +23,9 @@ type Attr struct {
 	Name  string
 	Value Value
 
-	// Raw is the content of the Blosc2 metalayer that the attribute was read from; nil if none is
-	// known. Package b2nd writes it unchanged if it still has the meaning of Value, or if Value is
-	// the zero Value, which only package b2nd accepts. The other backends ignore Raw.
+	// Raw is the content of the Blosc2 metalayer that the attribute was read from, or nil. Package
+	// b2nd writes it unchanged if it still has the meaning of Value, or if Value is the zero Value,
+	// which only package b2nd accepts. The other backends ignore Raw.
 	Raw   []byte
 	Fixed bool // Raw is a metalayer of fixed length, which only Create writes
 }
@@ -33,14 +33,14 @@ type Attr struct {
 // UnsupportedAttr is an attribute that exists and has no Value.
 type UnsupportedAttr struct {
 	Name   string
-	Type   string // the element type in the words of its format
+	Type   string // element type in the notation of its format
 	Reason string
 	Raw    []byte // as in Attr
 	Fixed  bool
 }
 
-// Stored returns the attribute without a Value, and whether Raw holds it: whether another frame of
-// Blosc2 can store it.
+// Stored returns the attribute without a Value. It reports true if Raw is known, so that another
+// Blosc2 frame can store the attribute.
 func (u UnsupportedAttr) Stored() (Attr, bool) {
 	return Attr{Name: u.Name, Raw: u.Raw, Fixed: u.Fixed}, u.Raw != nil
 }
@@ -61,7 +61,7 @@ func (a Attrs) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Text returns a scalar text value of variable length in UTF-8.
+// Text returns a scalar string of variable length in UTF-8.
 func Text(s string) Value {
 	return Value{DType: DType{Kind: String, Order: NoOrder, CharSet: UTF8}, Strings: []string{s}}
 }
@@ -76,8 +76,8 @@ func Vector[T Element](v ...T) Value {
 	return Value{DType: DTypeOf[T](), Shape: []int64{int64(len(v))}, Data: append([]byte{}, bytesOf(v)...)}
 }
 
-// Validate returns ErrParam for a name that is empty or holds a zero byte, and
-// what Value.Validate finds.
+// Validate returns ErrParam for a name that is empty or contains a zero byte, and the errors of
+// Value.Validate.
 func (a Attr) Validate() error {
 	if a.Name == "" || strings.IndexByte(a.Name, 0) >= 0 {
 		return fmt.Errorf("%w: attribute name %q", ErrParam, a.Name)
@@ -119,7 +119,7 @@ func (v Value) Validate() error {
 	return nil
 }
 
-// NumElems is the number of elements; a scalar has one, a null value none.
+// NumElems returns the number of elements: 1 for a scalar, 0 for a null value.
 func (v Value) NumElems() int64 {
 	if v.Null {
 		return 0

@@ -1,4 +1,4 @@
-// Chunk and block shapes for arrays whose creator does not say.
+// Default chunk and block shapes.
 
 package ndarray
 
@@ -8,26 +8,24 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Sizes that AutoChunks and AutoBlocks aim at, in bytes. Of chunks of 256 KiB, 1
-// MiB and 4 MiB in blocks of 32 KiB to 1 MiB, these read whole arrays and single
-// columns both near the best, at a ratio within 1 percent of it (float32 field,
-// zstd and lz4 behind shuffle, 1 MiB of second-level cache a core).
+// Target sizes of AutoChunks and AutoBlocks, in bytes. They were chosen by measurements of chunks
+// of 256 KiB, 1 MiB and 4 MiB in blocks of 32 KiB to 1 MiB (float32 field, zstd and lz4 after
+// shuffle, 1 MiB of second-level cache per core). With them, whole arrays and single columns both
+// read at nearly the best speed, and the ratio is within 1 percent of the best.
 const (
-	ChunkBytes = 1 << 20 // what one worker decodes at a time; HDF5's chunk cache holds it
-	BlockBytes = 1 << 17 // the second-level cache holds it before and after the shuffle
+	ChunkBytes = 1 << 20 // decoded by one worker at a time; fits HDF5's chunk cache
+	BlockBytes = 1 << 17 // fits the second-level cache before and after the shuffle
 )
 
-// AutoChunks returns a chunk shape for an array of elements of size bytes: the
-// shape itself, its longest axis halved (the first of equals) until a chunk takes
-// at most ChunkBytes. So chunks are as near to cubes as the array allows, and a
-// read along any axis touches few of them. An axis of length 0 counts as 1, and
-// a scalar has no chunk shape: nil.
+// AutoChunks returns a chunk shape for an array of elements of size bytes. It starts with the shape
+// and halves the longest dimension (the first of equals) until a chunk takes at most ChunkBytes.
+// Chunks are therefore as close to cubes as the array allows, and a read along any axis touches
+// only a small number of them. A dimension of length 0 counts as 1. The result is nil for a scalar.
 func AutoChunks(shape []int64, size int) []int64 {
 	return halve(shape, int64(size), ChunkBytes)
 }
 
-// AutoBlocks returns a block shape inside a chunk, by the same rule with
-// BlockBytes.
+// AutoBlocks returns a block shape inside a chunk, by the same rule with BlockBytes.
 func AutoBlocks(chunk []int64, size int) []int64 {
 	return halve(chunk, int64(size), BlockBytes)
 }

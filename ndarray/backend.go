@@ -1,38 +1,35 @@
-// The contract between an Array and the storage behind it.
+// The contract between an Array and its storage backend.
 
 package ndarray
 
 import "context"
 
-// Backend is the storage behind one open Array. Implementations must be safe
-// for concurrent reads. Optional abilities are separate interfaces, found by
-// type assertion; a missing one makes the Array method return
-// errors.ErrUnsupported.
+// Backend is the storage of one open Array. Implementations must be safe for concurrent reads.
+// Optional abilities are separate interfaces, found by type assertion. If a backend lacks one, the
+// Array method returns errors.ErrUnsupported.
 //
-// Array checks regions, buffer sizes, the closed and the read-only state before
-// it calls a backend, which may trust that. A cancelled context is the backend's
-// to notice: between chunks or the Slabs of a region, and before the first. At
-// most Workers(ctx) goroutines of a call encode or decode; two more may hand their
-// work on. Package ndarraytest asserts every sentence of this file.
+// Array checks regions, buffer sizes, and the closed and the read-only state before it calls a
+// backend, so a backend need not check them again. A backend must check the context before the
+// first chunk or Slab of a region and between them. At most Workers(ctx) goroutines of a call may
+// encode or decode; two more may pass work on. Package ndarraytest tests every sentence of this
+// file.
 type Backend interface {
-	// Meta describes the array. It changes with Resize and Append alone, and the caller
-	// must not modify its slices.
+	// Meta describes the array. Only Resize and Append change it. The caller must not modify its
+	// slices.
 	Meta() Meta
-	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in
-	// row-major order and native byte order. r is already bounds-checked and not
-	// empty, and the array is not null.
-	// Elements never written read as Meta().Fill.
+	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in row-major order
+	// and native byte order. r is already bounds-checked and not empty, and the array is not null.
+	// Elements that were never written read as Meta().Fill.
 	//
-	// Bytes that no value has, as those between fields of a structure, are passed
-	// on as they are.
+	// Bytes outside every value, such as the padding between fields of a structure, are passed on
+	// unchanged.
 	ReadRegion(ctx context.Context, dst []byte, r Region) error
-	// Close releases the storage. It is called exactly once, when no other call
-	// is running.
+	// Close releases the storage. It is called exactly once, while no other call is running.
 	Close() error
 }
 
-// RegionWriter is implemented by backends that can be opened for writing; where
-// Meta().ReadOnly is set it is not called.
+// RegionWriter is implemented by backends that can be opened for writing. It is not called if
+// Meta().ReadOnly is set.
 type RegionWriter interface {
 	// WriteRegion replaces the elements of r with src, len(src) ==
 	// r.NumElems()*DType.Size bytes in row-major order and native byte order. It
@@ -43,32 +40,33 @@ type RegionWriter interface {
 	WriteRegion(ctx context.Context, src []byte, r Region) error
 }
 
-// Sequencer is implemented by backends whose files also say in which order chunks were
-// written: in HDF5 and in frames each lies behind the one before it. Copy and Map write with
-// many workers, and ask for an order of which the number of workers is no part.
+// Sequencer is implemented by backends whose files depend on the order of chunk writes: HDF5 and
+// frames append each chunk after the one before it. Copy and Map write with many workers, and use a
+// Sequencer so that the file does not depend on the number of workers.
 type Sequencer interface {
-	// InOrder makes whole chunks that are written from now on wait until those before
-	// them, in row-major order of the grid, are stored or skipped. Each is then written once,
-	// by a call of WriteRegion whose region is whole chunks, or of ChunkWriter's WriteChunk;
-	// nothing else is called but TakesChunks and HasChunk, until the Sequence ends.
-	// What waits takes at most window bytes of memory, and otherwise a temporary file in dir,
-	// "" for os.TempDir.
+	// InOrder makes later writes of whole chunks wait until all earlier chunks, in row-major order
+	// of the grid, are stored or skipped. Each chunk is then written once, by a call of WriteRegion
+	// whose region is whole chunks, or by ChunkWriter's WriteChunk. Until the Sequence ends, the
+	// caller must call no other method except TakesChunks and HasChunk. Waiting chunks take at most
+	// window bytes of memory, and otherwise a temporary file in dir ("" means os.TempDir).
 	//
-	// It returns nil if the order leaves no trace, and errors.ErrUnsupported if the
-	// backend cannot put calls in order: only one at a time then makes the same file.
+	// It returns nil if the order does not change the file. It returns errors.ErrUnsupported if the
+	// backend cannot order calls; the caller must then make one call at a time to get the same
+	// file.
 	InOrder(ctx context.Context, window int64, dir string) (Sequence, error)
 }
 
-// Sequence is an order of writes in the making.
+// Sequence is an order of chunk writes in progress.
 type Sequence interface {
-	// Skip says that chunk n of the grid, counted in row-major order, will not be written.
+	// Skip reports that chunk n of the grid, counted in row-major order, will not be written.
 	Skip(n int64) error
-	// End ends the order. keep says that what still waits is stored; otherwise it is lost.
+	// End ends the order. Chunks that still wait are stored if keep is set, and discarded
+	// otherwise.
 	End(keep bool) error
 }
 
-// StringReader is implemented by backends whose arrays may be of Kind String;
-// ReadRegion and WriteRegion are not called for those.
+// StringReader is implemented by backends whose arrays may be of Kind String. ReadRegion and
+// WriteRegion are not called for those arrays.
 type StringReader interface {
 	// ReadStrings fills dst, len(dst) == r.NumElems(), with r in row-major order.
 	ReadStrings(ctx context.Context, dst []string, r Region) error
@@ -80,76 +78,76 @@ type StringWriter interface {
 	WriteStrings(ctx context.Context, src []string, r Region) error
 }
 
-// Resizer is implemented by backends whose arrays may grow and shrink; where
-// Meta().ReadOnly is set it is not called.
+// Resizer is implemented by backends whose arrays may grow and shrink. It is not called if
+// Meta().ReadOnly is set.
 type Resizer interface {
-	// Resize changes the shape at the far end of each axis. Elements that were in
-	// both shapes stay as they are; new ones read as Meta().Fill, those among them
-	// that an earlier, larger shape had too. shape has the rank of the array and no
-	// axis above Meta().MaxShape, and its bytes fit 63 bits; no other call is
-	// running. It returns errors.ErrUnsupported for an array that cannot be resized.
+	// Resize changes the shape at the far end of each dimension. Elements in both shapes keep their
+	// values. New elements read as Meta().Fill, also those that an earlier, larger shape contained.
+	// shape has the rank of the array, no dimension exceeds Meta().MaxShape, and its bytes fit 63
+	// bits. No other call is running. Resize returns errors.ErrUnsupported for an array that cannot
+	// be resized.
 	Resize(ctx context.Context, shape []int64) error
 }
 
-// Appender is implemented by Resizers that can add rows as one change; where
-// Meta().ReadOnly is set it is not called.
+// Appender is implemented by Resizers that can add rows as one change. It is not called if
+// Meta().ReadOnly is set.
 type Appender interface {
-	// Append adds src behind the last element along the first axis: one row or more,
-	// in row-major order and native byte order. It does not change or keep src. What
-	// Resize may rely on holds. Who opens the array sees all of the rows or none,
-	// whatever becomes of the call.
+	// Append adds src after the last element along the first axis: one row or more, in row-major
+	// order and native byte order. It does not change or keep src. The guarantees for arguments of
+	// Resize hold here too. A program that opens the array sees all of the rows or no new row, even
+	// if the call fails or is interrupted.
 	Append(ctx context.Context, src []byte) error
 }
 
-// AttrReader is implemented by backends that hold attributes.
+// AttrReader is implemented by backends with attributes.
 type AttrReader interface {
-	// Attrs reads all attributes. The result is the caller's to change.
+	// Attrs reads all attributes. The caller may change the result.
 	Attrs(ctx context.Context) (Attrs, error)
 }
 
-// AttrDigester is implemented by backends that can tell whether two attributes are the same
-// that Attrs lists as unsupported.
+// AttrDigester is implemented by backends that can compare two attributes that Attrs lists as
+// unsupported.
 type AttrDigester interface {
-	// AttrDigest is the same for attributes that mean the same, be they in one file or in
-	// two, and another for others. It returns errors.ErrUnsupported if nobody can tell.
+	// AttrDigest returns equal digests for attributes with the same meaning, in one file or in two,
+	// and different digests for other attributes. It returns errors.ErrUnsupported if the backend
+	// cannot decide.
 	AttrDigest(ctx context.Context, name string) ([32]byte, error)
 }
 
-// AttrWriter is implemented by backends whose attributes can be changed; where
-// Meta().ReadOnly is set it is not called.
+// AttrWriter is implemented by backends whose attributes can be changed. It is not called if
+// Meta().ReadOnly is set.
 type AttrWriter interface {
-	// SetAttr adds an attribute, or replaces the one with that name, whatever
-	// type it had.
+	// SetAttr adds an attribute, or replaces the one with that name, also if its type differs.
 	SetAttr(ctx context.Context, a Attr) error
-	// DeleteAttr removes an attribute; ErrNotFound if there is none.
+	// DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute.
 	DeleteAttr(ctx context.Context, name string) error
 }
 
-// StorageReporter is implemented by backends that know what their data takes.
+// StorageReporter is implemented by backends that can measure the stored size of an array.
 type StorageReporter interface {
 	Storage(ctx context.Context) (Storage, error)
 }
 
-// ChunkMeasurer is implemented by backends that know what each chunk takes.
+// ChunkMeasurer is implemented by backends that can measure the stored size of each chunk.
 type ChunkMeasurer interface {
-	// ChunkBytes is how many bytes chunk n of the grid, counted in row-major order, takes
-	// as stored; 0 if nothing is stored for it. It is called for chunked arrays alone.
-	// It returns errors.ErrUnsupported where the grid is not that of what is stored.
+	// ChunkBytes returns the stored bytes of chunk n of the grid, counted in row-major order; 0 if
+	// the chunk is not stored. It is called only for chunked arrays. It returns
+	// errors.ErrUnsupported if the stored chunks have a different grid.
 	ChunkBytes(ctx context.Context, n int64) (int64, error)
 }
 
-// Storage says what an array takes where it is stored.
+// Storage describes the stored size of an array.
 type Storage struct {
 	StoredBytes int64 // bytes of the elements as stored, compressed, without metadata
 	NumChunks   int64 // chunks of the grid, stored or not; 0 if not chunked
 
-	// Library says why the C library of the format moves the elements, one call at a
-	// time. It is "" where workers of ours do, and where there is no such library.
+	// Library is the reason why the C library of the format moves the elements, one call at a time.
+	// It is "" if Go workers move them, and if the format has no such library.
 	Library string
 }
 
-// Ratio is how many of the bytes that the elements take in memory (Array.NBytes) come on
-// each byte as stored; 0 if nothing is stored.
+// Ratio returns the quotient of bytes, the size of the elements in memory (Array.NBytes), and
+// StoredBytes. It is 0 if StoredBytes is 0.
 func (s Storage) Ratio(bytes int64) float64 {
 	if s.StoredBytes == 0 {
 		return 0

@@ -1,5 +1,5 @@
-// Codecs: how an element in memory becomes a Go value and back, worked out once for
-// a pair of types and then applied to a whole slice.
+// Codecs convert elements in memory to Go values and back. A codec is computed once for a pair of
+// types and then applied to a whole slice.
 
 package ndarray
 
@@ -12,9 +12,9 @@ import (
 	"unsafe"
 )
 
-// codec moves elements of one type in and out of Go values of another.
+// codec moves elements of one type to and from Go values of another type.
 type codec struct {
-	direct bool // the bytes are the same: nothing is to be moved
+	direct bool // the bytes are equal, so that no conversion is needed
 	goSize uintptr
 	steps  []step
 }
@@ -22,12 +22,12 @@ type codec struct {
 // step moves one part of an element.
 type step struct {
 	kind   stepKind
-	inGo   uintptr // bytes from the start of the Go value
-	inElem int     // and of the element
-	size   int     // of the part in the element
+	inGo   uintptr // offset in the Go value
+	inElem int     // offset in the element
+	size   int     // size of the part in the element
 	pad    Pad
 
-	count  int // repeat: how often
+	count  int // number of repetitions of a repeatStep
 	goStep uintptr
 	inner  []step
 }
@@ -42,9 +42,9 @@ const (
 	repeatStep
 )
 
-// DTypeFor returns an element type that T belongs to, in native byte order: of a
-// struct one with its exported fields, laid out as a C compiler does. A string
-// needs the type that it shall be stored as, in the tag behind the name:
+// DTypeFor returns an element type for T in native byte order. For a struct it has the exported
+// fields, laid out as a C compiler does. A string field needs its stored type in the tag, after the
+// name:
 //
 //	type record struct {
 //		ID   int32      `nd:"id"`
@@ -52,7 +52,7 @@ const (
 //		At   [3]float64 // "At", ('<f8', (3,))
 //	}
 //
-// It returns ErrType, with the Go type or field, if there is none.
+// It returns ErrType, with the Go type or field, if there is no such element type.
 func DTypeFor[T any]() (DType, error) {
 	d, err := dtypeFor(reflect.TypeFor[T](), "")
 	if err == nil {
@@ -97,7 +97,7 @@ func dtypeFor(t reflect.Type, told string) (DType, error) {
 	return DType{}, fmt.Errorf("%w: no element is a Go %v", ErrType, t)
 }
 
-// scalarType is the element type of Go's numbers and bool, in native order.
+// scalarType returns the element type of Go's numbers and bool, in native order.
 func scalarType(t reflect.Type) DType {
 	d := DType{Size: int(t.Size()), Order: NoOrder}
 	switch t.Kind() {
@@ -122,7 +122,7 @@ type structField struct {
 	name, told string
 }
 
-// structFields lists the exported fields that take part, with their names.
+// structFields lists the exported fields without the tag "-", with their names.
 func structFields(t reflect.Type) []structField {
 	var out []structField
 	for i := range t.NumField() {
@@ -139,8 +139,8 @@ func structFields(t reflect.Type) []structField {
 	return out
 }
 
-// codecFor finds how elements of type d become a T. For writing every part of the
-// element must come from the T.
+// codecFor returns the codec from elements of type d to T. For writing, every part of the element
+// must have a source in T.
 func codecFor[T any](d DType, write bool) (*codec, error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.String && d.Kind == String {
@@ -239,7 +239,7 @@ func fieldSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) (
 	return steps, nil
 }
 
-// mergeSteps joins copies that touch on both sides.
+// mergeSteps joins copies that are adjacent both in the Go value and in the element.
 func mergeSteps(steps []step) []step {
 	var out []step
 	for _, s := range steps {
@@ -293,7 +293,7 @@ func decodeSteps(steps []step, p unsafe.Pointer, b []byte) error {
 	return nil
 }
 
-// encode fills elements of size bytes from n Go values at p. b is zero bytes.
+// encode fills elements of size bytes from n Go values at p. b must be zero.
 func (c *codec) encode(b []byte, size int, p unsafe.Pointer, n int) error {
 	for i := range n {
 		if err := encodeSteps(c.steps, b[i*size:(i+1)*size], unsafe.Add(p, uintptr(i)*c.goSize)); err != nil {
@@ -329,7 +329,7 @@ func encodeSteps(steps []step, b []byte, p unsafe.Pointer) error {
 	return nil
 }
 
-// decodeBytes is the text of a Bytes element without its padding.
+// decodeBytes returns the string in a Bytes element without its padding.
 func decodeBytes(b []byte, pad Pad) string {
 	switch pad {
 	case SpacePad:
@@ -341,8 +341,8 @@ func decodeBytes(b []byte, pad Pad) string {
 	return strings.TrimRight(string(b), "\x00")
 }
 
-// encodeBytes puts s into the place b with its padding. What would not come back
-// is refused.
+// encodeBytes stores s in b with its padding. It returns ErrValue if decodeBytes would not return
+// s.
 func encodeBytes(b []byte, s string, pad Pad) error {
 	room := len(b)
 	if pad == NullTerm {

@@ -1,5 +1,4 @@
-// Compare: where two arrays differ, element by element, in parallel and in
-// bounded memory.
+// Compare finds differing elements of two arrays, in parallel and in bounded memory.
 
 package ndarray
 
@@ -15,37 +14,37 @@ import (
 	"sync"
 )
 
-// CompareOptions say what counts as a difference; nil means the zero value.
+// CompareOptions define the differences that Compare reports. nil means the zero value.
 type CompareOptions struct {
-	Tolerance    *Tolerance // for floats and complex numbers; nil: bit for bit
+	Tolerance    *Tolerance // for floats and complex numbers; nil: compare the bits
 	IgnoreOrder  bool       // a different byte order in storage is no difference
-	IgnoreAttrs  bool       // attributes are not compared at all
+	IgnoreAttrs  bool       // do not compare attributes
 	ExcludeAttrs []string   // names of attributes that are not compared
 	MaxDiffs     int        // elements listed in Comparison.Diffs; 0 means 1
 
 	Workers  int            // goroutines; 0 means GOMAXPROCS
 	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
-	Progress func(Progress) // called after each unit, never twice at once; must return soon
+	Progress func(Progress) // called after each unit, never concurrently; must return soon
 }
 
-// Tolerance lets floats differ: a and b are the same if |a-b| ≤ Atol + Rtol×|b|,
-// as in NumPy's isclose; infinities only if they are equal. Complex numbers are
-// measured by modulus, extended precision after rounding to float64. All other types
-// are compared bit for bit in any case, structures among them.
+// Tolerance lets floats differ. As in NumPy's isclose, a and b are equal if |a-b| ≤ Atol +
+// Rtol×|b|; infinities only if they are the same. Complex numbers are measured by modulus, extended
+// precision after rounding to float64. All other types, also structures, are always compared bit
+// for bit.
 type Tolerance struct {
 	Rtol, Atol float64 // ≥ 0; Rtol finite
-	ULP        uint64  // floats of 2, 4 or 8 bytes: that many steps from one value of the type to the next apart, or less
-	EqualNaN   bool    // two NaN are the same
+	ULP        uint64  // floats of 2, 4 or 8 bytes: also equal if at most that many representable values apart
+	EqualNaN   bool    // two NaN are equal
 }
 
-// Comparison is what Compare found.
+// Comparison is the result of Compare.
 type Comparison struct {
 	A, B Meta // of the two arrays
 
 	SameShape bool // null, scalar and zero-length are three different shapes
-	SameDType bool // byte order counts unless it is ignored
+	SameDType bool // byte order counts unless CompareOptions.IgnoreOrder is set
 
-	ValuesCompared bool         // false if the shapes differ, or the types, unless both are numbers
+	ValuesCompared bool         // false if the shapes differ, or if the types differ and are not both numeric
 	NumElems       int64        // elements compared
 	NumDiffs       int64        // elements that differ
 	Diffs          []Difference // the first of them in row-major order
@@ -63,10 +62,10 @@ type Difference struct {
 	A, B  string // by FormatElement
 }
 
-// AttrProblem says how an attribute differs.
+// AttrProblem is the kind of difference of an attribute.
 type AttrProblem string
 
-// What can be wrong with an attribute.
+// Kinds of attribute differences.
 const (
 	AttrMissingA    AttrProblem = "missing in the first"
 	AttrMissingB    AttrProblem = "missing in the second"
@@ -81,22 +80,21 @@ type AttrDifference struct {
 	A, B    string // type and value, "" where missing
 }
 
-// Compare compares a with b: shape, element type, every element, and attributes.
-// Chunks, compression and fill value are not compared, and neither is the order
-// of attributes. Attributes that a backend cannot represent are differences,
-// unless they are excluded by name or both backends can tell that they are the same
-// ([AttrDigester]); a backend that holds no attributes has none.
+// Compare compares a with b: shape, element type, every element, and attributes. It does not
+// compare chunks, compression, fill value and the order of attributes. An attribute that a backend
+// cannot represent is a difference, unless it is excluded by name or both backends can compare it
+// ([AttrDigester]). A backend without attributes counts as an empty list.
 //
-// Numbers of different types are compared by value, exactly unless there is a tolerance: integers,
-// bools, enumerations, and floats and complex numbers up to double precision. Between types 0 equals
-// -0 and NaN equals NaN, unless a Tolerance without EqualNaN is given. A ULP does not
-// apply between types. The types themselves remain a difference.
+// Numbers of different types are compared by value, exactly unless there is a tolerance. This
+// applies to integers, bools, enumerations, and floats and complex numbers up to double precision.
+// Between types 0 equals -0, and NaN equals NaN unless a Tolerance without EqualNaN is given. A ULP
+// does not apply between types. The types themselves remain a difference.
 //
-// Where both arrays know without reading that all elements of a region are equal, one element
-// is compared for all of them.
+// Where both arrays report without reading that all elements of a region are equal, Compare
+// compares one element for all of them.
 //
-// It returns ErrParam for a tolerance out of range, the
-// context's error, or what reading returns. Differences are no error.
+// It returns ErrParam for a tolerance out of range, the context's error, or an error of a read.
+// Differences are not an error.
 func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, error) {
 	if o == nil {
 		o = &CompareOptions{}
@@ -128,7 +126,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		if differ = o.Tolerance.differNumbers(da, db); differ == nil {
 			return c, nil
 		}
-		if larger.DType.Size < smaller.DType.Size { // units are cut by the size of their elements
+		if larger.DType.Size < smaller.DType.Size { // plans divide units by the element size of their first array
 			larger, smaller = smaller, larger
 		}
 		if progress != nil {
@@ -187,7 +185,8 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	return c, nil
 }
 
-// differ returns what tells two elements apart; nil means their bits do.
+// differ returns the function that reports whether two elements differ. nil means that their bits
+// are compared.
 func (t *Tolerance) differ(d DType) func(a, b []byte) bool {
 	if t == nil {
 		return nil
@@ -225,8 +224,8 @@ func (t *Tolerance) differ(d DType) func(a, b []byte) bool {
 	return nil
 }
 
-// steps is how many times the next value of a float type must be taken to come from
-// one of two finite values to the other; +0 and -0 are one.
+// steps returns the distance of two finite floats in representable values of their type. +0 and -0
+// count as one value.
 func steps(a, b []byte) uint64 {
 	order := func(b []byte) int64 {
 		bits, sign := loadUint(b), uint64(1)<<(8*len(b)-1)
@@ -242,8 +241,8 @@ func steps(a, b []byte) uint64 {
 	return uint64(x) - uint64(y)
 }
 
-// bound is the largest distance from a value of that size; an infinite value has
-// none, so that only itself is near it.
+// bound returns the largest allowed distance from a value of that size. It is NaN for an infinite
+// value, so that only the same infinity is equal to it.
 func (t *Tolerance) bound(size float64) float64 {
 	if math.IsInf(size, 0) {
 		return math.NaN()
@@ -292,7 +291,7 @@ func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
 	c.add(count, own)
 }
 
-// everywhere takes what one element of r was found to be for all of them.
+// everywhere adds the result of comparing one element of r for all elements of r.
 func (c *collector) everywhere(r Region, one *collector) {
 	if one.count == 0 {
 		return
@@ -317,7 +316,7 @@ func (c *collector) add(count int64, own []Difference) {
 	c.first = slices.Clip(c.first[:min(len(c.first), c.keep)])
 }
 
-// strings compares the texts of r.
+// strings compares the strings of r.
 func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
 	x, y := make([]string, r.NumElems()), make([]string, r.NumElems())
 	if err := a.ReadStrings(ctx, x, r); err != nil {
@@ -362,7 +361,7 @@ func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDif
 	return judged(ctx, a, b, CompareAttrs(x, y, exclude))
 }
 
-// judged asks the backends about attributes of one type that cannot be represented.
+// judged compares, by their digests, attributes of one type that cannot be represented.
 func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDifference, error) {
 	var out []AttrDifference
 	for _, d := range all {
@@ -387,7 +386,7 @@ func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDiffe
 	return out, nil
 }
 
-// CompareAttrs says which attributes differ, but for those called exclude.
+// CompareAttrs returns the attributes that differ, except those in exclude.
 func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 	var out []AttrDifference
 	for _, name := range attrNames(x, y) {
@@ -416,7 +415,7 @@ func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 	return out
 }
 
-// attrsOrNone reads the attributes of a; a backend without any has none.
+// attrsOrNone reads the attributes of a. The result is empty for a backend without attributes.
 func attrsOrNone(ctx context.Context, a *Array) (Attrs, error) {
 	attrs, err := a.Attrs(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -427,7 +426,7 @@ func attrsOrNone(ctx context.Context, a *Array) (Attrs, error) {
 	return attrs, err
 }
 
-// attrNames returns the names of x in storage order, then those only y has.
+// attrNames returns the names of x in storage order, then the names that only y has.
 func attrNames(x, y Attrs) []string {
 	var names []string
 	for _, attrs := range []Attrs{x, y} {
@@ -458,7 +457,7 @@ func sameRaw(x, y Attrs, name string) bool {
 	return a != nil && b != nil && bytes.Equal(a, b)
 }
 
-// attrText is type and value of an attribute, "" if there is none.
+// attrText returns the type and value of an attribute, or "" if it does not exist.
 func attrText(attrs Attrs, name string) string {
 	if v, ok := attrs.Get(name); ok {
 		if len(v.Shape) > 0 {

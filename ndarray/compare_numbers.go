@@ -13,12 +13,12 @@ type number struct {
 }
 
 // isNumber reports whether elements of d are numbers that can be compared with those of another
-// type: extended precision cannot, because it does not fit into a float64.
+// type. Extended precision cannot, because it does not fit into a float64.
 func (d DType) isNumber() bool {
 	return d.isReal() && d.Size <= 8 || d.Kind == Complex && d.Size <= 16
 }
 
-// numeric is d, or the integer type of an enumeration.
+// numeric returns d, or the integer type of an enumeration.
 func numeric(d DType) DType {
 	if d.Kind == Enum {
 		return *d.Base
@@ -26,10 +26,10 @@ func numeric(d DType) DType {
 	return d
 }
 
-// differNumbers returns whether an element of type a and one of type b are different numbers, nil
-// if one of the types is not numeric. Numbers are equal as in mathematics: 0 equals -0, and 2^53+1
-// is no float64. NaN equals NaN, unless the tolerance has EqualNaN unset. A tolerance
-// applies if one of the types is a float or complex.
+// differNumbers returns a function that reports whether an element of type a and one of type b are
+// different numbers. It returns nil if one of the types is not numeric. Numbers are compared
+// exactly: for example, 0 equals -0, and 2^53+1 equals no float64. NaN equals NaN, unless the
+// tolerance has EqualNaN unset. A tolerance applies if one of the types is a float or complex.
 func (t *Tolerance) differNumbers(a, b DType) func(x, y []byte) bool {
 	a, b = numeric(a), numeric(b)
 	if !a.isNumber() || !b.isNumber() {
@@ -98,7 +98,7 @@ func (n number) equal(m number) bool {
 	return m.x >= 0 && m.x < 1<<64 && uint64(m.x) == n.bits
 }
 
-// float64 is the nearest float64.
+// float64 returns the nearest float64.
 func (n number) float64() float64 {
 	switch {
 	case n.float:

@@ -1,4 +1,4 @@
-// Conversions, asked for and checked: numbers of one type as numbers of another.
+// Explicit, checked conversions between numeric types.
 
 package ndarray
 
@@ -8,15 +8,15 @@ import (
 	"math"
 )
 
-// Convert fills dst, elements of type to, with the elements of src, of type from,
-// both in native byte order. The types are Bool, Int, Uint, Float of 4 or 8 bytes,
-// as source also of 2 bytes and BFloat, and Enum, which is its
-// integer. A value must come back the same from the new type, or, if round is set,
-// need only be within its range and is rounded to the nearest float.
+// Convert fills dst, elements of type to, with the elements of src, of type from, both in native
+// byte order. The types are Bool, Int, Uint, Float of 4 or 8 bytes, and Enum, which is converted as
+// its integer type. The source may also be a Float of 2 bytes or a BFloat. Without round every
+// value must be exactly representable in the new type. With round it must only be within its range
+// and is rounded to the nearest float.
 //
-// It returns ErrType for other types, ErrSize for buffers that do not belong
-// together, and ErrValue, with the number of the element, for a value that does
-// not fit; dst then holds a part.
+// It returns ErrType for other types, ErrSize if the lengths of the buffers do not match, and
+// ErrValue, with the index of the element, for a value that does not fit. After ErrValue dst is
+// partly filled.
 func Convert(dst []byte, to DType, src []byte, from DType, round bool) error {
 	if to.Kind == Enum {
 		to = *to.Base
@@ -54,7 +54,7 @@ func convertOne(dst []byte, to DType, src []byte, from DType, round bool) bool {
 			return storeFloat(dst, x, round)
 		}
 		switch {
-		case x != math.Trunc(x): // NaN too
+		case x != math.Trunc(x): // also for NaN
 			return false
 		case x < 0 && x >= -1<<63:
 			return storeInt(dst, to, true, uint64(int64(x)))
@@ -82,12 +82,12 @@ func convertOne(dst []byte, to DType, src []byte, from DType, round bool) bool {
 	exact := x < 1<<64 && uint64(x) == bits
 	if negative {
 		x = float64(int64(bits))
-		exact = int64(x) == int64(bits) // -2^63 is a float
+		exact = int64(x) == int64(bits) // -2^63 is a float64
 	}
 	return (exact || round) && storeFloat(dst, x, round)
 }
 
-// storeFloat puts x into 4 or 8 bytes; any NaN will do for NaN.
+// storeFloat stores x in 4 or 8 bytes. It accepts NaN, but may change its payload.
 func storeFloat(dst []byte, x float64, round bool) bool {
 	if len(dst) == 8 {
 		binary.NativeEndian.PutUint64(dst, math.Float64bits(x))
@@ -101,15 +101,15 @@ func storeFloat(dst []byte, x float64, round bool) bool {
 	return float64(y) == x || math.IsNaN(x)
 }
 
-// storeInt puts a whole number, the bits of an int64 if it is negative, into an
-// integer or a bool.
+// storeInt stores an integer in an integer or a bool. If it is negative, bits are those of an
+// int64.
 func storeInt(dst []byte, to DType, negative bool, bits uint64) bool {
 	fits := false
 	switch to.Kind {
 	case Bool:
 		fits = !negative && bits <= 1
 	case Int:
-		least := uint64(1) << (8*to.Size - 1) // 2^(n-1), the size of the least value
+		least := uint64(1) << (8*to.Size - 1) // 2^(n-1), the magnitude of the smallest value
 		fits = !negative && bits < least || negative && -bits <= least
 	default:
 		fits = !negative && (to.Size == 8 || bits>>(8*to.Size) == 0)

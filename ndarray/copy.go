@@ -1,5 +1,4 @@
-// Copy: all elements from one array to another, in parallel and in bounded
-// memory.
+// Copy copies all elements from one array to another, in parallel and in bounded memory.
 
 package ndarray
 
@@ -9,55 +8,54 @@ import (
 	"slices"
 )
 
-// CopyOptions say how Copy works; nil means the zero value.
+// CopyOptions are the options of Copy. nil means the zero value.
 type CopyOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
 	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
-	Progress func(Progress) // called after each unit, never twice at once; must return soon
+	Progress func(Progress) // called after each unit, never concurrently; must return soon
 	TempDir  string         // for a copy in two stages; "" means os.TempDir()
-	Decode   bool           // decode and encode every chunk, also where it could pass as it is stored
+	Decode   bool           // decode and encode every chunk, also if it could be copied without recompression
 }
 
-// CopyStats say what Copy did.
+// CopyStats are the statistics of a Copy.
 type CopyStats struct {
 	Bytes      int64 // bytes of elements copied, in memory
 	Units      int64 // pieces they were copied in
-	Workers    int   // goroutines that copied; fewer than asked for if there was no work or memory for more
+	Workers    int   // goroutines that copied; fewer than requested if there was not enough work or memory
 	PeakBuffer int64 // bytes of all buffers of Copy together
-	Passed     int64 // units that passed as they are stored, without being decoded
+	Passed     int64 // units copied without recompression
 	Stages     int   // 2 if the elements went through a temporary file, else 1; 0 if there are none
 }
 
-// Copy writes all elements of src to dst, which must have the same shape and
-// element type; the byte order in storage may differ. Attributes and fill value
-// are not copied: a Spec gives them to a new array.
+// Copy writes all elements of src to dst, which must have the same shape and element type. The byte
+// order in storage may differ. Attributes and fill value are not copied; the Spec of a new array
+// contains them.
 //
-// Where both arrays have one chunk shape, element type and way of compression, and
-// their backends can, chunks pass as they are stored: the level and the codec's
-// version of the source stay then. Chunks that are not stored stay away if both arrays
-// have the same fill value.
+// If both arrays have the same chunk shape, element type and compression, and their backends
+// support it, chunks are copied without recompression. The level and the codec version of the
+// source then stay. If both arrays have the same fill value, chunks that src does not store are not
+// stored in dst.
 //
-// Otherwise the work is cut into units of whole chunks of dst, grown to cover whole
-// chunks of src as far as memory allows, so that neither is worked on twice. Where
-// that would decode each chunk of src many times, the elements first go, decoded, to a
-// temporary file in chunks that suit both sides; it takes at most NBytes of disk, and
-// no room for zeros. Memory bounds the buffers of Copy; for each call that runs a
-// backend needs as much as it takes to hold a chunk besides.
+// Otherwise the work is divided into units of whole chunks of dst. Units grow to cover whole chunks
+// of src as far as memory allows, so that no chunk is encoded or decoded twice. If each chunk of
+// src would still be decoded many times, the elements first go, decoded, to a temporary file in
+// chunks that suit both sides. That file takes at most NBytes of disk; zeros take no space. Memory
+// bounds the buffers of Copy. In addition, each running call of a backend needs the memory of one
+// chunk.
 //
-// What dst becomes depends on neither the number of workers nor their luck: where a
-// backend is a Sequencer, chunks get to the file in row-major order of the grid. Those
-// that are ready too early wait, in an eighth of Memory and not more than 32 MiB, and
-// otherwise in a temporary file; a backend that cannot do that is written by one worker.
+// The output is deterministic: it does not depend on the number of workers or on scheduling. If a
+// backend is a Sequencer, chunks are written to the file in row-major order of the grid. Chunks
+// that are ready too early wait in memory (an eighth of Memory, at most 32 MiB), and otherwise in a
+// temporary file. A backend that cannot order writes is written by one worker.
 //
-// A chunk of dst larger than Memory is written in parts, by one worker. Texts of variable
-// length count as 64 bytes each, however long they are.
+// A chunk of dst larger than Memory is written in parts, by one worker. Strings of variable length
+// count as 64 bytes each, whatever their length.
 //
-// The context is checked between units. Copy returns when all its goroutines
-// have ended. After an error dst is written in part; the temporary file is gone in any
-// case.
+// The context is checked between units. Copy returns when all its goroutines have ended. After an
+// error dst is partly written. The temporary file is deleted in all cases.
 //
-// It returns ErrShape or ErrType with both sides, ErrParam, the context's error,
-// or what reading or writing returns.
+// It returns ErrShape or ErrType with both sides, ErrParam, the context's error, or an error of a
+// read or write.
 func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, error) {
 	if o == nil {
 		o = &CopyOptions{}
@@ -112,7 +110,7 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	return copyUnits(ctx, dst, src, p, o.Progress)
 }
 
-// passageOf is the way on which chunks pass as they are stored, nil if there is none.
+// passageOf returns the passage for copying chunks without recompression, or nil if there is none.
 func passageOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passage, error) {
 	_, memory, err := limits(o.Workers, o.Memory)
 	if err != nil || o.Decode {
@@ -121,7 +119,7 @@ func passageOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passage, 
 	return newPassage(ctx, dst, src, memory)
 }
 
-// copyUnits moves the units of p as elements.
+// copyUnits copies the units of p as decoded elements.
 func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progress)) (CopyStats, error) {
 	buffers := 1
 	if dst.m().DType.Kind == String {

@@ -1,5 +1,4 @@
-// The element type of an array: one value that says how the bytes of an element
-// are to be understood, in storage and in memory.
+// DType describes the bytes of an element, in storage and in memory.
 
 package ndarray
 
@@ -13,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Kind is the family of an element type. The zero Kind is no kind.
+// Kind is the family of an element type. The zero Kind is invalid.
 type Kind uint8
 
 // The kinds. In memory every element takes DType.Size bytes, in native order.
@@ -23,15 +22,15 @@ const (
 	Uint                      // unsigned, 1, 2, 4 or 8 bytes
 	Float                     // IEEE 754 of 2, 4 or 8 bytes; x87 extended precision in 12 or 16 bytes
 	Complex                   // two floats, real part first: 8, 16, 24 or 32 bytes together
-	Bytes                     // text or bytes of fixed length (NumPy S)
+	Bytes                     // string or bytes of fixed length (NumPy S)
 	Unicode                   // code points of 4 bytes each, fixed count (NumPy U)
 	Void                      // opaque bytes of fixed length (NumPy V)
-	String                    // text of variable length
+	String                    // string of variable length
 	BFloat                    // bfloat16: the upper half of a binary32
 	DateTime                  // Unit's ticks since 1970, 8 bytes (NumPy M8)
 	TimeDelta                 // a number of Unit's ticks, 8 bytes (NumPy m8)
 	Enum                      // an integer, Base, with names for some values: Members
-	Struct                    // Fields, each at an offset of its own
+	Struct                    // Fields, each with its own offset
 	SubArray                  // Dims elements of Base, in row-major order
 )
 
@@ -47,7 +46,7 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Order is the byte order of an element type, written as NumPy writes it.
+// Order is the byte order of an element type, in NumPy's notation.
 type Order uint8
 
 // The orders.
@@ -57,7 +56,7 @@ const (
 	Big     Order = '>'
 )
 
-// NativeOrder is the byte order of this machine.
+// NativeOrder is the byte order of the machine.
 var NativeOrder = nativeOrder()
 
 func nativeOrder() Order {
@@ -82,7 +81,7 @@ func (o Order) String() string {
 // CharSet is the encoding of Bytes and String elements.
 type CharSet uint8
 
-// The character sets. ASCII is also what is used for bytes that are not text.
+// The character sets. ASCII is also used for bytes that are not text.
 const (
 	ASCII CharSet = iota
 	UTF8
@@ -98,13 +97,13 @@ func (c CharSet) String() string {
 	return "CharSet(" + strconv.Itoa(int(c)) + ")"
 }
 
-// Pad says how a Bytes element shorter than its place is filled up.
+// Pad defines how the rest of a Bytes element is filled if its string is shorter.
 type Pad uint8
 
-// The paddings. They are HDF5's (H5T_str_t); NumPy and Blosc2 know NullPad only.
+// The paddings. They are HDF5's (H5T_str_t); NumPy and Blosc2 have only NullPad.
 const (
-	NullPad  Pad = iota // zero bytes to the end; a full place has none
-	NullTerm            // ends at the first zero byte, which is always there
+	NullPad  Pad = iota // zero bytes to the end; a string of full length has no padding
+	NullTerm            // ends at the first zero byte, which always exists
 	SpacePad            // spaces to the end
 )
 
@@ -120,33 +119,32 @@ func (p Pad) String() string {
 	return "Pad(" + strconv.Itoa(int(p)) + ")"
 }
 
-// MaxElementSize is the largest number of bytes an element has; it is NumPy's
-// limit.
+// MaxElementSize is the maximum size of an element in bytes. It is NumPy's limit.
 const MaxElementSize = math.MaxInt32
 
-// maxDepth is how deep structured types nest.
+// maxDepth is the maximum nesting depth of structured types.
 const maxDepth = 32
 
-// DType is an element type. It is a value: copy it freely, never change what its
-// slices and Base hold, and compare it with Equal.
+// DType is an element type. It is a value: callers may copy it freely, must not change the contents
+// of its slices and Base, and should compare it with Equal.
 type DType struct {
 	Kind    Kind
 	Size    int      // bytes an element takes; 0 for String
-	Order   Order    // byte order in storage; NoOrder where a byte order means nothing
+	Order   Order    // byte order in storage; NoOrder for types without one
 	CharSet CharSet  // Bytes and String; ASCII otherwise
 	Pad     Pad      // Bytes; NullPad otherwise
 	Unit    TimeUnit // DateTime and TimeDelta
-	Tag     string   // Void: what the bytes are, in the words of whoever wrote them (HDF5's opaque tag)
+	Tag     string   // Void: description of the bytes by their writer (HDF5's opaque tag)
 
 	Base    *DType   // Enum: Int or Uint. SubArray: any type but String
-	Dims    []int64  // SubArray: elements along each axis, ≥ 1
+	Dims    []int64  // SubArray: length of each dimension, ≥ 1
 	Members []Member // Enum, at least one, in the order in which they were defined
-	Fields  []Field  // Struct, at least one; in any order, not overlapping
-	Aligned bool     // Struct: NumPy made it like a C compiler; two types that differ in this alone are Equal
+	Fields  []Field  // Struct, at least one; in any order, must not overlap
+	Aligned bool     // Struct: NumPy's align flag, fields laid out as by a C compiler; ignored by Equal
 }
 
-// TimeUnit is what a tick of DateTime or TimeDelta is. The zero value is NumPy's
-// generic unit.
+// TimeUnit is the length of a tick of DateTime or TimeDelta. The zero value is NumPy's generic
+// unit.
 type TimeUnit struct {
 	Name  string // "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"; "" if generic
 	Count int    // units in a tick, ≥ 1; 0 if generic
@@ -161,12 +159,12 @@ type Member struct {
 // Field is a part of a Struct.
 type Field struct {
 	Name   string
-	Title  string // NumPy's second name, "" for none
+	Title  string // NumPy's second name; "" if absent
 	Offset int    // bytes from the start of the element
 	Type   DType
 }
 
-// timeUnits are NumPy's, from the longest.
+// timeUnits are NumPy's, longest first.
 var timeUnits = []string{"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"}
 
 // Validate returns ErrType, with the path of the field, if no such element type
@@ -314,7 +312,7 @@ func (d DType) validateStruct(depth int) error {
 	return nil
 }
 
-// byOffset returns the fields in the order in which they lie.
+// byOffset returns the fields sorted by offset.
 func (d DType) byOffset() []Field {
 	sorted := slices.Clone(d.Fields)
 	slices.SortStableFunc(sorted, func(a, b Field) int { return a.Offset - b.Offset })
@@ -330,9 +328,8 @@ func (d DType) Field(name string) (Field, bool) {
 	return d.Fields[i], true
 }
 
-// StructOf returns a structured type of the given fields, one behind the other in
-// their order, or, if aligned, as a C compiler lays them out. Offsets are set
-// here.
+// StructOf returns a structured type of the given fields in their order: adjacent, or, if aligned,
+// laid out as a C compiler does. StructOf sets the offsets.
 func StructOf(aligned bool, fields ...Field) DType {
 	d := DType{Kind: Struct, Order: NoOrder, Fields: slices.Clone(fields), Aligned: aligned}
 	most := 1
@@ -352,7 +349,7 @@ func StructOf(aligned bool, fields ...Field) DType {
 func SubArrayOf(base DType, dims ...int64) DType {
 	n, ok := Product(append([]int64{int64(base.Size)}, dims...))
 	if !ok || n > MaxElementSize {
-		n = -1 // for Validate to find
+		n = -1 // invalid, so that Validate returns an error
 	}
 	return DType{Kind: SubArray, Size: int(n), Order: NoOrder, Base: &base, Dims: slices.Clone(dims)}
 }
@@ -364,7 +361,7 @@ func EnumOf(base DType, members ...Member) DType {
 
 func roundUp(n, step int) int { return ceil.Multiple(n, step, math.MaxInt) }
 
-// alignment is what a C compiler aligns d to on x86-64 and arm64, in bytes.
+// alignment returns the alignment of d in bytes that a C compiler uses on x86-64 and arm64.
 func (d DType) alignment() int {
 	switch d.Kind {
 	case SubArray, Enum:
@@ -384,12 +381,12 @@ func (d DType) alignment() int {
 	return 4
 }
 
-// Equal reports whether two element types are the same in storage too: byte order,
-// character set, padding, names, offsets and titles included.
+// Equal reports whether two element types are also the same in storage: byte order, character set,
+// padding, names, offsets and titles must be equal.
 func (d DType) Equal(o DType) bool { return d.equal(o, true) }
 
-// EqualValues reports whether elements of the two types have the same bytes in
-// memory and the same meaning: only the byte order in storage may differ.
+// EqualValues reports whether elements of the two types have the same bytes in memory and the same
+// meaning. Only the byte order in storage may differ.
 func (d DType) EqualValues(o DType) bool { return d.equal(o, false) }
 
 func (d DType) equal(o DType, order bool) bool {
@@ -403,7 +400,7 @@ func (d DType) equal(o DType, order bool) bool {
 	})
 }
 
-// Native returns d as it is in memory: in this machine's byte order.
+// Native returns the type of d's elements in memory, in native byte order.
 func (d DType) Native() DType {
 	return d.MapParts(func(d DType) DType {
 		if d.ordered() {
@@ -413,8 +410,8 @@ func (d DType) Native() DType {
 	})
 }
 
-// MapParts returns d with f applied to every part of it and to the whole, the
-// innermost first and the fields in their order.
+// MapParts returns d with f applied to all its parts and then to the whole, innermost parts first
+// and fields in their order.
 func (d DType) MapParts(f func(DType) DType) DType {
 	if d.Base != nil {
 		base := d.Base.MapParts(f)
@@ -429,7 +426,7 @@ func (d DType) MapParts(f func(DType) DType) DType {
 	return f(d)
 }
 
-// IsNative reports whether storage and memory have the same bytes.
+// IsNative reports whether elements have the same bytes in storage and in memory.
 func (d DType) IsNative() bool {
 	if d.Base != nil && !d.Base.IsNative() {
 		return false
@@ -442,10 +439,9 @@ func (d DType) IsNative() bool {
 	return !d.ordered() || d.Order == NativeOrder
 }
 
-// NumPy returns the type that NumPy has for elements with d's bytes: an Enum is
-// its integer, BFloat and tagged Void are opaque, character set and padding are
-// gone. It is d itself where NumPy has words for everything. String stays: NumPy
-// has no type with its bytes.
+// NumPy returns NumPy's type for elements with d's bytes. An Enum becomes its integer type, BFloat
+// and tagged Void become opaque, and character set and padding are removed. If NumPy can represent
+// all of d, the result is d itself. String stays, because NumPy has no type with its bytes.
 func (d DType) NumPy() DType {
 	return d.MapParts(func(d DType) DType {
 		d.CharSet, d.Pad, d.Tag = ASCII, NullPad, ""
@@ -459,8 +455,8 @@ func (d DType) NumPy() DType {
 	})
 }
 
-// room is the number of bytes that an element is counted as where work is cut into
-// pieces: of String, whose elements have any length, 64.
+// room returns the number of bytes that plans assume for an element. For String, whose elements
+// have any length, it is 64.
 func (d DType) room() int64 {
 	if d.Kind == String {
 		return 64
@@ -468,8 +464,7 @@ func (d DType) room() int64 {
 	return int64(d.Size)
 }
 
-// ordered reports whether a byte order means something, for the kinds without
-// parts.
+// ordered reports whether the type has a byte order. It is for the kinds without parts.
 func (d DType) ordered() bool {
 	switch d.Kind {
 	case Int, Uint, Float, Complex, Unicode, BFloat, DateTime, TimeDelta:
@@ -478,8 +473,8 @@ func (d DType) ordered() bool {
 	return false
 }
 
-// unit is the number of bytes that a byte order turns round together, for the
-// kinds without parts.
+// unit returns the number of bytes that are byte-swapped together. It is for the kinds without
+// parts.
 func (d DType) unit() int {
 	switch {
 	case !d.ordered():

@@ -1,6 +1,6 @@
-// Python literals: the lists, tuples, dicts, texts and whole numbers in which
-// NumPy writes structured types. The text may come from a file: depth and length
-// are bounded, and nothing is allocated by a number in it.
+// Parser of Python literals: the lists, tuples, dicts, strings and integers in which NumPy writes
+// structured types. The input may come from an untrusted file, so depth and length are bounded, and
+// no number in it determines an allocation.
 
 package ndarray
 
@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// The Python values: string, int64 (uint64 where it does not fit), bool, nil for None, pyList, pyTuple, pyDict.
+// The Python values: string, int64 (uint64 for larger integers), bool, nil for None, pyList,
+// pyTuple, pyDict.
 type (
 	pyList  []any
 	pyTuple []any
@@ -20,7 +21,7 @@ type (
 	pyItem  struct{ key, value any }
 )
 
-// parseLiteral reads one literal that is all of s.
+// parseLiteral parses s, which must be exactly one literal.
 func parseLiteral(s string) (any, error) {
 	p := &literalParser{text: s}
 	v, err := p.value(0)
@@ -46,7 +47,7 @@ func (p *literalParser) space() {
 	}
 }
 
-// next skips space and returns the byte there, 0 at the end.
+// next skips white space and returns the next byte, or 0 at the end.
 func (p *literalParser) next() byte {
 	if p.space(); p.at < len(p.text) {
 		return p.text[p.at]
@@ -65,7 +66,7 @@ func (p *literalParser) value(depth int) (any, error) {
 	case c == '(':
 		items, comma, err := p.items(')', depth)
 		if err == nil && len(items) == 1 && !comma {
-			return items[0], nil // brackets round a value
+			return items[0], nil // parentheses around a value
 		}
 		return pyTuple(items), err
 	case c == '{':
@@ -84,8 +85,8 @@ func (p *literalParser) value(depth int) (any, error) {
 	return nil, p.fail("no Python literal")
 }
 
-// items reads values up to the closing bracket; comma says whether one stood
-// behind the last.
+// items reads values up to the closing bracket. comma reports whether a comma follows the last
+// value.
 func (p *literalParser) items(end byte, depth int) (items []any, comma bool, err error) {
 	items = []any{}
 	for p.at++; ; {
@@ -136,7 +137,7 @@ func (p *literalParser) dict(depth int) (pyDict, error) {
 	}
 }
 
-// number returns an int64, or a uint64 above that.
+// number returns an int64, or a uint64 if the number does not fit.
 func (p *literalParser) number() (any, error) {
 	from := p.at
 	for p.at++; p.at < len(p.text) && '0' <= p.text[p.at] && p.text[p.at] <= '9'; p.at++ {
@@ -151,10 +152,10 @@ func (p *literalParser) number() (any, error) {
 	return nil, p.fail("bad number " + strconv.Quote(text))
 }
 
-// escapes are Python's of one letter.
+// escapes are Python's escapes of one letter.
 var escapes = map[byte]rune{'\\': '\\', '\'': '\'', '"': '"', 'a': 7, 'b': 8, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11}
 
-// hexDigits is how many follow an escape.
+// hexDigits maps an escape letter to the number of digits after it.
 var hexDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
 func (p *literalParser) quoted() (string, error) {
@@ -194,8 +195,8 @@ func (p *literalParser) quoted() (string, error) {
 	return "", p.fail("a text that does not end")
 }
 
-// pyQuote writes s as Python's repr does: in single quotes unless they alone
-// would need escapes, what cannot be printed escaped.
+// pyQuote formats s as Python's repr does. It uses double quotes if s contains only single quotes,
+// and escapes characters that are not printable.
 func pyQuote(s string) string {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
@@ -213,7 +214,7 @@ func pyQuote(s string) string {
 			b = append(b, `\r`...)
 		case r == '\t':
 			b = append(b, `\t`...)
-		case r == utf8.RuneError && n == 1: // a byte that is no UTF-8
+		case r == utf8.RuneError && n == 1: // a byte that is not UTF-8
 			b = fmt.Appendf(b, `\x%02x`, s[0])
 		case r == ' ' || unicode.IsPrint(r):
 			b = utf8.AppendRune(b, r)

@@ -1,5 +1,4 @@
-// Element types as text: NumPy's forms in and out, and words of our own for what
-// NumPy does not have.
+// Element types as strings: NumPy's forms, and our own notation for types that NumPy does not have.
 
 package ndarray
 
@@ -23,8 +22,7 @@ var letterKinds = func() map[byte]Kind {
 	return m
 }()
 
-// typeNames are the names that NumPy prints for its number types; they mean
-// native byte order.
+// typeNames are the names that NumPy prints for its number types. They mean native byte order.
 var typeNames = map[string]DType{
 	"bool":       {Kind: Bool, Size: 1},
 	"?":          {Kind: Bool, Size: 1},
@@ -49,19 +47,19 @@ var typeNames = map[string]DType{
 	"string":     {Kind: String},
 }
 
-// String returns NumPy's text: "<f8", "|b1", "|S5" (5 bytes), "<U5" (5 code
-// points), "|V8", "<M8[ns]", "('<f8', (2, 3))" for a sub-array, and for structures
-// what str(dtype) prints, "[('a', '<i4'), ('b', '<f8', (2,))]" if the fields lie
-// one behind the other and else the dict with offsets and item size. An inner
-// structure with gaps is a dict too, where NumPy prints a list that loses them.
+// String returns NumPy's notation: "<f8", "|b1", "|S5" (5 bytes), "<U5" (5 code points), "|V8",
+// "<M8[ns]", "('<f8', (2, 3))" for a sub-array. For a structure it returns the output of
+// str(dtype): "[('a', '<i4'), ('b', '<f8', (2,))]" if the fields are adjacent, and otherwise the
+// dict with offsets and item size. An inner structure with gaps is also a dict, because the list
+// that NumPy prints loses the gaps.
 //
-// NumPy has no words for these: text of variable length is "string", bfloat16
-// "<bfloat16", an enumeration "enum('<i4', {'RED': 0})". Character set, padding
-// and tag are not in the text. ParseDType reads all of it.
+// NumPy has no notation for these types: a string of variable length is "string", bfloat16 is
+// "<bfloat16", and an enumeration is "enum('<i4', {'RED': 0})". The result does not contain
+// character set, padding and tag. ParseDType reads all these forms.
 func (d DType) String() string { return d.text(false, false) }
 
-// text is String, or, short, the form inside a structure, without quotes. Inside
-// an aligned structure the word "aligned" is understood.
+// text is String, or, if short, the form inside a structure, without quotes. If aligned, the type
+// is inside an aligned structure, and "aligned" is not repeated.
 func (d DType) text(short, aligned bool) string {
 	order := string(rune(d.Order))
 	if short && d.Order == NoOrder {
@@ -94,7 +92,7 @@ func (d DType) text(short, aligned bool) string {
 	return order + string(rune(letter)) + strconv.Itoa(size) + d.Unit.String()
 }
 
-// String returns the unit as NumPy writes it: "[ns]", "[25s]", "" if generic.
+// String returns the unit in NumPy's notation, for example "[ns]" or "[25s]". It is "" if generic.
 func (u TimeUnit) String() string {
 	switch {
 	case u.Name == "":
@@ -105,7 +103,7 @@ func (u TimeUnit) String() string {
 	return "[" + strconv.Itoa(u.Count) + u.Name + "]"
 }
 
-// quoted is the type inside a literal: text in quotes, anything else as it is.
+// quoted returns the type as part of a literal: in quotes, except structures and sub-arrays.
 func (d DType) quoted(aligned bool) string {
 	t := d.text(true, aligned)
 	switch d.Kind {
@@ -168,8 +166,8 @@ func (d DType) structText(understood bool) string {
 	return s + "}"
 }
 
-// allAligned reports whether d and all structures in it are aligned: to NumPy the
-// word is for them all.
+// allAligned reports whether d and all structures in it are aligned. NumPy's flag "aligned" applies
+// to all of them.
 func (d DType) allAligned() bool {
 	ok := true
 	d.MapParts(func(p DType) DType {
@@ -195,15 +193,14 @@ func (d DType) listText(aligned bool) string {
 	return "[" + strings.Join(items, ", ") + "]"
 }
 
-// ParseDType reads what String writes, and NumPy's other forms of the same types:
-// "f8" and "float64" in the machine's own order, "?", "datetime64[ns]", structures
-// as a list of tuples or a dict of names, formats, offsets, titles, itemsize and
-// aligned. Without a byte order the machine's own is meant, as in NumPy; "|"
-// before a number of several bytes is refused, since it leaves the order open.
-// Fields without a name are called f0, f1, … by their place.
+// ParseDType parses the results of String, and NumPy's other forms of the same types: "f8" and
+// "float64" in native order, "?", "datetime64[ns]", structures as a list of tuples or a dict of
+// names, formats, offsets, titles, itemsize and aligned. As in NumPy, native byte order is the
+// default. "|" before a number of several bytes is an error, because it does not define the order.
+// Fields without a name are called f0, f1, … by their index.
 //
-// It returns ErrType, with the text, for everything else: Python objects, types
-// of no size, structures without fields or with fields that overlap.
+// It returns ErrType, with the input, for everything else: Python objects, types of size 0,
+// structures without fields or with overlapping fields.
 func ParseDType(s string) (DType, error) {
 	d, err := parseDType(s)
 	if err == nil {
@@ -219,7 +216,7 @@ func ParseDType(s string) (DType, error) {
 	return d, nil
 }
 
-// unwrapType keeps "wrong element type" from standing in a message twice.
+// unwrapType removes ErrType's text, so that it does not appear twice in a message.
 func unwrapType(err error) error {
 	if text, ok := strings.CutPrefix(err.Error(), ErrType.Error()+": "); ok {
 		return fmt.Errorf("%s", text)
@@ -295,7 +292,7 @@ func parseScalar(s string) (DType, error) {
 	return finish(DType{Kind: kind, Size: int(size)})
 }
 
-// parseTime takes the unit off a type of time and makes text its short name.
+// parseTime removes the unit from a time type and sets text to the short name.
 func parseTime(text *string) (u TimeUnit, isTime bool, err error) {
 	t := *text
 	for long, short := range map[string]string{"datetime64": "M8", "timedelta64": "m8"} {
@@ -328,8 +325,8 @@ func parseTime(text *string) (u TimeUnit, isTime bool, err error) {
 	return u, true, err
 }
 
-// fromLiteral makes a type of a Python literal. As in NumPy, what stands inside an
-// aligned structure is aligned.
+// fromLiteral converts a Python literal to a type. As in NumPy, all structures inside an aligned
+// structure are aligned.
 func fromLiteral(v any, aligned bool, depth int) (DType, error) {
 	if depth > maxDepth {
 		return DType{}, fmt.Errorf("nested deeper than %d", maxDepth)
@@ -356,7 +353,7 @@ func fromLiteral(v any, aligned bool, depth int) (DType, error) {
 	return DType{}, fmt.Errorf("%v is no type", v)
 }
 
-// withShape makes a sub-array of base; shape is a tuple or one length.
+// withShape returns a sub-array of base. shape is a tuple or one length.
 func withShape(base DType, shape any) (DType, error) {
 	var dims []int64
 	switch s := shape.(type) {
@@ -378,7 +375,7 @@ func withShape(base DType, shape any) (DType, error) {
 			return DType{}, fmt.Errorf("shape %v without elements", dims)
 		}
 	}
-	// As in NumPy, no axes are no sub-array, and neither is the bare length 1.
+	// As in NumPy, an empty tuple and the bare length 1 do not make a sub-array.
 	if _, bare := shape.(int64); len(dims) == 0 || bare && dims[0] == 1 {
 		return base, nil
 	}
@@ -423,7 +420,7 @@ func fromList(list pyList, aligned bool, depth int) (DType, error) {
 	return checkedStruct(aligned, fields)
 }
 
-// checkedStruct is StructOf for types from outside, whose sizes may be anything.
+// checkedStruct is StructOf for parsed types, whose sizes are untrusted.
 func checkedStruct(aligned bool, fields []Field) (DType, error) {
 	total := 0
 	for _, f := range fields {
@@ -529,7 +526,7 @@ func enumFromLiteral(v any) (DType, error) {
 		value, ok2 := x.value.(int64)
 		if base.Kind == Uint {
 			ok2 = ok2 && value >= 0
-			if large, ok := x.value.(uint64); ok { // does not fit an int64, so no smaller base has it
+			if large, ok := x.value.(uint64); ok { // does not fit an int64, so only a base of 8 bytes has it
 				value, ok2 = int64(large), base.Size == 8
 			}
 		}

@@ -1,6 +1,5 @@
-// Generics at the edge: typed slices over arrays whose element type is a fact
-// of the file. Nothing is converted; a mismatch is ErrType. What Go type belongs to
-// what element is codec.go's.
+// Generic functions that move typed slices to and from arrays. There are no conversions; a type
+// mismatch returns ErrType. codec.go defines which Go types match which element types.
 
 package ndarray
 
@@ -12,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Element is a Go type that has the bytes of an array's elements in memory.
+// Element is a Go type with the same bytes as an array's elements in memory.
 type Element interface {
 	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 |
 		~float32 | ~float64 | ~complex64 | ~complex128
@@ -23,19 +22,18 @@ func DTypeOf[T Element]() DType {
 	return scalarType(reflect.TypeFor[T]())
 }
 
-// Read fills dst with the elements of r in row-major order; len(dst) must be
-// exactly r.NumElems(). T must be the array's element type, in either byte order:
-// there is no conversion. These belong together:
+// Read fills dst with the elements of r in row-major order. len(dst) must be exactly r.NumElems().
+// T must match the array's element type, in either byte order, because there is no conversion:
 //
 //	numbers, bool     Go's of the same kind and size; of Enum its integer; of DateTime and TimeDelta int64
 //	string            Bytes and Unicode without their padding, and String
 //	[n]byte           any element of n bytes, raw, in native order: float16, long double, opaque bytes
-//	[n]T              SubArray, an array in an array for each axis
-//	struct            Struct: each exported field by its name, or by the name in its tag `nd:"name"`, or not at
-//	                  all, `nd:"-"`. Fields of the array that the struct does not have are left out.
+//	[n]T              SubArray, a nested array for each dimension
+//	struct            Struct: each exported field by its name, or by the name in its tag `nd:"name"`, except
+//	                  those tagged `nd:"-"`. Fields of the array that the struct does not have are ignored.
 //
-// It returns ErrType, ErrSize, ErrRegion or ErrClosed, ErrValue for text that is
-// not valid, or what the backend returns.
+// It returns ErrType, ErrSize, ErrRegion or ErrClosed, ErrValue for an invalid string, or the
+// backend's error.
 func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
 	if texts, ok := any(dst).([]string); ok && a.m().DType.Kind == String {
@@ -51,14 +49,14 @@ func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	return a.wrap(op, decodeAll(c, a.m().DType, dst, func(b []byte) error { return a.Read(ctx, b, r) }))
 }
 
-// maxReadAll is how many bytes ReadAll and Take allocate at most: a file can claim
-// any shape in a few bytes.
+// maxReadAll is the maximum number of bytes that ReadAll and Take allocate. The limit is needed
+// because a small file can have any shape in its metadata.
 const maxReadAll = 4 << 30
 
 // ReadAll returns all elements of a in row-major order.
 //
-// It returns ErrSize if they take more than 4 GiB, for which Read is there, and
-// the errors of Read.
+// It returns ErrSize if they take more than 4 GiB; larger arrays should be read with Read. It also
+// returns the errors of Read.
 func ReadAll[T any](ctx context.Context, a *Array) ([]T, error) {
 	if _, err := codecFor[T](a.m().DType, false); err != nil {
 		return nil, a.wrap("read", err)
@@ -76,7 +74,7 @@ func ReadAll[T any](ctx context.Context, a *Array) ([]T, error) {
 	return dst, nil
 }
 
-// allocate makes room for n elements.
+// allocate returns a slice of n elements, or ErrSize above maxReadAll.
 func allocate[T any](n int64) ([]T, error) {
 	size := max(int64(reflect.TypeFor[T]().Size()), 1)
 	if n > maxReadAll/size {
@@ -85,7 +83,7 @@ func allocate[T any](n int64) ([]T, error) {
 	return make([]T, n), nil
 }
 
-// ReadScalar returns the one element of an array with exactly one.
+// ReadScalar returns the element of an array with exactly one element.
 //
 // It returns ErrShape for any other array, and the errors of Read.
 func ReadScalar[T any](ctx context.Context, a *Array) (T, error) {
@@ -97,13 +95,12 @@ func ReadScalar[T any](ctx context.Context, a *Array) (T, error) {
 	return one[0], err
 }
 
-// Write replaces the elements of r with src, in row-major order; len(src) must
-// be exactly r.NumElems(). T must be the array's element type as in Read, and a
-// struct must have all fields of the array's.
+// Write replaces the elements of r with src, in row-major order. len(src) must be exactly
+// r.NumElems(). T must match the array's element type as in Read, and a struct must have all fields
+// of the array's.
 //
-// It returns ErrType, ErrSize, ErrRegion, ErrClosed or ErrReadOnly, ErrValue for
-// text that does not fit its place or ends in what it is padded with,
-// errors.ErrUnsupported, or what the backend returns.
+// It returns ErrType, ErrSize, ErrRegion, ErrClosed or ErrReadOnly, ErrValue for a string that is
+// too long or ends in its padding character, errors.ErrUnsupported, or the backend's error.
 func Write[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
 		return a.WriteStrings(ctx, texts, r)
@@ -111,7 +108,7 @@ func Write[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	return moveOut(a, "write", src, func(b []byte) error { return a.Write(ctx, b, r) })
 }
 
-// moveIn makes n elements of what read puts into bytes.
+// moveIn calls read to fill a buffer with n elements and returns them decoded.
 func moveIn[T any](a *Array, op string, n int64, read func([]byte) error) ([]T, error) {
 	c, err := codecFor[T](a.m().DType, false)
 	if err != nil {
@@ -127,7 +124,7 @@ func moveIn[T any](a *Array, op string, n int64, read func([]byte) error) ([]T, 
 	return dst, nil
 }
 
-// moveOut gives write the bytes of src.
+// moveOut calls write with the encoded bytes of src.
 func moveOut[T any](a *Array, op string, src []T, write func([]byte) error) error {
 	c, err := codecFor[T](a.m().DType, true)
 	if err != nil {
@@ -143,7 +140,7 @@ func moveOut[T any](a *Array, op string, src []T, write func([]byte) error) erro
 	return write(b)
 }
 
-// decodeAll fills dst from the bytes that read gives.
+// decodeAll calls read to fill a buffer and decodes it into dst.
 func decodeAll[T any](c *codec, d DType, dst []T, read func([]byte) error) error {
 	if c.direct {
 		b := bytesOf(dst)
@@ -160,7 +157,7 @@ func decodeAll[T any](c *codec, d DType, dst []T, read func([]byte) error) error
 	return c.decode(unsafe.Pointer(unsafe.SliceData(dst)), len(dst), b, d.Size)
 }
 
-// ValuesOf returns the elements of v; ErrType if T is not its element type.
+// ValuesOf returns the elements of v. It returns ErrType if T does not match the element type.
 func ValuesOf[T Element](v Value) ([]T, error) {
 	if want := DTypeOf[T](); !want.EqualValues(v.DType) {
 		return nil, fmt.Errorf("%w: value is %v, asked for %v (%v)", ErrType, v.DType, reflect.TypeFor[T](), want)
@@ -174,14 +171,14 @@ func ValuesOf[T Element](v Value) ([]T, error) {
 	return slices.Clip(out), nil
 }
 
-// bytesOf looks at the memory of s, whose elements hold no pointers.
+// bytesOf returns the memory of s as bytes. The elements must not contain pointers.
 func bytesOf[T any](s []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
 }
 
-// normalizeBools makes every true byte a 1: files may hold others, Go's bool
-// must not.
+// normalizeBools replaces every true byte by 1, because files may contain other values and a Go
+// bool must be 0 or 1.
 func normalizeBools(b []byte) {
 	for i, x := range b {
 		if x > 1 {

@@ -1,5 +1,4 @@
-// Errors: one struct that says what failed on what, and the sentinels that a
-// caller can act on.
+// The Error type with operation and path, and sentinels for errors that callers can handle.
 
 package ndarray
 
@@ -9,8 +8,8 @@ import (
 	"io/fs"
 )
 
-// Sentinels of the package; match them with errors.Is. A missing ability of a
-// backend is errors.ErrUnsupported of the standard library.
+// Sentinels of the package; match them with errors.Is. A missing ability of a backend is the
+// standard library's errors.ErrUnsupported.
 var (
 	ErrClosed   = errors.New("array is closed")
 	ErrSize     = errors.New("wrong buffer size")
@@ -23,11 +22,11 @@ var (
 	ErrCorrupt  = errors.New("damaged array")
 	ErrValue    = errors.New("value does not fit")
 
-	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // Is fs.ErrNotExist
+	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // errors.Is(ErrNotFound, fs.ErrNotExist) is true
 	ErrExists   error = &kindOf{"exists already", fs.ErrExist}
 )
 
-// kindOf is a sentinel that is also one of the standard library's.
+// kindOf is a sentinel that wraps a sentinel of the standard library.
 type kindOf struct {
 	text string
 	std  error
@@ -38,7 +37,7 @@ func (k *kindOf) Unwrap() error { return k.std }
 
 // Error reports a failed operation on an array.
 type Error struct {
-	Op   string // "read", "write", "open", "copy", …
+	Op   string // for example "read", "write", "open", "copy"
 	Path string // file, or FILE:/object; "" if the array has none
 	Err  error  // the cause, never nil
 }
@@ -52,8 +51,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Wrap returns err as an *Error with op and path. It is for backends. A nil err
-// stays nil, and one that holds an *Error with a path already is left as it is.
+// Wrap returns err as an *Error with op and path. It is for backends. A nil err stays nil, and an
+// error that contains an *Error with a path is returned unchanged.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -64,8 +63,8 @@ func Wrap(op, path string, err error) error {
 	return &Error{Op: op, Path: path, Err: err}
 }
 
-// Mark returns err, its text unchanged, so that it also is sentinel. It is for
-// backends, which know what an error of their library means here.
+// Mark returns an error with err's text that also matches sentinel. It is for backends, to classify
+// errors of their libraries.
 func Mark(err, sentinel error) error { return &marked{err, sentinel} }
 
 type marked struct{ err, sentinel error }

@@ -1,4 +1,4 @@
-// Sums of floats without an error, so that they do not depend on the order.
+// Exact sums of floats, which do not depend on the order of summation.
 
 package ndarray
 
@@ -8,15 +8,15 @@ import (
 	"math/bits"
 )
 
-// exactSum is a sum of numbers ±v × 2^(e-origin) with e from 0 on, as words of 32 bits, the
-// lowest first. A word is added to without looking at the next one: it has room for 2^30
-// additions before what is beyond its 32 bits is carried.
+// exactSum is a sum of numbers ±v × 2^(e-origin) with e ≥ 0, in words of 32 bits, lowest first. An
+// addition changes each word without carrying into the next one. A word holds 2^30 additions before
+// it must be carried.
 type exactSum struct {
 	words []int64
 	added int // since the last carry
 }
 
-// addOrSub adds v × 2^e, or takes it away.
+// addOrSub adds or subtracts v × 2^e.
 func (s *exactSum) addOrSub(negative bool, v uint64, e int) {
 	if s.added++; s.added == 1<<30 {
 		s.carry()
@@ -32,7 +32,7 @@ func (s *exactSum) addOrSub(negative bool, v uint64, e int) {
 	w[2] += high
 }
 
-// carry leaves 32 bits in each word but the last, which has the sign.
+// carry leaves 32 bits in each word except the last, which contains the sign.
 func (s *exactSum) carry() {
 	last := len(s.words) - 1
 	for i := range last {
@@ -42,7 +42,7 @@ func (s *exactSum) carry() {
 	s.added = 1
 }
 
-// join adds another sum of the same length, which is carried.
+// join adds another sum of the same length and carries both.
 func (s *exactSum) join(o *exactSum) {
 	s.carry()
 	o.carry()
@@ -52,7 +52,7 @@ func (s *exactSum) join(o *exactSum) {
 	s.added++
 }
 
-// big is the sum × 2^origin.
+// big returns the sum × 2^origin.
 func (s *exactSum) big() *big.Int {
 	n := new(big.Int)
 	for i := len(s.words) - 1; i >= 0; i-- {
@@ -61,8 +61,8 @@ func (s *exactSum) big() *big.Int {
 	return n
 }
 
-// The exponent of the least float64, and how many words its multiples take up to the
-// greatest, with 2^63 of them; and the same for squares.
+// The negative exponent of the smallest float64, and the number of words for 2^63 float64 values in
+// units of the smallest; and the same for their squares.
 const (
 	leastExp    = 1074
 	sumWords    = (2*leastExp+63)/32 + 2
@@ -76,7 +76,7 @@ func newMoments() moments {
 	return moments{exactSum{words: make([]int64, sumWords)}, exactSum{words: make([]int64, squareWords)}}
 }
 
-// magnitude takes a finite x apart: it is ±v × 2^(e-leastExp).
+// magnitude splits a finite x into v and e, so that x is ±v × 2^(e-leastExp).
 func magnitude(x float64) (v uint64, e int) {
 	b := math.Float64bits(x)
 	v, e = b&(1<<52-1), int(b>>52&0x7ff)
@@ -114,8 +114,8 @@ func (m *moments) join(o *moments) {
 	m.squares.join(&o.squares)
 }
 
-// summary rounds sum, mean and standard deviation of n floats. The variance is
-// (n Σx² - (Σx)²) / n², exact until its root is taken.
+// summary returns the rounded sum, mean and standard deviation of n floats. The variance is (n Σx²
+// - (Σx)²) / n², exact until the square root.
 func (m *moments) summary(n int64) (sum, mean, std float64) {
 	const digits = 128
 	whole, count := m.sum.big(), big.NewInt(n)
@@ -129,5 +129,5 @@ func (m *moments) summary(n int64) (sum, mean, std float64) {
 	return sum, mean, std
 }
 
-// scaled is x × 2^-leastExp.
+// scaled returns x × 2^-leastExp.
 func scaled(x *big.Float) *big.Float { return x.SetMantExp(x, -leastExp) }

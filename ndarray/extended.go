@@ -1,5 +1,5 @@
-// The x87 extended format, NumPy's long double on x86-64: 10 bytes in a place of
-// 12 or 16. Go has no type for it.
+// The x87 extended format, NumPy's long double on x86-64: 10 bytes in 12 or 16. Go has no type for
+// it.
 
 package ndarray
 
@@ -11,15 +11,15 @@ import (
 	"math/bits"
 )
 
-// extended is such a number: a significand with its leading bit stored.
+// extended is an x87 extended number. Its significand includes the leading bit.
 type extended struct {
 	negative bool
 	exponent int // biased by 16383
 	mantissa uint64
 }
 
-// loadExtended reads an element of 12 or 16 bytes in native order; the bytes
-// beyond the tenth lowest mean nothing.
+// loadExtended reads an element of 12 or 16 bytes in native order. It ignores the padding, the
+// bytes after the ten lowest.
 func loadExtended(b []byte) extended {
 	var top uint16
 	var e extended
@@ -33,13 +33,13 @@ func loadExtended(b []byte) extended {
 	return e
 }
 
-// number returns the value, exact, if e is finite.
+// number returns the exact value. It reports false for infinities and NaN.
 func (e extended) number() (*big.Float, bool) {
 	if e.exponent == 0x7fff {
 		return nil, false
 	}
 	prec := uint(64)
-	if e.exponent == 0 { // a subnormal has fewer bits, and so fewer digits
+	if e.exponent == 0 { // a subnormal has fewer significant bits
 		prec = uint(max(bits.Len64(e.mantissa), 1))
 	}
 	f := new(big.Float).SetPrec(prec).SetUint64(e.mantissa)
@@ -61,7 +61,7 @@ func (e extended) float64() float64 {
 	return math.NaN()
 }
 
-// String is the shortest decimal that gives back the same number.
+// String returns the shortest decimal that parses to the same number.
 func (e extended) String() string {
 	if f, ok := e.number(); ok {
 		if f.Sign() == 0 && e.negative {

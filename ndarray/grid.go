@@ -1,5 +1,5 @@
-// Grids: how an array falls into chunks, the last ones along each axis cut off
-// at the array's edge.
+// Grids divide arrays into chunks. The last chunks of each dimension are clipped at the array's
+// edge.
 
 package ndarray
 
@@ -17,12 +17,12 @@ type Grid struct {
 	shape, chunk, counts []int64
 }
 
-// NewGrid returns the grid of chunks of the given shape. A nil chunk shape means
-// one chunk that is the whole array. Chunk lengths may exceed the array's. A
-// dimension of length 0 has no chunks, and its chunk length may be 0.
+// NewGrid returns the grid of chunks of the given shape. A nil chunk shape means one chunk of the
+// whole array. Chunk lengths may exceed the array's. A dimension of length 0 has no chunks, and its
+// chunk length may be 0.
 //
-// It returns ErrShape for a shape that CheckShape refuses, for a chunk shape of
-// another rank, for any other chunk length below 1, and for more than 2^63-1 chunks.
+// It returns ErrShape if CheckShape rejects the shape, if the chunk shape has another rank, for any
+// other chunk length below 1, and for more than 2^63-1 chunks.
 func NewGrid(shape, chunk []int64) (Grid, error) {
 	if err := CheckShape(shape, 1); err != nil {
 		return Grid{}, err
@@ -46,20 +46,20 @@ func NewGrid(shape, chunk []int64) (Grid, error) {
 	return g, nil
 }
 
-// NumChunks is the number of chunks, 0 if any axis is empty.
+// NumChunks returns the number of chunks. It is 0 if any dimension has length 0.
 func (g Grid) NumChunks() int64 {
-	n, _ := Product(g.counts) // no more than elements, which fit
+	n, _ := Product(g.counts) // does not overflow: at most the number of elements
 	return n
 }
 
-// Counts is the number of chunks along each axis.
+// Counts returns the number of chunks along each dimension.
 func (g Grid) Counts() []int64 { return slices.Clone(g.counts) }
 
-// ChunkShape is the shape of a chunk that no edge clips.
+// ChunkShape returns the shape of a chunk that is not clipped.
 func (g Grid) ChunkShape() []int64 { return slices.Clone(g.chunk) }
 
-// Chunk returns the elements of the chunk at index, one number an axis, clipped
-// to the array. The index must be inside Counts.
+// Chunk returns the elements of the chunk at index, clipped to the array. index has one number per
+// dimension and must be inside Counts.
 func (g Grid) Chunk(index []int64) Region {
 	r := Region{Start: make([]int64, len(index)), Shape: make([]int64, len(index))}
 	for i, x := range index {
@@ -76,7 +76,7 @@ func (g Grid) at(n int64) Region {
 	return g.Chunk(index)
 }
 
-// index puts the index of the n-th chunk into index.
+// index stores the index of the n-th chunk in index.
 func (g Grid) index(index []int64, n int64) {
 	for i := len(index) - 1; i >= 0; i-- {
 		index[i] = n % g.counts[i]
@@ -84,7 +84,7 @@ func (g Grid) index(index []int64, n int64) {
 	}
 }
 
-// number is the place of a chunk in row-major order.
+// number returns the position of a chunk in row-major order.
 func (g Grid) number(index []int64) int64 {
 	n := int64(0)
 	for i, x := range index {
@@ -93,8 +93,8 @@ func (g Grid) number(index []int64) int64 {
 	return n
 }
 
-// box returns the elements of a box of chunks, which starts at a chunk and has so many along
-// each axis.
+// box returns the elements of a box of chunks. chunks contains the index of its first chunk and the
+// number of chunks along each dimension.
 func (g Grid) box(chunks Region) Region {
 	r := Region{Start: make([]int64, len(g.counts)), Shape: make([]int64, len(g.counts))}
 	for i, c := range g.chunk {
@@ -107,7 +107,7 @@ func (g Grid) box(chunks Region) Region {
 	return r
 }
 
-// All yields the chunks in row-major order. Each region is the caller's to keep.
+// All yields the chunks in row-major order. The caller may keep the regions.
 func (g Grid) All() iter.Seq[Region] {
 	return func(yield func(Region) bool) {
 		for n := range g.NumChunks() {

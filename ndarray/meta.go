@@ -1,4 +1,4 @@
-// What an array is (Meta), and what a new one shall be (Spec).
+// Meta, the properties of an array, and Spec, the properties of a new one.
 
 package ndarray
 
@@ -10,24 +10,24 @@ import (
 	"unicode/utf8"
 )
 
-// Unlimited in a MaxShape is an axis that may grow without bound.
+// Unlimited in a MaxShape means that the dimension may grow without bound.
 const Unlimited = -1
 
 // Meta describes an open array.
 type Meta struct {
 	Format      string       // "mem", "b2nd", "caterva", "frame", "hdf5" or "bcolz"
-	Path        string       // where it is stored, for messages: file or FILE:/object; "" in memory
-	Shape       []int64      // elements along each axis; empty for a scalar
-	Null        bool         // no elements and no shape at all (H5S_NULL): neither a scalar nor zero-length
-	MaxShape    []int64      // elements each axis may grow to, or Unlimited; nil: nothing is said, HDF5 then fixes the shape
-	AxisNames   []string     // one for each axis, "" for one without; nil if no axis has a name
+	Path        string       // file or FILE:/object, for messages; "" in memory
+	Shape       []int64      // length of each dimension; empty for a scalar
+	Null        bool         // no elements and no shape (H5S_NULL): neither a scalar nor zero-length
+	MaxShape    []int64      // maximum length of each dimension, or Unlimited; nil: unspecified, HDF5 then fixes the shape
+	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name
 	ChunkShape  []int64      // elements of a chunk in each dimension, 0 only where Shape is 0; nil if not chunked
 	BlockShape  []int64      // elements of a block inside a chunk, 0 only where ChunkShape is 0; nil if there are no blocks
 	DType       DType        // element type as stored
-	Fill        []byte       // value of elements never written: one element, native order; nil: zero bytes
-	Compression *Compression // nil if none is known
-	Comment     string       // of an HDF5 object (H5Oset_comment), "" for none
-	ReadOnly    bool         // writes are refused with ErrReadOnly
+	Fill        []byte       // value of elements that were never written: one element, native order; nil: zero bytes
+	Compression *Compression // nil if unknown
+	Comment     string       // of an HDF5 object (H5Oset_comment), "" if absent
+	ReadOnly    bool         // writes return ErrReadOnly
 }
 
 // Clone returns a copy that shares no memory with m.
@@ -42,7 +42,7 @@ func (m Meta) Clone() Meta {
 	return m
 }
 
-// NumElems is the number of elements; a scalar has one, a null array none.
+// NumElems returns the number of elements: 1 for a scalar, 0 for a null array.
 func (m Meta) NumElems() int64 {
 	if m.Null {
 		return 0
@@ -51,9 +51,8 @@ func (m Meta) NumElems() int64 {
 	return n
 }
 
-// Spec returns the specification of an equal array: all fields except attributes,
-// format and path. Chunk and block lengths of 0 become 1, because a new array with
-// chunks of no elements could never grow.
+// Spec returns the specification of an equal array: all fields except attributes, format and path.
+// Chunk and block lengths of 0 become 1, because a new array with empty chunks could never grow.
 func (m Meta) Spec() Spec {
 	m = m.Clone()
 	for _, lengths := range [][]int64{m.ChunkShape, m.BlockShape} {
@@ -67,10 +66,10 @@ func (m Meta) Spec() Spec {
 	}
 }
 
-// Compression says how chunks are compressed.
+// Compression describes the compression of chunks.
 type Compression struct {
 	Codec   string   // "none", "deflate", "blosclz", "lz4", "lz4hc", "zlib", "zstd", or the backend's own name
-	Level   int      // 0 to 9 as the codec counts
+	Level   int      // 0 to 9, with the codec's meaning
 	Filters []string // before the codec, in order: "shuffle", "bitshuffle", "delta", "fletcher32", …
 }
 
@@ -82,8 +81,7 @@ func (c *Compression) Clone() *Compression {
 	return &Compression{Codec: c.Codec, Level: c.Level, Filters: slices.Clone(c.Filters)}
 }
 
-// String is the codec with its level and the filters before it: "shuffle +
-// zstd 5".
+// String returns the filters and the codec with its level, for example "shuffle + zstd 5".
 func (c *Compression) String() string {
 	if c == nil {
 		return "none"
@@ -98,24 +96,24 @@ func (c *Compression) String() string {
 	return fmt.Sprintf("%s%s %d", s, c.Codec, c.Level)
 }
 
-// Spec says what array a backend shall create. Fields left nil are chosen by
-// the backend, whose Create says how.
+// Spec describes an array that a backend creates. The backend chooses fields that are nil, as
+// documented at its Create.
 type Spec struct {
-	Shape       []int64      // elements along each axis; empty for a scalar
+	Shape       []int64      // length of each dimension; empty for a scalar
 	Null        bool         // no elements and no shape (H5S_NULL); Shape must be empty
-	MaxShape    []int64      // nil: nothing is said; HDF5 fixes the shape, the other formats' axes can grow
-	AxisNames   []string     // one for each axis, "" for one without; nil: none
+	MaxShape    []int64      // nil: unspecified; HDF5 then fixes the shape, dimensions of other formats can grow
+	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name
 	ChunkShape  []int64      // nil: the backend chooses
 	BlockShape  []int64      // nil: the backend chooses, if it has blocks
-	DType       DType        // element type as it shall be stored
+	DType       DType        // element type in storage
 	Fill        []byte       // one element, native order; nil: zero bytes
 	Compression *Compression // nil: the backend's default
-	Comment     string       // without a zero byte; of HDF5 and mem alone
+	Comment     string       // without a zero byte; only for HDF5 and mem
 	Attrs       []Attr       // in this order
 }
 
-// Validate reports everything that is wrong with s whatever the backend, each
-// problem wrapping ErrShape, ErrType, ErrSize or ErrParam.
+// Validate reports all errors of s that do not depend on the backend. Each of them wraps ErrShape,
+// ErrType, ErrSize or ErrParam.
 func (s *Spec) Validate() error {
 	errs := []error{s.DType.Validate(), CheckShape(s.Shape, s.DType.Size)}
 	add := func(sentinel error, format string, args ...any) {
@@ -179,7 +177,7 @@ func (s *Spec) Validate() error {
 	}
 	seen := make(map[key]bool)
 	for _, a := range s.Attrs {
-		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame can have two metalayers of one name
+		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame can have a fixed and a variable metalayer of the same name
 		if seen[k] {
 			add(ErrParam, "attribute %q twice", a.Name)
 		}

@@ -1,5 +1,5 @@
-// The order of writes: many workers fill an array, and its file is as one worker would
-// have made it.
+// The order of writes. With it many workers fill an array, and the file is the same as with one
+// worker.
 
 package ndarray
 
@@ -8,20 +8,20 @@ import (
 	"errors"
 )
 
-// mostWaiting is the most bytes of chunks that wait in memory for those before them.
+// mostWaiting is the maximum number of bytes of chunks that wait in memory for earlier chunks.
 const mostWaiting = 32 << 20
 
-// order is how a job writes to one array.
+// order controls the writes of a job to one array.
 type order struct {
 	dst     *Array
-	seq     Sequence // nil if the order leaves no trace, or there is one writer alone
-	workers int      // 1 if only one writer at a time leaves the same trace; as asked for otherwise
-	window  int64    // bytes in which chunks wait; 0 without seq
-	memory  int64    // bytes that are left for buffers
+	seq     Sequence // nil if the order does not change the file, or if there is only one writer
+	workers int      // 1 if the backend can order writes only with one writer; as requested otherwise
+	window  int64    // bytes of waiting chunks; 0 without seq
+	memory  int64    // bytes that remain for buffers
 }
 
-// inOrder begins the writes of a job that may take so much. They end with end, and with
-// settle if they are not of whole chunks.
+// inOrder begins the writes of a job with at most workers and memory. The caller must end them with
+// end, and call settle before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
 	o := &order{dst: dst, workers: workers, memory: memory}
 	b, ok := dst.backend.(Sequencer)
@@ -45,8 +45,8 @@ func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir str
 	return o, nil
 }
 
-// shape makes a plan one for this order. A plan that cuts chunks of the array has one
-// worker, and none of its writes may wait.
+// shape adapts a plan to this order. A plan that divides chunks of the array has one worker, and
+// its writes must not wait.
 func (o *order) shape(p *plan) error {
 	if o.seq == nil || p.total == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (o *order) shape(p *plan) error {
 			return o.settle(true)
 		}
 	}
-	// So many that they fit in the window, if compression halves them.
+	// As many units as fit in the window if compression halves them.
 	p.ahead = max(2*int64(p.workers), 2*o.window/max(p.unit, 1))
 	return nil
 }
@@ -70,5 +70,5 @@ func (o *order) settle(keep bool) error {
 	return o.dst.use("write to", func() error { return seq.End(keep) })
 }
 
-// end ends the writes of a job that returns err.
+// end ends the writes of a job. It discards waiting chunks if *err is not nil.
 func (o *order) end(err *error) { *err = errors.Join(*err, o.settle(*err == nil)) }

@@ -1,9 +1,9 @@
-// Work plans: how Copy and Compare cut an array into units that are as large as
-// memory allows and no larger, one for each worker at a time.
+// Work plans of Copy and Compare. A plan divides an array into units, as large as memory allows
+// with one unit per worker at a time.
 //
-// A unit is made of whole chunks of the destination, so no two workers touch
-// the same one. It then grows until whole source chunks fall into it, so that no
-// source chunk is decoded for several units.
+// A unit consists of whole chunks of the destination, so no two workers touch the same chunk. It
+// then grows until it covers whole source chunks, so that no source chunk is decoded for several
+// units.
 
 package ndarray
 
@@ -21,16 +21,14 @@ import (
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// DefaultMemory is what Copy and Compare hold in buffers unless told otherwise,
-// in bytes.
+// DefaultMemory is the default size in bytes of all buffers of Copy and Compare.
 const DefaultMemory = 128 << 20
 
-// smallUnit is the number of bytes below which the cost of a call shows: units
-// grow to it even where no source chunk asks for more.
+// smallUnit is the number of bytes below which the overhead of a call is significant. Units grow to
+// it even if the source chunks are smaller.
 const smallUnit = 1 << 20
 
-// Progress says how far Copy or Compare has come. In a copy in two stages all elements
-// count twice.
+// Progress is the progress of Copy or Compare. In a copy in two stages all elements count twice.
 type Progress struct {
 	DoneBytes, TotalBytes int64 // of elements, in memory
 	DoneUnits, TotalUnits int64
@@ -44,17 +42,17 @@ type plan struct {
 	size    int   // bytes of an element
 	total   int64 // bytes of all elements
 	workers int
-	decodes float64 // how often a source chunk is decoded, on average
-	ahead   int64   // units that may be begun behind the first that is not done; 0: any number
+	decodes float64 // average number of times a source chunk is decoded
+	ahead   int64   // number of units that may be begun after the first unfinished one; 0: any number
 
-	// What is known before it is read: the elements of a region are all equal, so that once is
-	// done for all of it what is to do. Both are nil if nothing is known.
+	// uniform reports, without reading, whether all elements of a region are known to be equal.
+	// once then does the work for the whole region. Both are nil if no such information exists.
 	uniform func(r Region) bool
 	once    func(ctx context.Context, r Region) error
 }
 
-// newPlan cuts the elements that dst and src both have. Each worker holds
-// buffers buffers of one unit; all of them together stay within memory bytes.
+// newPlan divides the common elements of dst and src. Each worker holds buffers buffers of one
+// unit; all of them together take at most memory bytes.
 func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, error) {
 	workers, memory, err := limits(workers, memory)
 	if err != nil {
@@ -72,9 +70,9 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	c := cutter{shape: dst.Shape, step: dst.ChunkShape, cover: src.ChunkShape, size: int64(p.size)}
 	c.init()
 
-	// Reads count as if one went after the other, as they do behind libhdf5's one
-	// lock, and the rest as shared by the workers. Fewer workers with larger
-	// units win where that saves decoding a chunk again.
+	// The cost model treats reads as sequential, as they are under libhdf5's global lock, and the
+	// rest as parallel. Fewer workers with larger units win if that saves repeated decoding of
+	// chunks.
 	best := math.Inf(1)
 	var unit []int64
 	for w := workers; w > 0; w /= 2 {
@@ -87,7 +85,7 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 			best, unit, p.workers = cost, u, w
 		}
 	}
-	if unit == nil { // not even one destination chunk fits: one worker writes it in parts
+	if unit == nil { // no destination chunk fits: one worker writes it in parts
 		unit, p.workers = c.split(memory/buffers), 1
 	}
 	if p.units, err = NewGrid(dst.Shape, unit); err != nil {
@@ -98,7 +96,7 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	return p, nil
 }
 
-// limits puts the defaults in the place of zeros.
+// limits replaces zeros by the defaults.
 func limits(workers int, memory int64) (int, int64, error) {
 	if workers < 0 || memory < 0 {
 		return 0, 0, fmt.Errorf("%w: %d workers, %d bytes of memory", ErrParam, workers, memory)
@@ -112,8 +110,8 @@ func limits(workers int, memory int64) (int, int64, error) {
 	return workers, memory, nil
 }
 
-// chunkPlan makes a unit of each chunk of dst. A worker may hold one as it is stored
-// and one decoded; one worker always goes on.
+// chunkPlan makes each chunk of dst a unit. A worker may hold one chunk as stored and one decoded.
+// There is at least one worker, whatever the memory.
 func chunkPlan(dst Meta, o *CopyOptions) (plan, error) {
 	workers, memory, err := limits(o.Workers, o.Memory)
 	if err != nil {
@@ -134,10 +132,10 @@ func chunkPlan(dst Meta, o *CopyOptions) (plan, error) {
 	return p, nil
 }
 
-// cutter finds the shape of a unit. All shapes are clipped to the array.
+// cutter computes the shape of a unit. All shapes are clipped to the array.
 type cutter struct {
 	shape []int64
-	step  []int64 // units are multiples of it: a destination chunk
+	step  []int64 // a destination chunk; units are multiples of it
 	cover []int64 // source chunks; nil if the source has none
 	size  int64   // bytes of an element
 }
@@ -165,7 +163,7 @@ func (c *cutter) clip(shape []int64) []int64 {
 }
 
 func (c *cutter) bytes(unit []int64) int64 {
-	n, _ := Product(unit) // inside the array, whose bytes fit
+	n, _ := Product(unit) // does not overflow: inside the array, whose bytes fit 63 bits
 	return n * c.size
 }
 
@@ -177,7 +175,7 @@ func (c *cutter) count(unit []int64) int64 {
 	return n
 }
 
-// decodes is how often a source chunk is decoded, on average.
+// decodes returns the average number of times a source chunk is decoded.
 func (c *cutter) decodes(unit []int64) float64 {
 	n := 1.0
 	if c.cover != nil {
@@ -188,8 +186,8 @@ func (c *cutter) decodes(unit []int64) float64 {
 	return n
 }
 
-// decodesAlong counts, along one axis, the pieces that the borders of units and
-// of source chunks cut together, for each source chunk.
+// decodesAlong returns, for one axis, the number of pieces between the borders of units and source
+// chunks, divided by the number of source chunks.
 func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	n, chunk := c.shape[axis], c.cover[axis]
 	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
@@ -201,9 +199,9 @@ func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	return float64(pieces) / float64(borders(chunk)+1)
 }
 
-// grow enlarges a unit of one step, within limit bytes: first along the axis
-// that saves most decoding for its bytes, then, for small units, from the last
-// axis on as long as w workers stay busy.
+// grow enlarges a unit of one step, within limit bytes. It first grows along the axis that saves
+// most decoding for its bytes. Small units then grow from the last axis on, as long as w workers
+// stay busy.
 func (c *cutter) grow(limit int64, w int) []int64 {
 	unit := slices.Clone(c.step)
 	for c.decodes(unit) > 1 {
@@ -242,9 +240,8 @@ func (c *cutter) grow(limit int64, w int) []int64 {
 	return unit
 }
 
-// larger returns the lengths worth trying after n along an axis: for half as many
-// units, for one less, the least that falls together with source chunks, and the
-// whole axis.
+// larger returns candidate lengths after n along an axis: for half as many units, for one unit
+// less, the least common multiple with source chunks, and the whole axis.
 func (c *cutter) larger(axis int, n int64) []int64 {
 	end, step := c.shape[axis], c.step[axis]
 	units := ceil.Div(end, n)
@@ -260,7 +257,7 @@ func (c *cutter) larger(axis int, n int64) []int64 {
 	return out
 }
 
-// split cuts one step into parts of at most limit bytes, along the first axes.
+// split divides one step into parts of at most limit bytes, along the first axes.
 func (c *cutter) split(limit int64) []int64 {
 	unit := slices.Clone(c.step)
 	for i := range unit {
@@ -280,16 +277,16 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// run calls work for every unit, from p.workers goroutines, each with buffers
-// buffers of its own as large as the unit; and p.once for units that are known to be of equal
-// elements, as many as lie together. The first error, or a cancelled
-// context, ends all of them; run returns when they have ended.
+// run calls work for every unit, from p.workers goroutines. Each goroutine has its own buffers, as
+// large as a unit. For adjacent units that are known to have equal elements it calls p.once
+// instead. The first error or a cancelled context ends all goroutines; run returns when they have
+// ended.
 func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(ctx context.Context, n int64, r Region, b [][]byte) error) error {
 	if p.total == 0 {
 		return ctx.Err()
 	}
 	var (
-		mu    sync.Mutex // progress is never called twice at once
+		mu    sync.Mutex // serializes calls of progress
 		state = Progress{TotalBytes: p.total, TotalUnits: p.count}
 		gate  = &inorder.Gate{Ahead: math.MaxInt64}
 	)
@@ -348,18 +345,18 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	return nil
 }
 
-// task is a unit, or several whose elements are all equal.
+// task is a unit, or several units whose elements are all equal.
 type task struct {
 	r       Region
 	units   int64
 	uniform bool
 }
 
-// tasks are what is to do, given out in row-major order of the units.
+// tasks hands out the tasks of a plan in row-major order of the units.
 type tasks struct {
 	p     *plan
 	mu    sync.Mutex
-	boxes []Region // of units, the next one last; unused if nothing is known of elements
+	boxes []Region // boxes of units, the next one last; unused if p.uniform is nil
 }
 
 func (p *plan) tasks() *tasks {
@@ -370,8 +367,9 @@ func (p *plan) tasks() *tasks {
 	return t
 }
 
-// next returns the n-th task, or that there are no more. A box of units of which nothing is
-// known falls in two along its first axis: so the boxes are few where little is stored.
+// next returns the n-th task, or false if there are no more tasks. It halves a box of units along
+// its first long axis until the box is uniform or one unit. Therefore sparse arrays need only a
+// small number of boxes.
 func (t *tasks) next(n int64) (task, bool) {
 	if t.p.uniform == nil {
 		if n >= t.p.count {

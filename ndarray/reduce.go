@@ -1,4 +1,4 @@
-// Work over all chunks of an array at once: Each, and what is summed up from it.
+// Each and Map, which process all chunks of an array, and the statistics built on them.
 
 package ndarray
 
@@ -12,25 +12,25 @@ import (
 	"sync"
 )
 
-// WorkOptions say how Each and Summarize work; nil means the zero value.
+// WorkOptions are the options of Each and Summarize. nil means the zero value.
 type WorkOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
 	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
-	Progress func(Progress) // called after each unit, never twice at once; must return soon
+	Progress func(Progress) // called after each unit, never concurrently; must return soon
 }
 
-// Each reads all elements in units of whole chunks and calls f for each unit, from
-// several goroutines at once and in no order. b holds the elements of r in
-// row-major order and native byte order; it is f's until f returns.
+// Each reads all elements in units of whole chunks and calls f for each unit, from several
+// goroutines at once and in no particular order. b contains the elements of r in row-major order
+// and native byte order. f may use b only until it returns.
 //
-// It returns the first error of f, the context's, ErrParam, ErrType for an array of
-// Kind String, or what reading returns. It returns when all goroutines have ended.
+// It returns the first error of f, the context's error, ErrParam, ErrType for an array of Kind
+// String, or an error of a read. It returns when all goroutines have ended.
 func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error) error {
 	return eachOrMany(ctx, a, o, f, nil)
 }
 
-// eachOrMany is Each, but that many is called, if it is not nil, with one element for all n of
-// a region that are known to be equal to it.
+// eachOrMany is Each with an optional function many. It is called with one element and n for a
+// region whose n elements are known to be equal to it.
 func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error, many func(b []byte, n int64)) error {
 	if o == nil {
 		o = &WorkOptions{}
@@ -64,9 +64,9 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 	}))
 }
 
-// Map writes to dst what f makes of the elements of src, which has the same shape:
-// f is called as by Each, with out for the elements of r in dst's element type, in
-// native byte order. Chunks get to the file in the order that Copy gives them.
+// Map writes elements computed by f to dst, which must have the same shape as src. It calls f like
+// Each, with in for the elements of r in src, and out for those in dst, in dst's element type and
+// native byte order. Chunks are written to the file in the same order as by Copy.
 //
 // It returns ErrShape, and the errors of Each and Write.
 func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx context.Context, r Region, out, in []byte) error) (err error) {
@@ -80,7 +80,7 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	case to.DType.Kind == String || from.DType.Kind == String:
 		return dst.wrap("map to", fmt.Errorf("%w: strings of variable length have no bytes", ErrType))
 	}
-	wide := to // units are of dst's chunks; the wider of the two types bounds their bytes
+	wide := to // the metadata of dst with the larger of the two types, which bounds the bytes of a unit
 	if from.DType.Size > wide.DType.Size {
 		wide.DType = from.DType
 	}
@@ -109,30 +109,29 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	}))
 }
 
-// Summary is what Summarize found. Elements that are not a number are counted in
-// NaNs and in nothing else. Infinities are numbers.
+// Summary is the result of Summarize. NaN elements count only in NaNs. Infinities count as numbers.
 //
-// Everything is summed up exactly, whatever the number of elements, and rounded once: sum,
-// mean and standard deviation depend neither on the order of chunks nor on the number of
-// workers. A sum beyond float64 is infinite, and the mean then still right. Of infinite
-// elements Std is NaN, and Mean what Sum is.
+// All sums are exact, whatever the number of elements, and rounded once. Therefore sum, mean and
+// standard deviation do not depend on the order of chunks or the number of workers. A sum beyond
+// float64 is infinite, but the mean is still correct. If there are infinite elements, Std is NaN
+// and Mean equals Sum.
 type Summary struct {
 	DType DType
-	Count int64 // elements that are numbers
+	Count int64 // elements that are not NaN
 	NaNs  int64
 
-	Min, Max float64 // NaN if Count is 0; of integers rounded
-	Sum      float64 // of integers ExactSum, rounded once
+	Min, Max float64 // NaN if Count is 0; rounded for integers
+	Sum      float64 // for integers ExactSum, rounded once
 	Mean     float64 // NaN if Count is 0
 	Std      float64 // standard deviation of all elements (divided by Count); NaN if Count is 0
 
-	MinInt, MaxInt, ExactSum *big.Int // Bool, Int, Uint and Enum; nil otherwise, and without elements but for the sum
+	MinInt, MaxInt, ExactSum *big.Int // Bool, Int, Uint and Enum, otherwise nil; without elements only ExactSum is not nil
 }
 
-// Summarize works out count, least, greatest, sum, mean and standard deviation of
-// an array of Bool, Int, Uint, Enum, Float or BFloat; floats of extended precision
-// are rounded to float64 first. Chunks of which no more is stored than what all their elements
-// are cost nothing, however many there are.
+// Summarize computes count, minimum, maximum, sum, mean and standard deviation of an array of Bool,
+// Int, Uint, Enum, Float or BFloat. Floats of extended precision are rounded to float64 first.
+// Chunks that store no more than one repeated element are not read element by element, so any
+// number of them is cheap.
 //
 // It returns ErrType for other elements, and the errors of Each.
 func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
@@ -186,8 +185,8 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 	return ints.summary(d), nil
 }
 
-// wide is a whole number of 192 bits in two's complement: the sum of 2^63 squares
-// of 64 bits fits.
+// wide is an integer of 192 bits in two's complement. The sum of 2^63 squares of 64-bit numbers
+// fits.
 type wide [3]uint64
 
 func (w *wide) add(x wide) {
@@ -197,7 +196,7 @@ func (w *wide) add(x wide) {
 	}
 }
 
-// times is w × n, which fits.
+// times returns w × n, which must fit.
 func (w wide) times(n uint64) (out wide) {
 	var over uint64
 	for i := range w {
@@ -220,18 +219,18 @@ func (w wide) big() *big.Int {
 	return n
 }
 
-// intTotals are exact.
+// intTotals are exact totals of integers.
 type intTotals struct {
 	unsigned     bool
 	count        int64
-	min, max     int64 // their bits, if unsigned
+	min, max     int64 // the bits of a uint64, if unsigned
 	sum, squares wide
 }
 
 func newIntTotals(unsigned bool) intTotals {
 	t := intTotals{unsigned: unsigned, min: math.MaxInt64, max: math.MinInt64}
 	if unsigned {
-		t.min, t.max = -1, 0 // all bits, none
+		t.min, t.max = -1, 0 // the largest and the smallest uint64
 	}
 	return t
 }
@@ -322,12 +321,12 @@ func (t *intTotals) summary(d DType) Summary {
 	return s
 }
 
-// floatTotals are exact, too.
+// floatTotals are exact totals of floats.
 type floatTotals struct {
 	count, nans int64
 	min, max    float64
-	infinite    float64 // the sum of the elements that are infinite
-	finite      moments // of the others
+	infinite    float64 // the sum of the infinite elements
+	finite      moments // moments of the finite elements
 }
 
 func newFloatTotals() floatTotals {
@@ -367,7 +366,7 @@ func (t *floatTotals) addMany(d DType, b []byte, n int64) {
 	t.finite.addMany(x, uint64(n))
 }
 
-// bounds widens min and max; NaN is none yet.
+// bounds extends min and max. NaN means that they are not set yet.
 func (t *floatTotals) bounds(low, high float64) {
 	if !(t.min <= low) {
 		t.min = low
@@ -392,7 +391,7 @@ func (t *floatTotals) summary(d DType) Summary {
 	s := Summary{DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Mean: math.NaN(), Std: math.NaN()}
 	switch {
 	case t.count == 0:
-	case t.infinite != 0: // or NaN, of both signs
+	case t.infinite != 0: // NaN if both infinities occur
 		s.Sum, s.Mean = t.infinite, t.infinite
 	default:
 		s.Sum, s.Mean, s.Std = t.finite.summary(t.count)
@@ -400,17 +399,16 @@ func (t *floatTotals) summary(d DType) Summary {
 	return s
 }
 
-// Histogram counts the elements of an array in bins of equal width from low to
-// high: a bin holds its lower edge, the last one its upper edge too. Elements
-// below, above and not a number are counted apart.
+// Histogram counts the elements of an array in bins of equal width from low to high. A bin includes
+// its lower edge, and the last bin also its upper edge. Elements below and above the bins, and NaN,
+// are counted separately.
 type Histogram struct {
 	Low, High          float64
 	Bins               []int64
 	Below, Above, NaNs int64
 }
 
-// Edge is the lower edge of bin i, or the upper one of the last if i is
-// len(Bins).
+// Edge returns the lower edge of bin i. For i == len(Bins) it is the upper edge of the last bin.
 func (h *Histogram) Edge(i int) float64 {
 	if i == len(h.Bins) {
 		return h.High
@@ -418,12 +416,11 @@ func (h *Histogram) Edge(i int) float64 {
 	return h.Low + (h.High-h.Low)*(float64(i)/float64(len(h.Bins)))
 }
 
-// CountBins counts the elements of a in bins from low to high. Integers beyond
-// 2^53 are rounded first.
+// CountBins counts the elements of a in bins from low to high. Integers beyond 2^53 are rounded
+// first.
 //
-// It returns ErrParam for no bins, more than 2^24, or bounds that are not finite
-// and ascending, ErrType for elements that Summarize does not take, and the errors
-// of Each.
+// It returns ErrParam unless there are 1 to 2^24 bins and the bounds are finite and ascending,
+// ErrType for elements that Summarize does not support, and the errors of Each.
 func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *WorkOptions) (Histogram, error) {
 	d := a.DType()
 	if d.Kind == Enum {
@@ -477,7 +474,7 @@ func (h *Histogram) count(x float64, n int64) {
 		h.Above += n
 	default:
 		i := min(int((x-h.Low)/(h.High-h.Low)*float64(len(h.Bins))), len(h.Bins)-1)
-		// What was rounded falls to the side on which its edges are.
+		// Correct the rounding error, so that the edges decide.
 		for i > 0 && x < h.Edge(i) {
 			i--
 		}

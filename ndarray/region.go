@@ -1,5 +1,4 @@
-// Regions: boxes of elements, and the arithmetic of shapes that refuses to
-// overflow.
+// Regions, which are boxes of elements, and shape arithmetic with overflow checks.
 
 package ndarray
 
@@ -12,14 +11,14 @@ import (
 	"strings"
 )
 
-// MaxRank is the largest number of axes an Array has; it is HDF5's limit
-// (H5S_MAX_RANK). A backend may have a lower one.
+// MaxRank is the maximum number of dimensions of an Array. It is HDF5's limit (H5S_MAX_RANK). A
+// backend may have a lower limit.
 const MaxRank = 32
 
-// Region is a box of elements: Shape[i] elements from Start[i] on, along each
-// axis. Rank 0 has one element.
+// Region is a box of elements: Shape[i] elements from Start[i] on, along each axis. A region of
+// rank 0 has one element.
 type Region struct {
-	Start, Shape []int64 // elements, one number an axis
+	Start, Shape []int64 // elements, one number per axis
 }
 
 // Whole returns the region that covers an array of the given shape.
@@ -27,11 +26,11 @@ func Whole(shape []int64) Region {
 	return Region{Start: make([]int64, len(shape)), Shape: slices.Clone(shape)}
 }
 
-// Rank is the number of axes.
+// Rank returns the number of dimensions.
 func (r Region) Rank() int { return len(r.Shape) }
 
-// NumElems is the number of elements. A product that overflows gives
-// math.MaxInt64, which no buffer has.
+// NumElems returns the number of elements. If the product overflows, it is math.MaxInt64, which
+// matches no buffer.
 func (r Region) NumElems() int64 {
 	n, ok := Product(r.Shape)
 	if !ok {
@@ -59,13 +58,13 @@ func (r Region) Check(shape []int64) error {
 // In reports whether r lies inside an array of the given shape.
 func (r Region) In(shape []int64) bool { return r.Check(shape) == nil }
 
-// Intersect returns the elements that r and o, of the same rank, share, and
-// whether there are any.
+// Intersect returns the common elements of r and o, which must have the same rank, and whether
+// there are any.
 func (r Region) Intersect(o Region) (Region, bool) {
 	x := Region{Start: make([]int64, len(r.Start)), Shape: make([]int64, len(r.Start))}
 	for i := range r.Start {
 		from := max(r.Start[i], o.Start[i])
-		n := min(r.Shape[i]-(from-r.Start[i]), o.Shape[i]-(from-o.Start[i])) // the ends could overflow
+		n := min(r.Shape[i]-(from-r.Start[i]), o.Shape[i]-(from-o.Start[i])) // written without the ends, which could overflow
 		if n <= 0 {
 			return Region{}, false
 		}
@@ -74,7 +73,7 @@ func (r Region) Intersect(o Region) (Region, bool) {
 	return x, true
 }
 
-// Equal reports whether r and o hold the same elements in the same place.
+// Equal reports whether r and o are the same box.
 func (r Region) Equal(o Region) bool {
 	return slices.Equal(r.Start, o.Start) && slices.Equal(r.Shape, o.Shape)
 }
@@ -84,7 +83,7 @@ func (r Region) Clone() Region {
 	return Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
 }
 
-// String writes the region as a NumPy slice: "[0:2, 4:5]".
+// String returns the region as a NumPy slice, for example "[0:2, 4:5]".
 func (r Region) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -100,8 +99,8 @@ func (r Region) String() string {
 	return b.String()
 }
 
-// Product multiplies dims, each ≥ 0, and reports whether the result fits an
-// int64. No dims give 1; any zero gives 0, whatever the others are.
+// Product multiplies dims, each ≥ 0, and reports whether the result fits an int64. The result is 1
+// if dims is empty, and 0 if any of them is 0.
 func Product(dims []int64) (int64, bool) {
 	if slices.Contains(dims, 0) {
 		return 0, true
@@ -117,9 +116,9 @@ func Product(dims []int64) (int64, bool) {
 	return int64(n), true
 }
 
-// CheckShape returns ErrShape unless shape has at most MaxRank axes, none of
-// them negative, and shape × size bytes fit an int64. The product is taken over
-// the axes that are not zero, so that strides cannot overflow either.
+// CheckShape returns ErrShape unless shape has at most MaxRank dimensions, all of them ≥ 0, and
+// shape × size bytes fit an int64. Zero dimensions are left out of the product, so that strides
+// cannot overflow either.
 func CheckShape(shape []int64, size int) error {
 	if len(shape) > MaxRank {
 		return fmt.Errorf("%w: %d axes, at most %d", ErrShape, len(shape), MaxRank)

@@ -1,4 +1,4 @@
-// Changing an array's shape: resize, append, insert and delete along an axis.
+// Changes of an array's shape: resize, append, insert and delete along an axis.
 
 package ndarray
 
@@ -10,21 +10,21 @@ import (
 	"slices"
 )
 
-// Resize changes the shape at the far end of each axis. Elements that are in both
-// shapes stay as they are, new ones read as the fill value. It waits for running
-// calls, and other calls wait for it.
+// Resize changes the shape at the far end of each dimension. Elements in both shapes keep their
+// values, and new elements read as the fill value. Resize waits for running calls, and other calls
+// wait for it.
 //
-// It returns ErrShape, with the axis and both lengths, for another number of axes
-// and beyond Meta.MaxShape, ErrClosed, ErrReadOnly, errors.ErrUnsupported where
-// the backend cannot, or what it returns.
+// It returns ErrShape, with the axis and both lengths, for another rank and beyond Meta.MaxShape.
+// It also returns ErrClosed, ErrReadOnly, errors.ErrUnsupported if the backend cannot resize, or
+// the backend's error.
 func (a *Array) Resize(ctx context.Context, shape []int64) error {
 	return a.change("resize", func() error { return a.resizeLocked(ctx, shape) })
 }
 
-// Append adds the elements of src behind the last along an axis, in row-major
-// order and native byte order. len(src) must be a multiple of the bytes that one
-// step along the axis takes. An array of bcolz, or of b2nd that was opened for durable
-// changes, gets all rows at once, or none; others grow first and are written then.
+// Append adds the elements of src after the last element along an axis, in row-major order and
+// native byte order. len(src) must be a multiple of the bytes of one step along the axis. Arrays of
+// bcolz, and of b2nd if opened for durable changes, get all rows along the first axis at once, or
+// none. Other arrays grow first and are then written.
 //
 // It returns ErrSize with both lengths, and the errors of Resize and Write.
 func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
@@ -51,22 +51,21 @@ func (a *Array) appendLocked(ctx context.Context, b Appender, src []byte) error 
 	return a.reshaped(b.Append(ctx, src))
 }
 
-// Insert adds the elements of src before index at of an axis; what was there and
-// behind moves back. Moved elements are read and written again, about 4 MiB at a
-// time. After an error in the midst of that, elements may stand twice.
+// Insert adds the elements of src before index at of an axis. Elements from that index on move
+// towards the end. Moved elements are read and written again, about 4 MiB at a time. If an error
+// occurs while elements move, some of them may exist twice.
 //
-// It returns ErrRegion for an index outside, and the errors of Append.
+// It returns ErrRegion for an index out of range, and the errors of Append.
 func (a *Array) Insert(ctx context.Context, axis int, at int64, src []byte) error {
 	return a.change("insert into", func() error {
 		return a.insertLocked(ctx, axis, at, int64(len(src)), a.bytesWriter(ctx, src))
 	})
 }
 
-// Delete removes n indexes of an axis from index at on; what was behind moves up,
-// as Insert moves elements.
+// Delete removes n indexes of an axis from index at on. Later elements move towards the start, in
+// the same way as in Insert.
 //
-// It returns ErrRegion, with axis, indexes and length, and the errors of Resize
-// and Write.
+// It returns ErrRegion, with axis, indexes and length, and the errors of Resize and Write.
 func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 	return a.change("delete from", func() error {
 		m := a.m()
@@ -92,8 +91,8 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 	})
 }
 
-// Append adds src behind the last element along an axis; T must be the array's
-// element type, as in Write.
+// Append adds src after the last element along an axis. T must match the array's element type, as
+// in Write.
 //
 // It returns the errors of Write and of Array.Append.
 func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
@@ -111,7 +110,7 @@ func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 	return moveOut(a, "append to", src, func(b []byte) error { return a.Append(ctx, axis, b) })
 }
 
-// change runs f alone.
+// change runs f while no other call uses the array.
 func (a *Array) change(op string, f func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -139,7 +138,7 @@ func (a *Array) resizeLocked(ctx context.Context, shape []int64) error {
 	return a.reshaped(r.Resize(ctx, slices.Clone(shape)))
 }
 
-// checkResize returns what keeps the array from that shape.
+// checkResize returns an error if the array cannot have that shape.
 func (a *Array) checkResize(ctx context.Context, shape []int64) error {
 	m := a.m()
 	if m.Null || len(shape) != len(m.Shape) {
@@ -157,7 +156,7 @@ func (a *Array) checkResize(ctx context.Context, shape []int64) error {
 	return err
 }
 
-// reshaped takes over what the backend says now, after an error too.
+// reshaped updates the state from the backend's Meta, also after an error.
 func (a *Array) reshaped(err error) error {
 	now := a.backend.Meta().Clone()
 	g, gerr := NewGrid(now.Shape, now.ChunkShape)
@@ -167,7 +166,7 @@ func (a *Array) reshaped(err error) error {
 	return errors.Join(err, gerr)
 }
 
-// grown is the shape with have bytes, or strings, more along an axis.
+// grown returns the shape after have more bytes, or strings, along an axis.
 func (a *Array) grown(axis int, have int64) ([]int64, error) {
 	m := a.m()
 	if err := m.checkAxis(axis); err != nil {
@@ -196,11 +195,11 @@ func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error 
 	}
 }
 
-// atEnd stands for the end of an axis.
+// atEnd means the end of an axis.
 const atEnd = math.MinInt64
 
-// insertLocked makes room for have bytes, or strings, before index at of an axis, or
-// atEnd, and fills it with put.
+// insertLocked grows the array by have bytes, or strings, before index at of an axis, or atEnd, and
+// calls put to fill the new region.
 func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put func(Region) error) error {
 	m := a.m()
 	if err := m.checkAxis(axis); err != nil {
@@ -245,7 +244,7 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 	return put(r)
 }
 
-// eachBlock cuts n steps along an axis into blocks of about slabBytes.
+// eachBlock divides n steps along an axis into blocks of about slabBytes.
 func (a *Array) eachBlock(axis int, n int64, f func(from, count int64) error) error {
 	one := slices.Clone(a.m().Shape)
 	one[axis] = 1
@@ -259,8 +258,8 @@ func (a *Array) eachBlock(axis int, n int64, f func(from, count int64) error) er
 	return nil
 }
 
-// moveBlock copies count steps along an axis. A block of one step may be large and
-// is moved in slabs; a longer one is small and is read whole before it is written.
+// moveBlock copies count steps along an axis. A block of one step may be large and is moved in
+// slabs. A block of several steps is small and is read completely before it is written.
 func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) error {
 	m := a.m()
 	whole := Whole(m.Shape)

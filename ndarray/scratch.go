@@ -1,6 +1,6 @@
-// Copying in two stages, where the grids of two arrays disagree so badly that in the
-// memory allowed each source chunk would be decoded many times: the elements go
-// through a temporary file, in chunks that both sides reach in few pieces.
+// Copies in two stages, for two arrays whose grids differ so much that each source chunk would be
+// decoded many times within the allowed memory. The elements go through a temporary file, in chunks
+// that both sides can access in a small number of pieces.
 
 package ndarray
 
@@ -14,18 +14,18 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// tooOften is how many times each source chunk may be decoded, on average, before two
-// stages are taken instead. Those write and read each element once more.
+// tooOften is the average number of times each source chunk may be decoded before Copy uses two
+// stages. Two stages write and read each element once more.
 const tooOften = 3
 
-// readPlan cuts an array into units that are read once.
+// readPlan divides an array into units that are read once.
 func readPlan(src Meta, o *CopyOptions) (plan, error) {
 	return newPlan(src, src, o.Workers, o.Memory, 1)
 }
 
-// copyTwice copies by way of a temporary file, which is filled in the units of read.
+// copyTwice copies through a temporary file, which is filled in the units of read.
 func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *CopyOptions) (_ CopyStats, err error) {
-	// The temporary array has no chunks that cost anything to cut.
+	// The temporary array has no chunks that the units would have to respect.
 	loose := func(m Meta) Meta { m.ChunkShape = nil; return m }
 	write, err := newPlan(*dst.m(), loose(*src.m()), o.Workers, o.Memory, 1)
 	if err != nil {
@@ -48,7 +48,7 @@ func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *Co
 	}
 	defer func() { err = errors.Join(err, tmp.Close()) }()
 
-	var done Progress // in the first stage
+	var done Progress // the work of the first stage
 	progress := o.Progress
 	if progress != nil {
 		progress = func(p Progress) {
@@ -69,9 +69,9 @@ func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *Co
 	return second, err
 }
 
-// scratch is an array in a temporary file that has no name: chunks one behind the
-// other, each row-major, all of one size. What was never written, and chunks of zeros,
-// are holes where the file system has them.
+// scratch is an array in a temporary file without a name. Its chunks follow each other, each in
+// row-major order, all of the same size. Chunks that were never written, and chunks of zeros, are
+// holes if the file system supports them.
 type scratch struct {
 	meta Meta
 	grid Grid
@@ -95,7 +95,7 @@ func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
 	}
-	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // gone with the program, whatever ends it
+	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // removed at once, so that the file disappears when the program ends for any reason
 		return nil, errors.Join(err, f.Close())
 	}
 	size, _ := Product(append([]int64{int64(m.DType.Size)}, chunk...))
@@ -116,7 +116,7 @@ func (s *scratch) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region) error {
 	return s.each(ctx, src, r, func(b []byte, at int64) error {
 		if allZero(b) {
-			return nil // each element is written once, into a hole
+			return nil // each element is written once, and the hole already reads as zeros
 		}
 		s.written.Add(int64(len(b)))
 		_, err := s.file.WriteAt(b, at)
@@ -124,8 +124,8 @@ func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region) error {
 	}, true)
 }
 
-// each moves what r has of each chunk, by way of a buffer that has its place in the
-// chunk in one piece: from the first row of the chunk that r touches to the last.
+// each moves the common elements of r and each chunk, through a buffer for each piece that is
+// contiguous in the chunk.
 func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []byte, at int64) error, write bool) error {
 	item := s.meta.DType.Size
 	first, n := make([]int64, len(r.Start)), make([]int64, len(r.Start))
@@ -134,7 +134,7 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 		n[i] = (r.Start[i]+r.Shape[i]-1)/c - first[i] + 1
 	}
 	total, _ := Product(n)
-	outside := boxes.Strides(r.Shape, item) // in the buffer of the caller
+	outside := boxes.Strides(r.Shape, item) // in the caller's buffer
 	var buf []byte
 	for k := range total {
 		if err := ctx.Err(); err != nil {
@@ -149,7 +149,7 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 			number = number*s.grid.counts[i] + x
 		}
 		c := s.grid.Chunk(index)
-		part, _ := c.Intersect(r) // the chunks were chosen so that there is something
+		part, _ := c.Intersect(r) // not empty, because only chunks that r touches are visited
 		inAll := Region{Start: make([]int64, len(n)), Shape: part.Shape}
 		inChunk := Region{Start: make([]int64, len(n)), Shape: part.Shape}
 		for i := range n {
@@ -184,9 +184,9 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 	return nil
 }
 
-// pieces cuts a box of a chunk of that shape into those that lie in one piece in it.
+// pieces divides a box in a chunk of that shape into boxes that are contiguous in the chunk.
 func pieces(box Region, chunk []int64) func(yield func(Region) bool) {
-	axis := len(chunk) - 1 // axes behind this one are whole
+	axis := len(chunk) - 1 // the axes after this one are whole
 	for axis > 0 && box.Shape[axis] == chunk[axis] {
 		axis--
 	}

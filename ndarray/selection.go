@@ -1,5 +1,5 @@
-// Selections: which elements of an array are meant, in NumPy's words. A selection
-// is a value; it meets a shape, and its bounds are checked, when it is used.
+// Selections of elements in NumPy's notation. A selection is a value that does not depend on an
+// array; its bounds are checked against a shape when it is used.
 
 package ndarray
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Selection says which elements are meant: one Index for each axis, or points, or
-// a mask over the whole array. The zero value means all.
+// Selection selects elements: by one Index per axis, by points, or by a mask over the whole array.
+// The zero value selects all.
 type Selection struct {
 	items  []Index
 	points [][]int64
@@ -31,11 +31,11 @@ const (
 	byMask
 )
 
-// Index is what a Selection says of one axis.
+// Index selects indexes of one axis.
 type Index struct {
 	kind              indexKind
 	start, stop, step int64
-	from, to          bool // start and stop are given
+	from, to          bool // whether start and stop are given
 	list              []int64
 	mask              []bool
 }
@@ -51,35 +51,35 @@ const (
 	newAxisIndex
 )
 
-// Select returns the selection of the given indexes, one for each axis; axes that
-// are not named are taken whole. Lists and masks are orthogonal: each stands for
-// its own axis, as in NumPy's ix_.
+// Select returns the selection of the given indexes, one per axis. Axes without an index are
+// selected completely. Lists and masks are orthogonal: each applies to its own axis, as in NumPy's
+// ix_.
 func Select(items ...Index) Selection { return Selection{items: slices.Clone(items)} }
 
-// Points selects single elements, each by as many coordinates as the array has
-// axes. The result has one axis.
+// Points selects single elements. Each point must have one coordinate per axis of the array. The
+// result has one axis.
 func Points(coordinates ...[]int64) Selection {
 	return Selection{kind: byPoints, points: coordinates}
 }
 
-// Where selects the elements at which mask, in row-major order and as long as the
-// array has elements, is true. The result has one axis.
+// Where selects the elements at which mask is true. mask is in row-major order, and must have one
+// value per element of the array. The result has one axis.
 func Where(mask []bool) Selection { return Selection{kind: byMask, mask: mask} }
 
-// At selects one index and drops the axis. Below 0 it counts from the end.
+// At selects one index and drops the axis. A negative index counts from the end.
 func At(i int64) Index { return Index{kind: atIndex, start: i} }
 
 // All selects a whole axis.
 func All() Index { return Index{step: 1} }
 
-// Span selects the indexes from start up to and without stop. Below 0 they count
-// from the end; beyond the end they are cut off.
+// Span selects the indexes from start up to, but not including, stop. Negative values count from
+// the end, and values beyond the end are clipped.
 func Span(start, stop int64) Index { return From(start).To(stop) }
 
 // From selects the indexes from start on.
 func From(start int64) Index { return Index{start: start, from: true, step: 1} }
 
-// To selects the indexes up to and without stop.
+// To selects the indexes up to, but not including, stop.
 func To(stop int64) Index { return All().To(stop) }
 
 // To returns i with the given end.
@@ -88,28 +88,27 @@ func (i Index) To(stop int64) Index {
 	return i
 }
 
-// By returns i with a step; below 0 it goes backwards, and 0 is refused when the
-// selection is used.
+// By returns i with a step. A negative step goes backwards. Step 0 is an error when the selection
+// is used.
 func (i Index) By(step int64) Index {
 	i.step = step
 	return i
 }
 
-// List selects indexes in the given order; they may repeat. Below 0 they count
-// from the end.
+// List selects indexes in the given order. They may repeat, and negative ones count from the end.
 func List(indexes ...int64) Index { return Index{kind: listIndex, list: slices.Clone(indexes)} }
 
-// Mask selects the indexes at which mask, as long as the axis, is true.
+// Mask selects the indexes at which mask is true. mask must be as long as the axis.
 func Mask(mask ...bool) Index { return Index{kind: maskIndex, mask: slices.Clone(mask)} }
 
-// Ellipsis stands for all axes that no other index names.
+// Ellipsis stands for all axes that have no other index.
 func Ellipsis() Index { return Index{kind: ellipsisIndex} }
 
 // NewAxis adds an axis of length 1 to the result.
 func NewAxis() Index { return Index{kind: newAxisIndex} }
 
-// String writes the selection as ParseSelection reads it; points and masks over
-// the array, which have no text form, by their number.
+// String returns the selection in the notation of ParseSelection. Points and masks over the array
+// have no such notation and are described by their number.
 func (s Selection) String() string {
 	switch s.kind {
 	case byPoints:
@@ -124,7 +123,7 @@ func (s Selection) String() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// String writes the index as NumPy reads it.
+// String returns the index in NumPy's notation.
 func (i Index) String() string {
 	switch i.kind {
 	case atIndex:
@@ -159,11 +158,10 @@ func (i Index) String() string {
 	return text
 }
 
-// Shape returns the shape of what s takes from an array of the given shape.
+// Shape returns the shape of the elements that s selects from an array of the given shape.
 //
-// It returns ErrRegion, with axis, index and length, for an index outside, a mask
-// of the wrong length, or more indexes than axes, and ErrParam for a step of 0 or
-// a second ellipsis.
+// It returns ErrRegion, with axis, index and length, for an index out of range, a mask of the wrong
+// length, or more indexes than axes. It returns ErrParam for a step of 0 or a second ellipsis.
 func (s Selection) Shape(of []int64) ([]int64, error) {
 	p, err := s.resolve(of)
 	if err != nil {
@@ -172,12 +170,10 @@ func (s Selection) Shape(of []int64) ([]int64, error) {
 	return p.shape, nil
 }
 
-// Steps returns what s takes along each axis of an array of the given shape: count[i]
-// indexes, the first of them start[i], each step[i] behind the one before. Of an axis that s
-// drops it is one index.
+// Steps returns the indexes that s selects along each axis of an array of the given shape: count[i]
+// indexes, starting at start[i], at a distance of step[i]. An axis that s drops has one index.
 //
-// It returns the errors of Shape, and errors.ErrUnsupported for what no steps describe:
-// lists, masks, points and new axes.
+// It returns the errors of Shape, and errors.ErrUnsupported for lists, masks, points and new axes.
 func (s Selection) Steps(shape []int64) (start, count, step []int64, err error) {
 	p, err := s.resolve(shape)
 	if err != nil {
@@ -192,16 +188,16 @@ func (s Selection) Steps(shape []int64) (start, count, step []int64, err error) 
 	return start, count, step, nil
 }
 
-// picked is a selection that has met a shape.
+// picked is a selection that was resolved against a shape.
 type picked struct {
-	shape  []int64 // of the result
-	axes   []pick  // one for each axis of the array; nil for points
-	from   []int   // by axis of the result the axis of the array it goes along, -1 for none; nil for points
-	points []int64 // rank numbers each, none below 0
+	shape  []int64 // shape of the result
+	axes   []pick  // one per axis of the array; nil for points
+	from   []int   // the array's axis for each axis of the result, -1 for a new axis; nil for points
+	points []int64 // rank coordinates for each point, all ≥ 0
 	count  int64
 }
 
-// pick is what is taken along one axis, count indexes: a list, or start + i×step.
+// pick is the selection along one axis, count indexes: a list, or start + i×step.
 type pick struct {
 	start, step, count int64
 	list               []int64
@@ -214,7 +210,7 @@ func (p pick) at(i int64) int64 {
 	return p.start + i*p.step
 }
 
-// isSpan reports whether the indexes lie one behind the other.
+// isSpan reports whether the indexes are consecutive.
 func (p pick) isSpan() bool { return p.list == nil && (p.step == 1 || p.count <= 1) }
 
 func (s Selection) resolve(shape []int64) (picked, error) {
@@ -278,7 +274,7 @@ func (s Selection) resolve(shape []int64) (picked, error) {
 	return p, nil
 }
 
-// wrapIndex returns the index that i, counting from the end if below 0, means.
+// wrapIndex returns the index for i, which counts from the end if it is negative.
 func wrapIndex(axis int, i, n int64) (int64, error) {
 	at := i
 	if at < 0 {
@@ -319,13 +315,13 @@ func (i Index) resolve(axis int, n int64) (pick, error) {
 	return i.span(axis, n)
 }
 
-// span cuts a slice to an axis of n elements, as Python's slice.indices does.
+// span clips a slice to an axis of n elements, as Python's slice.indices does.
 func (i Index) span(axis int, n int64) (pick, error) {
 	step := i.step
 	if step == 0 {
 		return pick{}, fmt.Errorf("%w: axis %d: step 0", ErrParam, axis)
 	}
-	step = max(step, -math.MaxInt64) // its negative is needed
+	step = max(step, -math.MaxInt64) // so that it can be negated
 	low, high := int64(0), n
 	start, stop := int64(0), n
 	if step < 0 {
@@ -388,12 +384,11 @@ func (s Selection) resolveMask(shape []int64) (picked, error) {
 	return p, nil
 }
 
-// ParseSelection reads a selection as it stands in NumPy's brackets, with or
-// without them: "[0, 10:20, ::-1, ..., None, [1, 5, 7]]". An index is a number, a
-// slice, "...", "None" or "newaxis" for a new axis, or a list of numbers or of
-// True and False. Nothing between the brackets means all.
+// ParseSelection parses a selection in NumPy's notation, with or without the brackets, for example
+// "[0, 10:20, ::-1, ..., None, [1, 5, 7]]". An index is a number, a slice, "...", "None" or
+// "newaxis" for a new axis, or a list of numbers or of True and False. Empty brackets select all.
 //
-// It returns ErrParam, with the text and the place.
+// It returns ErrParam, with the input and the position.
 func ParseSelection(text string) (Selection, error) {
 	p := selectionParser{text: text, rest: strings.TrimSpace(text)}
 	if inner, ok := strings.CutPrefix(p.rest, "["); ok && p.outer() {
@@ -425,8 +420,8 @@ func (p *selectionParser) fail(why string) error {
 	return fmt.Errorf("%w: selection %q, before %q: %s", ErrParam, p.text, p.rest, why)
 }
 
-// outer reports whether the first bracket closes with the last, so that the two
-// hold all of the text.
+// outer reports whether the first bracket closes with the last, so that they enclose the whole
+// input.
 func (p *selectionParser) outer() bool {
 	depth := 0
 	for i, c := range p.rest {
@@ -442,7 +437,7 @@ func (p *selectionParser) outer() bool {
 	return false
 }
 
-// token takes what stands before the next comma outside brackets.
+// token removes and returns the input before the next comma outside brackets.
 func (p *selectionParser) token() string {
 	depth, end := 0, len(p.rest)
 	for i, c := range p.rest {

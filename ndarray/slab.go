@@ -1,17 +1,16 @@
-// Slabs: a region in pieces that lie one after the other in its buffer, so that
-// a backend can look at the context, and let others in, between them.
+// Slabs divide a region into pieces that are consecutive in its buffer. Between slabs a backend can
+// check the context and let other calls run.
 
 package ndarray
 
 import "iter"
 
-// slabBytes is how large a slab of several rows of chunks becomes at most.
+// slabBytes is the maximum size of a slab of several rows of chunks.
 const slabBytes = 4 << 20
 
-// Slabs cuts r into pieces along its first axis longer than one, at borders of
-// chunks: one row of chunks, or as many as make up about 4 MiB. An array that
-// is not chunked is cut at any element. Piece by piece, in order, they fill the
-// row-major buffer of r without gaps.
+// Slabs divides r along its first axis longer than 1, at borders of chunks. Each slab is one row of
+// chunks, or as many rows as fit about 4 MiB. An array that is not chunked can be divided at any
+// element. In order, the slabs fill the row-major buffer of r without gaps.
 func (m Meta) Slabs(r Region) iter.Seq[Region] {
 	return func(yield func(Region) bool) {
 		axis := 0

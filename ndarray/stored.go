@@ -1,4 +1,4 @@
-// Chunks as they are stored: what two backends exchange without decoding them.
+// Stored chunks, which two backends exchange without decoding them.
 
 package ndarray
 
@@ -12,16 +12,16 @@ import (
 	"sync/atomic"
 )
 
-// ChunkForm says what the stored bytes of a chunk mean. Chunks of two arrays with one
-// chunk shape are interchangeable if their forms are equal.
+// ChunkForm describes the meaning of the stored bytes of a chunk. Two arrays with the same chunk
+// shape can exchange chunks if their forms are equal.
 type ChunkForm struct {
-	Kind    string // "blosc2": a Blosc2 chunk; "hdf5": a filter mask of 4 bytes and what the filters made
-	Details string // all else the bytes depend on: element type, codec, level, filters
-	blocks  string // "blosc2": elements along each axis
+	Kind    string // "blosc2": a Blosc2 chunk; "hdf5": a filter mask of 4 bytes and the output of the filters
+	Details string // everything else that determines the bytes: element type, codec, level, filters
+	blocks  string // "blosc2": block shape in elements
 }
 
-// Blosc2Form is the form of a Blosc2 chunk whose elements, of size bytes, lie block by
-// block. c must say all about its codec and filters.
+// Blosc2Form returns the form of a Blosc2 chunk whose elements, of size bytes, are stored block by
+// block. c must describe its codec and filters completely.
 func Blosc2Form(size int, block []int64, c *Compression) ChunkForm {
 	b := make([]byte, 0, 8*len(block))
 	for _, n := range block {
@@ -30,8 +30,7 @@ func Blosc2Form(size int, block []int64, c *Compression) ChunkForm {
 	return ChunkForm{"blosc2", fmt.Sprintf("%d bytes, %v", size, c), string(b)}
 }
 
-// Blocks returns the elements of a block along each axis; ok is false for a form that
-// is not Blosc2Form's.
+// Blocks returns the block shape in elements. ok is false if Blosc2Form did not make the form.
 func (f ChunkForm) Blocks() (block []int64, ok bool) {
 	for b := []byte(f.blocks); len(b) > 0; b = b[8:] {
 		block = append(block, int64(binary.LittleEndian.Uint64(b)))
@@ -39,39 +38,40 @@ func (f ChunkForm) Blocks() (block []int64, ok bool) {
 	return block, f.Kind == "blosc2"
 }
 
-// ChunkReader is implemented by backends that hand over chunks as they are stored.
+// ChunkReader is implemented by backends that can return chunks as stored.
 type ChunkReader interface {
-	// ChunkForms returns the forms in which ReadChunk can hand over the array's chunks,
-	// the best first; none if it cannot.
+	// ChunkForms returns the forms in which ReadChunk can return the array's chunks, the best
+	// first. It is empty if ReadChunk cannot return any.
 	ChunkForms(ctx context.Context) ([]ChunkForm, error)
-	// ReadChunk returns chunk n of the grid, counted in row-major order, in the memory of
-	// dst if that suffices. nil means that nothing is stored and all elements are
-	// Meta().Fill. It returns errors.ErrUnsupported for a chunk that has another form.
+	// ReadChunk returns chunk n of the grid, counted in row-major order. It uses the memory of dst
+	// if that is large enough. A nil result means that the chunk is not stored and all its elements
+	// are Meta().Fill. It returns errors.ErrUnsupported for a chunk in another form.
 	ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) ([]byte, error)
 }
 
-// ChunkWriter is implemented by backends that take chunks as they are stored.
+// ChunkWriter is implemented by backends that accept chunks as stored.
 type ChunkWriter interface {
-	// TakesChunks reports whether WriteChunk takes chunks of that form. A form that a
-	// Spec of the array's would not have made is not taken.
+	// TakesChunks reports whether WriteChunk accepts chunks of that form. A backend must reject a
+	// form that Create with the array's Spec would not produce.
 	TakesChunks(ctx context.Context, f ChunkForm) (bool, error)
-	// HasChunk reports whether chunk n is stored, and so may hold anything.
+	// HasChunk reports whether chunk n is stored, so that its elements may differ from the fill
+	// value.
 	HasChunk(ctx context.Context, n int64) (bool, error)
-	// WriteChunk replaces chunk n of the grid. It returns errors.ErrUnsupported, with
-	// nothing changed, for a chunk that must be written as elements.
+	// WriteChunk replaces chunk n of the grid. If the chunk must be written as elements, it changes
+	// nothing and returns errors.ErrUnsupported.
 	WriteChunk(ctx context.Context, b []byte, f ChunkForm, n int64) error
 }
 
-// passage is the way of stored chunks from one array to another.
+// passage copies stored chunks from one array to another.
 type passage struct {
 	from ChunkReader
 	to   ChunkWriter
 	form ChunkForm
-	fill bool // both have the same fill value, so that what is not stored may stay away
+	fill bool // both have the same fill value, so chunks missing in src may be missing in dst
 }
 
-// newPassage finds a form that both arrays have; nil if there is none, or no memory for
-// chunks as large as theirs.
+// newPassage returns a passage with a form that both arrays support. It returns nil if there is
+// none, or if two chunks do not fit in memory.
 func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, error) {
 	d, s := dst.m(), src.m()
 	if n, ok := Product(append([]int64{2 * int64(d.DType.Size)}, d.ChunkShape...)); !ok || n > memory {
@@ -108,7 +108,7 @@ func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, e
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// pass moves chunk n; ok is false if it has to be moved as elements.
+// pass copies chunk n. ok is false if it must be copied as elements.
 func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
 	var b []byte
 	err = src.use("copy", func() (err error) { b, err = p.from.ReadChunk(ctx, (*buf)[:0], p.form, n); return err })
@@ -140,8 +140,7 @@ func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]b
 	return err == nil, err
 }
 
-// copyChunks moves all chunks in their stored form, and as elements those for which
-// that cannot be.
+// copyChunks copies all chunks as stored, except those that must be copied as elements.
 func copyChunks(ctx context.Context, dst, src *Array, way *passage, in *order, o *CopyOptions) (CopyStats, error) {
 	p, err := chunkPlan(*dst.m(), o)
 	if err == nil {
@@ -151,7 +150,7 @@ func copyChunks(ctx context.Context, dst, src *Array, way *passage, in *order, o
 		return CopyStats{}, err
 	}
 	var passed atomic.Int64
-	buffers := make(chan []byte, p.workers) // for stored chunks, and for elements
+	buffers := make(chan []byte, p.workers) // for stored chunks; elements holds those for decoded elements
 	elements := make(chan []byte, p.workers)
 	for range p.workers {
 		buffers <- nil

@@ -1,4 +1,4 @@
-// Turning byte order round, eight bytes at a time where the unit allows it.
+// Byte swapping, eight bytes at a time if the unit allows it.
 
 package ndarray
 
@@ -8,21 +8,20 @@ import (
 	"slices"
 )
 
-// SwapBytes turns the byte order of all elements in b round, in place: a complex
-// number as its two parts, Unicode as code points of 4 bytes, a structure field
-// by field. Parts without a byte order are left alone. len(b) must be a multiple
-// of d.Size.
+// SwapBytes reverses the byte order of all elements in b, in place. A complex number is swapped as
+// its two parts, Unicode as code points of 4 bytes, a structure field by field. Parts without a
+// byte order are unchanged. len(b) must be a multiple of d.Size.
 func (d DType) SwapBytes(b []byte) { d.swap(b, false) }
 
-// ToNative turns b from d's byte order in storage to this machine's, or back,
-// in place; it is its own inverse. It does nothing where the two are the same.
+// ToNative converts b between d's byte order in storage and native byte order, in place. It is its
+// own inverse. It does nothing if the two orders are the same.
 func (d DType) ToNative(b []byte) {
 	if !d.IsNative() {
 		d.swap(b, true)
 	}
 }
 
-// swap turns all parts round, or those alone that are foreign to this machine.
+// swap swaps all parts, or, if foreignOnly, only those that are not in native byte order.
 func (d DType) swap(b []byte, foreignOnly bool) {
 	runs := mergeRuns(d.appendRuns(nil, 0, foreignOnly))
 	if len(runs) == 0 {
@@ -39,7 +38,7 @@ func (d DType) swap(b []byte, foreignOnly bool) {
 	}
 }
 
-// swapRun is a stretch of an element whose units are turned round.
+// swapRun is a range of an element whose units are swapped.
 type swapRun struct{ at, bytes, unit int }
 
 func (d DType) appendRuns(runs []swapRun, at int, foreignOnly bool) []swapRun {
@@ -68,7 +67,7 @@ func (d DType) appendRuns(runs []swapRun, at int, foreignOnly bool) []swapRun {
 	return runs
 }
 
-// mergeRuns joins runs of one unit that touch.
+// mergeRuns joins adjacent runs with the same unit.
 func mergeRuns(runs []swapRun) []swapRun {
 	var out []swapRun
 	for _, r := range runs {
@@ -81,7 +80,7 @@ func mergeRuns(runs []swapRun) []swapRun {
 	return out
 }
 
-// swapUnits reverses every unit bytes of b.
+// swapUnits reverses each group of unit bytes in b.
 func swapUnits(b []byte, unit int) {
 	switch unit {
 	case 2:

@@ -1,6 +1,5 @@
-// Take and Put: elements of a selection, read and written through any backend by
-// boxes that cover them, a chunk or a few neighbouring chunks at a time, in
-// bounded memory.
+// Take and Put read and write the elements of a selection through any backend. They use boxes that
+// cover the elements, one chunk or several neighboring chunks at a time, in bounded memory.
 
 package ndarray
 
@@ -12,15 +11,14 @@ import (
 	"slices"
 )
 
-// boxBytes is how large a box that covers selected elements becomes, in bytes.
+// boxBytes is the maximum size in bytes of a box that covers selected elements.
 const boxBytes = 4 << 20
 
-// Take fills dst with the elements of s, in row-major order of the result and
-// native byte order. len(dst) must be exactly the product of s.Shape(a.Shape())
-// times DType.Size bytes. Of chunks without a selected element nothing is read;
-// memory for boxes of about 4 MiB is used besides.
+// Take fills dst with the elements of s, in row-major order of the result and native byte order.
+// len(dst) must be exactly the product of s.Shape(a.Shape()) times DType.Size bytes. Chunks without
+// a selected element are not read. Take also allocates boxes of about 4 MiB.
 //
-// It returns what Selection.Shape finds, and the errors of Read.
+// It returns the errors of Selection.Shape and of Read.
 func (a *Array) Take(ctx context.Context, dst []byte, s Selection) error {
 	return a.use("take from", func() error {
 		p, err := a.pick(ctx, len(dst), s)
@@ -31,7 +29,7 @@ func (a *Array) Take(ctx context.Context, dst []byte, s Selection) error {
 	})
 }
 
-// takePicked fills dst with at least one element.
+// takePicked fills dst. p must select at least one element.
 func (a *Array) takePicked(ctx context.Context, dst []byte, p picked) error {
 	if r, ok := p.region(); ok {
 		return a.backend.ReadRegion(ctx, dst, r)
@@ -45,11 +43,11 @@ func (a *Array) takePicked(ctx context.Context, dst []byte, p picked) error {
 	})
 }
 
-// Put replaces the elements of s with src, which holds them as Take gives them;
-// of an element that is selected several times the last counts. Boxes that s does
-// not cover are read, changed and written.
+// Put replaces the elements of s with src, in the order in which Take returns them. If an element
+// is selected several times, the last value is stored. Boxes that s covers only partly are read,
+// changed and written.
 //
-// It returns what Selection.Shape finds, and the errors of Write.
+// It returns the errors of Selection.Shape and of Write.
 func (a *Array) Put(ctx context.Context, src []byte, s Selection) error {
 	return a.use("put to", func() error {
 		w, err := ability[RegionWriter](a, true)
@@ -110,19 +108,19 @@ func (p picked) region() (Region, bool) {
 	return r, true
 }
 
-// box is a region of the array with selected elements in it.
+// box is a region of the array that contains selected elements.
 type box struct {
 	region Region
 	data   []byte
 	size   int // bytes of an element
 
-	// By axis: for each selected index the bytes from the start of the box and of
-	// the buffer. Points are one axis.
+	// By axis: for each selected index, the bytes from the start of the box and of the buffer.
+	// Points use one axis.
 	inBox, inBuffer [][]int
 	dense           bool // every element is selected
 }
 
-// each calls f for runs of n bytes that lie together in box and buffer.
+// each calls f for runs of n bytes that are contiguous in box and buffer.
 func (b *box) each(f func(inBox, inBuffer, n int)) {
 	last := len(b.inBox) - 1
 	if last < 0 {
@@ -150,7 +148,7 @@ func (b *box) each(f func(inBox, inBuffer, n int)) {
 	walk(0, 0, 0)
 }
 
-// eachBox covers the selection with boxes, one after the other.
+// eachBox covers the selection with boxes and calls f for one after the other.
 func (a *Array) eachBox(ctx context.Context, p picked, f func(*box) error) error {
 	tile := a.m().tile()
 	if p.axes == nil {
@@ -158,7 +156,7 @@ func (a *Array) eachBox(ctx context.Context, p picked, f func(*box) error) error
 	}
 	size := a.m().DType.Size
 	rank := len(p.axes)
-	strides := make([]int, rank) // bytes in the buffer
+	strides := make([]int, rank) // in bytes of the buffer
 	step := size
 	for i := rank - 1; i >= 0; i-- {
 		strides[i] = step
@@ -217,8 +215,8 @@ func (a *Array) eachBox(ctx context.Context, p picked, f func(*box) error) error
 	}
 }
 
-// tile is the shape that selections are grouped by: a chunk, or the part of one
-// that a box may hold.
+// tile returns the shape by which selected elements are grouped: a chunk, or the part of a chunk
+// that fits in a box.
 func (m Meta) tile() []int64 {
 	tile := slices.Clone(m.ChunkShape)
 	if tile == nil {
@@ -230,10 +228,10 @@ func (m Meta) tile() []int64 {
 	return halve(tile, int64(m.DType.Size), boxBytes)
 }
 
-// run is a stretch of an axis with selected indexes in it.
+// run is a range of an axis that contains selected indexes.
 type run struct {
-	low, high int64   // from low up to and without high
-	places    []int64 // which of the selected indexes lie in it, by index, equals in their order
+	low, high int64   // from low up to, but not including, high
+	places    []int64 // positions in the selection of the indexes in the run, sorted by index; stable for equal indexes
 }
 
 // runs groups the indexes of an axis by tiles.
@@ -267,8 +265,8 @@ func (p pick) runs(tile int64) []run {
 	return out
 }
 
-// mergeNeighbours joins runs of neighbouring tiles, from the last axis on, as long
-// as boxes stay within boxBytes: fewer and longer reads.
+// mergeNeighbours joins runs of neighboring tiles, from the last axis on, as long as boxes stay
+// within boxBytes. This makes reads fewer and longer.
 func mergeNeighbours(runs [][]run, tile []int64, size int64) {
 	longest := make([]int64, len(runs))
 	for i, axis := range runs {
@@ -301,7 +299,7 @@ func mergeNeighbours(runs [][]run, tile []int64, size int64) {
 	}
 }
 
-// eachPointBox covers the points of each tile with a box.
+// eachPointBox covers the points of each tile with a box and calls f for it.
 func (a *Array) eachPointBox(ctx context.Context, p picked, tile []int64, f func(*box) error) error {
 	rank, size := len(tile), a.m().DType.Size
 	point := func(i int64) []int64 { return p.points[i*int64(rank) : (i+1)*int64(rank)] }
@@ -359,8 +357,8 @@ func (a *Array) eachPointBox(ctx context.Context, p picked, tile []int64, f func
 	return nil
 }
 
-// Take returns the elements of s, in row-major order of the result. T must be the
-// array's element type, as in Read.
+// Take returns the elements of s, in row-major order of the result. T must match the array's
+// element type, as in Read.
 //
 // It returns the errors of Read and of Array.Take.
 func Take[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
@@ -374,8 +372,8 @@ func Take[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
 	return moveIn[T](a, "take from", p.count, func(b []byte) error { return a.Take(ctx, b, s) })
 }
 
-// Put replaces the elements of s with src, in row-major order of the result. T
-// must be the array's element type, as in Write.
+// Put replaces the elements of s with src, in row-major order of the result. T must match the
+// array's element type, as in Write.
 //
 // It returns the errors of Write and of Array.Put.
 func Put[T any](ctx context.Context, a *Array, src []T, s Selection) error {

@@ -1,4 +1,4 @@
-// Elements as text, with as many digits as it takes to tell any two apart.
+// Elements formatted as text, with enough digits to distinguish any two values.
 
 package ndarray
 
@@ -12,11 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// FormatElement writes one element, len(b) == d.Size bytes in native order, as
-// text: the shortest digits that give back the same number, text quoted without
-// its padding, NaN with its bits where they are not the usual ones, times as ISO
-// 8601 with as many places as the unit has, the name of an enumeration's value,
-// structures as {name: value}, opaque bytes in hexadecimal.
+// FormatElement formats one element, len(b) == d.Size bytes in native order:
+//
+//   - numbers with the fewest digits that parse to the same number
+//   - NaN with its bits, unless it is the default NaN
+//   - strings quoted, without their padding
+//   - times as ISO 8601, with as many digits as the unit has
+//   - the name of an enumeration's value
+//   - structures as {name: value}
+//   - opaque bytes in hexadecimal
 func FormatElement(d DType, b []byte) string {
 	switch d.Kind {
 	case Bool:
@@ -91,8 +95,8 @@ func loadUint(b []byte) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// loadFloat returns the value of a Float or BFloat. The conversion is exact but
-// for extended precision, which is rounded.
+// loadFloat returns the value of a Float or BFloat. The conversion is exact, except for extended
+// precision, which is rounded.
 func loadFloat(d DType, b []byte) float64 {
 	switch len(b) {
 	case 2:
@@ -128,7 +132,7 @@ func formatFloat(d DType, b []byte) string {
 	return strconv.FormatFloat(f, 'g', -1, bits)
 }
 
-// formatEnum is the name of a value, or its number if it has none.
+// formatEnum returns the name of a value, or its number if it has no name.
 func formatEnum(d DType, b []byte) string {
 	v := loadInt(b)
 	if d.Base.Kind == Uint {
@@ -164,8 +168,8 @@ func formatUnicode(b []byte) string {
 	return s.String()
 }
 
-// String writes all elements of v, nested in brackets by axis: "3", "[1 2 3]",
-// "[[1 2] [3 4]]"; a value without elements and shape is "null".
+// String formats all elements of v, nested in brackets by axis, for example "3", "[1 2 3]" or "[[1
+// 2] [3 4]]". A null value is "null".
 func (v Value) String() string {
 	if v.Null {
 		return "null"

@@ -1,5 +1,5 @@
-// Times as text: what a number of ticks since 1970 is in the proleptic Gregorian
-// calendar, as NumPy counts it.
+// Times formatted as dates of the proleptic Gregorian calendar, from NumPy's number of ticks since
+// 1970.
 
 package ndarray
 
@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// NaT is the value of a DateTime or TimeDelta that is none (NumPy's "not a time").
+// NaT is the value of a DateTime or TimeDelta that is undefined (NumPy's "not a time").
 const NaT = math.MinInt64
 
-// perDay is how many units of a day or less make a day.
+// perDay is the number of units per day, for units of at most a day.
 var perDay = map[string]int64{
 	"D": 1, "h": 24, "m": 1440, "s": 86400, "ms": 86400e3, "us": 86400e6, "ns": 86400e9, "ps": 86400e12,
 }
 
-// places is how many digits behind the second a unit has.
+// places is the number of decimal places of the second for a unit.
 var places = map[string]int{"ms": 3, "us": 6, "ns": 9, "ps": 12, "fs": 15, "as": 18}
 
-// formatTime writes ticks since 1970 as ISO 8601, as precise as the unit; ticks
-// of the generic unit, and times beyond the year ±10^9, as a number.
+// formatTime formats ticks since 1970 as ISO 8601, with the precision of the unit. Ticks of the
+// generic unit and times beyond the year ±10^9 are formatted as a number.
 func formatTime(u TimeUnit, ticks int64) string {
 	if ticks == NaT {
 		return "NaT"
@@ -49,7 +49,7 @@ func formatTime(u TimeUnit, ticks int64) string {
 		u.Name = "D"
 	}
 	day := big.NewInt(perDay[u.Name])
-	switch u.Name { // too many for an int64
+	switch u.Name { // units per day that do not fit an int64
 	case "fs":
 		day.Mul(big.NewInt(86400e12), big.NewInt(1000))
 	case "as":
@@ -80,8 +80,9 @@ func formatTime(u TimeUnit, ticks int64) string {
 	return text
 }
 
-// civil is the date of a day counted from 1970-01-01. The calendar repeats after
-// 400 years, which Go's clock knows all dates of.
+// civil returns the date of a day counted from 1970-01-01. It maps the day into the first 400
+// years, because the calendar repeats after 400 years and package time handles all dates of such a
+// cycle.
 func civil(days int64) string {
 	const cycle = 146097 // days in 400 years
 	cycles := days / cycle
@@ -92,7 +93,7 @@ func civil(days int64) string {
 	return fmt.Sprintf("%04d-%02d-%02d", int64(t.Year())+400*cycles, t.Month(), t.Day())
 }
 
-// formatSpan writes a TimeDelta in its unit: "125s".
+// formatSpan formats a TimeDelta in its unit, for example "125s".
 func formatSpan(u TimeUnit, ticks int64) string {
 	if ticks == NaT {
 		return "NaT"

@@ -1,6 +1,6 @@
-// Regions whose elements are known to be equal without reading them: chunks that are not
-// stored. What adds up or compares takes each such region at once, however large a file of
-// a few hundred bytes says it is.
+// Uniform regions, whose elements are known to be equal without reading them because their chunks
+// are not stored. Sums and comparisons process each such region at once. Therefore a small file
+// with a huge shape is still cheap to process.
 
 package ndarray
 
@@ -11,23 +11,23 @@ import (
 	"sort"
 )
 
-// UniformTeller is implemented by backends that know of regions, without reading them, that
-// all their elements are equal: where nothing is stored, or no more than a note that a chunk
-// is all zeros.
+// UniformTeller is implemented by backends that can find regions of equal elements without reading
+// them: chunks that are not stored, or chunks whose index entry marks them as zeros.
 type UniformTeller interface {
-	// Uniform returns what reports that all elements of a region have the same bytes; false
-	// means that they may differ. The region is inside the array and not empty. Any number of
-	// goroutines may ask at once, until the array changes. It is nil if nothing is known.
+	// Uniform returns a function that reports whether all elements of a region are known to have
+	// the same bytes; false means that they may differ. The region must be inside the array and not
+	// empty. Any number of goroutines may call the function at once, until the array changes. It is
+	// nil if the backend has no such information.
 	Uniform(ctx context.Context) (func(r Region) bool, error)
 }
 
-// Uniform returns what reports of a region, without reading it, that all its elements are
-// equal: one of them, read, is then all of them. false means that they may differ. The region
-// must be inside the array and not empty; the answer holds until the array changes. Any number
-// of goroutines may ask at once.
+// Uniform returns a function that reports, without reading, whether all elements of a region are
+// known to be equal. If true, the caller needs to read only one of them; false means that they may
+// differ. The region must be inside the array and not empty. The results are valid until the array
+// changes. Any number of goroutines may call the function at once.
 //
-// It returns nil if the backend knows nothing, ErrClosed, the context's error, or what the
-// backend returns.
+// The function is nil if the backend has no such information. Uniform returns ErrClosed, the
+// context's error, or the backend's error.
 func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	var uniform func(Region) bool
 	err := a.use("find what is stored of", func() (err error) {
@@ -47,14 +47,14 @@ func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
 // Different is the kind of a chunk whose elements may differ.
 const Different = 0
 
-// maxRuns is how many runs of chunks are kept, 16 bytes each: with more in a grid, all behind
-// them may differ.
+// maxRuns is the maximum number of runs of chunks that are kept, 16 bytes each. If a grid has more,
+// the chunks after them count as Different.
 const maxRuns = 1 << 20
 
-// Uniform returns what a UniformTeller does, for chunks of which the backend knows their kind:
-// all elements of all chunks of one kind are equal, but for the kind Different. kinds yields
-// runs of chunks, in row-major order of the grid from the first chunk on: the number behind
-// the last chunk of the run, and its kind. Chunks behind the last run are Different.
+// Uniform returns the function of a UniformTeller for chunks with known kinds: all elements of all
+// chunks of one kind are equal, except for the kind Different. kinds yields runs of chunks, in
+// row-major order of the grid from the first chunk on. Each run is the number of the first chunk
+// after it, and its kind. Chunks after the last run are Different.
 func (g Grid) Uniform(kinds iter.Seq2[int64, int]) func(r Region) bool {
 	var runs []chunkRun
 	for end, kind := range kinds {
@@ -74,17 +74,17 @@ func (g Grid) Uniform(kinds iter.Seq2[int64, int]) func(r Region) bool {
 
 // chunkRun is a run of chunks of one kind.
 type chunkRun struct {
-	end  int64 // number of the first chunk behind it
+	end  int64 // number of the first chunk after the run
 	kind int
 }
 
-// runGrid is a grid, and what is known of its chunks.
+// runGrid is a grid with the known kinds of its chunks.
 type runGrid struct {
 	grid Grid
-	runs []chunkRun // neighbours differ in kind
+	runs []chunkRun // adjacent runs differ in kind
 }
 
-// uniform goes from run to run through the chunks that r touches.
+// uniform visits the runs of the chunks that r touches.
 func (u *runGrid) uniform(r Region) bool {
 	g := &u.grid
 	low, high := make([]int64, len(r.Start)), make([]int64, len(r.Start))
@@ -108,8 +108,8 @@ func (u *runGrid) uniform(r Region) bool {
 	return true
 }
 
-// intoBox moves an index to the first one inside the box from low to high, both included, that
-// does not come before it in row-major order; ok is false if there is none.
+// intoBox advances an index to the first one, in row-major order, inside the box from low to high
+// (both included). ok is false if there is no such index.
 func intoBox(at, low, high []int64) (ok bool) {
 	for i := range at {
 		switch {
@@ -130,8 +130,9 @@ func intoBox(at, low, high []int64) (ok bool) {
 	return true
 }
 
-// uniformIn returns what reports that all elements of a region are equal in each of the arrays;
-// nil if one of them knows nothing, or if the work is one unit in any case.
+// uniformIn returns a function that reports whether all elements of a region are known to be equal
+// in each of the arrays. It is nil if one of the arrays has no such information, or if the plan has
+// fewer than 2 units.
 func (p *plan) uniformIn(ctx context.Context, arrays ...*Array) (func(r Region) bool, error) {
 	if p.count < 2 {
 		return nil, nil
@@ -154,7 +155,7 @@ func (p *plan) uniformIn(ctx context.Context, arrays ...*Array) (func(r Region) 
 	}, nil
 }
 
-// first is the first element of a region, as a region.
+// first returns the first element of a region as a region.
 func (r Region) first() Region {
 	return Region{Start: r.Start, Shape: slices.Repeat([]int64{1}, len(r.Start))}
 }

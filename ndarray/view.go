@@ -1,4 +1,4 @@
-// Views: a selection of an array as an array of its own.
+// Views: arrays that show a selection of another array.
 
 package ndarray
 
@@ -9,14 +9,13 @@ import (
 	"slices"
 )
 
-// View returns the elements of s as an array, for reading. Nothing is copied:
-// elements are read from a as they are asked for, so that everything that works
-// on an array works on a part of one. The view has the attributes, the axis names,
-// the fill value and the compression of a, and its chunks where the selection
-// keeps them whole. a must stay open, and stays the caller's to close; a Resize of
-// a does not reach the view.
+// View returns a read-only array of the elements of s. It copies nothing: every read of the view
+// reads from a, so any function for arrays also works on a part of an array. The view has the
+// attributes, the axis names, the fill value and the compression of a, and a's chunks if the
+// selection preserves them. a must stay open while the view is used, and the caller must still
+// close it. A Resize of a does not change the view.
 //
-// It returns what Selection.Shape finds, and ErrRegion for a null array.
+// It returns the errors of Selection.Shape, and ErrRegion for a null array.
 func View(a *Array, s Selection) (*Array, error) {
 	m := a.Meta()
 	if m.Null {
@@ -58,8 +57,8 @@ func View(a *Array, s Selection) (*Array, error) {
 	return New(v)
 }
 
-// keepsChunks reports whether the chunks of the result are chunks of the array, or
-// parts of them along axes that are gone.
+// keepsChunks reports whether the chunks of the result are chunks of the array, or parts of chunks
+// along dropped axes.
 func (p picked) keepsChunks(chunk []int64) bool {
 	if len(p.from) == 0 {
 		return false
@@ -72,7 +71,7 @@ func (p picked) keepsChunks(chunk []int64) bool {
 	return true
 }
 
-// part is the selection of the elements that region r of p's result holds.
+// part returns the selection of the elements in region r of p's result.
 func (p picked) part(r Region, rank int) picked {
 	q := picked{shape: r.Shape, count: r.NumElems(), from: p.from}
 	if p.axes == nil {
@@ -94,7 +93,7 @@ func (p picked) part(r Region, rank int) picked {
 	return q
 }
 
-// around is the least region with all that is picked in it, which is not nothing.
+// around returns the smallest region that contains all selected elements. p must not be empty.
 func (p picked) around(rank int) Region {
 	low, high := slices.Repeat([]int64{math.MaxInt64}, rank), make([]int64, rank)
 	widen := func(axis int, x int64) { low[axis], high[axis] = min(low[axis], x), max(high[axis], x) }
@@ -135,7 +134,8 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 	})
 }
 
-// Uniform implements UniformTeller: what a region of the view lies in must be uniform.
+// Uniform implements UniformTeller. A region of the view is uniform if the smallest region of the
+// array around it is.
 func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	under, err := v.a.Uniform(ctx)
 	if err != nil || under == nil {
@@ -164,8 +164,8 @@ func (v stringView) ReadStrings(ctx context.Context, dst []string, r Region) err
 	return v.a.takeStrings(ctx, dst, v.p.part(r, v.a.Rank()))
 }
 
-// takeStrings reads the selected texts: region by region, each as large as lies
-// together, since texts have no bytes that could be picked from a box.
+// takeStrings reads the selected strings in regions that are as large as possible. It does not use
+// boxes, because strings have no bytes that could be copied from a box.
 func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
 	rank := a.Rank()
 	if p.axes == nil {
@@ -181,7 +181,7 @@ func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
 		}
 		return nil
 	}
-	// Axes behind the last that is no span are read whole.
+	// Axes after the last one that is not a span are read together.
 	spans := rank
 	for spans > 0 && p.axes[spans-1].isSpan() {
 		spans--

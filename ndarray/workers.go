@@ -1,5 +1,4 @@
-// How many goroutines a backend may use: a caller that runs many calls at once says
-// so, and the calls do not multiply.
+// Limits on goroutines of a backend, so that many concurrent calls do not multiply them.
 
 package ndarray
 
@@ -10,14 +9,14 @@ import (
 
 type workersKey struct{}
 
-// WithWorkers returns a context that allows each call of a backend n goroutines. Copy,
-// which makes many calls at once, shares out among them what it is allowed.
+// WithWorkers returns a context that allows each call of a backend n goroutines. For example, Copy
+// makes many calls at once and divides its workers among them.
 func WithWorkers(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, workersKey{}, n)
 }
 
-// Workers is how many goroutines a backend may use in one call: what WithWorkers
-// allows, or GOMAXPROCS.
+// Workers returns the number of goroutines that a backend may use in one call: the limit of
+// WithWorkers, or GOMAXPROCS.
 func Workers(ctx context.Context) int {
 	if n, ok := ctx.Value(workersKey{}).(int); ok && n > 0 {
 		return n
