@@ -1,5 +1,5 @@
-// Attributes: metalayers with plain values for everyone, and the record beside
-// them for exact types.
+// Attributes: metalayers with plain values that other programs can read, and the record for exact
+// types.
 
 package b2nd
 
@@ -17,16 +17,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// maxPlain is how many attributes may have a metalayer of their own; one is the
-// record's.
+// maxPlain is the maximum number of attributes with their own metalayer. One metalayer is reserved
+// for the record.
 const maxPlain = cblosc.MaxVLMetalayers - 1
 
-// Attrs reads all attributes: those of the record in the order they were set,
-// then the metalayers that someone else added, those of fixed length last. Of two with
-// one name the fixed one is listed as unsupported.
+// Attrs reads all attributes: those of the record in the order they were set, then the metalayers
+// that other programs added, those of fixed length last. If a fixed and a variable-length metalayer
+// have the same name, the fixed one is listed as unsupported.
 //
-// Where a metalayer no longer holds a value of the recorded type, it was changed
-// by someone who does not know the record; then what it holds now counts.
+// If a metalayer no longer contains a value of the recorded type, a program without support for the
+// record has changed it. Attrs then returns the metalayer's current value.
 func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,7 +37,7 @@ func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	return attrs, errors.Join(err, ctx.Err())
 }
 
-// layers are the variable-length metalayers of an array, decompressed, or the fixed ones.
+// layers are the variable-length metalayers of an array, decompressed, or its fixed metalayers.
 type layers interface {
 	Names() ([]string, error)
 	Get(name string) ([]byte, error)
@@ -45,7 +45,8 @@ type layers interface {
 }
 
 // CheckLayer returns format.ErrLimit for a metalayer whose content is more than 64 MiB and more
-// than 4096 times as long as it is stored: a chunk of 32 bytes can claim 2 GiB of zeros.
+// than 4096 times as long as its stored form. The check is needed because a chunk of 32 bytes can
+// expand to 2 GiB of zeros.
 func CheckLayer(vl interface {
 	Size(name string) (content, stored int64, err error)
 }, name string) error {
@@ -59,7 +60,7 @@ func CheckLayer(vl interface {
 	return nil
 }
 
-// attributes returns what the record and the metalayers say.
+// attributes returns the attributes in the record and the metalayers.
 func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 	names, err := vl.Names()
 	if err != nil {
@@ -91,7 +92,7 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 	return out, err
 }
 
-// addFixed adds the fixed metalayers but for those that make a frame an array.
+// addFixed adds the fixed metalayers, except those that define the array (ownLayer).
 func addFixed(out *ndarray.Attrs, fixed layers) error {
 	names, err := fixed.Names()
 	if err != nil {
@@ -119,7 +120,7 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 	return nil
 }
 
-// ownLayer tells the fixed metalayers that are Meta's.
+// ownLayer reports whether a fixed metalayer is the source of Meta.
 func ownLayer(name string) bool { return name == b2nd.Name || name == b2nd.CatervaName }
 
 // checkFixed returns errors.ErrUnsupported if the attribute is a fixed metalayer.
@@ -131,9 +132,9 @@ func checkFixed(a *cblosc.Array, name string) error {
 	return fmt.Errorf("%w: a change of attribute %q, a fixed metalayer", errors.ErrUnsupported, name)
 }
 
-// addPlain adds the attribute that a metalayer holds, with the recorded type if
-// there is one and it fits. Without a recorded type the attribute carries the content
-// of the metalayer, so that a copy in another frame has the same bytes.
+// addPlain adds the attribute in a metalayer, with the recorded type if there is one and it fits.
+// Without a recorded type the attribute keeps the content of the metalayer as Raw, so that a copy
+// in another frame has the same bytes.
 func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed bool) error {
 	err := CheckLayer(vl, name)
 	if errors.Is(err, format.ErrLimit) {
@@ -169,9 +170,8 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed b
 	return nil
 }
 
-// SetAttr adds or replaces an attribute. It returns errors.ErrUnsupported if
-// metalayers of other programs take all places, the record's too, and for a fixed
-// metalayer, which stays as it was made.
+// SetAttr adds or replaces an attribute. It returns errors.ErrUnsupported if metalayers of other
+// programs leave no space for the record, and for a fixed metalayer, which cannot be changed.
 func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -199,15 +199,15 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	return err
 }
 
-// has reports whether the record or a variable-length metalayer holds an attribute.
+// has reports whether an attribute exists in the record or as a variable-length metalayer.
 func (b *Backend) has(vl layers, name string) (bool, error) {
 	names, err := vl.Names()
 	i := b.record.find(name)
 	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, translate(err)
 }
 
-// DeleteAttr removes an attribute; ErrNotFound if there is none, errors.ErrUnsupported for a
-// fixed metalayer.
+// DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute, and
+// errors.ErrUnsupported for a fixed metalayer.
 func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	})
 }
 
-// deleteAttr deletes an attribute that is there.
+// deleteAttr deletes an attribute, which must exist.
 func (b *Backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	names, err := vl.Names()
 	if err != nil {
@@ -254,7 +254,7 @@ func recordOf(spec ndarray.Spec) *record {
 	}
 	if spec.Fill != nil {
 		r.fill = slices.Clone(spec.Fill)
-		spec.DType.ToNative(r.fill) // to the order of storage: swapping is its own inverse
+		spec.DType.ToNative(r.fill) // to storage order; ToNative is its own inverse
 	}
 	return r
 }
@@ -263,9 +263,9 @@ func (r *record) find(name string) int {
 	return slices.IndexFunc(r.attrs, func(a recordAttr) bool { return a.name == name })
 }
 
-// put stores an attribute. One that carries the bytes of a metalayer becomes that
-// metalayer, and is not recorded. Any other is recorded and becomes a metalayer
-// if it can: with a short name, a value that comes back exactly, and a free place.
+// put stores an attribute. An attribute with Raw bytes becomes that metalayer and is not recorded.
+// Any other attribute is recorded. It also becomes a metalayer if its name is short enough, its
+// value can be read back exactly, and there is a free metalayer.
 func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 	names, err := vl.Names()
 	if err != nil {
@@ -323,7 +323,7 @@ func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []stri
 	return nil
 }
 
-// write stores the record, or removes it if it says nothing.
+// write stores the record, or removes it if it is empty.
 func (r *record) write(vl *cblosc.Metalayers) error {
 	names, err := vl.Names()
 	if err != nil {
@@ -340,7 +340,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 		err = vl.Add(recordName, r.encode())
 	}
 	switch {
-	case errors.Is(err, cblosc.ErrLimit): // someone else's metalayers take all places
+	case errors.Is(err, cblosc.ErrLimit): // metalayers of other programs take up all slots
 		return ndarray.Mark(err, errors.ErrUnsupported)
 	case err != nil:
 		return translate(err)
@@ -348,7 +348,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 	return nil
 }
 
-// readRecord reads the record; without one it is empty.
+// readRecord reads the record. It returns an empty one if the array has no record.
 func readRecord(vl layers) (*record, error) {
 	names, err := vl.Names()
 	if err != nil {
@@ -371,5 +371,5 @@ func readRecord(vl layers) (*record, error) {
 	return r, err
 }
 
-// remove takes back what Create made.
+// remove deletes the files of a failed Create.
 func remove(path string) error { return os.RemoveAll(path) }

@@ -1,4 +1,4 @@
-// The backend: one array behind ndarray's contract, and how it is opened and created.
+// The Backend type, Open and Create.
 
 package b2nd
 
@@ -23,66 +23,65 @@ import (
 type Backend struct {
 	engine *engine
 	meta   ndarray.Meta
-	stored string // the element type in the file's own words
+	stored string // element type as stored in the file
 
-	special bool // codec or filters have parameters that Compression does not say
+	special bool // codec or filters have parameters that Compression does not contain
 
 	mu     sync.Mutex // guards the record and the metalayers of attributes together
 	record *record
 }
 
-// OpenOptions say how Open looks at a file; nil means the zero value.
+// OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
-	// DType is the element type of arrays that do not say it in a way ndarray
-	// knows: Caterva, structured types, dates. nil: what the file says, and opaque
-	// bytes for Caterva.
+	// DType is the element type of arrays whose file does not define one that ndarray supports, for
+	// example Caterva. nil: the type in the file, and opaque bytes for Caterva.
 	DType *ndarray.DType
 
-	// AnyType takes elements of a type that ndarray does not have as opaque bytes,
-	// instead of failing. StoredDType then tells what they are.
+	// AnyType reads elements of unsupported types as opaque bytes, instead of failing. StoredDType
+	// then returns the stored type.
 	AnyType bool
 
-	// Write opens for writing, in place: what is written is on disk at once, and a
-	// killed program may leave it half done.
+	// Write opens for writing, in place. Writes reach the disk at once, so a killed program may
+	// leave a write half done.
 	Write bool
 
-	// Library leaves all elements to the library, one call at a time, instead of
-	// workers; for comparison.
+	// Library makes C-Blosc2 move all elements, one call at a time, instead of workers; for
+	// comparison.
 	Library bool
 
-	// Allow names the codecs and filters that may be read beside those that are safe
-	// on any bytes: [cblosc.DParams.Allow]. The library reads their elements, one call at a
-	// time. It means nothing to OpenFS and OpenFrame, whose frames the library does not read.
+	// Allow lists codecs and filters that may be read in addition to those that are safe for
+	// untrusted bytes: [cblosc.DParams.Allow]. C-Blosc2 reads their elements, one call at a time.
+	// OpenFS and OpenFrame ignore Allow, because C-Blosc2 does not read their frames.
 	Allow chunk.Policy
 }
 
-// CreateOptions say how Create stores; nil means the zero value.
+// CreateOptions are the options of Create. nil means the zero value.
 type CreateOptions struct {
-	Sparse bool   // a directory with one file for each chunk instead of one file
-	Name   string // what Meta.Path and errors call the array; "": the path
+	Sparse bool   // create a directory with one file per chunk instead of one file
+	Name   string // name of the array in Meta.Path and errors; "": the path
 
-	// Caterva writes the metalayer of Caterva instead of b2nd's. It stores no element
-	// type, and null arrays, greatest shapes, names of axes and fill values are
-	// errors.ErrUnsupported. The array that Create returns has the type of the Spec; who
-	// opens it must tell it again.
+	// Caterva writes the metalayer of Caterva instead of b2nd's. It stores no element type. Null
+	// arrays, maximum shapes, dimension names and fill values are errors.ErrUnsupported. The array
+	// that Create returns has the type of the Spec, but a later Open must specify it again in
+	// OpenOptions.DType.
 	Caterva bool
 
 	Library bool // as in OpenOptions
 }
 
-// Open opens a file or sparse directory (b2nd_open), for reading unless o says
-// otherwise. A Caterva array cannot be resized.
+// Open opens a file or sparse directory (b2nd_open), read-only unless o.Write is set. A Caterva
+// array cannot be resized.
 //
-// It returns ndarray.ErrNotFound, ErrFormat for anything but a b2nd or Caterva
-// array, ErrCorrupt, ErrType for an element type that ndarray does not have and
-// that o does not give, or errors.ErrUnsupported for versions and ranks that the
-// library does not read, and for arrays whose values are not in the file: lazy
-// expressions, lazy functions and proxies of python-blosc2.
+// It returns ndarray.ErrNotFound, ErrFormat for anything except a b2nd or Caterva array,
+// ErrCorrupt, or ErrType for an unsupported element type without o.DType or o.AnyType. It returns
+// errors.ErrUnsupported for versions and ranks that C-Blosc2 does not read. The same error is
+// returned for arrays whose values are not in the file: lazy expressions, lazy functions and
+// proxies of python-blosc2.
 func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before the library reads it; nil for a frame in one file
+	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 reads it; nil for a frame in one file
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, translate(err))
@@ -99,7 +98,7 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 	return b, nil
 }
 
-// load reads the record and fills meta.
+// load reads the record and fills in meta.
 func (b *Backend) load(path string, o *OpenOptions) error {
 	a := b.engine.array
 	b.stored = a.DType()
@@ -141,7 +140,7 @@ func checkStored(fixed layers) error {
 	return nil
 }
 
-// metaOf describes an array in ndarray's words.
+// metaOf returns the Meta of an array.
 func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions) (ndarray.Meta, error) {
 	d, err := dtypeOf(a, o, r)
 	if err != nil {
@@ -173,17 +172,17 @@ func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions
 	return m, nil
 }
 
-// nullShape is the shape on disk of an array without shape.
+// nullShape is the stored shape of a null array.
 var nullShape = []int64{0}
 
-// Create creates a file, or a directory with o.Sparse, that must not exist
-// (b2nd_zeros). Where spec is silent, chunks and blocks are
-// ndarray.AutoChunks' and AutoBlocks' choice, compression DefaultCompression's.
+// Create creates a file, or a directory with o.Sparse, that must not exist (b2nd_zeros). Defaults
+// are ndarray.AutoChunks and AutoBlocks for chunks and blocks, and DefaultCompression for the
+// compression.
 //
-// It returns what spec.Validate finds, ndarray.ErrExists, ErrNotFound if the
-// directory above is missing, ErrShape for chunks above the library's 2 GiB, or
-// errors.ErrUnsupported for a rank, codec or filter that the library does not
-// have. After an error nothing is left behind, unless removing fails too.
+// It returns the errors of spec.Validate, ndarray.ErrExists, ErrNotFound if the parent directory is
+// missing, ErrShape for chunks above C-Blosc2's limit of 2 GiB, or errors.ErrUnsupported for a
+// rank, codec or filter that C-Blosc2 does not have. After an error Create deletes its files,
+// unless deleting fails too.
 func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
@@ -196,14 +195,14 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 	return b, ndarray.Wrap("create", name, err)
 }
 
-// Check returns what Create would refuse, without creating anything: what
-// spec.Validate finds, ndarray.ErrShape, ErrParam, or errors.ErrUnsupported.
+// Check returns the errors that Create would return for spec, without creating anything: the errors
+// of spec.Validate, ndarray.ErrShape, ErrParam, or errors.ErrUnsupported.
 func Check(spec ndarray.Spec) error {
 	_, _, _, err := prepare(spec)
 	return err
 }
 
-// prepare chooses what spec leaves open, and puts it into the library's words.
+// prepare fills in the defaults of spec and converts it to C-Blosc2's parameters.
 func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *cblosc.CParams, err error) {
 	valid := spec
 	valid.Attrs = withoutRaw(spec.Attrs)
@@ -295,7 +294,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := b.load(name, told); err != nil {
 		return nil, err
 	}
-	cp.BlockSize = spec.DType.Size // bytes: the chunks of an array have its blocks, not an automatic size
+	cp.BlockSize = spec.DType.Size // in bytes: chunks of an array use the array's blocks, not an automatic block size
 	for _, n := range params.Blocks {
 		cp.BlockSize *= int(n)
 	}
@@ -305,8 +304,8 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	return b, nil
 }
 
-// runOf returns the chunk that holds value over and over, in the byte order of
-// storage; nil for zeros, which are what the library creates.
+// runOf returns a chunk that repeats value, in the byte order of storage. It returns nil for zeros,
+// because C-Blosc2 creates chunks of zeros.
 func runOf(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) ([]byte, error) {
 	if len(bytes.Trim(value, "\x00")) == 0 || s.NumChunks() == 0 {
 		return nil, nil
@@ -315,7 +314,7 @@ func runOf(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) ([]byte, error) {
 	return chunk, translate(err)
 }
 
-// StoredDType is the element type in the file's own words, "" for Caterva.
+// StoredDType returns the element type as stored in the file, or "" for Caterva.
 func (b *Backend) StoredDType() string { return b.stored }
 
 // Meta describes the array.

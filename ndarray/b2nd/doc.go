@@ -1,45 +1,42 @@
-// Package b2nd is ndarray's backend for Blosc2 arrays: b2nd files and sparse
-// directories, and for Caterva arrays.
+// Package b2nd is ndarray's backend for Blosc2 arrays (b2nd files and sparse directories) and for
+// Caterva arrays.
 //
-// # What
+// # Overview
 //
-// Open and Create return a *Backend over one array. Elements are stored in the
-// byte order that the element type declares, and turned to this machine's on the
-// way in and out. The element type is stored as NumPy's string, as python-blosc2
-// does.
+// Open and Create return a *Backend for one array. Elements are stored in the byte order of the
+// element type and converted to native byte order when they are read or written. The element type
+// is stored as NumPy's string, as python-blosc2 does.
 //
-// Attributes are variable-length metalayers under their own names, in MessagePack
-// as python-blosc2 writes it, so Python sees plain numbers, texts and lists. One
-// further metalayer, "hyperslab", records what that cannot say (record.go). Fixed
+// Attributes are variable-length metalayers under their own names. They contain MessagePack in the
+// form of python-blosc2, so Python programs see plain numbers, strings and lists. One further
+// metalayer, "hyperslab", records properties that this form cannot represent (record.go). Fixed
 // metalayers of other programs are read as attributes too, and cannot be changed.
 //
-// Compression is zstd level 5 behind shuffle unless the Spec says otherwise;
-// chunk and block shapes are ndarray.AutoChunks' and AutoBlocks' choice.
+// The default compression is zstd level 5 after shuffle. The default chunk and block shapes are
+// those of ndarray.AutoChunks and AutoBlocks.
 //
 // # Memory
 //
-// A call holds, for each of its workers, a chunk as it is stored and one decoded. While
-// a new array is written, up to 32 MiB of compressed chunks wait for those before them,
-// and 8 bytes for each chunk of the array are kept. Elements stored in the other byte
-// order take a copy of one slab for each write.
+// A call holds, for each of its workers, a chunk as stored and one decoded. While a new array is
+// written, up to 32 MiB of compressed chunks wait for earlier chunks, and each chunk of the array
+// takes 8 bytes. For elements stored in the other byte order, each write copies one slab.
 //
 // # Concurrency
 //
-// All methods may be called at the same time. Any number of calls read at once, each on
-// as many workers as ndarray.Workers says (package cblosc/frameio); so do writes of
-// whole chunks to an array that Create has made, whose file is complete at the first
-// call of another kind, or at Close. Everything else is the library's, one call at a
-// time for each array. A write of whole chunks to an array that was opened is complete
-// when it returns. OpenOptions.Library leaves all to the library, and Storage says where
-// workers cannot.
+// All methods may be called at the same time. Any number of calls read at once, each with as many
+// workers as ndarray.Workers allows (package cblosc/frameio). Writes of whole chunks to an array
+// made by Create also run at once. The file of such an array is complete after the first call of
+// another kind, or after Close. C-Blosc2 does everything else, one call at a time for each array. A
+// write of whole chunks to an opened array is complete when it returns. OpenOptions.Library makes
+// C-Blosc2 do everything, and Storage reports why workers cannot be used.
 //
 // # Errors
 //
-// Sentinels of ndarray; errors of the library are *cblosc.Error inside.
-// errors.ErrUnsupported for more than 16 axes, and for codecs and filters that the
-// library does not have.
+// Errors are sentinels of ndarray; errors of C-Blosc2 are wrapped as *cblosc.Error. Arrays of more
+// than 16 dimensions, and codecs and filters that C-Blosc2 does not have, are
+// errors.ErrUnsupported.
 //
 // # C version
 //
-// As package cblosc.
+// The same as of package cblosc.
 package b2nd

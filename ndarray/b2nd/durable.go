@@ -1,4 +1,4 @@
-// Changes in place that happen whole or not at all.
+// Atomic changes in place.
 
 package b2nd
 
@@ -16,20 +16,20 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Durable is a Backend for writing, each call of which leaves the file as it was or with
-// all of the change, whenever the program or the machine stops; when it returns nil the
-// change is on the disk. Any reader opens the file at every moment.
+// Durable is a Backend for writing whose changes are atomic. If the program or the machine stops at
+// any time, the file has all of a call's change or no part of it. When a call returns nil, the
+// change is on disk. Readers can open the file at any time.
 //
-// What is replaced stays in the file as dead bytes, with the old index, until the array is
-// copied. Elements and rows can be changed so; attributes and other changes of the shape are
+// Replaced chunks and the old index stay in the file as dead bytes until the array is copied. Only
+// elements and rows can be changed; changes of attributes and other changes of the shape return
 // errors.ErrUnsupported.
 type Durable struct {
 	*Backend
-	mu sync.Mutex // held by changes: of chunks that are changed in part the rest is read before
+	mu sync.Mutex // held by changes, because partly changed chunks are read first
 }
 
-// OpenDurable is Open for writing, with o.Write set. It returns ndarray.ErrParam for o.Library,
-// since the library writes over what is there.
+// OpenDurable is Open with o.Write set, for atomic changes. It returns ndarray.ErrParam for
+// o.Library, because C-Blosc2 overwrites existing data.
 func OpenDurable(path string, o *OpenOptions) (*Durable, error) {
 	var write OpenOptions
 	if o != nil {
@@ -47,8 +47,8 @@ func OpenDurable(path string, o *OpenOptions) (*Durable, error) {
 	return &Durable{Backend: b}, nil
 }
 
-// WriteRegion writes elements, in chunks that are stored anew. The memory that it takes is
-// that of the chunks that r touches, unless r is whole chunks.
+// WriteRegion writes elements, in chunks that are stored again. It needs memory for all chunks that
+// r touches, unless r consists of whole chunks.
 //
 // It returns errors.ErrUnsupported for arrays that package frameio does not write.
 func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
@@ -81,8 +81,8 @@ func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	return d.replace(ctx, 0, src, whole)
 }
 
-// Append adds rows behind the last one, in one step. Beside src it takes the memory of the
-// last row of chunks, if that is not full, and of src once more.
+// Append adds rows after the last one, in one step. It needs memory for a copy of src and for the
+// last row of chunks, if that row is not full.
 //
 // It returns errors.ErrUnsupported for arrays that package frameio does not write.
 func (d *Durable) Append(ctx context.Context, src []byte) error {
@@ -107,11 +107,11 @@ func (d *Durable) Append(ctx context.Context, src []byte) error {
 	return d.replace(ctx, rows, src, r)
 }
 
-// replace writes whole chunks, in an array that becomes that many rows long; 0: that it has.
+// replace writes whole chunks and sets the number of rows of the array. rows 0 keeps the number.
 func (d *Durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region) error {
 	if !d.meta.DType.IsNative() {
 		src = slices.Clone(src)
-		d.meta.DType.ToNative(src) // to the order of storage: swapping is its own inverse
+		d.meta.DType.ToNative(src) // to storage order; ToNative is its own inverse
 	}
 	shape, err := d.engine.durably(rows, func(w *frameio.ArrayWriter) error {
 		return w.WriteRegion(ctx, src, r.Start, r.Shape, ndarray.Workers(ctx))
@@ -122,8 +122,8 @@ func (d *Durable) replace(ctx context.Context, rows int64, src []byte, r ndarray
 	return err
 }
 
-// durably calls f with a writer, and commits if it returns nil. It returns the shape that
-// the array has then, nil if that is not known.
+// durably calls f with a writer, and commits if f returns nil. It returns the shape of the array
+// afterwards, or nil if it is unknown.
 func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]int64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -148,17 +148,17 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 	return a.Shape(), translate(err)
 }
 
-// Resize returns errors.ErrUnsupported: Append adds rows.
+// Resize returns errors.ErrUnsupported. Append adds rows.
 func (d *Durable) Resize(context.Context, []int64) error {
 	return fmt.Errorf("%w: a durable change of the shape other than more rows", errors.ErrUnsupported)
 }
 
-// SetAttr returns errors.ErrUnsupported: the library writes attributes over what is there.
+// SetAttr returns errors.ErrUnsupported, because C-Blosc2 overwrites attributes in place.
 func (d *Durable) SetAttr(context.Context, ndarray.Attr) error {
 	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
 }
 
-// DeleteAttr returns errors.ErrUnsupported, as SetAttr.
+// DeleteAttr returns errors.ErrUnsupported, like SetAttr.
 func (d *Durable) DeleteAttr(context.Context, string) error {
 	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
 }

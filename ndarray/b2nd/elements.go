@@ -1,10 +1,11 @@
-// Moving elements: by workers (package cblosc/frameio), or by the library where they
-// cannot.
+// Reads and writes of elements: by workers (package cblosc/frameio), or by C-Blosc2 if workers do
+// not support the array.
 //
-// Package frameio and the library cannot have the same file open for writing. So a
-// Backend is at any time in one of two states: idle, with the library's array open and
-// perhaps a frameio.Array to read from; or writing, with a frameio.ArrayWriter alone.
-// A write of whole chunks begins to write; everything else ends it first.
+// Package frameio and C-Blosc2 must not have the same file open for writing at the same time.
+// Therefore a Backend is always in one of two states. In the idle state C-Blosc2's array is open,
+// and perhaps a frameio.Array for reading. In the writing state only a frameio.ArrayWriter is open.
+// A write of whole chunks enters the writing state; every other operation first returns to the idle
+// state.
 
 package b2nd
 
@@ -25,21 +26,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// engine is what moves elements. Its lock is held for reading by everything that uses
-// what is open, and for writing to change that.
+// engine moves elements. Operations hold its lock for reading while they use the open files, and
+// for writing to change the state.
 type engine struct {
 	mu                 sync.RWMutex
 	path               string
-	noReader, noWriter string // why the library reads, or writes, all elements; "" if it does not
+	noReader, noWriter string // reason why C-Blosc2 reads, or writes, all elements; "" if workers do
 	allow              chunk.Policy
-	index              fs.FileInfo // of the index of a read-only sparse array before it was opened, else nil
+	index              fs.FileInfo // of the index of a read-only sparse array before it was opened, otherwise nil
 
 	array   *cblosc.Array  // nil while writing
 	reader  *frameio.Array // nil while writing, and until the first read after a change
 	writer  *frameio.ArrayWriter
-	durable bool   // what is written is there whole or not at all
-	fresh   bool   // made by Create: nobody else has it, so writing goes on until something else comes
-	run     []byte // a chunk of the fill value, for every chunk that is not written; nil if zeros will do
+	durable bool   // changes are atomic
+	fresh   bool   // made by Create: no other program uses the file, so the writing state lasts until another operation
+	run     []byte // a chunk of the fill value for every chunk that is not written; nil if the fill value is zero
 }
 
 func newEngine(path string, a *cblosc.Array, library bool) *engine {
@@ -50,8 +51,7 @@ func newEngine(path string, a *cblosc.Array, library bool) *engine {
 	return e
 }
 
-// idle calls f with the library's array, and with nobody writing. change says that f
-// changes the file.
+// idle calls f with C-Blosc2's array in the idle state. change means that f changes the file.
 func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,7 +66,7 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	return translate(f(e.array))
 }
 
-// settle ends writing.
+// settle ends the writing state.
 func (e *engine) settle() error {
 	if e.run != nil {
 		if err := e.fill(); err != nil {
@@ -96,10 +96,10 @@ func (e *engine) fill() error {
 	return translate(e.writer.Unwritten(func(i int64) error { return e.writer.WriteChunk(i, run) }))
 }
 
-// all is every chunk.
+// all selects every chunk for putAll.
 func all(int64) bool { return true }
 
-// putAll replaces the chunks that is picks.
+// putAll replaces the chunks for which is returns true.
 func (e *engine) putAll(chunk []byte, is func(i int64) bool) error {
 	n := e.array.SChunk().NumChunks()
 	put := e.array.SChunk().UpdateChunk
@@ -123,14 +123,14 @@ func (e *engine) putAll(chunk []byte, is func(i int64) bool) error {
 	return nil
 }
 
-// begin starts writing to an array that becomes that many rows long; 0: that it has. The
-// state stays idle if it fails.
+// begin enters the writing state and sets the number of rows of the array. rows 0 keeps the number.
+// After an error the state stays idle.
 func (e *engine) begin(rows int64) error {
 	if e.writer != nil {
 		return nil
 	}
 	if e.array == nil {
-		return ndarray.ErrClosed // after a failure to open it again
+		return ndarray.ErrClosed // if opening the array again failed before
 	}
 	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable})
 	if err != nil {
@@ -152,7 +152,7 @@ func (e *engine) dropReader() error {
 	return r.Close()
 }
 
-// reading calls f with what reads: exactly one of r and a is set.
+// reading calls f with exactly one of r and a set.
 func (e *engine) reading(f func(r *frameio.Array, a *cblosc.Array) error) error {
 	for {
 		e.mu.RLock()
@@ -173,8 +173,8 @@ func (e *engine) reading(f func(r *frameio.Array, a *cblosc.Array) error) error 
 	}
 }
 
-// sameIndex returns regular.ErrReplaced if the index of a sparse array was replaced after the library
-// read it, because the files that it names may belong to other chunks since.
+// sameIndex returns regular.ErrReplaced if the index of a sparse array was replaced after C-Blosc2
+// read it. In that case the chunk files may belong to other chunks.
 func (e *engine) sameIndex() error {
 	if e.index == nil {
 		return nil
@@ -190,7 +190,7 @@ func (e *engine) sameIndex() error {
 	return nil
 }
 
-// openReader opens what reads, and finds out if that can be.
+// openReader opens a frameio.Array for reading, or sets noReader if that is not supported.
 func (e *engine) openReader() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -206,7 +206,7 @@ func (e *engine) openReader() error {
 	return translate(err)
 }
 
-// write replaces whole chunks by workers; ok is false if that cannot be.
+// write replaces whole chunks by workers. ok is false if workers cannot write the array.
 func (e *engine) write(ctx context.Context, src []byte, r ndarray.Region) (ok bool, err error) {
 	err = e.writing(func(w *frameio.ArrayWriter) error {
 		return w.WriteRegion(ctx, src, r.Start, r.Shape, ndarray.Workers(ctx))
@@ -217,11 +217,11 @@ func (e *engine) write(ctx context.Context, src []byte, r ndarray.Region) (ok bo
 	return true, err
 }
 
-// errNoWriter says that the library has to write.
+// errNoWriter means that C-Blosc2 has to write.
 var errNoWriter = errors.New("no writer")
 
-// writing calls f with the writer. An array that was opened, not created, is complete
-// on disk again when writing returns.
+// writing calls f with the writer. The file of an array that was opened, not created, is complete
+// again when writing returns.
 func (e *engine) writing(f func(w *frameio.ArrayWriter) error) error {
 	for {
 		e.mu.RLock()
@@ -255,7 +255,7 @@ func (e *engine) startWriting(f func(w *frameio.ArrayWriter) error) (done bool, 
 	return true, errors.Join(err, e.settle())
 }
 
-// close closes what is open.
+// close closes all open files.
 func (e *engine) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -266,8 +266,9 @@ func (e *engine) close() error {
 	return err
 }
 
-// ReadRegion reads elements: any number of calls at once, on as many workers as the
-// context allows, or one call at a time by the library (b2nd_get_slice_cbuffer).
+// ReadRegion reads elements. With workers, any number of calls run at once, each with as many
+// workers as the context allows. Otherwise C-Blosc2 reads, one call at a time
+// (b2nd_get_slice_cbuffer).
 func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	err := b.engine.reading(func(reader *frameio.Array, array *cblosc.Array) error {
 		if reader != nil {
@@ -292,9 +293,8 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	return err
 }
 
-// WriteRegion writes elements. Whole chunks are compressed by workers; chunks that r
-// covers only in part are decompressed, changed and compressed again by the library
-// (b2nd_set_slice_cbuffer).
+// WriteRegion writes elements. Workers compress whole chunks. C-Blosc2 decompresses, changes and
+// compresses chunks that r covers only partly (b2nd_set_slice_cbuffer).
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -306,7 +306,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 		}
 		whole = false
 	}
-	var swapped []byte // one slab in the order of storage
+	var swapped []byte // one slab in storage order
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -315,7 +315,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 		src = src[len(part):]
 		if !b.meta.DType.IsNative() {
 			swapped = append(swapped[:0], part...)
-			b.meta.DType.ToNative(swapped) // to the order of storage: swapping is its own inverse
+			b.meta.DType.ToNative(swapped) // to storage order; ToNative is its own inverse
 			part = swapped
 		}
 		if whole {
@@ -335,8 +335,8 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	return nil
 }
 
-// wholeChunks reports a region that begins and ends at borders of chunks, or at the
-// end of the array. So do its slabs then.
+// wholeChunks reports whether a region begins and ends at borders of chunks, or at the end of the
+// array. If so, the same is true of its slabs.
 func (b *Backend) wholeChunks(r ndarray.Region) bool {
 	for i, c := range b.meta.ChunkShape {
 		end := r.Start[i] + r.Shape[i]
@@ -356,7 +356,7 @@ func (b *Backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
 	if err != nil {
 		return s, err
 	}
-	// Finding out if workers can read takes no more than opening the file.
+	// Only opens the file, to find out whether workers can read it.
 	err = b.engine.reading(func(*frameio.Array, *cblosc.Array) error { return nil })
 	b.engine.mu.RLock()
 	defer b.engine.mu.RUnlock()
@@ -366,7 +366,7 @@ func (b *Backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
 	return s, err
 }
 
-// ChunkBytes reads a chunk's header; errors.ErrUnsupported where the library reads.
+// ChunkBytes reads a chunk's header. It returns errors.ErrUnsupported if C-Blosc2 reads the array.
 func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err error) {
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r == nil {
@@ -378,8 +378,8 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 	return bytes, errors.Join(err, ctx.Err())
 }
 
-// Uniform knows the chunks of which the frame has no more than an entry in its index; none
-// where the library reads.
+// Uniform uses chunks that the frame stores only as an entry in its index. It has no information if
+// C-Blosc2 reads the array.
 func (b *Backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) bool, err error) {
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r != nil {
@@ -390,8 +390,8 @@ func (b *Backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) b
 	return uniform, errors.Join(err, ctx.Err())
 }
 
-// uniformIn looks through the index of a frame. The kinds of chunks are the frame's, of which
-// chunk.NotSpecial is ndarray.Different.
+// uniformIn uses the index of a frame. The kinds of chunks are the frame's; chunk.NotSpecial is
+// ndarray.Different.
 func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, error) {
 	g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
 	if err != nil || m.ChunkShape == nil || g.NumChunks() != f.NumChunks() {
@@ -406,5 +406,5 @@ func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, 
 	}), nil
 }
 
-// Close closes the array; everything is written then.
+// Close completes all writes and closes the array.
 func (b *Backend) Close() error { return b.engine.close() }

@@ -1,8 +1,8 @@
-// MessagePack, as much as attributes need: strict to read, and written as
-// Python's msgpack writes it, in the shortest form.
+// MessagePack, limited to the types that attributes need. The parser is strict. The output has the
+// shortest form, as written by Python's msgpack.
 //
-// Values are nil, bool, int64, uint64 (only above the largest int64), float32,
-// float64, string, []byte, []any, pairs and ext.
+// Values are nil, bool, int64, uint64 (only above the largest int64), float32, float64, string,
+// []byte, []any, pairs and ext.
 
 package b2nd
 
@@ -14,25 +14,24 @@ import (
 	"unicode/utf8"
 )
 
-// pairs is a map in the order it is stored in.
+// pairs is a map in its stored order.
 type pairs []pair
 
 type pair struct{ key, value any }
 
-// ext is an extension: a number that says what, and bytes.
+// ext is an extension type: its number and its bytes.
 type ext struct {
 	kind int8
 	data []byte
 }
 
-// maxDepth is how deep lists and maps may be nested: an attribute of ndarray's
-// largest rank in the record.
+// maxDepth is the maximum nesting depth of lists and maps. It allows an attribute of rank
+// ndarray.MaxRank in the record.
 const maxDepth = 40
 
 var errMsgpack = errors.New("invalid MessagePack")
 
-// appendMsgpack appends v. It panics on a type it does not know, which is a
-// mistake of this package.
+// appendMsgpack appends v. It panics for any other type, which would be a bug in this package.
 func appendMsgpack(dst []byte, v any) []byte {
 	be := binary.BigEndian
 	switch v := v.(type) {
@@ -91,8 +90,8 @@ func appendMsgpack(dst []byte, v any) []byte {
 	panic(fmt.Sprintf("b2nd: no MessagePack for %T", v))
 }
 
-// appendLength appends a type with a length: inside the first byte if it is
-// below fix, else in 1, 2 or 4 bytes; a type of 0 does not exist.
+// appendLength appends a type with a length. The length is in the first byte if it is below fix,
+// otherwise in 1, 2 or 4 bytes. A type of 0 does not exist.
 func appendLength(dst []byte, n int, short byte, fix int, b8, b16, b32 byte) []byte {
 	switch {
 	case n < fix:
@@ -105,7 +104,7 @@ func appendLength(dst []byte, n int, short byte, fix int, b8, b16, b32 byte) []b
 	return binary.BigEndian.AppendUint32(append(dst, b32), uint32(n))
 }
 
-// parseMsgpack reads one value that fills b. What it allocates is bounded by
+// parseMsgpack parses b, which must be exactly one value. The size of all allocations is bounded by
 // the length of b.
 func parseMsgpack(b []byte) (any, error) {
 	d := decoder{all: b, rest: b}
@@ -232,8 +231,7 @@ func (d *decoder) ext(n uint64) (any, error) {
 	return ext{int8(kind), append([]byte{}, b...)}, err
 }
 
-// list reads n values; each takes a byte at least, so n is checked before
-// anything is allocated.
+// list reads n values. It checks n before it allocates, because each value takes at least one byte.
 func (d *decoder) list(n uint64, depth int) (any, error) {
 	if n > uint64(len(d.rest)) {
 		return nil, d.fail("list of %d values in %d bytes", n, len(d.rest))

@@ -1,5 +1,4 @@
-// Chunks in order: each lies in the frame behind the one before it, or in a file of the
-// next number.
+// Chunks in order. Each chunk follows the one before it in the frame, or has the next file number.
 
 package b2nd
 
@@ -15,9 +14,9 @@ import (
 // sequence is the order of the chunks of a new array.
 type sequence struct{ e *engine }
 
-// InOrder makes chunks go to the frame in row-major order. It returns
-// errors.ErrUnsupported for an array that the library writes, and for one that was there
-// before: each write to it is complete when it returns.
+// InOrder makes chunks go to the frame in row-major order. It returns errors.ErrUnsupported for an
+// array that C-Blosc2 writes, and for an array that was opened, because each write to it is
+// complete when it returns.
 func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarra
 	return &sequence{b.engine}, nil
 }
 
-// Skip says that chunk n will not be written.
+// Skip reports that chunk n will not be written.
 func (s *sequence) Skip(n int64) error {
 	return s.e.writing(func(w *frameio.ArrayWriter) error { return w.Skip(n) })
 }
@@ -48,7 +47,7 @@ func (s *sequence) End(keep bool) error {
 	s.e.mu.RLock()
 	defer s.e.mu.RUnlock()
 	if s.e.writer == nil {
-		return nil // settled, which has stored all
+		return nil // settle has already stored all chunks
 	}
 	return translate(s.e.writer.Ordered(keep))
 }

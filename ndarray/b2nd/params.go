@@ -1,4 +1,4 @@
-// Between ndarray's words and the library's: compression, element type, errors.
+// Conversion of compression, element types and errors between ndarray and C-Blosc2.
 
 package b2nd
 
@@ -13,20 +13,20 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// DefaultCompression is what Create uses where the Spec names none.
+// DefaultCompression returns the compression that Create uses if the Spec contains no Compression.
 func DefaultCompression() *ndarray.Compression {
 	return &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}}
 }
 
-// filters are those without a parameter, which Create can be asked for.
+// filters are the filters without parameters, which a Spec can contain.
 var filters = map[string]cblosc.FilterID{
 	cblosc.Shuffle.String():    cblosc.Shuffle,
 	cblosc.BitShuffle.String(): cblosc.BitShuffle,
 	cblosc.Delta.String():      cblosc.Delta,
 }
 
-// cparams returns the library's parameters. One thread: parallelism is over
-// chunks, and bytes are the same on every run.
+// cparams returns C-Blosc2's parameters. They use one thread, because chunks are compressed in
+// parallel and the output must be the same on every run.
 func cparams(c *ndarray.Compression, size int) (*cblosc.CParams, error) {
 	if c == nil {
 		c = DefaultCompression()
@@ -74,17 +74,17 @@ func compression(p *cblosc.CParams) *ndarray.Compression {
 	return c
 }
 
-// stored is what an open array says of its elements.
+// stored is the description of the elements of an open array.
 type stored interface {
-	DType() string // "": nothing, Caterva
+	DType() string // "" for Caterva
 	ItemSize() int // bytes
 	Shape() []int64
 	Chunks() []int32
 	Blocks() []int32
 }
 
-// dtypeOf finds the element type of an open array: told, recorded, or the stored
-// string. A Caterva array has none and its elements are opaque.
+// dtypeOf returns the element type of an open array: that of the options, the recorded one, or the
+// stored string. Without any of them, in a Caterva array, elements are opaque.
 func dtypeOf(a stored, o *OpenOptions, r *record) (ndarray.DType, error) {
 	opaque := ndarray.DType{Kind: ndarray.Void, Size: a.ItemSize(), Order: ndarray.NoOrder}
 	var d ndarray.DType
@@ -141,7 +141,7 @@ func int64s(shape []int32) []int64 {
 	return out
 }
 
-// translate marks an error of the library with what it means to ndarray.
+// translate marks an error of C-Blosc2 with the matching sentinel of ndarray.
 func translate(err error) error {
 	if errors.Is(err, cblosc.ErrFormat) && !isDamage(err) {
 		return ndarray.Mark(err, ndarray.ErrFormat)
@@ -163,8 +163,8 @@ func translate(err error) error {
 	return err
 }
 
-// isDamage tells a frame with wrong bytes, of which the format readers or the
-// library say where, from a sound frame that is no array.
+// isDamage reports whether err is about corrupt bytes in a frame. A valid frame that is not an
+// array is not corrupt.
 func isDamage(err error) bool {
 	var place *format.Error
 	var e *cblosc.Error

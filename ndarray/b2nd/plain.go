@@ -1,5 +1,5 @@
-// Plain values: attributes as Python sees them, and what they are to ndarray
-// with and without a recorded type.
+// Plain values: the values of attributes in Python, and their conversion to and from ndarray's
+// values, with and without a recorded type.
 
 package b2nd
 
@@ -15,10 +15,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// toPlain returns v as nested lists of numbers, truth values, texts and bytes,
-// and whether v comes back from that, with its type and shape, to the last bit.
-// Float16, complex numbers, null values, and floats and bools with unusual bits
-// do not.
+// toPlain returns v as nested lists of numbers, booleans, strings and bytes. It reports whether v,
+// with its type and shape, can be restored from them exactly. Float16, complex numbers, null
+// values, and floats and bools with unusual bits cannot.
 func toPlain(v ndarray.Value) (any, bool) {
 	if v.Null {
 		return nil, false
@@ -104,8 +103,8 @@ func leafOf(d ndarray.DType, b []byte) (any, bool) {
 	return nil, false
 }
 
-// fromPlain returns the value of type d and that shape which toPlain made plain
-// from, and whether it is one.
+// fromPlain is the inverse of toPlain for a value of type d and the given shape. It reports whether
+// plain is such a value.
 func fromPlain(plain any, d ndarray.DType, shape []int64) (ndarray.Value, bool) {
 	v := ndarray.Value{DType: d, Shape: shape}
 	if !leaves(plain, shape, func(leaf any) bool { return appendLeaf(&v, leaf) }) {
@@ -117,8 +116,8 @@ func fromPlain(plain any, d ndarray.DType, shape []int64) (ndarray.Value, bool) 
 	return v, v.Validate() == nil
 }
 
-// leaves calls f for every element of nested lists of that shape, until it says
-// false. Only lists that really have the shape pass.
+// leaves calls f for every element of nested lists, until f returns false. It reports whether the
+// lists have exactly the given shape and f always returned true.
 func leaves(plain any, shape []int64, f func(any) bool) bool {
 	if len(shape) == 0 {
 		return f(plain)
@@ -135,7 +134,7 @@ func leaves(plain any, shape []int64, f func(any) bool) bool {
 	return true
 }
 
-// appendLeaf appends one plain element to v if v's type can hold exactly it.
+// appendLeaf appends one plain element to v if v's type can represent it exactly.
 func appendLeaf(v *ndarray.Value, leaf any) bool {
 	d, ne := v.DType, binary.NativeEndian
 	number := func(bits uint64) bool {
@@ -223,10 +222,10 @@ func appendLeaf(v *ndarray.Value, leaf any) bool {
 	return false
 }
 
-// natural returns a plain value of which no type is recorded: text is text of
-// variable length, integers are int64 (uint64 if one needs it), numbers with a
-// fraction among them float64, bytes are Bytes of the longest length, and lists
-// of equal lengths are axes. The error says what ndarray has no value for.
+// natural converts a plain value without a recorded type. Strings become strings of variable
+// length. Integers become int64, or uint64 if one of them needs it, or float64 if there are floats
+// among them. Bytes become Bytes of the longest length, and lists of equal lengths become
+// dimensions. The error describes values that ndarray cannot represent.
 func natural(plain any) (ndarray.Value, error) {
 	plain = dropTuples(plain)
 	shape := shapeOf(plain)
@@ -268,8 +267,7 @@ func toFloat(x any) any {
 	return x
 }
 
-// tupleMark is what python-blosc2 puts first into the list that stands for a
-// tuple.
+// tupleMark is the first element of a list by which python-blosc2 represents a tuple.
 const tupleMark = "__tuple__"
 
 func dropTuples(plain any) any {
@@ -287,7 +285,7 @@ func dropTuples(plain any) any {
 	return out
 }
 
-// shapeOf follows the first element of each list down.
+// shapeOf returns the shape along the first element of each list.
 func shapeOf(plain any) []int64 {
 	var shape []int64
 	for {
@@ -303,8 +301,8 @@ func shapeOf(plain any) []int64 {
 	}
 }
 
-// naturalType finds the one type that holds all leaves; of none, float64, as
-// NumPy has it.
+// naturalType returns the type that can represent all leaves. If there are no leaves, it is
+// float64, as in NumPy.
 func naturalType(all []any) (ndarray.DType, error) {
 	var bools, numbers, texts, bins int
 	var negative, large, fraction, inexact bool // among the numbers

@@ -1,4 +1,4 @@
-// Metalayers that are copied as bytes, and their content as JSON.
+// Metalayers copied as bytes, and their content as JSON.
 
 package b2nd
 
@@ -13,11 +13,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// onlyRaw reports whether an attribute has bytes and no value.
+// onlyRaw reports whether an attribute has Raw but no Value.
 func onlyRaw(attr ndarray.Attr) bool { return attr.Raw != nil && attr.Value.DType.Kind == 0 }
 
-// keepsRaw reports whether the bytes that an attribute carries are to be stored: whether they still
-// mean its value, which the caller may have changed.
+// keepsRaw reports whether the Raw bytes of an attribute must be stored: whether they still
+// represent its Value, which the caller may have changed.
 func keepsRaw(attr ndarray.Attr) bool {
 	if attr.Raw == nil || attr.Name == recordName || len(attr.Name) > cblosc.MaxMetalayerName {
 		return false
@@ -33,7 +33,7 @@ func keepsRaw(attr ndarray.Attr) bool {
 	return err == nil && v.Equal(attr.Value)
 }
 
-// splitFixed takes out of the attributes of a new array those that become metalayers of fixed length.
+// splitFixed separates the attributes of a new array that become fixed metalayers from the rest.
 func splitFixed(attrs []ndarray.Attr) (fixed []cblosc.Metalayer, rest []ndarray.Attr) {
 	for _, attr := range attrs {
 		if attr.Fixed && keepsRaw(attr) && !ownLayer(attr.Name) {
@@ -64,7 +64,7 @@ func RawJSON(content []byte) (json.RawMessage, bool) {
 func appendJSON(dst []byte, v any) []byte {
 	const exact = 1 << 53
 	quoted := func(s string) []byte {
-		b, _ := json.Marshal(s) // a string always has JSON
+		b, _ := json.Marshal(s) // cannot fail for a string
 		return append(dst, b...)
 	}
 	switch v := v.(type) {

@@ -1,5 +1,5 @@
-// Reader: frames read without the library: sparse arrays in any file system, and plain
-// frames, which are no arrays and are read as one axis of elements.
+// Reader reads frames without C-Blosc2: sparse arrays in any file system, and plain frames, which
+// are not arrays and are read as one dimension of elements.
 
 package b2nd
 
@@ -25,24 +25,24 @@ type Reader struct {
 	record *record
 }
 
-// OpenFS opens the sparse frame whose directory is fsys: in an archive, or in several
-// directories with some of the chunks each (package shards). Each chunk that is read
-// is opened anew, on as many workers as the context allows. A frame that is no array
-// is read as OpenFrame does.
+// OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
+// directories with some of the chunks each (package shards). It opens the file of a chunk for each
+// read, on as many workers as the context allows. A frame that is not an array is read as by
+// OpenFrame.
 //
-// It returns the errors of Open, ErrReadOnly for o.Write and ErrParam for o.Library:
-// the library knows no such files.
+// It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because
+// C-Blosc2 cannot read an fs.FS.
 func OpenFS(fsys fs.FS, o *OpenOptions) (*Reader, error) {
 	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys) })
 	return r, ndarray.Wrap("open", cframe.IndexFile, err)
 }
 
-// OpenFrame opens a plain frame, a file or a sparse directory, as an array of one axis:
-// its values one behind the other, as opaque elements of the frame's type size unless
-// o.DType tells their type. Chunks are the frame's.
+// OpenFrame opens a plain frame, a file or a sparse directory, as an array with one dimension. Its
+// elements are the frame's values, opaque and of the frame's type size unless o.DType gives their
+// type. The chunks are the frame's.
 //
-// It returns the errors of OpenFS, ErrFormat for a b2nd or Caterva array, and
-// errors.ErrUnsupported for values that are no whole number of elements.
+// It returns the errors of OpenFS, ErrFormat for a b2nd or Caterva array, and errors.ErrUnsupported
+// if the values are not a whole number of elements.
 func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
 	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path) })
 	if err == nil && r.array != nil {
@@ -75,7 +75,7 @@ func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)
 	return r, nil
 }
 
-// load fills in what the frame says.
+// load reads the metadata of the frame.
 func (r *Reader) load(path string, o *OpenOptions) (err error) {
 	if r.record, err = readRecord(frameLayers{r.frame}); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *Reader) load(path string, o *OpenOptions) (err error) {
 	return err
 }
 
-// plainMeta describes a frame that is no array.
+// plainMeta returns the Meta of a frame that is not an array.
 func plainMeta(path string, f *frameio.Frame, cp *cblosc.CParams, o *OpenOptions) (ndarray.Meta, error) {
 	size := f.TypeSize()
 	d := ndarray.DType{Kind: ndarray.Void, Size: size, Order: ndarray.NoOrder}
@@ -128,7 +128,7 @@ func plainMeta(path string, f *frameio.Frame, cp *cblosc.CParams, o *OpenOptions
 // Meta describes the array.
 func (r *Reader) Meta() ndarray.Meta { return r.meta }
 
-// ReadRegion reads elements, of an array on as many workers as the context allows.
+// ReadRegion reads elements. An array is read by as many workers as the context allows.
 func (r *Reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
 	if err := r.read(ctx, dst, region); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (r *Reader) read(ctx context.Context, dst []byte, region ndarray.Region) er
 	return ctx.Err()
 }
 
-// Attrs reads all attributes, as those of a Backend.
+// Attrs reads all attributes, like Attrs of a Backend.
 func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	if err := ctx.Err(); err != nil {
 		return ndarray.Attrs{}, err
@@ -163,8 +163,7 @@ func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	return r.record.attributes(frameLayers{r.frame}, fixedLayers{r.frame.Header()})
 }
 
-// Storage reports the compressed bytes of all chunks with their headers, as the frame
-// counts them.
+// Storage reports the compressed bytes of all chunks with their headers, as recorded in the frame.
 func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return ndarray.Storage{StoredBytes: r.frame.Header().CBytes, NumChunks: r.frame.NumChunks()}, ctx.Err()
 }
@@ -175,13 +174,13 @@ func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return bytes, errors.Join(translate(err), ctx.Err())
 }
 
-// Uniform knows the chunks of which the frame has no more than an entry in its index.
+// Uniform uses chunks that the frame stores only as an entry in its index.
 func (r *Reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
 	uniform, err := uniformIn(r.frame, &r.meta)
 	return uniform, errors.Join(err, ctx.Err())
 }
 
-// Close frees the contexts, and the file.
+// Close frees the decompression contexts and closes the file.
 func (r *Reader) Close() error { return r.frame.Close() }
 
 // frameLayers are the variable-length metalayers of a frame.
@@ -205,7 +204,7 @@ func (l fixedLayers) Names() ([]string, error) {
 }
 
 func (l fixedLayers) Get(name string) ([]byte, error) {
-	content, _ := l.h.Metalayer(name) // a name that Names has
+	content, _ := l.h.Metalayer(name) // found, because the name is from Names
 	return content, nil
 }
 

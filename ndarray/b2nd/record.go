@@ -1,5 +1,5 @@
-// The record: one metalayer, "hyperslab", with what a b2nd array and plain
-// attribute values cannot say, so that nothing is lost on the way through a file.
+// The record: one metalayer, "hyperslab", for properties that a b2nd array and plain attribute
+// values cannot represent, so that they are not lost in a file.
 
 package b2nd
 
@@ -12,23 +12,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// recordName is the variable-length metalayer that holds the record: a
-// MessagePack map. Its keys, all but the first absent where there is nothing to
-// say:
+// recordName is the variable-length metalayer that contains the record: a MessagePack map. Every
+// key except the first is optional:
 //
 //	version   1
-//	dtype     of the elements, where NumPy's type string does not say it all: [ndarray's type string,
+//	dtype     of the elements, if NumPy's type string is incomplete: [ndarray's type string,
 //	          character set, padding], and for structures and tagged bytes a list of
 //	          [number, character set, padding, tag] of those parts that have one, counted from the innermost
 //	null      true: the array is null, its shape on disk is [0]
 //	maxshape  list of lengths, -1 for unlimited
-//	axes      list of names, "" for an axis without
+//	axes      list of dimension names, "" if there is no name
 //	fill      one element, in the byte order of storage
 //	attrs     list of [name, dtype as above, shape or nil for null, value]
 //
-// A name that is not UTF-8 is bytes.
-// The value of an attribute is nil if it stands in the metalayer of its own name;
-// else its elements as bytes, or as a list of texts.
+// A name that is not UTF-8 is stored as bytes. The value of an attribute is nil if it is in the
+// metalayer of its own name. Otherwise it is the elements as bytes, or as a list of strings.
 const recordName = "hyperslab"
 
 const recordVersion = 1
@@ -42,7 +40,7 @@ type record struct {
 	attrs    []recordAttr
 }
 
-// recordAttr is an attribute; where alone is set its data stands elsewhere.
+// recordAttr is an attribute. If alone is set, its data is in its own metalayer.
 type recordAttr struct {
 	name  string
 	value ndarray.Value
@@ -99,12 +97,12 @@ func (a recordAttr) encode() any {
 	case d.Kind == ndarray.String:
 		texts := make([]any, len(a.value.Strings))
 		for i, s := range a.value.Strings {
-			texts[i] = []byte(s) // need not be UTF-8
+			texts[i] = []byte(s) // may contain invalid UTF-8
 		}
 		out[3] = texts
 	default:
 		b := append([]byte{}, a.value.Data...)
-		d.ToNative(b) // to the declared order: swapping is its own inverse
+		d.ToNative(b) // to storage order; ToNative is its own inverse
 		out[3] = b
 	}
 	return out
@@ -136,8 +134,8 @@ func encodeShape(shape []int64) any {
 
 var errRecord = errors.New(`metalayer "hyperslab" is damaged`)
 
-// parseRecord reads the record. It is strict: what it does not know, a later
-// version wrote.
+// parseRecord parses the record. It rejects unknown keys and versions, because a later release
+// wrote them.
 func parseRecord(b []byte) (*record, error) {
 	v, err := parseMsgpack(b)
 	if err != nil {
@@ -198,7 +196,7 @@ func decodeDType(v any) (d ndarray.DType, ok bool) {
 	return d, d.Validate() == nil
 }
 
-// decodeParts gives the parts of d what their type strings do not say.
+// decodeParts adds to the parts of d the properties that type strings do not contain.
 func decodeParts(d ndarray.DType, v any) (ndarray.DType, bool) {
 	list, ok := v.([]any)
 	if !ok {

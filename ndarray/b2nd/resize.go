@@ -1,5 +1,5 @@
-// Resizing, and what new elements read as: the library gives zeros, or what an
-// earlier, larger shape left behind inside a chunk.
+// Resizing. C-Blosc2 leaves zeros in new elements, or in existing chunks the values of an earlier,
+// larger shape. This file replaces them by the fill value.
 
 package b2nd
 
@@ -13,8 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Resize changes the array's shape (b2nd_resize) and makes new elements the fill
-// value.
+// Resize changes the array's shape (b2nd_resize) and sets new elements to the fill value.
 func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -34,8 +33,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	return b.fillOldChunks(ctx, old)
 }
 
-// fillNewChunks makes every chunk that no part of the old shape reaches a run of
-// the fill value.
+// fillNewChunks replaces every chunk outside the old shape by a run of the fill value.
 func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	if len(bytes.Trim(b.record.fill, "\x00")) == 0 {
 		return nil
@@ -61,7 +59,7 @@ func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	if err != nil {
 		return err
 	}
-	cp.BlockSize = b.meta.DType.Size // bytes: the chunks of an array have its blocks
+	cp.BlockSize = b.meta.DType.Size // in bytes: chunks of an array use the array's blocks
 	for _, k := range b.meta.BlockShape {
 		cp.BlockSize *= int(k)
 	}
@@ -75,15 +73,15 @@ func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	return b.engine.settle()
 }
 
-// fillOldChunks writes the fill value to the new elements of chunks that the old
-// shape reached in part, where they hold anything else.
+// fillOldChunks writes the fill value to the new elements of chunks that were partly inside the old
+// shape, if they have other values.
 func (b *Backend) fillOldChunks(ctx context.Context, old []int64) error {
 	fill := b.meta.Fill
 	if fill == nil {
 		fill = make([]byte, b.meta.DType.Size)
 	}
 	border := func(i int) int64 { // the end of the last old chunk along axis i, inside the array
-		c := max(b.meta.ChunkShape[i], 1) // 0 along a dimension that stays empty
+		c := max(b.meta.ChunkShape[i], 1) // 0 along a dimension of length 0
 		return ceil.Multiple(old[i], c, b.meta.Shape[i])
 	}
 	for axis := range old {

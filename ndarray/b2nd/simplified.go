@@ -1,12 +1,12 @@
-// Types of attributes that only MessagePack has.
+// Attribute types that only MessagePack has.
 
 package b2nd
 
 import "slices"
 
 // MessagePackTypes returns the types in the content of a metalayer, as in ndarray.Attr, that other
-// formats do not have and that a Value does not keep: "tuple" and "bytes". A tuple becomes a list, and
-// bytes a string without the zero bytes at its end.
+// formats do not have and that a Value does not preserve: "tuple" and "bytes". A tuple becomes a
+// list, and bytes become a string without trailing zero bytes.
 func MessagePackTypes(raw []byte) (names []string) {
 	plain, err := parseMsgpack(raw)
 	if raw == nil || err != nil {

@@ -1,4 +1,4 @@
-// Chunks as they are stored: Blosc2 chunks, whose elements lie block by block.
+// Chunks as stored: Blosc2 chunks, whose elements are stored block by block.
 
 package b2nd
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// form returns the form of the array's chunks; ok is false if its Compression does not
-// say all about them.
+// form returns the form of the array's chunks. ok is false if Compression does not describe them
+// completely.
 func (b *Backend) form() (f ndarray.ChunkForm, ok bool) {
 	if b.meta.BlockShape == nil || b.special {
 		return f, false
@@ -22,7 +22,7 @@ func (b *Backend) form() (f ndarray.ChunkForm, ok bool) {
 	return ndarray.Blosc2Form(b.meta.DType.Size, b.meta.BlockShape, b.meta.Compression), true
 }
 
-// hasParameters reports codecs and filters that say more than their names do.
+// hasParameters reports whether a codec or filter has parameters that its name does not imply.
 func hasParameters(p *cblosc.CParams) bool {
 	more := p.CodecMeta != 0 || p.Codec > cblosc.Zstd
 	for _, f := range p.Filters {
@@ -40,8 +40,8 @@ func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	return []ndarray.ChunkForm{f}, ctx.Err()
 }
 
-// ReadChunk returns a chunk as it is stored; nil for one of zeros if they are the fill
-// value.
+// ReadChunk returns a chunk as stored. It returns nil for a chunk of zeros if the fill value is
+// zero.
 func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) (c []byte, err error) {
 	if own, ok := b.form(); !ok || own != f {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
@@ -50,7 +50,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 		if r == nil {
 			return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
 		}
-		special := r.Frame().Special(n) // without a chunk made of it, of which there may be millions
+		special := r.Frame().Special(n) // known from the index, without building the chunk, because there may be millions of them
 		if special != chunk.Zeros || b.record.fill != nil {
 			if c, err = r.Frame().Chunk(dst, n); err != nil {
 				return err
@@ -62,7 +62,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 			special = h.Special
 		}
 		switch {
-		case special == chunk.Uninitialized: // zeros here, anything elsewhere
+		case special == chunk.Uninitialized: // reads as zeros here, but other readers may return anything
 			return fmt.Errorf("%w: a chunk of no values", errors.ErrUnsupported)
 		case special == chunk.Zeros && b.record.fill == nil:
 			c = nil
@@ -72,8 +72,8 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	return c, errors.Join(err, ctx.Err())
 }
 
-// TakesChunks reports the form of the array's own chunks, for an array that Create has
-// made: in another one each would cost a new index.
+// TakesChunks reports whether f is the form of the array's own chunks and the array was made by
+// Create. In an opened array each chunk would write a new index.
 func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
 	own, ok := b.form()
 	b.engine.mu.RLock()
@@ -90,7 +90,7 @@ func (b *Backend) HasChunk(ctx context.Context, n int64) (has bool, err error) {
 	return has || errors.Is(err, errNoWriter), errors.Join(skip(err), ctx.Err())
 }
 
-// WriteChunk stores a chunk as it is.
+// WriteChunk stores a chunk without recompression.
 func (b *Backend) WriteChunk(ctx context.Context, c []byte, f ndarray.ChunkForm, n int64) error {
 	if own, ok := b.form(); !ok || own != f {
 		return fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
@@ -105,7 +105,7 @@ func (b *Backend) WriteChunk(ctx context.Context, c []byte, f ndarray.ChunkForm,
 	return err
 }
 
-// skip makes the lack of a writer no error.
+// skip returns nil for errNoWriter, and any other error unchanged.
 func skip(err error) error {
 	if errors.Is(err, errNoWriter) {
 		return nil

@@ -1,4 +1,4 @@
-// Attributes: JSON as values of ndarray.
+// Conversion of JSON attributes to ndarray's values.
 
 package bcolz
 
@@ -12,8 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// attrsOf returns the attributes that ndarray has values for, and names the
-// others.
+// attrsOf returns the attributes that ndarray can represent, and lists the others as unsupported.
 func attrsOf(members bcolz.Attrs) ndarray.Attrs {
 	var out ndarray.Attrs
 	for _, m := range members {
@@ -31,10 +30,10 @@ func attrsOf(members bcolz.Attrs) ndarray.Attrs {
 	return out
 }
 
-// valueOf returns a JSON value with its natural type: text is text of variable
-// length, integers are int64 (uint64 if one needs it), numbers with a fraction
-// among them float64, and lists of equal lengths are axes. The error says what
-// ndarray has no value for.
+// valueOf returns a JSON value with its natural type. Strings become strings of variable length.
+// Integers become int64, or uint64 if one of them needs it, or float64 if there are fractions among
+// them. Lists of equal lengths become dimensions. The error describes values that ndarray cannot
+// represent.
 func valueOf(v bcolz.Value) (ndarray.Value, error) {
 	shape := shapeOf(v)
 	if len(shape) > ndarray.MaxRank {
@@ -66,7 +65,7 @@ func valueOf(v bcolz.Value) (ndarray.Value, error) {
 	return out, nil
 }
 
-// shapeOf follows the first element of each list down.
+// shapeOf returns the shape along the first element of each list.
 func shapeOf(v bcolz.Value) []int64 {
 	var shape []int64
 	for v.Kind == bcolz.List {
@@ -79,7 +78,8 @@ func shapeOf(v bcolz.Value) []int64 {
 	return shape
 }
 
-// leaves appends the elements of lists that really have the shape.
+// leaves appends the elements of nested lists to out. It reports whether the lists have exactly the
+// given shape.
 func leaves(v bcolz.Value, shape []int64, out *[]bcolz.Value) bool {
 	if len(shape) == 0 {
 		*out = append(*out, v)
@@ -96,8 +96,8 @@ func leaves(v bcolz.Value, shape []int64, out *[]bcolz.Value) bool {
 	return true
 }
 
-// naturalType finds the one type that holds all leaves; of none, float64, as
-// NumPy has it.
+// naturalType returns the type that can represent all leaves. If there are no leaves, it is
+// float64, as in NumPy.
 func naturalType(all []bcolz.Value) (ndarray.DType, error) {
 	if len(all) == 0 {
 		return ndarray.DTypeOf[float64](), nil

@@ -1,5 +1,5 @@
-// Attributes of a carray or ctable that is open: __attrs__ and the record beside it,
-// read together and written together.
+// Attributes of an open carray or ctable. __attrs__ and the record are read together and written
+// together.
 
 package bcolz
 
@@ -16,18 +16,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// attributes are what __attrs__ and the record say.
+// attributes are the attributes in __attrs__ and the record.
 type attributes struct {
 	mu         sync.Mutex
 	dir        store
 	recordFile string
 	members    bcolz.Attrs
 	record     *record
-	others     []string // files in meta/ that nobody here knows
+	others     []string // files in meta/ that neither bcolz nor ndarray uses
 }
 
-// list returns the attributes of __attrs__, with the types of the record, and those
-// that the record alone has.
+// list returns the attributes of __attrs__, with the types of the record, and the attributes that
+// are only in the record.
 func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -38,8 +38,8 @@ func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
 	return all, ctx.Err()
 }
 
-// set writes an attribute: to __attrs__ where JSON can say it, with its type to the
-// record where that would be lost, else to the record alone.
+// set writes an attribute. If JSON can represent the value, it goes to __attrs__, and its type goes
+// to the record if JSON would lose it. Otherwise the attribute goes only to the record.
 func (x *attributes) set(a ndarray.Attr) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -49,7 +49,7 @@ func (x *attributes) set(a ndarray.Attr) error {
 	return x.write()
 }
 
-// setAll is set for all attributes of a tree that has none.
+// setAll is set for all attributes of a new tree.
 func (x *attributes) setAll(attrs []ndarray.Attr) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -91,7 +91,7 @@ func (x *attributes) put(a ndarray.Attr) error {
 	return nil
 }
 
-// drop forgets an attribute and reports whether there was one.
+// drop deletes an attribute from the lists and reports whether it existed.
 func (x *attributes) drop(name string) bool {
 	n := len(x.members) + len(x.record.Attrs)
 	x.members = slices.DeleteFunc(x.members, func(m bcolz.Member) bool { return m.Name == name })
@@ -99,8 +99,9 @@ func (x *attributes) drop(name string) bool {
 	return len(x.members)+len(x.record.Attrs) < n
 }
 
-// write writes the record, then __attrs__: a plain value without its record has its
-// natural type, and the other way round nothing is believed of the record.
+// write writes the record, then __attrs__. If only one of the files is written, the attributes are
+// still valid: a plain value without a record entry has its natural type, and a record entry of
+// type Plain without a matching value is ignored.
 func (x *attributes) write() error {
 	if x.record.empty() {
 		if err := x.dir.root.Remove(x.recordFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -122,13 +123,13 @@ func (x *attributes) write() error {
 	return x.dir.replace(bcolz.AttrsFile, x.members.Append(nil))
 }
 
-// Attrs returns the attributes of __attrs__, with the types of the record, and those
-// that the record alone has. Files in meta/ that are not bcolz's are listed as
-// unsupported: who copies the array knows what it does not take along.
+// Attrs returns the attributes of __attrs__, with the types of the record, and the attributes that
+// are only in the record. Files in meta/ that are not bcolz's are listed as unsupported, so that a
+// copy can report them as not copied.
 func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) { return b.attrs.list(ctx) }
 
-// SetAttr writes an attribute: to __attrs__ where JSON can say it, with its type to
-// the record where that would be lost, else to the record alone.
+// SetAttr writes an attribute. If JSON can represent the value, it goes to __attrs__, and its type
+// goes to the record if JSON would lose it. Otherwise the attribute goes only to the record.
 func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// The backend: one carray behind ndarray's contract.
+// The backend of one carray.
 
 package bcolz
 
@@ -22,46 +22,46 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// Backend is one carray. It implements ndarray's Backend, AttrReader and
-// StorageReporter, and opened for writing RegionWriter and AttrWriter.
+// Backend is one carray. It implements ndarray's Backend, AttrReader, StorageReporter and
+// ChunkMeasurer. If opened for writing it also implements RegionWriter, AttrWriter, Resizer and
+// Appender.
 type Backend struct {
 	place    place
-	dir      store // the same place, for writing
+	dir      store // the same directory, for writing
 	tree     *bcolz.Array
 	meta     ndarray.Meta
 	pool     *cblosc.Pool
 	write    bool
 	only     *Chunks // nil: all chunk files
-	skeleton bool    // a new array whose chunk files come from elsewhere
-	part     bool    // a column of a nested ctable, whose metadata it shares
+	skeleton bool    // a new array for which other processes write the missing chunk files
+	part     bool    // a column of a nested ctable that shares the table's metadata
 
 	shape   sync.RWMutex           // held for writing while the number of rows changes
-	locks   [chunkLocks]sync.Mutex // of the chunk files, by their number
-	fresh   map[int64]bool         // of a new array: the chunk files that exist; nil: all do
+	locks   [chunkLocks]sync.Mutex // of the chunk files; file i uses lock i modulo chunkLocks
+	fresh   map[int64]bool         // of a new array: the chunk files that exist; nil: all exist
 	freshMu sync.Mutex
 	attrs   attributes
 }
 
-// OpenOptions say how Open looks at a directory; nil means the zero value.
+// OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
 	Limits *bcolz.Limits // nil: bcolz.DefaultLimits
 	Write  bool          // open for writing, in place
 
-	// Chunks are the chunk files that may be read and written; nil: all. It is for
-	// several processes that fill one array, each its own part, in one directory or
-	// each in a copy of the metadata (package shards): of an array open for writing, a
-	// file among them that is not there reads as the fill value, and the length stays.
+	// Chunks are the chunk files that may be read and written; nil: all. It is for several
+	// processes that fill one array. Each process fills its own part, in one directory or in a copy
+	// of the metadata (package shards). If the array is open for writing, missing files in the
+	// range read as the fill value, and the length cannot change.
 	Chunks *Chunks
 }
 
 // Chunks is a range of chunk files, by their numbers.
-type Chunks struct{ First, End int64 } // End is not among them
+type Chunks struct{ First, End int64 } // End is exclusive
 
 // Open opens the carray in the directory path.
 //
-// It returns ndarray.ErrNotFound, ErrFormat for anything but a carray, ErrCorrupt,
-// ErrType for an element type that ndarray does not have, or
-// errors.ErrUnsupported for what is above a limit.
+// It returns ndarray.ErrNotFound, ErrFormat for anything except a carray, ErrCorrupt, ErrType for
+// an element type that ndarray does not have, or errors.ErrUnsupported if a limit is exceeded.
 func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
@@ -78,10 +78,10 @@ func open(path string, o *OpenOptions) (*Backend, error) {
 	return newBackend(path, p, o)
 }
 
-// OpenFS opens the carray in the directory dir of fsys, "." for its root, for
-// reading: from an archive, or from several directories that hold one part of the
-// chunk files each (package shards). What it reads it opens anew each time. The errors
-// are those of Open, and ErrReadOnly for o.Write.
+// OpenFS opens the carray in the directory dir of fsys for reading; "." is the root. It reads, for
+// example, from an archive, or from several directories with one part of the chunk files each
+// (package shards). Files are opened again for each read. The errors are those of Open, and
+// ErrReadOnly for o.Write.
 func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
@@ -98,7 +98,7 @@ func openFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
 	return newBackend(dir, p, o)
 }
 
-// placeIn is the directory dir of fsys.
+// placeIn returns the directory dir of fsys.
 func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
 	if o.Write {
 		return place{}, fmt.Errorf("%w: a file system of any kind is only read", ndarray.ErrReadOnly)
@@ -110,7 +110,7 @@ func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
 	return p, err
 }
 
-// newBackend returns the backend of the carray in p, which it takes over.
+// newBackend returns the backend of the carray in p. It takes ownership of p.
 func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 	defer func() {
 		if err != nil {
@@ -165,7 +165,7 @@ func backendOf(p place, tree *bcolz.Array, meta ndarray.Meta, rec *record, o *Op
 	return b, nil
 }
 
-// canWrite refuses what could be read and not be written as bcolz would.
+// canWrite returns an error for an array that can be read but not written as bcolz would.
 func canWrite(tree *bcolz.Array) error {
 	s := tree.Storage
 	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
@@ -189,8 +189,7 @@ func expect(p place, want bcolz.Kind) error {
 	return err
 }
 
-// metaOf describes a carray in ndarray's words. It returns the tree with the size of
-// structured elements.
+// metaOf returns the Meta of a carray, and the tree with the size of structured elements.
 func metaOf(path string, tree *bcolz.Array) (*bcolz.Array, ndarray.Meta, error) {
 	d, err := dtypeOf(tree.Storage.DType)
 	if err != nil {
@@ -219,7 +218,7 @@ func metaOf(path string, tree *bcolz.Array) (*bcolz.Array, ndarray.Meta, error) 
 	return tree, m, err
 }
 
-// compression is what bcolz calls cparams.
+// compression converts bcolz's cparams.
 func compression(p bcolz.CParams) *ndarray.Compression {
 	c := &ndarray.Compression{Codec: p.Codec, Level: p.Level}
 	if p.Level == 0 {
@@ -237,8 +236,8 @@ func compression(p bcolz.CParams) *ndarray.Compression {
 // Meta describes the array.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
-// ReadRegion reads elements. The chunk files that r touches are read and
-// decompressed on up to GOMAXPROCS goroutines.
+// ReadRegion reads elements. The chunk files that r touches are read and decompressed by at most
+// ndarray.Workers(ctx) goroutines.
 func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -270,8 +269,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	return ctx.Err() // the loop may have ended early
 }
 
-// readFile fills dst with the elements of r, which all lie in the i-th chunk
-// file.
+// readFile fills dst with the elements of r, which must be in the i-th chunk file.
 func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 	if b.missing(i) {
 		boxes.Repeat(dst, b.meta.Fill)
@@ -280,7 +278,7 @@ func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 	return b.readFileOf(b.tree, dst, i, r)
 }
 
-// readFileOf is readFile for a tree that may be of another length than the array.
+// readFileOf is readFile for a tree whose length may differ from the array's.
 func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.Region) error {
 	chunks, err := tree.ReadChunks(i)
 	if err != nil {
@@ -291,7 +289,7 @@ func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.R
 		total += int(c.Header.NBytes)
 	}
 	var rows []byte
-	whole := len(dst) == total // r is inside the file: as many bytes are all of it
+	whole := len(dst) == total // r is inside the file, so equal sizes mean all of it
 	if whole {
 		rows = dst
 	}
@@ -309,8 +307,8 @@ func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.R
 	return nil
 }
 
-// decompress writes the values of chunks, one after the other, to dst, which holds them
-// exactly; nil: to memory of its own.
+// decompress writes the values of chunks, one after the other, to dst, which must have exactly
+// their size. If dst is nil, it allocates the result.
 func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolz.Chunk) ([]byte, error) {
 	if dst == nil {
 		total := 0
@@ -334,7 +332,7 @@ func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolz.Chunk) ([]byte, er
 	return dst, nil
 }
 
-// allowed returns ErrRegion for rows in chunk files that are not this backend's.
+// allowed returns ErrRegion for rows outside the chunk files of OpenOptions.Chunks.
 func (b *Backend) allowed(r ndarray.Region) error {
 	if b.only == nil {
 		return nil
@@ -363,8 +361,7 @@ func (b *Backend) missing(i int64) bool {
 	return !b.fresh[i]
 }
 
-// Storage reports the bytes of the chunk files that belong to the array, less
-// their headers.
+// Storage reports the bytes of the array's chunk files without their headers.
 func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var s ndarray.Storage
 	if b.meta.NumElems() == 0 {
@@ -381,8 +378,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return s, nil
 }
 
-// ChunkBytes reports the bytes of a chunk file less its header, 0 for one that is still to
-// be written.
+// ChunkBytes reports the bytes of a chunk file without its header; 0 if it is not written yet.
 func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if err := ctx.Err(); err != nil || b.missing(n) {
 		return 0, err
@@ -394,8 +390,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return max(info.Size()-bcolz.HeaderSize, 0), nil
 }
 
-// Close writes what a new array still lacks, and frees the contexts and the
-// directory.
+// Close writes the missing files of a new array, then frees the contexts and closes the directory.
 func (b *Backend) Close() error {
 	var err error
 	if b.fresh != nil {
@@ -404,7 +399,7 @@ func (b *Backend) Close() error {
 	return errors.Join(err, b.abandon())
 }
 
-// translate marks an error in the metadata with what it means to ndarray.
+// translate marks an error in the metadata with the matching sentinel.
 func translate(err error) error {
 	switch {
 	case errors.Is(err, format.ErrVersion), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrUnsupported):
@@ -413,8 +408,7 @@ func translate(err error) error {
 	return damage(err)
 }
 
-// damage marks an error in the chunk files, or a missing file, of what has been
-// found to be a tree.
+// damage marks an error in the chunk files, or a missing file, of a tree as ErrCorrupt.
 func damage(err error) error {
 	if errors.Is(err, format.ErrVersion) {
 		return ndarray.Mark(err, errors.ErrUnsupported)

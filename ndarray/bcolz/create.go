@@ -1,4 +1,4 @@
-// Create: a new carray, and how ndarray's words become bcolz's.
+// Create, and the conversion of a Spec to bcolz's metadata.
 
 package bcolz
 
@@ -17,42 +17,42 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// CreateOptions are what bcolz knows and a Spec does not say; nil means the zero
+// CreateOptions are properties of bcolz arrays that a Spec does not contain. nil means the zero
 // value.
 type CreateOptions struct {
 	Name        string // of the array in errors; "": the path
-	ExpectedLen int64  // rows that the chunk length is chosen for; 0: those of the Spec
-	Quantize    int    // decimal digits that floats are rounded to before they are compressed; 0: all stay
+	ExpectedLen int64  // number of rows for which the chunk length is chosen; 0: that of the Spec
+	Quantize    int    // decimal digits to which floats are rounded before compression; 0: no rounding
 
-	// Skeleton leaves out the chunk files that nothing was written to, instead of
-	// filling them: other processes write them, and until all are there the array is
-	// damaged to everybody who does not open it with OpenOptions.Chunks.
+	// Skeleton leaves out chunk files without written elements, instead of filling them, because
+	// other processes write them. Until all files exist, the array is corrupt for readers that open
+	// it without OpenOptions.Chunks.
 	Skeleton bool
 
-	// Nested makes CreateRecords write the document's form of a ctable, with the
-	// columns under data/ and one meta/ for all, instead of bcolz's own. bcolz does not
-	// read it. Fields may be structures.
+	// Nested makes CreateRecords write the ctable form of bcolz's format document, with the columns
+	// under data/ and one meta/ for all, instead of the form that bcolz writes. bcolz does not read
+	// it. Fields may be structures.
 	Nested bool
 }
 
-// DefaultCompression is what Create uses where the Spec names none: bcolz's own.
+// DefaultCompression returns the compression that Create uses if the Spec contains no Compression.
+// It is bcolz's default.
 func DefaultCompression() *ndarray.Compression {
 	return &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}
 }
 
-// Create creates a carray in the directory path, which must not exist, full of the
-// fill value, open for writing. Chunks are whole rows: spec.ChunkShape is
-// {rows, shape[1:]...}; where it is nil, bcolz's own rule counts them.
+// Create creates a carray in the directory path, which must not exist. The array is filled with the
+// fill value and open for writing. Chunks are whole rows: spec.ChunkShape is {rows, shape[1:]...}.
+// If it is nil, bcolz's rule determines the number of rows.
 //
-// Chunk files are written as regions are; those that never were follow at Close,
-// which also makes the sizes true: until then the directory is not a carray
-// anyone should open. After an error nothing is left behind, unless removing fails
-// too.
+// Writes of regions write chunk files. Close writes the other chunk files and the final sizes.
+// Until then the directory must not be opened as a carray. After an error Create deletes its files,
+// unless deleting fails too.
 //
-// It returns what spec.Validate finds, ndarray.ErrExists, ErrNotFound if the
-// directory above is missing, ErrShape for chunks above 2 GiB, or
-// errors.ErrUnsupported for scalars, null arrays, chunks that cut rows, codecs and
-// filters that Blosc1 does not have, and element types that bcolz does not have.
+// It returns the errors of spec.Validate, ndarray.ErrExists, ErrNotFound if the parent directory is
+// missing, and ErrShape for chunks above 2 GiB. It returns errors.ErrUnsupported for scalars, null
+// arrays, chunks that divide rows, codecs and filters that Blosc1 does not have, and element types
+// that bcolz does not have.
 func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
@@ -65,7 +65,7 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 	return b, ndarray.Wrap("create", name, err)
 }
 
-// Check returns what Create would refuse, without creating anything.
+// Check returns the errors that Create would return for spec, without creating anything.
 func Check(spec ndarray.Spec) error {
 	_, _, err := plan(&spec, &CreateOptions{})
 	return err
@@ -107,7 +107,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBackend(name, p, &OpenOptions{Write: true}) // takes p over
+	b, err := newBackend(name, p, &OpenOptions{Write: true}) // takes ownership of p
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	return b, nil
 }
 
-// created marks an error of making the directory.
+// created marks an error of os.Mkdir.
 func created(err error) error {
 	switch {
 	case errors.Is(err, os.ErrExist):
@@ -131,10 +131,10 @@ func created(err error) error {
 	return err
 }
 
-// errComment is for what HDF5 alone has.
+// errComment is the error for comments, which only HDF5 has.
 var errComment = fmt.Errorf("%w: bcolz has no comments", errors.ErrUnsupported)
 
-// plan turns a Spec into the content of meta/storage and the record.
+// plan converts a Spec to the content of meta/storage and the record.
 func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) {
 	var s bcolz.Storage
 	if err := spec.Validate(); err != nil {
@@ -192,18 +192,17 @@ func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) 
 	return s, r, nil
 }
 
-// sameType reports whether two types are the same in all that ndarray says of
-// them.
+// sameType reports whether two types are equal and have the same string.
 func sameType(a, b ndarray.DType) bool { return a.Equal(b) && a.String() == b.String() }
 
-// native are NumPy's names of the types it calls by none of its letters.
+// nativeNames are the types that NumPy prints by name instead of type string.
 var nativeNames = map[string]string{
 	"|b1": "bool", "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64", "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
 	"<f2": "float16", "<f4": "float32", "<f8": "float64",
 }
 
-// textOf spells a type as str(dtype) does on a little-endian machine. What bcolz
-// cannot store, or NumPy not spell, is errors.ErrUnsupported.
+// textOf formats a type as str(dtype) does on a little-endian machine. It returns
+// errors.ErrUnsupported for types that bcolz cannot store or NumPy cannot represent.
 func textOf(d ndarray.DType) (bcolz.DType, error) {
 	refuse := func(why string) (bcolz.DType, error) {
 		return bcolz.DType{}, fmt.Errorf("%w: elements of %v in a bcolz array: %s", errors.ErrUnsupported, d, why)
@@ -276,10 +275,10 @@ func cparamsOf(c *ndarray.Compression, quantize int) (bcolz.CParams, error) {
 	return p, nil
 }
 
-// dfltOf returns the JSON value of dflt, and the fill value for the record where
-// JSON cannot say it.
+// dfltOf returns the JSON value of dflt. If JSON cannot represent the fill value, it also returns
+// the fill value for the record.
 func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
-	d = d.NumPy() // what bcolz's text says
+	d = d.NumPy() // the type in bcolz's metadata
 	zero := make([]byte, d.Size)
 	if fill == nil {
 		fill = zero
@@ -290,7 +289,7 @@ func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
 		return v, fill
 	}
 	if d.Kind == ndarray.DateTime || d.Kind == ndarray.TimeDelta {
-		// bcolz writes 0 for all of them.
+		// bcolz always writes 0 for these types.
 		if !bytes.Equal(fill, zero) {
 			return bcolz.Int(0), fill
 		}
@@ -302,8 +301,7 @@ func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
 	return v, nil
 }
 
-// plain says one element, in native order, as JSON has it; ok is false where JSON
-// has no such value.
+// plain converts one element, in native order, to JSON. ok is false if JSON has no such value.
 func plain(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 	switch d.Kind {
 	case ndarray.Bool:

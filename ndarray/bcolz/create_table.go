@@ -1,5 +1,4 @@
-// New ctables, from a structure whose fields become columns, and from carrays that
-// stand side by side.
+// New ctables, from a structure whose fields become columns, or from existing carrays.
 
 package bcolz
 
@@ -14,18 +13,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// CreateRecords creates a ctable in the directory path, which must not exist, full of
-// the fill value, open for writing. spec is an array of one axis whose elements are
-// structures; each field is a column, in the order of the fields, a SubArray one with
-// rows of its shape. The chunk length and the compression of spec are those of each
-// column; where they are nil, each has bcolz's own.
+// CreateRecords creates a ctable in the directory path, which must not exist. The table is filled
+// with the fill value and open for writing. spec must be an array with one dimension whose elements
+// are structures. Each field becomes a column, in the order of the fields; a SubArray becomes a
+// column whose rows have its shape. The chunk length and the compression of spec apply to each
+// column. If they are nil, each column uses bcolz's defaults.
 //
-// Until Close the directory is no ctable. After an error nothing is left behind,
-// unless removing fails too.
+// Until Close the directory is not a ctable. After an error CreateRecords deletes its files, unless
+// deleting fails too.
 //
-// It returns the errors of Create, and errors.ErrUnsupported for another rank, other
-// elements, fields that are structures, names that are no directories, and a fill
-// value that differs inside a SubArray.
+// It returns the errors of Create, and errors.ErrUnsupported for another rank, other elements,
+// fields that are structures, names that cannot be directory names, and a fill value that differs
+// inside a SubArray.
 func CreateRecords(path string, spec ndarray.Spec, o *CreateOptions) (*Records, error) {
 	if o == nil {
 		o = &CreateOptions{}
@@ -91,7 +90,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *R
 	return r, r.attrs.setAll(spec.Attrs)
 }
 
-// columnSpecs cuts an array of structures into columns.
+// columnSpecs returns the Spec of each column of an array of structures.
 func columnSpecs(spec ndarray.Spec) ([]ndarray.Spec, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -128,8 +127,8 @@ func columnSpecs(spec ndarray.Spec) ([]ndarray.Spec, error) {
 	return out, nil
 }
 
-// columnOf takes the axes of a field's type apart from the type of its elements; ok
-// is false for structures.
+// columnOf separates the dimensions of a field's type from its element type. ok is false for
+// structures.
 func columnOf(d ndarray.DType, dims []int64) (base ndarray.DType, all []int64, ok bool) {
 	if d.Kind == ndarray.SubArray {
 		return columnOf(*d.Base, append(dims, d.Dims...))
@@ -137,8 +136,8 @@ func columnOf(d ndarray.DType, dims []int64) (base ndarray.DType, all []int64, o
 	return d, dims, d.Kind != ndarray.Struct
 }
 
-// CheckColumns returns errors.ErrUnsupported for names that the columns of one ctable
-// cannot have: not UTF-8, no name of a directory, one of bcolz's own, or twice.
+// CheckColumns returns errors.ErrUnsupported for column names that a ctable cannot have: names that
+// are not UTF-8, are not directory names, are used by bcolz itself, or occur twice.
 func CheckColumns(names []string) error {
 	for _, n := range names {
 		if n == bcolz.AttrsFile || n == bcolz.RootDirsFile || n == TableRecordFile || len(n) > 255 {
@@ -155,11 +154,11 @@ func CheckColumns(names []string) error {
 	return nil
 }
 
-// GatherTable makes the directory path, in which each of names is a carray, a ctable
-// with those columns and attributes. The carrays must be closed.
+// GatherTable turns the directory path, in which each of names is a carray, into a ctable with
+// those columns and attributes. The carrays must be closed.
 //
-// It returns ndarray.ErrExists for what is a ctable already, the errors of
-// CheckColumns and Open, and ErrShape for carrays of different lengths.
+// It returns ndarray.ErrExists if the directory is already a ctable, the errors of CheckColumns and
+// Open, and ErrShape for carrays of different lengths.
 func GatherTable(path string, names []string, attrs []ndarray.Attr) error {
 	return ndarray.Wrap("create", path, gatherTable(path, names, attrs))
 }

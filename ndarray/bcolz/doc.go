@@ -1,62 +1,63 @@
-// Package bcolz is ndarray's backend for arrays of bcolz 1.x: carray directories, and
-// ctable directories, whole or by the column.
+// Package bcolz is ndarray's backend for arrays of bcolz 1.x: carray directories and ctable
+// directories. A ctable can be opened as a whole or by column.
 //
-// # What
+// # Overview
 //
-// Open returns a *Backend over one carray, for reading or for writing in place;
-// Create makes one. OpenTable gives the columns of a ctable; OpenRecords returns a
-// *Records over all of them, an array of structures, and CreateRecords makes one.
-// GatherTable makes a ctable of carrays that are there. Numbers, truth values,
-// text, dates, durations and opaque bytes are read and written, of any rank from 1
-// to 32; complex numbers, long doubles and structured types are read only, as bcolz
-// itself cannot write or cannot reopen them. Objects are no elements: OpenObjects gives
-// their pickles as bytes, which to load means to run a program.
+// Open returns a *Backend for one carray, for reading or for writing in place. Create creates one.
+// OpenTable opens the columns of a ctable. OpenRecords returns a *Records for all columns, an array
+// of structures, and CreateRecords creates one. GatherTable makes a ctable from existing carrays.
 //
-// OpenFS and OpenTableFS read a tree in any file system. OpenTable, OpenRecords and,
-// when CreateOptions.Nested asks for it, CreateRecords know the document's own form of a
-// ctable too, whose columns lie below data/ at any depth, and which bcolz never had.
+// Numbers, booleans, strings, dates, durations and opaque bytes can be read and written, with rank
+// 1 to 32. Complex numbers, long doubles and structured types are read-only, because bcolz itself
+// cannot write or cannot reopen them. Python objects are not supported as elements: OpenObjects
+// returns their pickles as bytes. Loading a pickle in Python runs code from the file.
 //
-// An array is what its metadata says. Chunk files left over from a longer array
-// do not count; a missing chunk file is a damaged array. The fill value is bcolz's
-// dflt. Attributes are those of __attrs__, as JSON has them: texts, truth values,
-// int64 (uint64 if one is needed), float64, and lists of equal lengths of one of
-// these; null, objects and mixed lists are listed as unsupported. What JSON does not
-// say, an attribute's own type, a fill value of bytes above 127, a largest shape,
-// stands in one file more, RecordFile, for a ctable TableRecordFile, which bcolz ignores.
-// Other files in meta/ stay as they are, and are listed with the attributes.
+// OpenFS and OpenTableFS read a tree in any file system. OpenTable and OpenRecords also read the
+// nested form of a ctable in bcolz's format document (DISK_FORMAT_v1.rst), whose columns are below
+// data/ at any depth. bcolz itself never wrote this form. CreateRecords writes it if
+// CreateOptions.Nested is set.
 //
-// What is written, bcolz reads, goes on with and would have written so itself: its
-// order of keys, its chunk lengths, chunks of Blosc1, leftovers, its count of bytes.
+// The metadata defines the array. Chunk files that remain from a longer array are ignored, and an
+// array with a missing chunk file is corrupt. The fill value is bcolz's dflt.
+//
+// Attributes are those of __attrs__ in JSON: strings, booleans, int64 (uint64 if necessary),
+// float64, and lists of equal lengths of one of these. null, objects and mixed lists are listed as
+// unsupported. Properties that JSON cannot represent are in a further file, RecordFile, or
+// TableRecordFile for a ctable. Examples are an attribute's exact type, a fill value of bytes above
+// 127, and a maximum shape. bcolz ignores this file. Other files in meta/ are not changed, and are
+// listed with the attributes.
+//
+// bcolz can read and extend the files, and would have written the same ones: the order of keys,
+// chunk lengths, chunks of Blosc1, leftovers and byte counts are bcolz's.
 //
 // # Writing in place
 //
-// A chunk file is replaced by a rename. Resize and Append write the new chunk files,
-// then the sizes: who opens the array sees all new rows or none, also after a crash. A
-// ctable is as long as its first column, which therefore grows last and shrinks first;
-// the columns of a nested one that one meta/ describes change their length together.
+// A chunk file is replaced by a rename. Resize and Append write the new chunk files first, then the
+// sizes. Therefore a program that opens the array sees all new rows or none of them, also after a
+// crash. A ctable is as long as its first column, which therefore grows last and shrinks first. The
+// columns of a nested ctable with a single meta/ change their length together.
 //
-// Several processes fill one array with OpenOptions.Chunks, each its own chunk files, of
-// an array made with CreateOptions.Skeleton; package shards joins their directories.
+// Several processes can fill one array with OpenOptions.Chunks, each its own chunk files, if the
+// array was made with CreateOptions.Skeleton. Package shards joins their directories.
 //
 // # Memory
 //
-// Each chunk file that is being read takes its stored bytes; where a region holds
-// only a part of its rows, the decompressed rows too. A region is read by up to
-// GOMAXPROCS goroutines, each with one file.
+// Each chunk file that is being read takes its stored bytes, and its decompressed rows if a region
+// contains only a part of them. A region is read by up to ndarray.Workers(ctx) goroutines, each
+// with one file.
 //
 // # Concurrency
 //
-// All methods may be called at the same time, but for Resize and Append beside
-// whatever touches the rows they take away. Each chunk is decompressed by a
-// context of its own, from a pool.
+// All methods may be called at the same time, except Resize and Append together with calls that use
+// rows they remove. Each chunk is decompressed by its own context, from a pool.
 //
 // # Errors
 //
-// Sentinels of ndarray; a *format.Error inside says in which file what is wrong.
-// Names lead nowhere out of the directory, symbolic links included.
+// Errors are sentinels of ndarray. A wrapped *format.Error contains the file and the problem. File
+// names cannot lead outside the directory, also not through symbolic links.
 //
 // # C version
 //
-// As package cblosc. It has no decoder for Snappy, which C-Blosc could be built
-// with: such chunks are errors.ErrUnsupported.
+// The same as of package cblosc. It has no decoder for Snappy, which C-Blosc could be built with.
+// Such chunks return errors.ErrUnsupported.
 package bcolz

@@ -1,6 +1,6 @@
-// Nested ctables: the form that the document draws and bcolz never wrote. The columns
-// are directories below data/, at any depth; either each is a carray of its own, or
-// one meta/ describes them all with a structured type, and they hold chunk files alone.
+// Nested ctables: the form in bcolz's format document that bcolz itself never wrote. The columns
+// are directories below data/, at any depth. Either each of them is a complete carray, or they
+// contain only chunk files and one meta/ describes all of them with a structured type.
 
 package bcolz
 
@@ -19,13 +19,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// maxDepth is how deep columns may lie in each other.
+// maxDepth is the maximum nesting depth of columns.
 const maxDepth = ndarray.MaxRank
 
 // component is one column of a nested ctable.
 type component struct {
-	dir   string        // of a carray of its own, from the root; "": it is described by the root's meta/
-	field ndarray.Field // of the latter: its path, type, and place in the structure
+	dir   string        // directory of a complete carray, from the root; "": the root's meta/ describes the column
+	field ndarray.Field // for such a column: its path, type, and offset in the structure
 }
 
 // readNested finds the columns of the nested ctable in p.
@@ -108,8 +108,8 @@ func structured(whole *bcolz.Array) (*bcolz.Array, ndarray.DType, error) {
 	return whole, d, err
 }
 
-// checkNames returns what CheckColumns finds of the fields of a structure, and of those
-// in it: each is the name of a directory.
+// checkNames returns the errors of CheckColumns for the fields of a structure and of nested
+// structures. Each of them is the name of a directory.
 func checkNames(d ndarray.DType) error {
 	var names []string
 	for _, f := range d.Fields {
@@ -123,8 +123,8 @@ func checkNames(d ndarray.DType) error {
 	return CheckColumns(names)
 }
 
-// leafFields are the fields of a structure, and of structures in it, that are none
-// themselves, with their paths as names and their places in the outermost one.
+// leafFields returns the fields of a structure and its nested structures that are not structures
+// themselves. Their names are paths, and their offsets are those in the outermost structure.
 func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 	var out []ndarray.Field
 	for _, f := range d.Fields {
@@ -138,7 +138,7 @@ func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 	return out
 }
 
-// component opens a column that the root describes; p is the root, taken over.
+// component opens a column that the root's meta/ describes. It takes ownership of p, the root.
 func (t *Table) component(c component, p place) (*Backend, error) {
 	whole, err := bcolz.ReadArray(p.fsys, ".", t.options.Limits)
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *Table) component(c component, p place) (*Backend, error) {
 	return componentOf(filepath.Join(t.Path, filepath.FromSlash(c.field.Name)), p, whole, c.field, fill, &t.options)
 }
 
-// componentOf is the backend of one field of a nested ctable.
+// componentOf returns the backend of one field of a nested ctable.
 func componentOf(name string, p place, whole *bcolz.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*Backend, error) {
 	base, dims, ok := columnOf(f.Type, nil)
 	if !ok {
@@ -236,7 +236,7 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Rec
 	return r, r.attrs.setAll(spec.Attrs)
 }
 
-// planNested works out the meta/storage of all columns.
+// planNested returns the meta/storage for all columns and the record.
 func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *record, err error) {
 	if err := spec.Validate(); err != nil {
 		return s, nil, err
@@ -299,7 +299,8 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *reco
 
 func isZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) }
 
-// plainStruct says a structure as NumPy's tolist does: the fields in their order.
+// plainStruct converts an element to JSON as NumPy's tolist does: a structure becomes the list of
+// its fields.
 func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 	switch d.Kind {
 	case ndarray.Struct:
@@ -343,10 +344,9 @@ func (r *Records) writeNestedSizes(n int64) error {
 	return r.attrs.dir.replace(bcolz.SizesFile, s.Append(nil))
 }
 
-// resizeNested brings the columns that one meta/ describes to n rows: new rows are in
-// the chunk files of every column before meta/sizes counts them, by the one rename of
-// that file, and rows that go away leave them after it. src are new records, nil for
-// the fill value.
+// resizeNested changes the number of rows of columns that share one meta/ to n. The chunk files of
+// every column contain new rows before the rename of meta/sizes makes them visible. Removed rows
+// are deleted from the files after it. src are the new records; nil means the fill value.
 func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err error) {
 	if n == r.meta.Shape[0] {
 		return nil
@@ -367,7 +367,7 @@ func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err er
 			return fmt.Errorf("column %q: %w", r.fields[i].Name, err)
 		}
 	}
-	if r.nested == nil { // of a new table Close writes them
+	if r.nested == nil { // for a new table Close writes the sizes
 		if err := r.writeNestedSizes(n); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// Objects: carrays of Python objects, each a pickle in a file of its own.
+// Carrays of Python objects. Each object is a pickle in its own file.
 
 package bcolz
 
@@ -12,11 +12,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Objects is an open carray of type object, which ndarray has no elements for. It gives
-// the pickles as they are stored.
+// Objects is an open carray of type object, for which ndarray has no element type. It returns the
+// pickles as stored.
 //
-// WARNING: to load a pickle runs whatever program it holds. Hyperslab never does; hand
-// these bytes to Python only if you trust who wrote them.
+// WARNING: loading a pickle in Python runs any code in it. Hyperslab never loads pickles. Load
+// these bytes in Python only if you trust their source.
 type Objects struct {
 	place place
 	tree  *bcolz.Array
@@ -38,7 +38,7 @@ func OpenObjects(path string, o *OpenOptions) (*Objects, error) {
 	return x, ndarray.Wrap("open", path, err)
 }
 
-// Objects opens a column of type object as OpenObjects does.
+// Objects opens a column of type object, like OpenObjects.
 func (t *Table) Objects(name string) (*Objects, error) {
 	x, err := t.objects(name)
 	return x, ndarray.Wrap("open", t.Path+":/"+name, err)
@@ -49,7 +49,7 @@ func (t *Table) objects(name string) (_ *Objects, err error) {
 	if err == nil {
 		return nil, errors.Join(fmt.Errorf("%w: elements are %v, not objects", ndarray.ErrType, b.meta.DType), b.Close())
 	}
-	if !errors.Is(err, ndarray.ErrType) { // not there, damaged
+	if !errors.Is(err, ndarray.ErrType) { // not found, corrupt, …
 		return nil, err
 	}
 	table, err := t.open()
@@ -64,7 +64,7 @@ func (t *Table) objects(name string) (_ *Objects, err error) {
 	return newObjects(p, &t.options)
 }
 
-// newObjects reads the metadata of the carray in p, which it takes over.
+// newObjects reads the metadata of the carray in p. It takes ownership of p.
 func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 	defer func() {
 		if err != nil {
@@ -94,17 +94,16 @@ func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 	return &Objects{place: p, tree: tree, attrs: attrsWith(tree.Attrs, rec), pool: pool}, err
 }
 
-// Len is the number of objects.
+// Len returns the number of objects.
 func (x *Objects) Len() int64 { return x.tree.Rows() }
 
 // Attrs returns the attributes.
 func (x *Objects) Attrs() ndarray.Attrs { return x.attrs }
 
-// Pickle returns the bytes of object i as Python's pickle module wrote them; the caller
-// owns them. See the warning at Objects.
+// Pickle returns the bytes of object i as Python's pickle module wrote them. The caller owns them.
+// See the warning at Objects.
 //
-// It returns ErrRegion for an i outside Len, ErrCorrupt, or an error of the file
-// system.
+// It returns ErrRegion for an i outside Len, ErrCorrupt, or an error of the file system.
 func (x *Objects) Pickle(i int64) ([]byte, error) {
 	b, err := x.pickle(i)
 	return b, ndarray.Wrap("read", x.tree.FileName(i), err)
@@ -121,7 +120,7 @@ func (x *Objects) pickle(i int64) ([]byte, error) {
 	return decompress(x.pool, nil, chunks)
 }
 
-// All yields the pickles in order. An error ends it and is yielded once, last.
+// All yields the pickles in order. It ends after the first error, which it yields.
 func (x *Objects) All() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := range x.Len() {
@@ -133,5 +132,5 @@ func (x *Objects) All() iter.Seq2[[]byte, error] {
 	}
 }
 
-// Close frees the contexts and the directory.
+// Close frees the contexts and closes the directory.
 func (x *Objects) Close() error { return errors.Join(x.pool.Close(), x.place.close()) }

@@ -1,4 +1,4 @@
-// Quantizing: floats rounded before they are compressed, as bcolz does.
+// Quantization: rounding of floats before compression, as in bcolz.
 
 package bcolz
 
@@ -9,9 +9,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// quantize rounds floats, in native order, to the nearest multiple of a power of two
-// that keeps the given number of decimal digits (bcolz's utils.quantize). Values
-// that the scaling takes out of range, NaN and infinities stay.
+// quantize rounds floats, in native order, to the nearest multiple of a power of two that keeps the
+// given number of decimal digits (bcolz's utils.quantize). NaN, infinities, and values that the
+// scaling takes out of range stay unchanged.
 func quantize(b []byte, d ndarray.DType, digits int) {
 	if digits == 0 || d.Kind != ndarray.Float {
 		return
@@ -29,7 +29,7 @@ func quantize(b []byte, d ndarray.DType, digits int) {
 	case 4:
 		for i := 0; i+4 <= len(b); i += 4 {
 			x := math.Float32frombits(binary.NativeEndian.Uint32(b[i:]))
-			// NumPy computes in the type of the array where the scale is a Python float.
+			// NumPy computes in the type of the array if the scale is a Python float.
 			y := float32(math.RoundToEven(float64(x*float32(scale)))) / float32(scale)
 			if !math.IsInf(float64(y), 0) && y == y {
 				binary.NativeEndian.PutUint32(b[i:], math.Float32bits(y))
@@ -46,7 +46,7 @@ func quantize(b []byte, d ndarray.DType, digits int) {
 	}
 }
 
-// quantum is the power of two that keeps that many decimal digits.
+// quantum returns the power of two that keeps that many decimal digits.
 func quantum(digits int) float64 {
 	return math.Exp2(math.Ceil(float64(digits) * math.Log2(10)))
 }

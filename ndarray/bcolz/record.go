@@ -1,6 +1,5 @@
-// The record: what ndarray knows and bcolz's files do not say, in a file of our own
-// beside them. bcolz ignores it. Where somebody else has changed the array since,
-// bcolz's files win.
+// The record: an additional file for properties that bcolz's files cannot represent. bcolz ignores
+// it. If another program has changed the array since, bcolz's files take precedence.
 
 package bcolz
 
@@ -17,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// The names of the record, from the root of a carray and of a ctable.
+// Paths of the record, from the root of a carray and of a ctable.
 const (
 	RecordFile      = "meta/hyperslab"
 	TableRecordFile = "__hyperslab__"
@@ -28,33 +27,31 @@ const (
 	maxRecord     = 16 << 20 // bytes
 )
 
-// record is the content of RecordFile. The zero record says nothing more than
-// bcolz's files, and is not written.
+// record is the content of RecordFile. The zero record adds no information and is not written.
 type record struct {
 	Version int            `json:"version"`
-	DType   *ndarray.DType `json:"dtype,omitempty"` // where bcolz's text means another type
-	Fill    []byte         `json:"fill,omitempty"`  // where dflt cannot say it; native order
+	DType   *ndarray.DType `json:"dtype,omitempty"` // if the type differs from the one in bcolz's metadata
+	Fill    []byte         `json:"fill,omitempty"`  // if dflt cannot represent it; native order
 	Attrs   []recordAttr   `json:"attrs,omitempty"`
 
 	MaxShape  []int64  `json:"max_shape,omitempty"`
 	AxisNames []string `json:"axis_names,omitempty"`
 }
 
-// recordAttr is an attribute whose type JSON does not keep, or which JSON cannot
-// say.
+// recordAttr is an attribute that JSON cannot represent, or whose type JSON does not preserve.
 type recordAttr struct {
 	Name    string        `json:"name"`
 	DType   ndarray.DType `json:"dtype"`
 	Shape   []int64       `json:"shape,omitempty"`
 	Null    bool          `json:"null,omitempty"`
-	Plain   bool          `json:"plain,omitempty"` // the value stands in __attrs__
+	Plain   bool          `json:"plain,omitempty"` // the value is in __attrs__
 	Data    []byte        `json:"data,omitempty"`  // little-endian
 	Strings []string      `json:"strings,omitempty"`
 }
 
 func readRecord(fsys fs.FS, file string) (*record, error) {
 	r := &record{}
-	// Before it is opened: a pipe would wait for somebody to write to it.
+	// The mode is checked before the file is opened, because opening a pipe would block.
 	info, err := fs.Stat(fsys, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -79,8 +76,7 @@ func readRecord(fsys fs.FS, file string) (*record, error) {
 	return r, nil
 }
 
-// apply lets the record say what it knows of the array's own type and fill value,
-// as far as it still fits.
+// apply sets the type and the fill value of the array from the record, if they still fit.
 func (r *record) apply(m *ndarray.Meta) {
 	if r.DType != nil && r.DType.Validate() == nil && r.DType.Size == m.DType.Size {
 		m.DType = *r.DType
@@ -91,7 +87,7 @@ func (r *record) apply(m *ndarray.Meta) {
 	r.applyAxes(m)
 }
 
-// applyAxes is the part of apply about the axes.
+// applyAxes is the part of apply for maximum shape and dimension names.
 func (r *record) applyAxes(m *ndarray.Meta) {
 	if len(r.AxisNames) == len(m.Shape) && r.AxisNames != nil {
 		m.AxisNames = r.AxisNames
@@ -109,8 +105,8 @@ func (r *record) empty() bool {
 	return r.DType == nil && r.Fill == nil && r.MaxShape == nil && r.AxisNames == nil && len(r.Attrs) == 0
 }
 
-// attrsWith returns the attributes of __attrs__ with the types of the record, and
-// those that only the record has.
+// attrsWith returns the attributes of __attrs__ with the types of the record, and the attributes
+// that are only in the record.
 func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
 	var out ndarray.Attrs
 	plainly := attrsOf(members)
@@ -148,8 +144,8 @@ func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
 	return out
 }
 
-// value reads the JSON value as what the record says it was; ok is false if it has
-// changed.
+// value converts the JSON value to the recorded type and shape. ok is false if the value has
+// changed since.
 func (a *recordAttr) value(j bcolz.Value) (ndarray.Value, bool) {
 	v := ndarray.Value{DType: a.DType, Shape: a.Shape}
 	var all []bcolz.Value
@@ -180,8 +176,8 @@ func (a *recordAttr) value(j bcolz.Value) (ndarray.Value, bool) {
 	return v, (&ndarray.Attr{Name: a.Name, Value: v}).Validate() == nil
 }
 
-// jsonOf says a value as JSON does; ok is false where it cannot, or where reading
-// it back would give another value.
+// jsonOf converts a value to JSON. ok is false if JSON cannot represent it, or if reading it back
+// would return another value.
 func jsonOf(v ndarray.Value) (j bcolz.Value, ok bool) {
 	if v.Null || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
 		return j, false
@@ -201,8 +197,7 @@ func jsonOf(v ndarray.Value) (j bcolz.Value, ok bool) {
 		leaf = append(leaf, e)
 	}
 	j = nest(leaf, v.Shape)
-	// Said and understood: NaN with a payload, text that is not UTF-8 and the like
-	// fall out here.
+	// Reading it back excludes, for example, NaN with a payload and strings that are not UTF-8.
 	rec := recordAttr{Name: "x", DType: v.DType, Shape: v.Shape}
 	back, same := rec.value(j)
 	return j, same && back.Equal(v)
@@ -233,8 +228,7 @@ func native(e []byte) uint64 {
 	return binary.NativeEndian.Uint64(e)
 }
 
-// floatOf reads a float of 2, 4 or 8 bytes in native order; all are exact in a
-// float64.
+// floatOf reads a float of 2, 4 or 8 bytes in native order. The result is exact.
 func floatOf(e []byte) float64 {
 	switch len(e) {
 	case 2:

@@ -1,4 +1,4 @@
-// Records: a ctable as one array of structures, whose fields are its columns.
+// Records: a ctable as an array of structures whose fields are the columns.
 
 package bcolz
 
@@ -16,32 +16,31 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// Records is an open ctable: an array of one axis whose elements are structures with
-// a field for each column. It implements every interface that Backend does.
+// Records is an open ctable: an array with one dimension whose elements are structures with one
+// field per column. It implements every interface that Backend does.
 //
-// A ctable is as long as its first column. It grows there last and shrinks there
-// first: whenever a writer dies, all columns hold all rows that count. What the
-// others hold beyond is cut off before the table changes its length again. A nested
-// ctable with one meta/ for all columns is as long as that says.
+// A ctable is as long as its first column. The first column grows last and shrinks first, so if a
+// writer dies, all columns still have all valid rows. Extra rows of the other columns are cut off
+// before the table changes its length again. The length of a nested ctable with a single meta/ is
+// in that meta/.
 type Records struct {
 	place   place
 	columns []*Backend      // in the order of the fields
-	fields  []ndarray.Field // of each column: its place in the structure
-	nested  *bcolz.Storage  // of a new nested ctable: what its meta/storage will be
+	fields  []ndarray.Field // of each column: its offset in the structure
+	nested  *bcolz.Storage  // of a new nested ctable: its future meta/storage
 	meta    ndarray.Meta
 	attrs   attributes
 	write   bool
-	fresh   bool // a new table: __rootdirs__ comes with Close
+	fresh   bool // a new table: Close writes __rootdirs__
 
 	shape sync.RWMutex // held for writing while the number of rows changes
 }
 
-// OpenRecords opens the ctable in the directory path with all its columns. Rows of a
-// column that are arrays are SubArray fields.
+// OpenRecords opens the ctable in the directory path with all its columns. A column whose rows are
+// arrays becomes a SubArray field.
 //
-// The errors are those of OpenTable and Open, ErrCorrupt for a column shorter than the
-// first, and errors.ErrUnsupported for a ctable without columns, and for columns whose
-// rows hold no element.
+// The errors are those of OpenTable and Open, ErrCorrupt for a column shorter than the first, and
+// errors.ErrUnsupported for a ctable without columns or with columns whose rows are empty.
 func OpenRecords(path string, o *OpenOptions) (*Records, error) {
 	t, err := OpenTable(path, o)
 	if err != nil {
@@ -50,7 +49,7 @@ func OpenRecords(path string, o *OpenOptions) (*Records, error) {
 	return t.Records()
 }
 
-// Records opens all columns as one array of structures, as OpenRecords does.
+// Records opens all columns as one array of structures, like OpenRecords.
 func (t *Table) Records() (*Records, error) {
 	r, err := openRecords(t.Path, t, &t.options)
 	return r, ndarray.Wrap("open", t.Path, err)
@@ -92,7 +91,7 @@ func openRecords(path string, table *Table, o *OpenOptions) (_ *Records, err err
 	return r, nil
 }
 
-// setFields finds the place of each column in the structure.
+// setFields sets the offset of each column in the structure.
 func (r *Records) setFields() {
 	if r.fields = r.meta.DType.Fields; len(r.columns) > 0 && r.columns[0].part {
 		r.fields = leafFields(r.meta.DType, "", 0)
@@ -104,7 +103,7 @@ func (r *Records) setAttributes(members bcolz.Attrs, rec *record, durable bool) 
 	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
 }
 
-// tableMeta describes a ctable as an array.
+// tableMeta returns the Meta of a ctable as an array.
 func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, error) {
 	if len(columns) == 0 {
 		return ndarray.Meta{}, fmt.Errorf("%w: a ctable without columns as an array", errors.ErrUnsupported)
@@ -145,8 +144,7 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 	return m, nil
 }
 
-// nestedMeta describes a ctable whose root has the metadata of all columns, as an
-// array.
+// nestedMeta returns the Meta of a ctable whose root has the metadata of all columns.
 func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.Meta, error) {
 	whole, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
 	if err != nil {
@@ -161,8 +159,8 @@ func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.M
 	return m, err
 }
 
-// applyTable lets the record say how the structure is laid out, as far as it has
-// the columns of the table.
+// applyTable sets the layout of the structure from the record, if the record has the same columns
+// as the table.
 func (r *record) applyTable(m *ndarray.Meta) {
 	if r.DType != nil && r.DType.Validate() == nil && sameFields(*r.DType, m.DType) {
 		fill := m.Fill
@@ -179,8 +177,7 @@ func (r *record) applyTable(m *ndarray.Meta) {
 	r.applyAxes(m)
 }
 
-// sameFields reports whether two structures have the same fields in the same order,
-// wherever they lie.
+// sameFields reports whether two structures have the same fields in the same order, at any offsets.
 func sameFields(a, b ndarray.DType) bool {
 	return a.Kind == ndarray.Struct && b.Kind == ndarray.Struct && slices.EqualFunc(a.Fields, b.Fields, func(x, y ndarray.Field) bool {
 		if x.Type.Kind == ndarray.Struct {
@@ -192,12 +189,11 @@ func sameFields(a, b ndarray.DType) bool {
 	})
 }
 
-// Meta describes the table as an array. Its chunks are as long as the longest of any
-// column.
+// Meta describes the table as an array. Its chunk length is the largest of all columns.
 func (r *Records) Meta() ndarray.Meta { return r.meta }
 
-// ReadRegion reads rows, column by column; each reads its chunk files on up to
-// GOMAXPROCS goroutines. Bytes between fields are zero.
+// ReadRegion reads rows, column by column. Each column reads its chunk files on up to
+// ndarray.Workers(ctx) goroutines. Bytes between fields are set to zero.
 func (r *Records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
 	r.shape.RLock()
 	defer r.shape.RUnlock()
@@ -211,8 +207,8 @@ func (r *Records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Reg
 	})
 }
 
-// WriteRegion replaces rows, column by column, as Backend does it for one. Bytes
-// between fields have no place in a ctable.
+// WriteRegion replaces rows, column by column, like WriteRegion of Backend. Bytes between fields
+// are not stored.
 func (r *Records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
 	if err := r.writable(ctx); err != nil {
 		return err
@@ -225,8 +221,8 @@ func (r *Records) WriteRegion(ctx context.Context, src []byte, region ndarray.Re
 	})
 }
 
-// each calls f for each slab of a region and each column: with the rows in the
-// column, their place in the records, in bytes, and a buffer for them alone.
+// each calls f for each slab of a region and each column. Its arguments are the rows in the column,
+// the box of bytes of the field in the records, and a buffer for these rows of the column.
 func (r *Records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *Backend, rows ndarray.Region, record, column strided.Box) error) error {
 	size := int64(r.meta.DType.Size)
 	var buffer []byte
@@ -249,7 +245,7 @@ func (r *Records) each(ctx context.Context, records []byte, region ndarray.Regio
 	return nil
 }
 
-// rows is the region of n whole rows from start on.
+// rows returns the region of n whole rows from start on.
 func (b *Backend) rows(start, n int64) ndarray.Region {
 	r := ndarray.Whole(slices.Clone(b.meta.Shape))
 	r.Start[0], r.Shape[0] = start, n
@@ -263,8 +259,8 @@ func (r *Records) writable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Resize changes the number of rows of every column (ctable.resize). New elements are
-// the columns' fill values. It returns the errors of Backend.Resize.
+// Resize changes the number of rows of every column (ctable.resize). New elements have the columns'
+// fill values. It returns the errors of Backend.Resize.
 func (r *Records) Resize(ctx context.Context, shape []int64) error {
 	if err := r.writable(ctx); err != nil {
 		return err
@@ -277,11 +273,10 @@ func (r *Records) Resize(ctx context.Context, shape []int64) error {
 	return r.resize(ctx, shape[0], nil)
 }
 
-// Append adds rows at the end of every column (ctable.append). src holds whole records
-// in native byte order. Who opens the table sees all of them or none, also after a
-// crash.
+// Append adds rows at the end of every column (ctable.append). src must contain whole records in
+// native byte order. A program that opens the table sees all of them or none, also after a crash.
 //
-// It returns ndarray.ErrReadOnly, ErrSize for a part of a record, or the errors of
+// It returns ndarray.ErrReadOnly, ErrSize for an incomplete record, or the errors of
 // Backend.Append.
 func (r *Records) Append(ctx context.Context, src []byte) error {
 	if err := r.writable(ctx); err != nil {
@@ -296,7 +291,7 @@ func (r *Records) Append(ctx context.Context, src []byte) error {
 	return r.resize(ctx, r.meta.Shape[0]+int64(len(src))/size, src)
 }
 
-// resize makes the table n rows long; src are the new records, nil for the fill value.
+// resize changes the number of rows to n. src are the new records; nil means the fill value.
 func (r *Records) resize(ctx context.Context, n int64, src []byte) error {
 	if n < 0 || n > math.MaxInt64/int64(r.meta.DType.Size) {
 		return fmt.Errorf("%w: %d rows", ndarray.ErrShape, n)
@@ -313,7 +308,8 @@ func (r *Records) resize(ctx context.Context, n int64, src []byte) error {
 	return r.resizeColumns(ctx, n, src)
 }
 
-// columnFrom takes the elements of the i-th column out of whole records; nil of nil.
+// columnFrom extracts the elements of the i-th column from whole records. It returns nil if records
+// is nil.
 func (r *Records) columnFrom(i int, records []byte) []byte {
 	if records == nil {
 		return nil
@@ -327,11 +323,11 @@ func (r *Records) columnFrom(i int, records []byte) []byte {
 	return column
 }
 
-// resizeColumns brings all columns to n rows: the first one, which the length of the
-// table is read from, grows last and shrinks first.
+// resizeColumns changes the number of rows of all columns to n. The first column, which determines
+// the length of the table, grows last and shrinks first.
 func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error {
 	was := r.meta.Shape[0]
-	// What an unfinished growth has left behind the rows that count.
+	// Remove the rows after the valid ones that an unfinished Append or Resize has left.
 	for i, b := range r.columns {
 		if b.meta.Shape[0] == was {
 			continue
@@ -355,7 +351,7 @@ func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error 
 			err = r.columns[i].Resize(ctx, append([]int64{n}, r.columns[i].meta.Shape[1:]...))
 		}
 		if i == 0 {
-			r.meta.Shape = []int64{r.columns[0].meta.Shape[0]} // what others read from now on
+			r.meta.Shape = []int64{r.columns[0].meta.Shape[0]} // from now on readers see this length
 		}
 		if err != nil {
 			return fmt.Errorf("column %q: %w", r.fields[i].Name, err)
@@ -364,7 +360,7 @@ func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error 
 	return nil
 }
 
-// Attrs returns the attributes of the table; those of its columns are the columns'.
+// Attrs returns the attributes of the table, not those of its columns.
 func (r *Records) Attrs(ctx context.Context) (ndarray.Attrs, error) { return r.attrs.list(ctx) }
 
 // SetAttr writes an attribute of the table.
@@ -383,7 +379,7 @@ func (r *Records) DeleteAttr(ctx context.Context, name string) error {
 	return r.attrs.remove(name)
 }
 
-// Storage adds up the columns; chunks are chunk files.
+// Storage returns the sum over all columns. NumChunks is the number of chunk files.
 func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var sum ndarray.Storage
 	for _, b := range r.columns {
@@ -397,7 +393,8 @@ func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return sum, nil
 }
 
-// ChunkBytes adds up the columns; errors.ErrUnsupported if their chunks differ in rows.
+// ChunkBytes returns the sum over all columns. It returns errors.ErrUnsupported if the columns have
+// different chunk lengths.
 func (r *Records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error) {
 	for _, b := range r.columns {
 		if own := b.Meta().ChunkShape[0]; own != r.meta.ChunkShape[0] {
@@ -412,7 +409,7 @@ func (r *Records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error
 	return sum, nil
 }
 
-// Close writes what a new table still lacks, and frees all columns.
+// Close writes the missing files of a new table and closes all columns.
 func (r *Records) Close() error {
 	var errs []error
 	for _, b := range r.columns {
@@ -425,7 +422,7 @@ func (r *Records) Close() error {
 	if r.nested != nil {
 		return errors.Join(r.finishNested(), r.place.close())
 	}
-	// The names come last: a directory without them is no ctable.
+	// The names are written last, because a directory without them is not a ctable.
 	var d bcolz.RootDirs
 	for _, f := range r.meta.DType.Fields {
 		d.Names = append(d.Names, f.Name)

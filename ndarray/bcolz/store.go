@@ -1,5 +1,5 @@
-// The place of a tree: any file system to read it from, or a directory of this
-// machine, where files that are written appear whole.
+// Storage of a tree: any file system for reading, or a local directory in which files are written
+// atomically.
 
 package bcolz
 
@@ -13,13 +13,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// place is where a tree is read. root is nil where nothing can be written.
+// place is the directory of a tree for reading. root is nil if it cannot be written.
 type place struct {
 	fsys fs.FS
 	root *os.Root
 }
 
-// openPlace opens the directory of a tree, so that nothing in it leads out of it.
+// openPlace opens the directory of a tree as an os.Root, so that file names cannot lead outside it.
 func openPlace(path string) (place, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func openPlace(path string) (place, error) {
 	return place{root.FS(), root}, nil
 }
 
-// sub opens a directory of the place as one of its own.
+// sub opens a subdirectory as a place.
 func (p place) sub(name string) (place, error) {
 	if p.root == nil {
 		info, err := fs.Stat(p.fsys, name)
@@ -57,8 +57,8 @@ func (p place) sub(name string) (place, error) {
 	return place{root.FS(), root}, nil
 }
 
-// subFS is a directory of a file system. Unlike fs.Sub it asks the file system for
-// what a file is, and does not open it for that.
+// subFS is a subdirectory of a file system. Unlike fs.Sub, it supports Stat without opening the
+// file.
 type subFS struct {
 	fsys fs.FS
 	dir  string
@@ -84,13 +84,13 @@ func (p place) close() error {
 // store is the directory of a carray or ctable.
 type store struct {
 	root    *os.Root
-	durable bool // others may open the tree: a file is on the disk before it has its name
+	durable bool // other programs may open the tree: sync a file before its rename
 }
 
-// temporary is how the name of a file begins that is being written.
+// temporary is the name prefix of files that are being written.
 const temporary = ".tmp-"
 
-// replace puts a file in its place at once.
+// replace writes a file atomically.
 func (s store) replace(name string, content []byte) (err error) {
 	tmp := path.Join(path.Dir(name), temporary+path.Base(name))
 	f, err := s.root.Create(tmp)

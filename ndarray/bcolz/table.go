@@ -1,5 +1,5 @@
-// ctables: carrays of one length, side by side or, in the document's own form, below
-// data/.
+// ctables: carrays of the same length, in one directory or, in the nested form of bcolz's format
+// document, below data/.
 
 package bcolz
 
@@ -14,23 +14,22 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Table is what a ctable's directory says. It holds nothing open.
+// Table is the metadata of a ctable's directory. It keeps no files open.
 type Table struct {
 	Path   string
-	Names  []string // columns in their order; of a nested ctable their paths, "a/b"
+	Names  []string // columns in their order; their paths, for example "a/b", in a nested ctable
 	Attrs  ndarray.Attrs
-	Nested bool // the document's form: columns below data/, at any depth
+	Nested bool // the nested form: columns below data/, at any depth
 
 	open    func() (place, error)
 	options OpenOptions
 	members bcolz.Attrs
-	columns []component // of a nested ctable, one for each of Names
+	columns []component // of a nested ctable, one per element of Names
 }
 
-// OpenTable reads the names of the columns, and the attributes, of the ctable in
-// the directory path. The columns are not looked at; a ctable is as long as its
-// first one. The errors are those of Open, with ErrFormat for anything but a
-// ctable.
+// OpenTable reads the column names and the attributes of the ctable in the directory path. It does
+// not open the columns. A ctable is as long as its first column. The errors are those of Open, with
+// ErrFormat for anything except a ctable.
 func OpenTable(path string, o *OpenOptions) (*Table, error) {
 	if o == nil {
 		o = &OpenOptions{}
@@ -82,9 +81,8 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 	return t, nil
 }
 
-// Column opens one column. A name that is not among Names is ErrNotFound; one
-// that is and has no carray of the table's own is ErrCorrupt. The other errors are
-// those of Open.
+// Column opens one column. It returns ErrNotFound for a name that is not in Names, and ErrCorrupt
+// if the table has no valid carray of that name. The other errors are those of Open.
 func (t *Table) Column(name string) (*Backend, error) {
 	b, err := t.column(name)
 	return b, ndarray.Wrap("open", filepath.Join(t.Path, filepath.FromSlash(name)), err)
@@ -100,7 +98,7 @@ func (t *Table) column(name string) (_ *Backend, err error) {
 		return nil, err
 	}
 	if t.Nested && t.columns[i].dir == "" {
-		b, err := t.component(t.columns[i], table) // takes the place over
+		b, err := t.component(t.columns[i], table) // takes ownership of the place
 		if err != nil {
 			return nil, errors.Join(err, table.close())
 		}
@@ -118,7 +116,7 @@ func (t *Table) column(name string) (_ *Backend, err error) {
 	return b, err
 }
 
-// directory is where a column that describes itself lies in the table.
+// directory returns the directory of a column that is a complete carray.
 func (t *Table) directory(name string) string {
 	if t.Nested {
 		return t.columns[slices.Index(t.Names, name)].dir

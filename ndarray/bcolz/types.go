@@ -1,4 +1,4 @@
-// Between bcolz's words and ndarray's: element types and the fill value.
+// Conversion of element types and fill values between bcolz and ndarray.
 
 package bcolz
 
@@ -19,7 +19,7 @@ var kinds = map[byte]ndarray.Kind{
 	'S': ndarray.Bytes, 'U': ndarray.Unicode, 'V': ndarray.Void, 'M': ndarray.DateTime, 'm': ndarray.TimeDelta,
 }
 
-// dtypeOf returns the element type, or ErrType with its name.
+// dtypeOf returns the element type, or ErrType with its name if ndarray does not have it.
 func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
 	if t.Structured {
 		d, err := ndarray.ParseDType(t.Text)
@@ -32,7 +32,7 @@ func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
 		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolz.OpenObjects gives their bytes, and to load one runs whatever program it holds", ndarray.ErrType)
 	}
 	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
-	if t.Unit != "" { // "ns", "25s"
+	if t.Unit != "" { // for example "ns" or "25s"
 		x, err := ndarray.ParseDType(fmt.Sprintf("<M8[%s]", t.Unit))
 		if err != nil {
 			return ndarray.DType{}, err
@@ -80,19 +80,19 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		return appendUint(b, n, d.Size), v.Kind == bcolz.Number && err == nil
 	case ndarray.Float:
 		x, ok := v.Float64()
-		if d.Size > 8 { // Go has no such floats; zero is zero bytes
+		if d.Size > 8 { // Go has no such floats; only zero, whose bytes are zero, is supported
 			return b[:d.Size], ok && x == 0
 		}
 		return appendFloat(b, x, d.Size), ok
 	case ndarray.Complex:
-		// JSON has no complex numbers: it is the real part.
+		// JSON has no complex numbers; dflt is the real part.
 		x, ok := v.Float64()
 		if d.Size > 16 {
 			return b[:d.Size], ok && x == 0
 		}
 		return appendFloat(appendFloat(b, x, d.Size/2), 0, d.Size/2), ok
 	case ndarray.Bytes, ndarray.Void:
-		// bcolz writes bytes as the ASCII text of the same bytes.
+		// bcolz writes bytes as an ASCII string of the same bytes.
 		b = append(b, v.Text...)
 		if v.Kind != bcolz.String || len(b) > d.Size {
 			return nil, false
@@ -112,7 +112,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		}
 		return b[:d.Size], true
 	case ndarray.Struct:
-		// NumPy's tolist: the fields in their order.
+		// As in NumPy's tolist, the list of the fields.
 		if v.Kind != bcolz.List || len(v.List) != len(d.Fields) {
 			return nil, false
 		}
@@ -164,7 +164,7 @@ func appendFloat(b []byte, x float64, size int) []byte {
 	return appendUint(b, math.Float64bits(x), 8)
 }
 
-// float16 rounds x to IEEE 754 binary16, to even between two.
+// float16 rounds x to the nearest IEEE 754 binary16, ties to even.
 func float16(x float64) uint16 {
 	var sign uint16
 	if math.Signbit(x) {
@@ -173,12 +173,12 @@ func float16(x float64) uint16 {
 	switch {
 	case math.IsNaN(x):
 		return sign | 0x7e00
-	case x >= 65520: // half-way from the greatest number to the next there would be
+	case x >= 65520: // half-way between the largest number and the next power of two
 		return sign | 0x7c00
-	case x < 0x1p-14: // without the hidden bit; rounding up may give the first number with it
+	case x < 0x1p-14: // subnormal; rounding up may give the smallest normal number
 		return sign | uint16(math.RoundToEven(x*0x1p24))
 	}
 	e := math.Ilogb(x)
-	m := uint16(math.RoundToEven(math.Ldexp(x, 10-e))) // 1024 to 2048, the hidden bit included
+	m := uint16(math.RoundToEven(math.Ldexp(x, 10-e))) // 1024 to 2048, including the hidden bit
 	return sign | uint16(e+14)<<10 + m
 }

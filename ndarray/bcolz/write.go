@@ -1,9 +1,9 @@
-// Writing: regions, growth, and the order that keeps a tree readable whenever a
-// writer dies.
+// Writes of regions, growth, and the order of file changes that keeps a tree readable if a writer
+// dies.
 //
-// In a tree that others may open, what is new is on the disk before meta/sizes says
-// so, and what goes away goes after: the old sizes read right up to the one rename of
-// the file that holds them.
+// If other programs may open the tree, new data is on disk before meta/sizes includes it, and old
+// data is removed after meta/sizes excludes it. The old sizes remain valid until the rename of
+// meta/sizes.
 
 package bcolz
 
@@ -24,10 +24,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// chunkLocks is how many locks the chunk files share.
+// chunkLocks is the number of locks that the chunk files share.
 const chunkLocks = 64
 
-// writable says why nothing can be written.
+// writable returns ErrReadOnly if the array is not open for writing.
 func (b *Backend) writable() error {
 	if !b.write {
 		return ndarray.ErrReadOnly
@@ -35,9 +35,9 @@ func (b *Backend) writable() error {
 	return nil
 }
 
-// WriteRegion replaces elements. The chunk files that r touches are written on up
-// to GOMAXPROCS goroutines, each as a whole: one that r covers only in part is read
-// first. Each file is replaced at once; a reader sees the old or the new one.
+// WriteRegion replaces elements. The chunk files that r touches are written by at most
+// ndarray.Workers(ctx) goroutines, each file as a whole. A file that r covers only partly is read
+// first. Each file is replaced atomically, so a reader sees the old or the new one.
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (b *Backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region)
 		for i := first / length; i <= (end-1)/length; i++ {
 			part := r.Clone()
 			part.Start[0] = max(first, i*length)
-			// end-i*length cannot overflow, (i+1)*length can.
+			// end-i*length cannot overflow, but (i+1)*length can.
 			part.Shape[0] = min(end-i*length, length) + i*length - part.Start[0]
 			if !yield(i, part) {
 				return
@@ -86,12 +86,12 @@ func (b *Backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region)
 	}
 }
 
-// rowsOf is how many rows the i-th chunk file holds.
+// rowsOf returns the number of rows in the i-th chunk file.
 func (b *Backend) rowsOf(i int64) int64 {
 	return min(b.tree.Rows()-i*b.tree.Storage.ChunkLen, b.tree.Storage.ChunkLen)
 }
 
-// writeFile replaces the elements of r, all in the i-th chunk file, by src.
+// writeFile replaces the elements of r by src. r must be inside the i-th chunk file.
 func (b *Backend) writeFile(src []byte, i int64, r ndarray.Region) error {
 	lock := &b.locks[i%chunkLocks]
 	lock.Lock()
@@ -116,11 +116,11 @@ func (b *Backend) writeFile(src []byte, i int64, r ndarray.Region) error {
 	return b.storeFile(i, rows)
 }
 
-// storeFile compresses rows, in native order, which it spoils, and replaces the
-// i-th chunk file by them.
+// storeFile compresses rows, in native order, and replaces the i-th chunk file by them. It changes
+// the content of rows.
 func (b *Backend) storeFile(i int64, rows []byte) error {
 	quantize(rows, b.meta.DType, b.tree.Storage.CParams.Quantize)
-	b.meta.DType.ToNative(rows) // to the order of storage: swapping is its own inverse
+	b.meta.DType.ToNative(rows) // to storage order; ToNative is its own inverse
 	file := bcolz.FileHeader{Version: bcolz.FileVersion, NumChunks: 1}.Append(nil)
 	head := len(file)
 	file = slices.Grow(file, cblosc.MaxCompressedSize(len(rows)))
@@ -139,7 +139,7 @@ func (b *Backend) storeFile(i int64, rows []byte) error {
 	return nil
 }
 
-// cparams are the parameters of bcolz for Blosc1.
+// cparams converts bcolz's parameters to those of Blosc1 chunks.
 func cparams(p bcolz.CParams, size int) *cblosc.CParams {
 	c := cblosc.DefaultCParams()
 	c.Level, c.TypeSize = p.Level, size
@@ -152,18 +152,17 @@ func cparams(p bcolz.CParams, size int) *cblosc.CParams {
 		last.ID = cblosc.BitShuffle
 	}
 	if codec, err := cblosc.ParseCodec(p.Codec); err == nil {
-		c.Codec = codec // Create and Open have refused all others
+		c.Codec = codec // Create and Open have rejected all other codecs
 	}
 	return c
 }
 
-// Resize changes the number of rows (carray.resize): the other axes stay. New
-// elements are the fill value. The array is as long as before until the last of its
-// new chunks is on the disk. It must not run beside reads and writes of rows that
-// it takes away.
+// Resize changes the number of rows (carray.resize). The other dimensions cannot change. New
+// elements have the fill value. The array keeps its old length until the last of its new chunks is
+// on disk. The caller must not read or write rows that a concurrent Resize removes.
 //
-// It returns ndarray.ErrReadOnly, ErrShape for another rank or a change of a further
-// axis, or an error of the file system.
+// It returns ndarray.ErrReadOnly, errors.ErrUnsupported for another rank or a change of another
+// dimension, ErrShape for a number of rows out of range, or an error of the file system.
 func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
@@ -186,9 +185,9 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	return b.resize(ctx, shape[0], nil)
 }
 
-// Append adds rows at the end (carray.append). src holds whole rows in row-major
-// order and native byte order. It has the guarantees of Resize: who opens the array
-// sees all of the new rows or none.
+// Append adds rows at the end (carray.append). src must contain whole rows in row-major order and
+// native byte order. It has the guarantees of Resize: a program that opens the array sees all of
+// the new rows or none.
 func (b *Backend) Append(ctx context.Context, src []byte) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
@@ -210,7 +209,7 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 	return b.resize(ctx, n+more, src)
 }
 
-// ownLength refuses what has its length from elsewhere.
+// ownLength returns an error if the array shares its length with other columns or parts.
 func (b *Backend) ownLength() error {
 	if b.part {
 		return fmt.Errorf("%w: a column of a nested ctable has the length of all of them: resize or append to the whole table", errors.ErrUnsupported)
@@ -218,7 +217,7 @@ func (b *Backend) ownLength() error {
 	return b.canResize()
 }
 
-// canResize refuses a part of an array.
+// canResize returns an error for a part of an array.
 func (b *Backend) canResize() error {
 	if b.only != nil {
 		return fmt.Errorf("%w: a part of an array has no length of its own", errors.ErrUnsupported)
@@ -226,7 +225,7 @@ func (b *Backend) canResize() error {
 	return nil
 }
 
-// resize makes the array n rows long; src are the new rows, nil for the fill value.
+// resize changes the number of rows to n. src are the new rows; nil means the fill value.
 func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
 	old := b.tree
 	if n == old.Rows() {
@@ -242,11 +241,11 @@ func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
 	return b.settle(old, n)
 }
 
-// prepare makes the chunk files of an array that is to be n rows long, by that length.
-// The old leftover file is replaced by one that begins with the same rows: sizes that
-// say the old length still read it right.
+// prepare writes the chunk files of an array that will have n rows, and sets that length in b.tree.
+// It replaces the old leftover file by one that begins with the same rows, so that the file is also
+// valid with the old sizes.
 func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
-	if b.fresh != nil { // what was never written gets its files while the old length counts
+	if b.fresh != nil { // unwritten files are created while the old length is valid
 		if err := b.fillFiles(); err != nil {
 			return err
 		}
@@ -263,7 +262,7 @@ func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
 	return nil
 }
 
-// settle makes n rows, which sizes say by now, the length of what was old.
+// settle completes a change to n rows after meta/sizes was written.
 func (b *Backend) settle(old *bcolz.Array, n int64) error {
 	b.tree = old.WithRows(n)
 	b.meta.Shape = slices.Clone(b.tree.Sizes.Shape)
@@ -273,8 +272,7 @@ func (b *Backend) settle(old *bcolz.Array, n int64) error {
 	return nil
 }
 
-// fillRows writes the rows behind those of old, which the files do not have yet, on up
-// to GOMAXPROCS goroutines.
+// fillRows writes the rows after those of old, on up to ndarray.Workers(ctx) goroutines.
 func (b *Backend) fillRows(ctx context.Context, old *bcolz.Array, src []byte) error {
 	first := old.Rows()
 	row := b.tree.RowBytes()
@@ -309,8 +307,8 @@ func (b *Backend) fillRows(ctx context.Context, old *bcolz.Array, src []byte) er
 	return ctx.Err() // the loop may have ended early
 }
 
-// extendFile writes the i-th chunk file with the rows that old has in it and those of
-// part behind them: fresh, or nil for the fill value.
+// extendFile writes the i-th chunk file: the rows that old has in it, then those of part. fresh are
+// the rows of part; nil means the fill value.
 func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fresh []byte) error {
 	row := b.tree.RowBytes()
 	from := i * b.tree.Storage.ChunkLen
@@ -331,8 +329,8 @@ func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fre
 	return b.storeFile(i, rows)
 }
 
-// cut removes the files that the shorter array does not reach, and shortens its
-// last, as bcolz does. Both only give back space.
+// cut removes the files after the end of the shortened array, and shortens its last file, as bcolz
+// does. Both steps only free space.
 func (b *Backend) cut(old *bcolz.Array) error {
 	var errs []error
 	for i := b.tree.NumFiles(); i < old.NumFiles(); i++ {
@@ -354,9 +352,8 @@ func (b *Backend) cut(old *bcolz.Array) error {
 	return errors.Join(errs...)
 }
 
-// writeSizes writes meta/sizes. cbytes counts as bcolz does: the compressed bytes of
-// full chunks, and one chunk that is not compressed, whether there is a leftover or
-// not.
+// writeSizes writes meta/sizes. cbytes is counted as in bcolz: the compressed bytes of full chunks,
+// plus one uncompressed chunk, whether there is a leftover or not.
 func (b *Backend) writeSizes(t *bcolz.Array) error {
 	s, err := b.sizesOf(t)
 	if err != nil {
@@ -374,7 +371,7 @@ func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
 		for i := range t.Rows() / t.Storage.ChunkLen {
 			info, err := fs.Stat(b.place.fsys, t.FileName(i))
 			if b.skeleton && errors.Is(err, fs.ErrNotExist) {
-				continue // a shard brings it
+				continue // another process writes it
 			}
 			if err != nil {
 				return s, damage(err)
@@ -385,21 +382,20 @@ func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
 	return s, nil
 }
 
-// finish writes the chunk files of a new array that nothing was written to, and its
-// sizes.
+// finish writes the missing chunk files of a new array, and its sizes.
 func (b *Backend) finish() error {
 	if err := b.fillFiles(); err != nil || b.part {
-		return err // who made all the columns says how long they are
+		return err // the table writes the sizes of all columns
 	}
 	return b.writeSizes(b.tree)
 }
 
-// fillFiles writes the chunk files of a new array that nothing was written to.
+// fillFiles writes the missing chunk files of a new array.
 func (b *Backend) fillFiles() error {
 	if b.tree.RowBytes() <= 0 || b.skeleton {
 		return nil
 	}
-	var filled [2][]byte // the chunk file of a full chunk and of the leftover, compressed once
+	var filled [2][]byte // the files of a full chunk and of the leftover, compressed once
 	for i := range b.tree.NumFiles() {
 		if b.fresh[i] {
 			continue

@@ -1,5 +1,5 @@
-// What attributes mean that ndarray has no type for: compounds, sequences and references,
-// these by the path of what they refer to, so that two files can be compared.
+// Digests of attributes for which ndarray has no type: compounds, sequences and references. A
+// reference is represented by the path of its target, so that two files can be compared.
 
 package hdf5
 
@@ -16,10 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// AttrDigest implements ndarray.AttrDigester: of datatype, dataspace and every element
-// (H5Aread), a reference being what it refers to (H5Rget_name, H5Rget_region). It returns
-// errors.ErrUnsupported of an untrusted file, in which a reference may lead anywhere, and of
-// a reference whose object has no name or is not there.
+// AttrDigest implements ndarray.AttrDigester. The digest covers datatype, dataspace and every
+// element (H5Aread); a reference is represented by its target (H5Rget_name, H5Rget_region). It
+// returns errors.ErrUnsupported for an untrusted file, because its references may be invalid, for a
+// Backend of CreateIn, and for a reference whose object has no name or does not exist.
 func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
 	if b.untrusted || b.file == nil {
 		return sum, fmt.Errorf("%w: what attribute %q means", errors.ErrUnsupported, name)
@@ -52,8 +52,8 @@ func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size
 	return sum, nil
 }
 
-// digest is of values of one file. What has no fixed length has its length before it, so
-// that two digests are the same only for the same values.
+// digest is a hash of values of one file. Values of variable length are preceded by their length,
+// so that different values never have the same input.
 type digest struct {
 	file *h5.File
 	hash.Hash
@@ -63,7 +63,7 @@ func (d digest) number(n int) { d.Write(binary.LittleEndian.AppendUint64(nil, ui
 
 func (d digest) text(s string) {
 	d.number(len(s))
-	_, _ = io.WriteString(d, s) // a hash has no errors
+	_, _ = io.WriteString(d, s) // a hash never returns an error
 }
 
 func (d digest) element(v h5.View) error {

@@ -14,8 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Object is what carries attributes: an *h5.Dataset, an *h5.Group or an
-// *h5.CommittedType.
+// Object is an HDF5 object with attributes: an *h5.Dataset, an *h5.Group or an *h5.CommittedType.
 type Object interface {
 	Attributes() iter.Seq2[h5.AttributeInfo, error]
 	ReadAttribute(name string) (h5.Attribute, error)
@@ -34,7 +33,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			return ndarray.Attrs{}, Translate(err)
 		}
 		if info.Name == labelsAttr {
-			continue // they are Meta.AxisNames
+			continue // in Meta.AxisNames
 		}
 		d, err := toDType(info.Datatype)
 		if err != nil {
@@ -62,7 +61,7 @@ func OfScales(u ndarray.UnsupportedAttr, named bool) bool {
 	return strings.Contains(u.Type, "H5T_REFERENCE") && (u.Name == usersAttr || u.Name == scalesAttr && named)
 }
 
-// whyNot says why an attribute of type t cannot leave its file.
+// whyNot returns the reason why ndarray cannot represent an attribute of type t.
 func whyNot(t h5.Datatype) string {
 	if refers(t) {
 		return "refers to objects of its own file"
@@ -70,14 +69,14 @@ func whyNot(t h5.Datatype) string {
 	return "ndarray has no such element type"
 }
 
-// refers reports whether elements of type t hold references.
+// refers reports whether elements of type t contain references.
 func refers(t h5.Datatype) bool {
 	return t.Class == h5.Reference || t.Base != nil && refers(*t.Base) ||
 		slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && refers(*m.Type) })
 }
 
-// toAttribute returns a as the library's; errors.ErrUnsupported for a type that
-// HDF5 does not have.
+// toAttribute converts a to an h5.Attribute. It returns errors.ErrUnsupported for a type that HDF5
+// does not have.
 func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if a.Name == labelsAttr || a.Name == scalesAttr {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: HDF5 keeps the names of axes there", a.Name, errors.ErrUnsupported)
@@ -109,27 +108,27 @@ func toAttributes(attrs []ndarray.Attr, shared map[string]*h5.CommittedType) ([]
 	return out, nil
 }
 
-// CheckAttr returns errors.ErrUnsupported for an attribute that HDF5 cannot hold.
+// CheckAttr returns errors.ErrUnsupported for an attribute that HDF5 cannot store.
 func CheckAttr(a ndarray.Attr) error {
 	_, err := toAttribute(a)
 	return err
 }
 
-// maxCompactAttr is the largest attribute that surely fits into an object header, whose messages
-// hold 64 KiB with name and type.
+// maxCompactAttr is the size up to which an attribute always fits into an object header, whose
+// messages have at most 64 KiB including name and type.
 const maxCompactAttr = 32 << 10
 
-// LargeAttr reports whether an attribute may be too large for an object header of the oldest format.
-// A group or dataset that is created in a file with the lower bound V18 has a header that can keep
-// it elsewhere; HDF5 reads that since 1.8.
+// LargeAttr reports whether an attribute may be too large for an object header of the oldest
+// format. A group or dataset that is created in a file with the lower bound V18 has a header that
+// can store it elsewhere. HDF5 1.8 and later read such files.
 func LargeAttr(a ndarray.Attr) bool {
 	const reference = 16 // to a string in the global heap
 	return len(a.Name)+len(a.Value.Data)+reference*len(a.Value.Strings) > maxCompactAttr
 }
 
-// WriteAttrs adds attributes to an object. Those called as in shared use the committed
-// datatype there, in the same file and open, instead of describing their own; if that is
-// not their element type the error is ErrType.
+// WriteAttrs adds attributes to an object. An attribute whose name is in shared uses that committed
+// datatype instead of its own description. The committed datatypes must be open and in the same
+// file. WriteAttrs returns ErrType if one of them does not match the element type.
 func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr, shared map[string]*h5.CommittedType) error {
 	all, err := toAttributes(attrs, shared)
 	if err != nil {
@@ -160,7 +159,8 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	return Translate(b.dataset.WriteAttribute(x))
 }
 
-// DeleteAttr removes an attribute (H5Adelete); ErrNotFound if there is none.
+// DeleteAttr removes an attribute (H5Adelete). It returns ErrNotFound if there is no such
+// attribute.
 func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

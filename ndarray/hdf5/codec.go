@@ -1,4 +1,4 @@
-// The filters of a dataset as a codec, a level and what stands before it, and back.
+// Conversion between the filter pipeline of a dataset and a Compression.
 
 package hdf5
 
@@ -15,31 +15,31 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Prefixes of codecs inside a filter that has several: "blosc2/zstd".
+// Prefixes of codecs inside a filter that has several, for example "blosc2/zstd".
 const (
 	bloscPrefix  = "blosc/"
 	blosc2Prefix = "blosc2/"
 	bitsPrefix   = "bitshuffle/"
 )
 
-// Names of what stands before a codec, or behind it.
+// Names of filters before a codec, or after it.
 const (
 	shuffleName    = "shuffle"
 	bitshuffleName = "bitshuffle"
 	fletcher32Name = "fletcher32"
 )
 
-// codec is a codec that Create writes.
+// codec is a codec that Create can write.
 type codec struct {
 	name        string
-	least, most int    // levels; both 0: it has none
-	usual       int    // level if nobody says otherwise
+	least, most int    // range of levels; both 0: the codec has no levels
+	usual       int    // default level
 	prepares    bool   // the filter rearranges the bytes itself
-	limit       uint64 // most bytes of a chunk; 0: what HDF5 allows
+	limit       uint64 // maximum bytes of a chunk; 0: HDF5's limit
 	filter      func(level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error)
 }
 
-// chunkFacts are what some filters have to know.
+// chunkFacts are the properties of a chunk that some filters need.
 type chunkFacts struct {
 	shape []int64
 	dtype ndarray.DType
@@ -48,12 +48,12 @@ type chunkFacts struct {
 func (c chunkFacts) bytes() int64 {
 	n := int64(c.dtype.Size)
 	for _, length := range c.shape {
-		n *= length // checked by h5: a chunk has less than 4 GiB
+		n *= length // no overflow: h5 checks that a chunk has less than 4 GiB
 	}
 	return n
 }
 
-// written are all codecs that Create writes, in the order in which Codecs lists them.
+// written are all codecs that Create can write, in the order of Codecs.
 var written = slices.Concat(
 	[]codec{
 		{name: "none"},
@@ -84,7 +84,7 @@ var written = slices.Concat(
 	bloscs(blosc2Prefix, blosc2),
 )
 
-// bloscs are the codecs of one of the filters with Blosc chunks.
+// bloscs returns the codecs of one of the filters with Blosc chunks.
 func bloscs(prefix string, make func(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error)) (all []codec) {
 	for _, number := range slices.Sorted(maps.Keys(bloscCodecs)) {
 		all = append(all, codec{
@@ -97,8 +97,8 @@ func bloscs(prefix string, make func(number uint32, level int, c *ndarray.Compre
 	return all
 }
 
-// Codecs are the names that a Compression may have in Create. A name with a stroke is a
-// filter and the codec in it.
+// Codecs returns the codec names that Create accepts in a Compression. A name with a slash is a
+// filter and a codec in it.
 func Codecs() []string {
 	names := make([]string, len(written))
 	for i, c := range written {
@@ -107,8 +107,8 @@ func Codecs() []string {
 	return names
 }
 
-// Levels are the levels of a codec of Create and the usual one; ok is false if it has
-// none, or is none.
+// Levels returns the range of levels of a codec of Create and its default. ok is false if the codec
+// has no levels or does not exist.
 func Levels(name string) (least, most, usual int, ok bool) {
 	for _, c := range written {
 		if c.name == name {
@@ -118,7 +118,7 @@ func Levels(name string) (least, most, usual int, ok bool) {
 	return 0, 0, 0, false
 }
 
-// setFilters sets the pipeline: shuffle or bitshuffle, the codec, fletcher32.
+// setFilters sets the filter pipeline: shuffle or bitshuffle, the codec, fletcher32.
 func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) error {
 	i := slices.IndexFunc(written, func(w codec) bool { return w.name == c.Codec })
 	if i < 0 {
@@ -148,7 +148,7 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 	return nil
 }
 
-// setPrepare sets what stands before the codec, and the checksum behind it.
+// setPrepare sets the filter before the codec, and the checksum after it.
 func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 	prepare := ""
 	for i, f := range c.Filters {
@@ -168,7 +168,7 @@ func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 		}
 	}
 	switch {
-	case prepare == "" || w.prepares && !strings.HasPrefix(w.name, bitsPrefix): // Blosc does it itself
+	case prepare == "" || w.prepares && !strings.HasPrefix(w.name, bitsPrefix): // Blosc shuffles in its own filter
 	case w.prepares:
 		return fmt.Errorf("%w: filter %s before %s, which rearranges bits", errors.ErrUnsupported, prepare, w.name)
 	case prepare == shuffleName:
@@ -179,11 +179,11 @@ func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 	return nil
 }
 
-// szipPixels is the number of elements in a block of Szip's, if a chunk has as many.
+// szipPixels is the number of elements in a block of Szip, or fewer if a chunk is smaller.
 const szipPixels = 16
 
-// szip codes the nearest neighbours. The library would leave out what cannot be coded
-// without a word, so that is found here.
+// szip returns the filter Szip with nearest-neighbor coding. It returns an error for types and
+// chunks that Szip cannot encode, because libhdf5 would skip the filter silently.
 func szip(_ int, _ *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	d := chunk.dtype
 	number := d.Kind == ndarray.Int || d.Kind == ndarray.Uint || d.Kind == ndarray.Float
@@ -197,8 +197,8 @@ func szip(_ int, _ *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	return h5.Szip(h5.SzipNearest, int(n-n%2)), nil
 }
 
-// The codecs of the filter bitshuffle (bshuf_h5filter.h, BSHUF_H5_COMPRESS_…), and the
-// places of block, codec and level in its parameters as they are stored.
+// Codecs of the filter bitshuffle (bshuf_h5filter.h, BSHUF_H5_COMPRESS_…), and the indexes of codec
+// and level in its stored parameters.
 const (
 	bitsLZ4  = 2
 	bitsZstd = 3
@@ -210,11 +210,11 @@ const (
 // bloscCodecs are the codecs of the filters Blosc and Blosc2, by number.
 var bloscCodecs = map[uint32]string{0: "blosclz", 1: "lz4", 2: "lz4hc", 4: "zlib", 5: "zstd"}
 
-// bloscShuffles are what those filters can do before the codec.
+// bloscShuffles are the shuffle filters that these filters can apply before the codec.
 var bloscShuffles = map[uint32][]string{0: nil, 1: {shuffleName}, 2: {bitshuffleName}}
 
-// Places in the parameters of both (blosc_filter.c and blosc2_filter.c of hdf5-blosc and
-// hdf5-blosc2). The chunk's rank and shape are Blosc2's alone.
+// Indexes in the parameters of both filters (blosc_filter.c and blosc2_filter.c of hdf5-blosc and
+// hdf5-blosc2). Only Blosc2 has the chunk's rank and shape.
 const (
 	bloscLevel = 4 + iota
 	bloscShuffle
@@ -222,8 +222,8 @@ const (
 	blosc2Rank
 )
 
-// bloscValues are the parameters that both have. A checksum behind them is another
-// filter's.
+// bloscValues returns the parameters that both filters have. A checksum after them is a separate
+// filter.
 func bloscValues(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) ([]uint32, error) {
 	before := slices.DeleteFunc(slices.Clone(c.Filters), func(f string) bool { return f == fletcher32Name })
 	for shuffle, names := range bloscShuffles {
@@ -234,13 +234,13 @@ func bloscValues(number uint32, level int, c *ndarray.Compression, chunk chunkFa
 	return nil, fmt.Errorf("%w: filters %q before %s in an HDF5 dataset", errors.ErrUnsupported, c.Filters, c.Codec)
 }
 
-// blosc1 is the filter Blosc. What it stores of element and chunk it finds itself.
+// blosc1 returns the filter Blosc, which sets its parameters for element and chunk itself.
 func blosc1(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	values, err := bloscValues(number, level, c, chunk)
 	return h5.Filter{ID: filter.Blosc, Optional: true, Values: values}, err
 }
 
-// blosc2 is the filter Blosc2, with the shape of a chunk so that its elements lie in
+// blosc2 returns the filter Blosc2, with the shape of a chunk so that its elements are stored in
 // blocks.
 func blosc2(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	if len(chunk.shape) > 16 {
@@ -258,8 +258,8 @@ func blosc2(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) 
 	return h5.Filter{ID: filter.Blosc2, Values: values}, nil
 }
 
-// bloscCompression is what the parameters of the filter Blosc or Blosc2 say; ok is
-// false if they do not say it all.
+// bloscCompression converts the parameters of the filter Blosc or Blosc2. ok is false if they are
+// incomplete or unknown.
 func bloscCompression(prefix string, values []uint32) (c *ndarray.Compression, ok bool) {
 	if len(values) <= bloscCodec {
 		return nil, false
@@ -269,13 +269,13 @@ func bloscCompression(prefix string, values []uint32) (c *ndarray.Compression, o
 	return &ndarray.Compression{Codec: prefix + name, Level: int(values[bloscLevel]), Filters: slices.Clone(filters)}, known && knownFilter && values[bloscLevel] <= 9
 }
 
-// blosc2Compression is bloscCompression of the filter Blosc2.
+// blosc2Compression is bloscCompression for the filter Blosc2.
 func blosc2Compression(values []uint32) (*ndarray.Compression, bool) {
 	return bloscCompression(blosc2Prefix, values)
 }
 
-// codecs are registered filters that compress, by number; filters that only
-// rearrange or check are in preparers.
+// codecs are the registered filters that compress, by number. Filters that only rearrange or check
+// bytes are in preparers.
 var codecs = map[int]string{
 	h5.FilterDeflate: "deflate", h5.FilterSzip: "szip",
 	filter.BZip2: "bzip2", filter.LZF: "lzf", filter.Blosc: "blosc", filter.LZ4: "lz4", 32013: "zfp", filter.Zstd: "zstd", filter.Blosc2: "blosc2",
@@ -286,8 +286,8 @@ var preparers = map[int]string{
 	h5.FilterScaleOffset: "scaleoffset", filter.BitShuffle: bitshuffleName,
 }
 
-// stepCodec is the codec of one filter with its level, and what the filter does before;
-// ok is false if it is none that compresses.
+// stepCodec returns the codec of one filter with its level, and the shuffle that the filter itself
+// applies. ok is false if the filter does not compress.
 func stepCodec(f h5.Filter) (c *ndarray.Compression, ok bool) {
 	level := func(at int) int {
 		if at < len(f.Values) {
@@ -325,7 +325,7 @@ func stepCodec(f h5.Filter) (c *ndarray.Compression, ok bool) {
 	return c, true
 }
 
-// compression names the filters of a dataset.
+// compression converts the filters of a dataset.
 func compression(all []h5.Filter) *ndarray.Compression {
 	c := &ndarray.Compression{Codec: "none"}
 	for _, f := range all {
@@ -334,7 +334,7 @@ func compression(all []h5.Filter) *ndarray.Compression {
 			c.Filters = append(c.Filters, preparers[f.ID])
 			continue
 		}
-		if c.Codec != "none" { // a second codec works on what the first one made
+		if c.Codec != "none" { // a second codec compresses the output of the first one
 			c.Filters = append(c.Filters, c.Codec)
 		}
 		c.Codec, c.Level, c.Filters = next.Codec, next.Level, append(c.Filters, next.Filters...)

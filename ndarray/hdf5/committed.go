@@ -1,5 +1,5 @@
-// Committed datatypes: objects of a file which describe the elements of datasets and
-// attributes that share them.
+// Committed datatypes: named objects of a file that describe the elements of datasets and
+// attributes.
 
 package hdf5
 
@@ -10,16 +10,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Shared are committed datatypes, of the file that something is made in and open, which
-// it uses instead of a description of its own (H5Tcommit2).
+// Shared are committed datatypes that a new dataset uses instead of its own descriptions
+// (H5Tcommit2). They must be open and in the same file.
 type Shared struct {
-	Elements *h5.CommittedType            // of a dataset; nil: its own
+	Elements *h5.CommittedType            // of the elements; nil: the dataset's own description
 	Attrs    map[string]*h5.CommittedType // of the attributes with these names
 }
 
-// Committed returns the committed datatypes that an object uses: that of a dataset's
-// elements, the zero value if it has its own, and those of attributes by their names.
-// h5.Datatype.Committed tells one from the other.
+// Committed returns the committed datatypes that an object uses: that of a dataset's elements, and
+// those of attributes by their names. elements is the zero value if the dataset has its own
+// datatype. h5.Datatype.Committed identifies each committed datatype.
 func Committed(o h5.Object) (elements h5.Datatype, attrs map[string]h5.Datatype, err error) {
 	if d, ok := o.(*h5.Dataset); ok {
 		info, err := d.Info()
@@ -42,8 +42,8 @@ func Committed(o h5.Object) (elements h5.Datatype, attrs map[string]h5.Datatype,
 	return elements, attrs, nil
 }
 
-// sharedType is a committed datatype for elements of type d; ErrType if it describes
-// others.
+// sharedType returns a committed datatype for elements of type d. It returns ErrType if t describes
+// other elements.
 func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	shared, err := t.Shared()
 	if err != nil {

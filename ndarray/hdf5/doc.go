@@ -1,44 +1,40 @@
 // Package hdf5 is ndarray's backend for datasets in HDF5 files.
 //
-// # What
+// # Overview
 //
-// Open and Create return a *Backend over one dataset and the file around it;
-// Describe says what a dataset is without opening it as an array. Element types
-// map both ways without loss (types.go); a dataset of any other type is refused
-// with the type's name.
+// Open and Create return a *Backend for one dataset and its file. Describe returns the properties
+// of a dataset without opening it as an array. Element types are converted in both directions
+// without loss (types.go). A dataset of any other type returns an error with the type's name.
 //
-// A Compression names one of Codecs, behind "shuffle", "bitshuffle" (32008) or nothing,
-// and before "fletcher32" or nothing. Those of "blosc/", "blosc2/" and "bitshuffle/" are
-// codecs inside the filters 32001, 32026 and 32008, which rearrange by themselves; what
-// Blosc2 makes passes between HDF5 and b2nd as it is.
+// A Compression contains one of Codecs. "shuffle" or "bitshuffle" (32008) may precede it, and
+// "fletcher32" may follow it. The codecs "blosc/…", "blosc2/…" and "bitshuffle/…" are inside the
+// filters 32001, 32026 and 32008, which rearrange bytes themselves. Chunks of Blosc2 are copied
+// between HDF5 and b2nd without recompression.
 //
-// Where a Spec is silent, chunks are ndarray.AutoChunks' choice and compression
-// is deflate level 4 behind shuffle, which every HDF5 reader has. Datasets that
-// cannot be chunked (scalar, null, or a fixed axis of length 0) are stored
-// without compression.
+// The default chunks are those of ndarray.AutoChunks. The default compression is deflate level 4
+// after shuffle, which every HDF5 reader supports. Datasets that cannot be chunked (scalar, null,
+// or a fixed dimension of length 0) are stored without compression.
 //
 // # Memory
 //
-// A call that moves whole chunks holds what package chunkio says. Else the library
-// holds one decoded chunk for each call and a chunk cache of about 1 MiB for each open
-// dataset; elements stored in the other byte order take a copy of one slab for each
-// write.
+// The memory of a call that moves whole chunks is documented in package chunkio. For other calls
+// libhdf5 holds one decoded chunk per call and a chunk cache of about 1 MiB per open dataset. For
+// elements stored in the other byte order, each write copies one slab.
 //
 // # Concurrency
 //
-// All methods may be called at the same time. Regions of whole chunks and more are read
-// and written by workers (package chunkio), as many as ndarray.Workers says. Others are
-// left to libhdf5, which runs one call at a time in the whole process and keeps decoded
-// chunks for the next one; large ones move in slabs, so that others get their turn.
-// OpenOptions.Library leaves all to it, and Storage says where workers cannot.
+// All methods may be called at the same time. Workers (package chunkio) read and write regions of
+// whole chunks or larger ones, as many as ndarray.Workers allows. libhdf5 reads and writes other
+// regions. It runs one call at a time in the whole process and caches decoded chunks for the next
+// call. Large regions move in slabs, so that other calls can run in between. With
+// OpenOptions.Library libhdf5 moves all elements. Storage reports why workers cannot be used.
 //
 // # Errors
 //
-// Sentinels of ndarray; errors of the library are *h5.Error inside.
-// errors.ErrUnsupported for element types that HDF5 or ndarray does not have, and
-// for filters that are not there.
+// Errors are sentinels of ndarray; errors of libhdf5 are wrapped as *h5.Error. Element types that
+// HDF5 or ndarray does not have, and missing filters, are errors.ErrUnsupported.
 //
 // # C version
 //
-// As package h5.
+// The same as of package h5.
 package hdf5

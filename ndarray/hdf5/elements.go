@@ -1,5 +1,5 @@
-// Moving elements: whole chunks by workers (package chunkio), what is less by the
-// library, which keeps decoded chunks for the next call.
+// Reads and writes of elements. Workers (package chunkio) move whole chunks. libhdf5 moves smaller
+// regions, because it caches decoded chunks for the next call.
 
 package hdf5
 
@@ -15,9 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// ReadRegion reads elements. The bytes come as they are stored and are turned to
-// native order here: faster than the library's conversion, and to the last bit for
-// every NaN.
+// ReadRegion reads elements. The bytes are read as stored and swapped to native order here. This is
+// faster than libhdf5's conversion, and preserves the bits of every NaN.
 func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
@@ -51,9 +50,9 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	return nil
 }
 
-// worthReading tells regions for workers from those for the library: a region
-// smaller than a chunk that the library's cache holds is likely to be followed by
-// one of the same chunk. Blosc2 decodes parts of a chunk.
+// worthReading reports whether workers should read a region of n bytes. A region smaller than a
+// chunk that fits libhdf5's cache is left to libhdf5, because the next region is often in the same
+// chunk. The exception is Blosc2, which can decode parts of a chunk.
 func (b *Backend) worthReading(n int) bool {
 	if b.library || b.meta.ChunkShape == nil {
 		return false
@@ -67,11 +66,11 @@ func (b *Backend) worthReading(n int) bool {
 }
 
 func (b *Backend) chunkBytes() int64 {
-	n, _ := ndarray.Product(b.meta.ChunkShape) // a dataset has it, so it fits
+	n, _ := ndarray.Product(b.meta.ChunkShape) // does not overflow, because the chunk exists
 	return n * int64(b.meta.DType.Size)
 }
 
-// WriteRegion writes elements, in the order of storage.
+// WriteRegion writes elements, converted to storage order.
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	write, whole := b.writeByLibrary, false
 	if s := b.sequence.Load(); s != nil {
@@ -82,13 +81,13 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	if whole && b.meta.DType.IsNative() {
 		return write(ctx, src, r)
 	}
-	var swapped []byte // one slab in the order of storage
+	var swapped []byte // one slab in storage order
 	for s := range b.meta.Slabs(r) {
 		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
 		src = src[len(part):]
 		if !b.meta.DType.IsNative() {
 			swapped = append(swapped[:0], part...)
-			b.meta.DType.ToNative(swapped) // to the order of storage: swapping is its own inverse
+			b.meta.DType.ToNative(swapped) // to storage order; ToNative is its own inverse
 			part = swapped
 		}
 		if err := write(ctx, part, s); err != nil {
@@ -110,9 +109,8 @@ func (b *Backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region)
 	return Translate(err)
 }
 
-// worthWriting reports a region of which at least half lies in chunks that it covers
-// whole. A chunk written in part is encoded at once by workers, while the library
-// waits for the rest.
+// worthWriting reports whether at least half of a region is in chunks that it covers completely.
+// Workers encode a partly written chunk at once, but libhdf5 caches it until the rest is written.
 func (b *Backend) worthWriting(r ndarray.Region) bool {
 	if b.library || b.meta.ChunkShape == nil {
 		return false
@@ -135,8 +133,8 @@ func (b *Backend) worthWriting(r ndarray.Region) bool {
 
 func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count: r.Shape} }
 
-// Storage reports what the elements take in the file (H5Dget_storage_size), after
-// those that wait in the library's chunk cache were written.
+// Storage reports the bytes of the elements in the file (H5Dget_storage_size). It first writes
+// elements in libhdf5's chunk cache to the file.
 func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {

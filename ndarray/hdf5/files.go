@@ -30,7 +30,7 @@ type files struct {
 	absent   bool        // an external file is missing, and that is allowed
 }
 
-// add notes where the elements of a dataset are.
+// add records where the elements of a dataset are stored.
 func (f *files) add(info *h5.DatasetInfo) {
 	f.virtual = info.Layout == h5.Virtual
 	f.external = info.External
@@ -67,7 +67,7 @@ func (b *Backend) checkFiles() error {
 			}
 			for _, s := range list {
 				var outside *h5.OutsideError
-				if errors.As(s.Err, &outside) { // the file is read through a reader, which has no other files
+				if errors.As(s.Err, &outside) { // the file is read through an io.ReaderAt, which has no other files
 					if f.err == nil {
 						f.err = Translate(s.Err)
 					}
@@ -78,7 +78,7 @@ func (b *Backend) checkFiles() error {
 		}
 		for _, x := range f.external {
 			if f.dir == "" && os.Getenv("HDF5_EXTFILE_PREFIX") != "" {
-				continue // libhdf5 looks there
+				continue // libhdf5 uses this directory
 			}
 			if _, err := os.Stat(f.path(x)); err != nil {
 				f.absent = f.missing != nil
@@ -89,8 +89,8 @@ func (b *Backend) checkFiles() error {
 	return f.err
 }
 
-// readExternal reads a region from external files without libhdf5: H5Aiterate2 fails on a dataset
-// that was opened with another directory for them (H5Pset_efile_prefix).
+// readExternal reads a region from external files without libhdf5, because H5Aiterate2 fails on a
+// dataset that was opened with another directory for them (H5Pset_efile_prefix).
 func (b *Backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region) (err error) {
 	open := make([]*os.File, len(b.files.external))
 	defer func() {
@@ -119,8 +119,8 @@ func (b *Backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region
 	return nil
 }
 
-// runs yields the elements of a region that are adjacent in an array of the shape: the number of
-// the first one, and how many.
+// runs yields the runs of adjacent elements of a region in an array of the shape: the number of the
+// first element, and the length.
 func runs(shape []int64, r ndarray.Region) iter.Seq2[int64, int64] {
 	return func(yield func(start, n int64) bool) {
 		if r.NumElems() == 0 {
@@ -154,8 +154,8 @@ func runs(shape []int64, r ndarray.Region) iter.Seq2[int64, int64] {
 	}
 }
 
-// readAt reads bytes of the concatenation of external files. Bytes after the end of a file are
-// zeros, as for libhdf5.
+// readAt reads bytes of the concatenation of external files. As in libhdf5, bytes after the end of
+// a file are zeros.
 func readAt(list []h5.ExternalFile, open []*os.File, dst []byte, at int64) error {
 	clear(dst)
 	for i, x := range list {

@@ -1,4 +1,4 @@
-// The backend: one dataset, and the file around it, behind ndarray's contract.
+// The backend of one dataset and its file.
 
 package hdf5
 
@@ -18,38 +18,38 @@ import (
 
 // Backend is one dataset. It implements every optional interface of ndarray.
 type Backend struct {
-	file    *h5.File // nil if it is someone else's to close
+	file    *h5.File // nil if the caller closes the file
 	dataset *h5.Dataset
-	stored  h5.Datatype // what crosses to the library: it converts nothing
+	stored  h5.Datatype // in memory too, so that libhdf5 converts nothing
 	meta    ndarray.Meta
-	library bool // move elements by the library alone
+	library bool // libhdf5 moves all elements
 
-	untrusted bool // and not by the library where that can be
+	untrusted bool // libhdf5 must not decode chunks that chunkio can decode
 
 	filters    []h5.Filter
 	plainEdges bool
 	elsewhere  []string
 	files      files
 
-	sequence atomic.Pointer[sequence] // nil unless chunks are put in order
+	sequence atomic.Pointer[sequence] // nil unless an order of chunks is in progress
 }
 
-// Elsewhere are the names of the other files in which elements lie, those of a virtual
-// dataset or of one with external files (H5Pget_virtual_filename, H5Pget_external), each
-// once; none for a dataset that has its elements in its own.
+// Elsewhere returns the names of other files with elements: those of a virtual dataset or of one
+// with external files (H5Pget_virtual_filename, H5Pget_external), each name once. It is empty if
+// all elements are in the dataset's own file.
 func (b *Backend) Elsewhere() []string { return b.elsewhere }
 
-// OpenOptions say how Open opens; nil means the zero value.
+// OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
-	// Write opens for writing, in place: what is written reaches the file when the
-	// library sees fit, at Close at the latest, and a program killed before that leaves
-	// a file that does not open.
+	// Write opens for writing, in place. libhdf5 may delay writes to the file until Close. A
+	// program that is killed before Close may leave a file that cannot be opened.
 	Write bool
 
-	Library bool // libhdf5 reads and writes all elements, as one without workers does; for comparison
+	Library bool // libhdf5 reads and writes all elements, without workers; for comparison
 
-	// Untrusted keeps chunks from libhdf5 wherever package chunkio can decode them: the
-	// library reads behind the end of one that decodes to fewer bytes than a chunk has.
+	// Untrusted decodes chunks without libhdf5 if package chunkio supports the filters. libhdf5 is
+	// unsafe here, because it reads out of bounds if a chunk decodes to fewer bytes than it should
+	// have.
 	Untrusted bool
 
 	// ExternalDir is the directory of external files with relative names; "" is the working
@@ -63,13 +63,13 @@ type OpenOptions struct {
 	Missing func(error)
 }
 
-// Open opens a file, for reading unless o says otherwise, and the dataset called
-// object in it (H5Fopen, H5Dopen2).
+// Open opens a file, read-only unless o.Write is set, and the dataset called object in it (H5Fopen,
+// H5Dopen2).
 //
-// It returns ndarray.ErrNotFound for file or object, ErrFormat if the file is not
-// HDF5 or the object no dataset, ErrCorrupt, or, with the type's name, ErrType
-// and errors.ErrUnsupported for an element type that ndarray does not have, or
-// ErrReadOnly where o.Write is set and the file must not be written.
+// It returns ndarray.ErrNotFound for a missing file or object, ErrFormat if the file is not HDF5 or
+// the object is not a dataset, or ErrCorrupt. For an element type that ndarray does not have, the
+// error contains the type's name and is both ErrType and errors.ErrUnsupported. If o.Write is set
+// and the file cannot be written, it returns ErrReadOnly.
 func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	location := join(file, object)
 	if o == nil {
@@ -142,17 +142,16 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	return b, nil
 }
 
-// The attributes in which HDF5's dimension scales keep the names of axes
-// (H5DSpublic.h).
+// Attributes of HDF5's dimension scales API with labels and scales (H5DSpublic.h).
 const (
 	labelsAttr = "DIMENSION_LABELS"
 	scalesAttr = "DIMENSION_LIST"
 	usersAttr  = "REFERENCE_LIST" // of a scale: the arrays that it belongs to
 )
 
-// axisNames returns the label of each axis, or the name of the first scale that is
-// attached to it; nil if there is none (H5DSget_label, H5DSiterate_scales), or if the
-// library cannot list the attributes because it does not know the type of one.
+// axisNames returns the label of each dimension, or the name of the first scale attached to it
+// (H5DSget_label, H5DSiterate_scales). It returns nil if no dimension has a name, or if libhdf5
+// cannot list the attributes because it does not support the type of one of them.
 func axisNames(d *h5.Dataset, rank int) ([]string, error) {
 	any := false
 	for a, err := range d.Attributes() {
@@ -187,7 +186,7 @@ func axisNames(d *h5.Dataset, rank int) ([]string, error) {
 	return names, nil
 }
 
-// firstScale is the last part of the path of the first scale of an axis.
+// firstScale returns the last part of the path of the first scale of a dimension.
 func firstScale(d *h5.Dataset, axis int) (string, error) {
 	for s, err := range d.Scales(axis) {
 		return path.Base(strings.TrimSuffix(s.Path, "/")), err
@@ -210,28 +209,26 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	return nil
 }
 
-// CreateOptions say how Create works; nil means the zero value.
+// CreateOptions are the options of Create. nil means the zero value.
 type CreateOptions struct {
-	Name    string // what Meta.Path and errors call the array; "": FILE:/object
+	Name    string // name of the array in Meta.Path and errors; "": FILE:/object
 	Library bool   // as in OpenOptions
 	Shared  Shared // only with CreateIn
 
-	// Like describes a dataset whose properties beside those of Spec the new one takes: order
-	// and storage of attributes, object times and when fill values are written. Only with
-	// CreateIn.
+	// Like is a dataset from which the new one copies properties that a Spec does not contain:
+	// order and storage of attributes, object times, and the time when fill values are written.
+	// Only with CreateIn.
 	Like *h5.DatasetInfo
 }
 
-// Create creates a file, which must not exist, with one dataset called object and
-// the groups on the way to it (H5Fcreate, H5Dcreate2). Package doc says what it
-// chooses where spec is silent; chunks longer than a fixed axis are clipped to
-// it.
+// Create creates a file, which must not exist, with one dataset called object and its parent groups
+// (H5Fcreate, H5Dcreate2). The package documentation describes the defaults. Chunks longer than a
+// fixed dimension are clipped to it.
 //
-// It returns what spec.Validate finds, ndarray.ErrExists, ErrNotFound if the
-// directory above is missing, ErrParam, or errors.ErrUnsupported for an element
-// type, codec or filter that HDF5 does not have here and for a comment of more than
-// 65534 bytes. After an error no file is
-// left behind, unless removing fails too.
+// It returns the errors of spec.Validate, ndarray.ErrExists, ErrNotFound if the parent directory is
+// missing, ErrParam, or errors.ErrUnsupported for an unsupported element type, codec or filter and
+// for a comment of more than 65534 bytes. After an error Create deletes the file, unless deleting
+// fails too.
 func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	location := join(file, object)
 	if o != nil && o.Name != "" {
@@ -266,12 +263,11 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 	return b, nil
 }
 
-// mostComment is what a message of an object header holds, less the zero byte behind the
-// text.
+// mostComment is the size of a message in an object header without the zero byte after the string.
 const mostComment = 65534
 
-// Check returns what Create would refuse, without creating anything: what
-// spec.Validate finds, ErrParam, or errors.ErrUnsupported.
+// Check returns the errors that Create would return for spec, without creating anything: the errors
+// of spec.Validate, ErrParam, or errors.ErrUnsupported.
 func Check(object string, spec ndarray.Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
@@ -292,10 +288,9 @@ func Check(object string, spec ndarray.Spec) error {
 	return err
 }
 
-// CreateIn creates a dataset called object, and the groups on the way to it, in an
-// open file, as Create does, and besides ErrType for a committed datatype in o.Shared
-// that describes something else. Close of the Backend leaves the file open. After an
-// error the dataset may be there.
+// CreateIn creates a dataset called object and its parent groups in an open file. It works like
+// Create, and also returns ErrType for a committed datatype in o.Shared that does not match. Close
+// of the Backend does not close the file. After an error the dataset may exist.
 func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
@@ -332,7 +327,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 		phase := like.AttributePhase
 		o.AttributeOrder, o.AttributePhase, o.Times = like.AttributeOrder, &phase, like.Times
 		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
-		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // Spec.Fill has none of variable length
+		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // Spec.Fill cannot contain values of variable length
 			o.FillValues = like.FillValues
 		}
 	}
@@ -392,17 +387,16 @@ func createDataset(f *h5.File, path string, t h5.Datatype, space h5.Dataspace, o
 	return d, err
 }
 
-// absolute is the path of an object from the root. To HDF5 ".." is a name like
-// any other.
+// absolute returns the path of an object from the root. HDF5 treats ".." as an ordinary name.
 func absolute(object string) string { return "/" + strings.Trim(object, "/") }
 
-// join is how a dataset is named to people.
+// join returns the name of a dataset in messages.
 func join(file, object string) string { return file + ":" + absolute(object) }
 
 // Meta describes the dataset.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
-// ReadStrings reads texts of variable length (H5Dread).
+// ReadStrings reads strings of variable length (H5Dread).
 func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
@@ -420,7 +414,7 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	return nil
 }
 
-// WriteStrings writes texts of variable length (H5Dwrite).
+// WriteStrings writes strings of variable length (H5Dwrite).
 func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
@@ -435,7 +429,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 	return nil
 }
 
-// Close closes dataset and file; what was written reaches the operating system.
+// Close closes the dataset and the file, and passes all writes to the operating system.
 func (b *Backend) Close() error {
 	err := Translate(b.dataset.Close())
 	if b.file != nil {

@@ -1,5 +1,5 @@
-// How a dataset is stored: chunks, fill value, shape, in ndarray's words and in
-// HDF5's. codec.go has its filters.
+// Conversion of chunks, fill value and shape between ndarray and HDF5. codec.go converts the
+// filters.
 
 package hdf5
 
@@ -12,17 +12,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// DefaultCompression is what Create uses where the Spec names none.
+// DefaultCompression returns the compression that Create uses if the Spec contains no Compression.
 func DefaultCompression() *ndarray.Compression {
 	return &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}
 }
 
-// textSize is what a text of variable length takes in a chunk, in bytes: length,
-// and place in the global heap.
+// textSize is the size in bytes of a string of variable length in a chunk: its length and its
+// location in the global heap.
 const textSize = 16
 
-// growing is the length that an empty axis which may grow counts as when chunks
-// are chosen.
+// growing is the length assumed for an empty dimension that may grow when chunks are chosen.
 const growing = 1024
 
 // space returns the dataspace of spec.
@@ -34,12 +33,12 @@ func space(spec ndarray.Spec) h5.Dataspace {
 		return h5.ScalarSpace()
 	}
 	s := h5.SimpleSpace(spec.Shape...)
-	s.MaxDims = spec.MaxShape // Unlimited is -1 on both sides
+	s.MaxDims = spec.MaxShape // -1 means unlimited in both packages
 	return s
 }
 
-// chunks returns the chunk shape of spec, clipped to what the axes may grow to;
-// nil if the dataset cannot have chunks or needs none.
+// chunks returns the chunk shape of spec, clipped to the maximum shape. It returns nil if the
+// dataset cannot be chunked or need not be.
 func chunks(spec ndarray.Spec) []int64 {
 	if spec.Null || len(spec.Shape) == 0 {
 		return nil
@@ -76,7 +75,7 @@ func chunks(spec ndarray.Spec) []int64 {
 	return c
 }
 
-// options returns everything but type and space.
+// options returns all properties except datatype and dataspace.
 func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 	o := &h5.DatasetOptions{Chunks: chunks(spec)}
 	c := spec.Compression
@@ -91,23 +90,22 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 	}
 	if spec.Fill != nil {
 		o.Fill = slices.Clone(spec.Fill)
-		spec.DType.ToNative(o.Fill) // to the order of storage: swapping is its own inverse
+		spec.DType.ToNative(o.Fill) // to storage order; ToNative is its own inverse
 	}
 	return o, nil
 }
 
-// Description is what is known of a dataset from outside.
+// Description is the result of Describe.
 type Description struct {
 	Meta    ndarray.Meta    // DType is the zero value if ndarray has no such element type
-	Storage ndarray.Storage // what the elements take
-	Type    string          // element type in h5dump's words
+	Storage ndarray.Storage // stored size of the elements
+	Type    string          // element type in DDL
 }
 
-// Describe says what a dataset is; path is what Meta.Path shall be.
+// Describe returns the properties of a dataset. path becomes Meta.Path.
 //
-// If the element type is one that ndarray does not have the description is
-// complete but for DType and Fill, and the error is errors.ErrUnsupported and
-// ndarray.ErrType.
+// If ndarray does not have the element type, the description is complete except for DType and Fill,
+// and the error is both errors.ErrUnsupported and ndarray.ErrType.
 func Describe(d *h5.Dataset, path string) (Description, error) {
 	info, err := d.Info()
 	if err != nil {
@@ -154,7 +152,7 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 	return m, s, nil
 }
 
-// Translate marks an error of the library with what it means to ndarray.
+// Translate marks an error of libhdf5 with the matching sentinel of ndarray.
 func Translate(err error) error {
 	for _, t := range []struct{ is, mark error }{
 		{h5.ErrNotHDF5, ndarray.ErrFormat},

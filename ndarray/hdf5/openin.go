@@ -1,4 +1,4 @@
-// A dataset in a file that is open already.
+// OpenIn opens a dataset in a file that is already open.
 
 package hdf5
 
@@ -9,9 +9,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// OpenIn opens the dataset called object in f, as Open does, and takes f over: Close of
-// the Backend closes it, and an error has closed it. location is what messages call
-// the dataset. The array is read-only if f is, whatever o says.
+// OpenIn opens the dataset called object in f, like Open. It takes ownership of f: Close of the
+// Backend closes f, and OpenIn closes it if it returns an error. location is the name of the
+// dataset in messages. The array is read-only if f is, regardless of o.Write.
 func OpenIn(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}

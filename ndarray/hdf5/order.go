@@ -1,5 +1,5 @@
-// Chunks in order: the place of each in the file follows from that of the one before it,
-// so those that workers finish too early wait.
+// Chunks in order. The offset of each chunk in the file depends on the chunk before it, so chunks
+// that workers finish too early must wait.
 
 package hdf5
 
@@ -20,9 +20,9 @@ type sequence struct {
 	queue *inorder.Queue[uint32] // with filter masks
 }
 
-// InOrder makes chunks go to the file in row-major order. A dataset without chunks has its
-// elements in one place, unless they are texts; what only the library can write has to
-// come in order.
+// InOrder makes chunks go to the file in row-major order. It returns nil for a dataset without
+// chunks, because its elements have fixed offsets, unless they are strings. It returns
+// errors.ErrUnsupported if only libhdf5 can write the dataset; the caller must then write in order.
 func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarra
 	return s, nil
 }
 
-// Skip says that chunk n will not be written.
+// Skip reports that chunk n will not be written.
 func (s *sequence) Skip(n int64) error { return s.queue.Skip(n) }
 
 // End ends the order.
@@ -61,7 +61,7 @@ func (s *sequence) End(keep bool) error {
 	return errors.Join(err, s.queue.Close())
 }
 
-// writeChunk stores a chunk as it is, now or in its turn.
+// writeChunk stores a chunk without encoding it, immediately or in order.
 func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 	if s := b.sequence.Load(); s != nil {
 		return s.queue.Put(n, chunk, mask)
@@ -69,13 +69,13 @@ func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 	return b.storeChunk(n, chunk, mask)
 }
 
-// storeChunk stores a chunk as it is, now.
+// storeChunk stores a chunk without encoding it, immediately.
 func (b *Backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 	at, _ := b.offset(n)
 	return Translate(b.dataset.WriteChunk(chunk, mask, at...))
 }
 
-// number is that of the chunk that begins at an element.
+// number returns the number of the chunk that begins at an element.
 func (b *Backend) number(at []int64) int64 {
 	n := int64(0)
 	for i, c := range b.meta.ChunkShape {
@@ -84,7 +84,7 @@ func (b *Backend) number(at []int64) int64 {
 	return n
 }
 
-// writeInOrder hands the chunks of a region to the sequence.
+// writeInOrder passes the chunks of a region to the sequence.
 func (s *sequence) writeInOrder(ctx context.Context, src []byte, r ndarray.Region) error {
 	_, err := chunkio.Write(ctx, s.b.dataset, src, s.b.stored, region(r), &chunkio.Options{
 		Workers: ndarray.Workers(ctx),

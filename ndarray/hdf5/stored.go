@@ -1,5 +1,5 @@
-// Chunks as they are stored: between datasets with the same filters, and between a
-// dataset behind the filter Blosc2 and b2nd arrays.
+// Chunks as stored: copies between datasets with the same filters, and between a dataset compressed
+// with Blosc2 and b2nd arrays.
 
 package hdf5
 
@@ -17,8 +17,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// rawForm is the form of chunks as they are in the file. What fills up a chunk at the
-// edge of the array is the fill value, which the library shows when the array grows.
+// rawForm returns the form of chunks as stored in the file. It includes the fill value, because
+// chunks at the edge of the array are padded with it, and the padding becomes visible when the
+// array grows.
 func (b *Backend) rawForm() ndarray.ChunkForm {
 	d := fmt.Sprintf("%v, fill %x, plain edges %v, filters", b.stored, b.meta.Fill, b.plainEdges)
 	for _, f := range b.filters {
@@ -27,13 +28,13 @@ func (b *Backend) rawForm() ndarray.ChunkForm {
 	return ndarray.ChunkForm{Kind: "hdf5", Details: d}
 }
 
-// exchanges reports whether the dataset's chunks can be had and set as they are.
+// exchanges reports whether the dataset's chunks can be read and written as stored.
 func (b *Backend) exchanges() bool {
 	return !b.library && b.meta.ChunkShape != nil && len(b.meta.ChunkShape) < h5.MaxRank && b.stored.Plain()
 }
 
-// blosc2Only returns the parameters of the filter Blosc2 if the dataset has it alone,
-// and they say all.
+// blosc2Only returns the parameters of the filter Blosc2 if it is the only filter and its
+// parameters are complete.
 func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 	if len(b.filters) != 1 || b.filters[0].ID != filter.Blosc2 || len(b.filters[0].Values) <= blosc2Rank {
 		return nil, nil
@@ -46,8 +47,8 @@ func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 	return b.filters[0].Values, c
 }
 
-// ChunkForms returns the form of the file, and that of Blosc2 with the blocks of the
-// first chunk that is stored.
+// ChunkForms returns the form of the file. For Blosc2 it also returns the form with the blocks of
+// the first stored chunk.
 func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	if !b.exchanges() {
 		return nil, nil
@@ -84,8 +85,8 @@ func int64s(v []int32) []int64 {
 	return out
 }
 
-// rawChunk returns the stored bytes of the chunk at offset, in the memory of dst if
-// that suffices, and its filter mask; nil if it is not stored.
+// rawChunk returns the stored bytes of the chunk at offset and its filter mask. It uses the memory
+// of dst if that is large enough. It returns nil if the chunk is not stored.
 func (b *Backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 	for {
 		n, mask, err := b.dataset.ReadChunk(dst[:cap(dst)], offset...)
@@ -112,7 +113,7 @@ func (b *Backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 	}
 }
 
-// offset is the first element of chunk n, and whether the chunk ends inside the array.
+// offset returns the first element of chunk n, and whether the chunk ends inside the array.
 func (b *Backend) offset(n int64) (at []int64, inside bool) {
 	at, inside = make([]int64, len(b.meta.ChunkShape)), true
 	for i := len(at) - 1; i >= 0; i-- {
@@ -125,7 +126,7 @@ func (b *Backend) offset(n int64) (at []int64, inside bool) {
 	return at, inside
 }
 
-// ReadChunk returns a chunk as it is stored, or the Blosc2 chunk in it.
+// ReadChunk returns a chunk as stored, or the Blosc2 chunk in it.
 func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	}
 	if f == b.rawForm() {
 		out := slices.Grow(dst[:0], 4+len(raw))[:4+len(raw)]
-		copy(out[4:], raw) // where it is already, unless dst was too short
+		copy(out[4:], raw) // no copy if dst was large enough
 		binary.LittleEndian.PutUint32(out, mask)
 		return out, nil
 	}
@@ -156,7 +157,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	return chunk, nil
 }
 
-// TakesChunks reports the form of the file, and Blosc2 in any blocks.
+// TakesChunks reports whether f is the form of the file, or Blosc2 with any blocks.
 func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
 	if !b.exchanges() {
 		return false, ctx.Err()
@@ -178,7 +179,7 @@ func (b *Backend) HasChunk(ctx context.Context, n int64) (bool, error) {
 	return size > 0, errors.Join(err, ctx.Err())
 }
 
-// chunkSize is what chunk n takes in the file, 0 if it is not there.
+// chunkSize returns the stored bytes of chunk n, or 0 if it is not stored.
 func (b *Backend) chunkSize(n int64) (int64, error) {
 	at, _ := b.offset(n)
 	size, err := b.dataset.ChunkBytes(at...)
@@ -188,8 +189,8 @@ func (b *Backend) chunkSize(n int64) (int64, error) {
 	return size, Translate(err)
 }
 
-// ChunkBytes reports what a chunk takes in the file (H5Dget_chunk_storage_size), after
-// what waits in the library's chunk cache was written.
+// ChunkBytes reports the bytes of a chunk in the file (H5Dget_chunk_storage_size). It first writes
+// elements in libhdf5's chunk cache to the file.
 func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
@@ -200,8 +201,8 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return size, errors.Join(err, ctx.Err())
 }
 
-// Uniform knows the chunks that are not stored, and datasets of which nothing is; what waits in
-// the library's chunk cache was written then.
+// Uniform uses chunks that are not stored, and datasets without any stored elements. It first
+// writes elements in libhdf5's chunk cache to the file.
 func (b *Backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
@@ -240,8 +241,8 @@ func (b *Backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 	}), ctx.Err()
 }
 
-// WriteChunk stores a chunk as it is, or as the one chunk of a frame. A chunk at the
-// edge of the array is not taken from elsewhere: what fills it up is another format's.
+// WriteChunk stores a chunk as stored elsewhere, or a Blosc2 chunk as the only chunk of a frame. It
+// rejects Blosc2 chunks at the edge of the array, because their padding differs between formats.
 func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkForm, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -260,7 +261,7 @@ func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkF
 	}
 	small := make([]int32, len(blocks))
 	for i, n := range blocks {
-		small[i] = int32(n) // part of a chunk, of less than 2 GiB
+		small[i] = int32(n) // fits: part of a chunk of less than 2 GiB
 	}
 	frame, err := filter.Blosc2Frame(nil, values, chunk, small, int(b.chunkBytes()))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Element types, to HDF5 and back:
+// Conversion of element types to and from HDF5:
 //
 //	Bool            H5T_ENUM of a signed byte, FALSE = 0 and TRUE = 1, as h5py writes it
 //	Int, Uint       H5T_STD_I8LE … H5T_STD_U64BE, all bits in use
@@ -9,12 +9,12 @@
 //	Bytes           H5T_STRING of fixed size, with its padding and character set
 //	Void            H5T_OPAQUE with its tag
 //	DateTime,       H5T_OPAQUE of 8 bytes with the tag "NUMPY:" and NumPy's type string, as h5py writes
-//	TimeDelta       them; h5py's "NUMPY:<M8[ns]"
+//	TimeDelta       them; for example "NUMPY:<M8[ns]"
 //	Enum            H5T_ENUM; h5py's bool is Bool
 //	Struct          H5T_COMPOUND with its offsets; no titles
 //	SubArray        H5T_ARRAY
-//	String          H5T_STRING of variable size; it stands alone
-//	Unicode         none: HDF5 has no text of 4-byte code points
+//	String          H5T_STRING of variable size; not inside other types
+//	Unicode         unsupported: HDF5 has no strings of 4-byte code points
 
 package hdf5
 
@@ -35,8 +35,8 @@ var (
 	charsOfH5 = map[h5.CharSet]ndarray.CharSet{h5.ASCII: ndarray.ASCII, h5.UTF8: ndarray.UTF8}
 )
 
-// toDatatype returns the datatype of d; errors.ErrUnsupported if there is none
-// that comes back as d.
+// toDatatype returns the datatype of d. It returns errors.ErrUnsupported if no datatype converts
+// back to d.
 func toDatatype(d ndarray.DType) (h5.Datatype, error) {
 	t, err := datatypeOf(d)
 	if err != nil {
@@ -83,7 +83,7 @@ func datatypeOf(d ndarray.DType) (h5.Datatype, error) {
 	return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5", errors.ErrUnsupported, d)
 }
 
-// numpyTag begins the tag of opaque types that hold a type of NumPy's.
+// numpyTag is the prefix of tags of opaque types that contain a NumPy type.
 const numpyTag = "NUMPY:"
 
 func floatType(kind ndarray.Kind, size int, order h5.Order) h5.Datatype {
@@ -130,14 +130,14 @@ func compoundType(d ndarray.DType) (h5.Datatype, error) {
 	return t, nil
 }
 
-// toDType is the inverse of toDatatype. A datatype that would not come back
-// equal, as an integer of 17 bits, a bit field, a reference or a sequence, is
-// errors.ErrUnsupported and ndarray.ErrType, with its name.
+// toDType is the inverse of toDatatype. For a datatype that would not convert back to an equal one,
+// the error contains its name and is both errors.ErrUnsupported and ndarray.ErrType. Examples are
+// an integer of 17 bits, a bit field, a reference and a sequence.
 func toDType(stored h5.Datatype) (ndarray.DType, error) {
 	t := withoutComplex(stored)
 	if d, ok := dtypeOf(t); ok && d.Validate() == nil {
 		if t.Variable {
-			t.Pad = h5.NullTerm // says nothing about strings of variable length
+			t.Pad = h5.NullTerm // has no meaning for strings of variable length
 		}
 		if back, err := datatypeOf(d); err == nil && back.Equal(t) {
 			return d, nil
@@ -146,8 +146,8 @@ func toDType(stored h5.Datatype) (ndarray.DType, error) {
 	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, stored), ndarray.ErrType)
 }
 
-// withoutComplex replaces the class of complex numbers by the compound of two floats that has the same
-// bytes, in t and inside it.
+// withoutComplex replaces complex number types in t and inside it by the compound of two floats
+// with the same bytes.
 func withoutComplex(t h5.Datatype) h5.Datatype {
 	if t.Base != nil {
 		base := withoutComplex(*t.Base)
@@ -169,7 +169,7 @@ func withoutComplex(t h5.Datatype) h5.Datatype {
 	return t
 }
 
-// dtypeOf returns what t is likely to be; only datatypeOf can tell if it is.
+// dtypeOf returns the likely type of t. The caller must verify it with datatypeOf.
 func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
 	d := ndarray.DType{Size: t.Size, Order: ndarray.NoOrder}
 	order := ndarray.Little
@@ -224,7 +224,7 @@ func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
 	return d, true
 }
 
-// structOf is the structure of a compound, or the complex number that it is.
+// structOf returns the structure of a compound, or the complex type if the compound represents one.
 func structOf(t h5.Datatype) (ndarray.DType, bool) {
 	d := ndarray.DType{Kind: ndarray.Struct, Size: t.Size, Order: ndarray.NoOrder, Fields: make([]ndarray.Field, len(t.Members))}
 	for i, m := range t.Members {

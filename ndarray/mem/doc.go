@@ -1,22 +1,22 @@
 // Package mem is the backend in memory: one row-major buffer of Go memory.
 //
-// # What
+// # Overview
 //
-// It holds everything a Spec can say, so it is the model that the other backends
-// are tested against, and the place for results that need no file. A chunk shape
-// is kept as a fact (it guides Copy) and changes nothing in the layout.
+// The backend supports every property of a Spec. It is therefore the model against which the other
+// backends are tested. It is also useful for results that need no file. The chunk shape is part of
+// Meta, where Copy uses it, but does not change the memory layout.
 //
 // # Memory
 //
-// All elements, from New on, plus the attributes.
+// New allocates all elements; attributes need additional memory.
 //
 // # Concurrency
 //
-// Reads and writes may run at the same time, on the same elements too: a read
-// sees a write whole or not at all.
+// Reads and writes may run at the same time, also on the same elements. A read sees all of a write
+// or no part of it.
 //
 // # Errors
 //
-// ErrShape for an array that no address space holds, ErrNotFound for an
-// attribute that is not there.
+// ErrShape is returned for an array larger than any address space, and ErrNotFound for a missing
+// attribute.
 package mem

@@ -1,4 +1,4 @@
-// The whole backend: a buffer, a list of attributes and a lock.
+// The backend: a buffer, a list of attributes and a lock.
 
 package mem
 
@@ -12,25 +12,23 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// maxBytes is what New refuses to allocate: no address space is larger.
+// maxBytes is the size from which New returns an error, because no address space is larger.
 const maxBytes = 1 << 47
 
-// Backend is an array in memory. It implements every optional interface of ndarray but
-// Sequencer: the order of writes leaves no trace.
+// Backend is an array in memory. It implements every optional interface of ndarray except
+// Sequencer, because the order of writes does not matter.
 type Backend struct {
 	meta ndarray.Meta
 
 	mu    sync.RWMutex
 	data  []byte   // row-major, native byte order
-	texts []string // the elements instead, of Kind String
+	texts []string // the elements of an array of Kind String
 	attrs []ndarray.Attr
 }
 
-// New returns an array in memory filled with spec.Fill. Everything in spec is
-// copied.
+// New returns an array in memory filled with spec.Fill. It copies everything in spec.
 //
-// It returns what spec.Validate finds, and ErrShape for an array of 2^47 bytes
-// or more.
+// It returns the errors of spec.Validate, and ErrShape for an array of 2^47 bytes or more.
 func New(spec ndarray.Spec) (*Backend, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, ndarray.Wrap("create", "", err)
@@ -84,7 +82,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	})
 }
 
-// slabs calls f for the slabs of r, each in the array and in data, until ctx ends.
+// slabs calls f for each slab of r, as boxes in the array and in data, until ctx ends.
 func (b *Backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
@@ -119,7 +117,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 	return nil
 }
 
-// eachText calls f with the place of every element of r, in the array and in r.
+// eachText calls f with the index of every element of r, in the array and in r.
 func (b *Backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
 	index := slices.Clone(r.Start)
 	for n := range r.NumElems() {
@@ -137,7 +135,7 @@ func (b *Backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
 	}
 }
 
-// Resize makes a new buffer and copies what both shapes have.
+// Resize allocates a new buffer and copies the elements that are in both shapes.
 func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -193,7 +191,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	return nil
 }
 
-// DeleteAttr removes an attribute; ErrNotFound if there is none.
+// DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute.
 func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -208,7 +206,7 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 	return nil
 }
 
-// Storage reports the bytes of all elements: nothing is compressed.
+// Storage reports the bytes of all elements, uncompressed.
 func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -226,7 +224,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return s, ctx.Err()
 }
 
-// ChunkBytes is the bytes of a chunk's elements: all are there.
+// ChunkBytes reports the uncompressed bytes of a chunk's elements.
 func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
@@ -248,7 +246,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return bytes, ctx.Err()
 }
 
-// Close lets go of the memory.
+// Close releases the memory.
 func (b *Backend) Close() error {
 	b.data, b.texts, b.attrs = nil, nil, nil
 	return nil
@@ -258,12 +256,12 @@ func (b *Backend) find(name string) int {
 	return slices.IndexFunc(b.attrs, func(a ndarray.Attr) bool { return a.Name == name })
 }
 
-// box is r inside the array's own buffer.
+// box returns r as a box in the array's buffer.
 func (b *Backend) box(r ndarray.Region) strided.Box {
 	return strided.Box{Data: b.data, Shape: b.meta.Shape, Start: r.Start}
 }
 
-// packed is a buffer that holds exactly r.
+// packed returns a buffer with exactly the elements of r as a box.
 func packed(data []byte, r ndarray.Region) strided.Box {
 	return strided.Box{Data: data, Shape: r.Shape, Start: make([]int64, len(r.Shape))}
 }

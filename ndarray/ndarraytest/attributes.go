@@ -1,4 +1,4 @@
-// Attributes: every value that ndarray has comes back as it was.
+// Tests of attributes: every value of ndarray can be stored and read back.
 
 package ndarraytest
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Attrs are the attributes of the suite: every element type as scalar, vector,
-// matrix and empty vector, texts of every kind, and null values.
+// Attrs returns the attributes of the suite: every element type as scalar, vector, matrix and empty
+// vector, strings of every kind, and null values.
 func Attrs() []ndarray.Attr {
 	var out []ndarray.Attr
 	add := func(name string, v ndarray.Value) { out = append(out, ndarray.Attr{Name: name, Value: v}) }
@@ -64,7 +64,7 @@ func testAttributes(t *testing.T, f Factory) {
 	spec := int32s()
 	spec.Attrs = slices.Clone(want)
 
-	// Replaced by a value of another type and shape, and deleted.
+	// Replace an attribute by a value of another type and shape, and delete one.
 	i := slices.IndexFunc(want, func(x ndarray.Attr) bool { return x.Name == "one" })
 	want[i].Value = ndarray.Vector(int16(1), 2, 3)
 	require.NoError(t, a.SetAttr(bg, want[i]))
@@ -89,14 +89,14 @@ func testAttributes(t *testing.T, f Factory) {
 	requireAttrs(t, a, want)
 	require.NoError(t, a.Close())
 
-	// The same from the start.
+	// The same with attributes in the Spec.
 	a = f.reopened(t, f.create(t, spec))
 	requireAttrs(t, a, spec.Attrs)
 	require.NoError(t, a.Close())
 }
 
-// requireAttrs compares by name: the order is the backend's. Types are compared
-// with their order in storage.
+// requireAttrs compares by name, because the order depends on the backend. It also compares the
+// byte order in storage.
 func requireAttrs(t *testing.T, a *ndarray.Array, want []ndarray.Attr) {
 	t.Helper()
 	got, err := a.Attrs(bg)
@@ -110,7 +110,7 @@ func requireAttrs(t *testing.T, a *ndarray.Array, want []ndarray.Attr) {
 			w.Name, v.DType, v.Shape, v, w.Value.DType, w.Value.Shape, w.Value)
 		require.True(t, w.Value.DType.Equal(v.DType), "attribute %q: got %v, want %v", w.Name, v.DType, w.Value.DType)
 	}
-	for i := range got.List { // the result is the caller's to change
+	for i := range got.List { // the caller may change the result
 		clear(got.List[i].Value.Data)
 		clear(got.List[i].Value.Strings)
 		got.List[i].Name = "spoilt"

@@ -1,4 +1,4 @@
-// What a backend makes of its context: when it stops, and how many goroutines it has.
+// Tests of a backend's use of its context: cancellation and the number of goroutines.
 
 package ndarraytest
 
@@ -16,15 +16,15 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// The array of these tests: chunks of several rows, which are several slabs too.
+// Size of the array of these tests. A chunk has several rows, and several slabs.
 const (
 	longRows  = 768
 	longChunk = 16      // rows of a chunk
 	longRow   = 4 << 12 // bytes of a row: a chunk has 256 KiB, all have 12 MiB
 )
 
-// long makes the array and fills it. The backend is asked itself, for an Array looks at
-// the context before it calls.
+// long creates the array and fills it. It returns the Backend, because an Array checks the context
+// before it calls the backend.
 func (f Factory) long(t *testing.T) (b ndarray.Backend, w ndarray.RegionWriter, data []byte) {
 	t.Helper()
 	spec := f.adapted(ndarray.Spec{Shape: []int64{longRows, longRow / 4}, ChunkShape: []int64{longChunk, longRow / 4}, DType: int32s().DType})
@@ -48,7 +48,7 @@ func stamp(data []byte, with byte) {
 	}
 }
 
-// stamped counts the chunks that bear the mark.
+// stamped counts the chunks with the mark.
 func stamped(data []byte, with byte) (n int) {
 	for at := 0; at < len(data); at += longChunk * longRow {
 		if data[at] == with {
@@ -58,8 +58,9 @@ func stamped(data []byte, with byte) (n int) {
 	return n
 }
 
-// A context that ends before a call ends it; one that ends during the call stops it
-// between two chunks or slabs: some of them are done then, and others are not.
+// testCancelledMidway checks that a context cancelled before a call stops it. It also checks that a
+// context cancelled during the call stops it between two chunks or slabs, so that some of them are
+// done and others are not.
 func testCancelledMidway(t *testing.T, f Factory) {
 	b, w, data := f.long(t)
 	defer func() { require.NoError(t, b.Close()) }()
@@ -73,7 +74,7 @@ func testCancelledMidway(t *testing.T, f Factory) {
 	require.NoError(t, b.ReadRegion(bg, got, whole))
 	require.Equal(t, len(data)/(longChunk*longRow), stamped(got, 1), "nothing was written")
 
-	// stopsMidway calls until a call was stopped with some chunks done and some not.
+	// stopsMidway repeats call until it stops with some chunks done and some not.
 	stopsMidway := func(what string, call func(ctx context.Context, try byte) error, done func(try byte) int) {
 		begin := time.Now()
 		require.NoError(t, call(bg, 2))
@@ -113,11 +114,11 @@ func testCancelledMidway(t *testing.T, f Factory) {
 	}, func(byte) int { return stamped(got, 1) })
 }
 
-// A call has no more goroutines than the context allows, however many processors there
-// are. Those that only hand work on, and those that have done theirs and are about to
-// end, are counted too and allowed for.
+// testWorkers checks that a call has no more goroutines than the context allows, regardless of the
+// number of processors. The limit also allows for goroutines that only pass work on or are about to
+// end.
 func testWorkers(t *testing.T, f Factory) {
-	const processors, allowed, others = 32, 2, 20 // others: of the runtime, of earlier tests, of a worker that starts
+	const processors, allowed, others = 32, 2, 20 // others: goroutines of the runtime, of earlier tests, of a worker that starts
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 	b, w, data := f.long(t)
 	defer func() { require.NoError(t, b.Close()) }()
@@ -128,7 +129,7 @@ func testWorkers(t *testing.T, f Factory) {
 	} {
 		var most, stop atomic.Int64
 		watched := make(chan struct{})
-		before := runtime.NumGoroutine() + 1 // and the one that counts
+		before := runtime.NumGoroutine() + 1 // the goroutine that counts is included
 		go func() {
 			defer close(watched)
 			for stop.Load() == 0 {

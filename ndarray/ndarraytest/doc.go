@@ -1,4 +1,3 @@
-// Package ndarraytest is the conformance suite of ndarray's backends: it
-// asserts every sentence of the Backend contract, and what Array promises on top
-// of it, against a plain model in memory.
+// Package ndarraytest is the conformance suite of ndarray's backends. It tests every sentence of
+// the Backend contract, and the guarantees that Array adds, against a simple model in memory.
 package ndarraytest

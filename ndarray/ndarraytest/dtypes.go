@@ -1,4 +1,4 @@
-// Random element types: every kind, nested to any depth that is still readable.
+// Random element types of every kind, nested up to 3 levels.
 
 package ndarraytest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// DrawDType draws an element type of any kind but String.
+// DrawDType returns a random element type of any kind except String.
 func DrawDType(t *rapid.T) ndarray.DType { return drawDType(t, 3) }
 
 var simple = []string{

@@ -1,4 +1,4 @@
-// The two ways in which a format's elements are moved: by workers and by its library.
+// Tests that a format's workers and its C library move the same elements.
 
 package ndarraytest
 
@@ -15,17 +15,17 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Engines are a format whose elements are moved by workers, or by its library alone.
+// Engines is a format whose elements are moved by workers, or only by its C library.
 type Engines struct {
-	// Create and Open open for writing the array in the file or directory path.
+	// Create and Open open the array in the file or directory path for writing.
 	Create func(path string, spec ndarray.Spec, library bool) (ndarray.Backend, error)
 	Open   func(path string, library bool) (ndarray.Backend, error)
-	// Draw adds to a spec with chunks what the format has: blocks, compression.
+	// Draw adds properties of the format, such as blocks and compression, to a spec with chunks.
 	Draw func(t *rapid.T, spec *ndarray.Spec)
 }
 
-// TestEngines proves that workers and the library write and read the same: each what
-// the other has written, in new and in open files.
+// TestEngines checks that workers and the library read each other's writes, in new and in opened
+// files.
 func TestEngines(t *testing.T, e Engines) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := e.spec(t)
@@ -52,12 +52,12 @@ func TestEngines(t *testing.T, e Engines) {
 				require.NoError(t, arrays[0].Read(bg, b, r))
 				require.NoError(t, arrays[1].Read(bg, other, r))
 				require.Equal(t, other, b)
-			case 1: // open again, each as it happens
+			case 1: // open again, each with a random engine
 				for k, a := range arrays {
 					require.NoError(t, a.Close())
 					arrays[k] = opened(e.Open(paths[k], rapid.Bool().Draw(t, "library")))
 				}
-			case 2: // an attribute in between
+			case 2: // set an attribute in between
 				for _, a := range arrays {
 					require.NoError(t, a.SetAttr(bg, ndarray.Attr{Name: "n", Value: ndarray.Scalar(int64(len(b)))}))
 				}
@@ -74,7 +74,7 @@ func TestEngines(t *testing.T, e Engines) {
 			require.NoError(t, a.Close())
 		}
 		var all [2][]byte
-		for k := range all { // what workers wrote by the library, and the other way round
+		for k := range all { // the library reads the workers' array, and workers read the library's
 			a := opened(e.Open(paths[k], k == 0))
 			all[k] = make([]byte, a.NBytes())
 			require.NoError(t, a.Read(bg, all[k], ndarray.Whole(spec.Shape)))
@@ -84,7 +84,7 @@ func TestEngines(t *testing.T, e Engines) {
 	})
 }
 
-// spec draws an array of at most a few thousand elements.
+// spec returns the random Spec of an array of at most 4096 elements.
 func (e Engines) spec(t *rapid.T) ndarray.Spec {
 	var s ndarray.Spec
 	for range rapid.IntRange(0, 3).Draw(t, "rank") {
@@ -100,7 +100,7 @@ func (e Engines) spec(t *rapid.T) ndarray.Spec {
 	return s
 }
 
-// drawPart draws a region with elements, often one of whole chunks.
+// drawPart returns a random region that is not empty, often one of whole chunks.
 func drawPart(t *rapid.T, s ndarray.Spec) ndarray.Region {
 	r := ndarray.Whole(s.Shape)
 	aligned := rapid.Bool().Draw(t, "aligned")

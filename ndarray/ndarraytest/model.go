@@ -1,5 +1,5 @@
-// The model: a row-major buffer that moves one element at a time, so plain that
-// it cannot share a mistake with a backend.
+// The model: a row-major buffer that moves one element at a time. It is deliberately simple, so
+// that it does not have the same bugs as a backend.
 
 package ndarraytest
 
@@ -22,7 +22,7 @@ func newModel(shape []int64, size int, data []byte) *model {
 	return &model{shape: shape, size: size, data: data}
 }
 
-// each calls f with the place of every element of r, in the array and in r.
+// each calls f with the byte offset of every element of r, in the array and in r.
 func (m *model) each(r ndarray.Region, f func(inArray, inRegion int)) {
 	n := r.NumElems()
 	at := make([]int64, len(r.Shape))

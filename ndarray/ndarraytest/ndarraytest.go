@@ -1,4 +1,4 @@
-// The suite: one exported function and a test for each promise.
+// The suite: TestBackend, and a test for each guarantee.
 
 package ndarraytest
 
@@ -19,30 +19,30 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Factory says how the backend under test is made.
+// Factory creates arrays of the backend under test.
 type Factory struct {
 	// Create makes a new, writable array.
 	Create func(t TB, spec ndarray.Spec) (ndarray.Backend, error)
-	// Reopen opens the array that Create made last and that was closed since, for
-	// reading only. It is nil for a backend that stores nothing.
+	// Reopen opens the array that Create made last, after it was closed, read-only. It is nil for a
+	// backend that stores nothing on disk.
 	Reopen func(t TB) (ndarray.Backend, error)
-	// Cannot says in words why the backend cannot hold an array; "" means it can.
-	// For a spec that it cannot hold, Create must return errors.ErrUnsupported.
-	// nil: it holds all.
+	// Cannot returns the reason why the backend cannot store an array, or "" if it can. For a spec
+	// that the backend cannot store, Create must return errors.ErrUnsupported. nil: the backend can
+	// store every array.
 	Cannot func(spec ndarray.Spec) string
-	// CannotAttr is the same for one attribute. nil: it holds all.
+	// CannotAttr is the same for one attribute. nil: the backend can store every attribute.
 	CannotAttr func(a ndarray.Attr) string
-	// FirstAxisOnly says that arrays grow and shrink along the first axis alone.
+	// FirstAxisOnly means that arrays grow and shrink only along the first axis.
 	FirstAxisOnly bool
-	// DearReopen says that Reopen takes long: each element type is then tried with
-	// one layout and each layout with some types, not every pair.
+	// DearReopen means that Reopen is slow. The suite then tests each element type with one layout,
+	// instead of every pair.
 	DearReopen bool
-	// Adapt changes the chunk and block shapes of a valid spec to some that the
-	// backend can have, where its format allows only certain grids. nil: it has all.
+	// Adapt changes the chunk and block shapes of a valid spec to shapes that the backend supports.
+	// nil: the backend supports all shapes.
 	Adapt func(spec *ndarray.Spec)
 }
 
-// adapted is the spec with a grid that the backend can have.
+// adapted returns the spec with a grid that the backend supports.
 func (f Factory) adapted(spec ndarray.Spec) ndarray.Spec {
 	if f.Adapt != nil && spec.Validate() == nil {
 		spec.ChunkShape, spec.BlockShape = slices.Clone(spec.ChunkShape), slices.Clone(spec.BlockShape)
@@ -51,14 +51,14 @@ func (f Factory) adapted(spec ndarray.Spec) ndarray.Spec {
 	return spec
 }
 
-// TB is what tests and rapid's property tests have in common.
+// TB is the common interface of tests and rapid's property tests.
 type TB interface {
 	require.TestingT
 	Helper()
 	Logf(format string, args ...any)
 }
 
-// DTypes are the element types of the suite: every kind and size, both orders.
+// DTypes returns the element types of the suite: every kind and size, both byte orders.
 func DTypes() []ndarray.DType {
 	var out []ndarray.DType
 	for _, s := range []string{
@@ -88,8 +88,8 @@ func DTypes() []ndarray.DType {
 // Layout is a shape with a chunk shape.
 type Layout struct{ Shape, Chunk []int64 }
 
-// Layouts are the shapes of the suite: a scalar, empty axes, one chunk, edge
-// chunks, chunks larger than the array, many axes, and no chunk shape.
+// Layouts returns the shapes of the suite: a scalar, empty dimensions, one chunk, edge chunks,
+// chunks larger than the array, many dimensions, and no chunk shape.
 func Layouts() []Layout {
 	return []Layout{
 		{[]int64{}, nil},
@@ -135,7 +135,8 @@ func TestBackend(t *testing.T, f Factory) {
 
 var bg = context.Background()
 
-// create makes the array of spec, or proves that it is refused and returns nil.
+// create creates the array of spec. If the backend cannot store it, create checks the error and
+// returns nil.
 func (f Factory) create(t TB, spec ndarray.Spec) *ndarray.Array {
 	t.Helper()
 	spec = f.adapted(spec)
@@ -152,7 +153,7 @@ func (f Factory) create(t TB, spec ndarray.Spec) *ndarray.Array {
 	return a
 }
 
-// reopened closes a and opens it again, where the backend stores something.
+// reopened closes a and opens it again, if the backend stores arrays on disk.
 func (f Factory) reopened(t TB, a *ndarray.Array) *ndarray.Array {
 	t.Helper()
 	if f.Reopen == nil {
@@ -166,7 +167,8 @@ func (f Factory) reopened(t TB, a *ndarray.Array) *ndarray.Array {
 	return a
 }
 
-// pattern fills n elements with bytes that tell any two places apart.
+// pattern returns n elements of pseudo-random bytes, so that elements at different positions
+// differ.
 func pattern(d ndarray.DType, n int64) []byte {
 	b := make([]byte, n*int64(d.Size))
 	x := uint32(2463534242)
@@ -178,7 +180,7 @@ func pattern(d ndarray.DType, n int64) []byte {
 		if d.Kind == ndarray.Bool {
 			b[i] &= 1
 		}
-		if d.Kind == ndarray.Bytes { // text without padding inside
+		if d.Kind == ndarray.Bytes { // string without padding inside
 			b[i] = 'a' + b[i]%26
 			if d.Pad == ndarray.NullTerm && i%d.Size == d.Size-1 {
 				b[i] = 0
@@ -188,8 +190,8 @@ func pattern(d ndarray.DType, n int64) []byte {
 	return b
 }
 
-// A whole array of every element type in every layout is what was written, at
-// once and after it was opened again.
+// testMatrix checks a whole array of every element type in every layout: it reads as written,
+// immediately and after it was opened again.
 func testMatrix(t *testing.T, f Factory) {
 	for i, d := range DTypes() {
 		for j, l := range Layouts() {
@@ -222,8 +224,8 @@ func testMatrix(t *testing.T, f Factory) {
 	}
 }
 
-// The chunks hold every element once, in row-major order of chunks, and read as
-// the same elements of the whole.
+// testChunks checks that the chunks contain every element once, in row-major order of chunks, and
+// have the same elements as the whole array.
 func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
 	m := newModel(a.Shape(), a.DType().Size, all)
 	var n int64
@@ -236,7 +238,7 @@ func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
 	require.Equal(t, a.NumElems(), n, name)
 }
 
-// Elements never written read as the fill value, or as zero bytes.
+// testFill checks that elements that were never written read as the fill value, or as zero bytes.
 func testFill(t *testing.T, f Factory) {
 	for _, d := range DTypes() {
 		for _, fill := range [][]byte{nil, pattern(d, 1)} {
@@ -268,7 +270,7 @@ func testFill(t *testing.T, f Factory) {
 	}
 }
 
-// Any sequence of region writes and reads is what the model says.
+// testRandomRegions checks that any sequence of region writes and reads matches the model.
 func testRandomRegions(t *testing.T, f Factory) {
 	dtypes := DTypes()
 	rapid.Check(t, func(t *rapid.T) {
@@ -297,7 +299,7 @@ func testRandomRegions(t *testing.T, f Factory) {
 				require.NoError(t, a.Write(bg, src, r))
 				require.Equal(t, keep, src, "the source of a write was changed")
 				m.write(r, src)
-				clear(src) // the backend has not kept it
+				clear(src) // the backend must not have kept src
 			}
 			got := make([]byte, r.NumElems()*int64(d.Size))
 			require.NoError(t, a.Read(bg, got, r))
@@ -325,7 +327,8 @@ func int32s() ndarray.Spec {
 	return ndarray.Spec{Shape: []int64{6, 5}, ChunkShape: []int64{4, 2}, DType: d}
 }
 
-// Regions outside and buffers of the wrong size are refused and change nothing.
+// testWrongAccess checks that regions outside the array and buffers of the wrong size return an
+// error and change nothing.
 func testWrongAccess(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	want := pattern(a.DType(), 30)
@@ -357,7 +360,7 @@ func testWrongAccess(t *testing.T, f Factory) {
 	require.NoError(t, a.Close())
 }
 
-// After Close every call is ErrClosed, Close itself too.
+// testClosed checks that every call after Close returns ErrClosed, also Close itself.
 func testClosed(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	require.NoError(t, a.Close())
@@ -374,7 +377,8 @@ func testClosed(t *testing.T, f Factory) {
 	require.Equal(t, int64(30), a.NumElems())
 }
 
-// A cancelled context is noticed by every call and changes nothing.
+// testCancelled checks that every call returns the error of a cancelled context and changes
+// nothing.
 func testCancelled(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	ctx, cancel := context.WithCancel(bg)
@@ -387,7 +391,7 @@ func testCancelled(t *testing.T, f Factory) {
 	require.NoError(t, a.Close())
 }
 
-// Reads of any regions may run at the same time.
+// testConcurrentReads checks that reads of any regions may run at the same time.
 func testConcurrentReads(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	m := newModel(a.Shape(), 4, pattern(a.DType(), 30))
@@ -413,7 +417,7 @@ func testConcurrentReads(t *testing.T, f Factory) {
 	require.NoError(t, a.Close())
 }
 
-// Writes of different chunks may run at the same time.
+// testConcurrentWrites checks that writes of different chunks may run at the same time.
 func testConcurrentWrites(t *testing.T, f Factory) {
 	spec := int32s()
 	spec.Shape = []int64{40, 30}
@@ -434,7 +438,8 @@ func testConcurrentWrites(t *testing.T, f Factory) {
 	require.NoError(t, a.Close())
 }
 
-// Close waits for reads: each one is right or ErrClosed.
+// testCloseDuringReads checks that Close waits for reads. Each read must be correct or return
+// ErrClosed.
 func testCloseDuringReads(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	want := pattern(a.DType(), 30)
@@ -464,7 +469,7 @@ func testCloseDuringReads(t *testing.T, f Factory) {
 	wg.Wait()
 }
 
-// Texts of any length are held as they are, or refused with the type.
+// testStrings checks that strings of any length are stored, or that Create rejects the type.
 func testStrings(t *testing.T, f Factory) {
 	for _, cs := range []ndarray.CharSet{ndarray.ASCII, ndarray.UTF8} {
 		spec := ndarray.Spec{Shape: []int64{4, 3}, ChunkShape: []int64{3, 2}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: cs}}
@@ -505,7 +510,7 @@ func testStrings(t *testing.T, f Factory) {
 	require.NoError(t, a.Close())
 }
 
-// What cannot be is refused by every Create.
+// testInvalidSpecs checks that Create rejects invalid specs.
 func testInvalidSpecs(t *testing.T, f Factory) {
 	for _, c := range []struct {
 		name string
@@ -535,7 +540,7 @@ func testInvalidSpecs(t *testing.T, f Factory) {
 	}
 }
 
-// What the spec says, the array says.
+// testMeta checks that Meta matches the spec.
 func testMeta(t *testing.T, f Factory) {
 	for _, edit := range []func(*ndarray.Spec){
 		func(*ndarray.Spec) {},
@@ -576,7 +581,8 @@ func testMeta(t *testing.T, f Factory) {
 	}
 }
 
-// Storage is known, the grid's chunks are counted, and the map of chunks adds up to it.
+// testStorage checks that Storage reports bytes and the grid's chunks, and that the sum of ChunkMap
+// equals it.
 func testStorage(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	require.NoError(t, a.Write(bg, pattern(a.DType(), 30), ndarray.Whole(a.Shape())))
@@ -608,7 +614,7 @@ func testStorage(t *testing.T, f Factory) {
 	}
 }
 
-// An array opened for reading reads, and refuses every change.
+// testReadOnly checks that an array opened for reading can be read, and rejects every change.
 func testReadOnly(t *testing.T, f Factory) {
 	spec := int32s()
 	spec.Attrs = []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}

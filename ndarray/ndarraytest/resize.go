@@ -1,5 +1,5 @@
-// Arrays that change their shape: any sequence of resize, append, insert, delete
-// and write is what the model says.
+// Tests of changes of the shape: any sequence of resize, append, insert, delete and write must
+// match the model.
 
 package ndarraytest
 
@@ -15,8 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// resized is m with another shape; at[axis] says for each new index which old one
-// it holds, -1 for none.
+// resized returns m with another shape. at[axis] contains the old index for each new index, or -1.
 func (m *model) resized(at [][]int64, fill []byte) *model {
 	shape := make([]int64, len(at))
 	for i, x := range at {
@@ -44,7 +43,7 @@ func (m *model) resized(at [][]int64, fill []byte) *model {
 	return out
 }
 
-// keep lists the indexes 0 to n-1 of an axis that had old.
+// keep returns the old indexes for a new length n of an axis that had old.
 func keep(n, old int64) []int64 {
 	out := make([]int64, n)
 	for i := range out {
@@ -118,7 +117,7 @@ func testResize(t *testing.T, f Factory) {
 				kept := bytes.Clone(src)
 				require.NoError(t, a.Append(bg, axis, src), "%v axis %d", m.shape, axis)
 				require.Equal(t, kept, src, "the source of an append was changed")
-				clear(src) // the backend has not kept it
+				clear(src) // the backend must not have kept src
 				src = kept
 				at[axis] = keep(n+count, n)
 				m = m.resized(at, fill)
@@ -159,7 +158,7 @@ func testResize(t *testing.T, f Factory) {
 	})
 }
 
-// What cannot be a new shape is refused and changes nothing.
+// testWrongResize checks that an invalid new shape returns an error and changes nothing.
 func testWrongResize(t *testing.T, f Factory) {
 	spec := int32s()
 	spec.MaxShape = []int64{10, ndarray.Unlimited}
@@ -175,7 +174,7 @@ func testWrongResize(t *testing.T, f Factory) {
 		require.ErrorIs(t, null.Append(bg, 0, nil), ndarray.ErrRegion)
 		require.NoError(t, null.Close())
 	}
-	// A shape that nothing is said of: it grows, or the backend says that it cannot.
+	// Without a maximum shape the array grows, or the backend returns errors.ErrUnsupported.
 	a := f.create(t, int32s())
 	if err := a.Resize(bg, []int64{7, 7}); err != nil {
 		require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -1,4 +1,4 @@
-// Random selections, and what they take from a row-major buffer, worked out one
+// Random selections, and the elements that they select from a row-major buffer, computed one
 // element at a time.
 
 package ndarraytest
@@ -14,19 +14,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Drawn is a random selection with what it means.
+// Drawn is a random selection with its expected result.
 type Drawn struct {
 	Selection ndarray.Selection
-	Items     []ndarray.Index // of a selection by axis, as Select took them
+	Items     []ndarray.Index // the arguments of Select, for a selection by axis
 
-	shape []int64   // of the result
-	axes  [][]int64 // the indexes taken along each axis of the array
-	flat  []int64   // of points and masks: the places taken
-	whole bool      // flat counts, not axes
+	shape []int64   // shape of the result
+	axes  [][]int64 // the indexes selected along each axis of the array
+	flat  []int64   // for points and masks: the positions selected
+	whole bool      // flat is used instead of axes
 }
 
-// DrawSelection draws a selection by axis for an array of the given shape: inside
-// it, or, wild, anywhere at all, and then nothing is known of what it means.
+// DrawSelection returns a random selection by axis for an array of the given shape. If wild, the
+// indexes may be out of range, and the expected result is undefined.
 func DrawSelection(t *rapid.T, shape []int64, wild bool) Drawn {
 	d := Drawn{shape: []int64{}}
 	add := func(axis int) {
@@ -41,7 +41,7 @@ func DrawSelection(t *rapid.T, shape []int64, wild bool) Drawn {
 			d.shape = append(d.shape, int64(len(taken)))
 		}
 	}
-	// Axes from first to last stand for the ellipsis.
+	// The ellipsis stands for the axes from first to last.
 	first := rapid.IntRange(0, len(shape)).Draw(t, "axes before the ellipsis")
 	last := rapid.IntRange(first, len(shape)).Draw(t, "axes before its end")
 	for axis := range first {
@@ -64,7 +64,7 @@ func DrawSelection(t *rapid.T, shape []int64, wild bool) Drawn {
 	return d
 }
 
-// span lists start, start+step, … up to and without stop, all inside the axis.
+// span lists start, start+step, … up to, but not including, stop, all inside the axis.
 func span(n, start, stop, step int64) []int64 {
 	out := []int64{}
 	for i := start; i >= 0 && i < n && (step > 0 && i < stop || step < 0 && i > stop); i += step {
@@ -76,9 +76,9 @@ func span(n, start, stop, step int64) []int64 {
 	return out
 }
 
-// drawIndex draws an index and lists what it takes.
+// drawIndex returns a random index and the list of indexes that it selects.
 func drawIndex(t *rapid.T, n int64, wild bool) (ndarray.Index, []int64) {
-	count := func(i int64) int64 { // from the end if below 0
+	count := func(i int64) int64 { // negative indexes count from the end
 		if i < 0 {
 			return i + n
 		}
@@ -145,7 +145,7 @@ func drawSpan(t *rapid.T, n int64, count func(int64) int64) (ndarray.Index, []in
 	return x.By(step), span(n, start, stop, step)
 }
 
-// drawPoints draws points or a mask over the whole array.
+// drawPoints returns random points or a random mask over the whole array.
 func drawPoints(t *rapid.T, shape []int64) Drawn {
 	n, _ := ndarray.Product(shape)
 	d := Drawn{whole: true}
@@ -178,7 +178,7 @@ func drawPoints(t *rapid.T, shape []int64) Drawn {
 	return d
 }
 
-// places lists the places, in the row-major array, of what is selected.
+// places lists the positions of the selected elements in the row-major array.
 func (d Drawn) places(shape []int64) []int64 {
 	if d.whole {
 		return d.flat
@@ -196,8 +196,8 @@ func (d Drawn) places(shape []int64) []int64 {
 	return out
 }
 
-// Every selection takes what the model takes, and puts it where the model does;
-// of an element that is selected twice the last value stays.
+// testSelections checks that Take and Put of every selection match the model. If an element is
+// selected twice, the last value must be stored.
 func testSelections(t *testing.T, f Factory) {
 	dtypes := DTypes()
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,14 +13,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Where a backend says that all elements of a region are equal they are, and sums, bins and
-// differences are the same as without its word.
+// testUniform checks that regions reported as uniform have equal elements. Sums, bins and
+// differences must be the same with and without the report.
 func testUniform(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	uniform, err := a.Uniform(bg)
 	require.NoError(t, errors.Join(err, a.Close()))
 	if uniform == nil {
-		return // it never knows
+		return // the backend never reports uniform regions
 	}
 	var numbers []ndarray.DType
 	for _, s := range []string{"|b1", "|i1", "<i2", ">i4", "<i8", "|u1", "<u4", ">u8", "<f2", "<f4", ">f8", "<f8", "<c8", "|S5"} {
@@ -60,10 +60,10 @@ func testUniform(t *testing.T, f Factory) {
 	})
 }
 
-// nan is an element of NaNs, or of other bytes that are a value of its type.
+// nan returns an element of NaNs, or a zero element of types without NaN.
 func nan(d ndarray.DType) []byte {
 	if d.Kind == ndarray.Float || d.Kind == ndarray.Complex {
-		return bytes.Repeat([]byte{0x7f}, d.Size) // in any order of bytes
+		return bytes.Repeat([]byte{0x7f}, d.Size) // in either byte order
 	}
 	return make([]byte, d.Size)
 }
@@ -115,7 +115,7 @@ func openBackend(t TB, b ndarray.Backend) *ndarray.Array {
 	return a
 }
 
-// silentBackend reads an array, and knows nothing about it that is not read.
+// silentBackend reads an array, and reports no uniform regions.
 type silentBackend struct{ a *ndarray.Array }
 
 func (b silentBackend) Meta() ndarray.Meta { return b.a.Meta() }
@@ -124,8 +124,8 @@ func (b silentBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 	return b.a.Read(ctx, dst, r)
 }
 
-// otherBackend has zeros in the place of what the array has first in each element, and
-// says what the array says.
+// otherBackend replaces the first byte of each element by zero, and reports the same uniform
+// regions as the array.
 type otherBackend struct{ silentBackend }
 
 func (b otherBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {

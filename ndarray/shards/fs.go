@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// FS returns the file system that has the files of all roots. A name that several have,
-// as shards have their metadata, is that of the first; directories are merged. It is as
-// safe for concurrent use as the roots are.
+// FS returns the file system with the files of all roots. If several roots have a file of the same
+// name, such as the metadata of shards, the first root's file is used; directories are merged. FS
+// is safe for concurrent use if the roots are.
 func FS(roots ...fs.FS) fs.FS { return union(slices.Clone(roots)) }
 
 type union []fs.FS
 
-// first calls f with the roots until one has what is asked for.
+// first calls f with one root after the other, until f returns anything except fs.ErrNotExist.
 func (u union) first(op, name string, f func(root fs.FS) error) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -47,7 +47,7 @@ func (u union) Open(name string) (file fs.File, err error) {
 	return file, err
 }
 
-// Stat says what a file is without opening it, where the root can.
+// Stat returns the file info, without opening the file if the root supports that.
 func (u union) Stat(name string) (info fs.FileInfo, err error) {
 	err = u.first("stat", name, func(root fs.FS) (err error) {
 		info, err = fs.Stat(root, name)
@@ -75,7 +75,7 @@ func (u union) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
 	}
 	byName := func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
-	slices.SortStableFunc(all, byName) // the first root's stays first
+	slices.SortStableFunc(all, byName) // stable: entries of the first root stay first
 	return slices.CompactFunc(all, func(a, b fs.DirEntry) bool { return a.Name() == b.Name() }), nil
 }
 
@@ -94,7 +94,7 @@ func (f *folder) Read([]byte) (int, error) {
 
 func (f *folder) Close() error { return nil }
 
-// ReadDir returns the next n entries, or with n <= 0 all that are left (fs.ReadDirFile).
+// ReadDir returns the next n entries, or all remaining ones if n <= 0 (fs.ReadDirFile).
 func (f *folder) ReadDir(n int) ([]fs.DirEntry, error) {
 	rest := f.entries[f.at:]
 	if n > 0 {

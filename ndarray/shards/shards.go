@@ -1,4 +1,4 @@
-// Split and Join.
+// Split and Join, which divide and join arrays.
 
 package shards
 
@@ -21,19 +21,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// All is an End behind every chunk.
+// All is an End after every chunk.
 const All = math.MaxInt64
 
 // Shard is one part of an array.
 type Shard struct {
 	Dir string // its directory
 
-	// First and End are the chunks in it, by their numbers in row-major order, from
-	// First up to and without End: chunk files of a carray, and of every column of a
-	// ctable; chunks of a frame.
+	// First and End are the range of chunks in the shard, by number in row-major order; End is
+	// exclusive. For a carray, and for every column of a ctable, they are chunk files; for a frame,
+	// chunks.
 	First, End int64
 
-	Columns []string // of a ctable: the columns in it; nil: all
+	Columns []string // the columns of a ctable in the shard; nil: all
 }
 
 func (s Shard) String() string {
@@ -47,8 +47,8 @@ func (s Shard) has(column string, i int64) bool {
 	return i >= s.First && i < s.End && (s.Columns == nil || slices.Contains(s.Columns, column))
 }
 
-// owners says for an array which shard has which chunk: ErrParam unless each is in
-// exactly one.
+// owners returns the shard of each chunk of an array. It returns ErrParam unless each chunk is in
+// exactly one shard.
 func owners(a array, shards []Shard) ([]int, error) {
 	out := make([]int, a.chunks)
 	for i := range out {
@@ -94,16 +94,14 @@ func check(shards []Shard, t *tree) error {
 	return nil
 }
 
-// Split copies the array in the directory src to shards, whose directories must not
-// exist: the metadata to each, and every chunk to the one shard that it is in. Chunk
-// files of bcolz that the array does not reach, left over from when it was longer, stay
-// behind. An array that is not filled yet (bcolz.CreateOptions.Skeleton) has no chunks
-// to copy; a nested ctable must be complete.
+// Split copies the array in the directory src to shards, whose directories must not exist. Every
+// shard gets the metadata, and every chunk goes to its one shard. Chunk files of bcolz after the
+// end of the array, left over from a longer one, are not copied. An incomplete array
+// (bcolz.CreateOptions.Skeleton) may have missing chunks; a nested ctable must be complete.
 //
-// It returns ErrParam for chunks in two shards or none, ErrFormat for what is neither a
-// bcolz tree nor a sparse frame, ErrExists,
-// ErrCorrupt for a chunk that is not there, or the context's error. After an error a
-// shard is there whole or not at all.
+// It returns ErrParam unless each chunk is in exactly one shard, ErrFormat for anything except a
+// bcolz tree or a sparse frame, ErrExists, ErrCorrupt for a missing chunk, or the context's error.
+// After an error each shard is complete or does not exist.
 func Split(ctx context.Context, src string, shards []Shard) error {
 	return ndarray.Wrap("split", src, split(ctx, src, shards))
 }
@@ -130,7 +128,7 @@ func split(ctx context.Context, src string, shards []Shard) (err error) {
 		for i, k := range owner {
 			name := a.file(int64(i))
 			if name == "" {
-				continue // an index says all about it
+				continue // the chunk has only an index entry
 			}
 			if _, err := fs.Stat(t.fsys, name); errors.Is(err, fs.ErrNotExist) && a.skeleton() {
 				continue
@@ -151,8 +149,8 @@ func split(ctx context.Context, src string, shards []Shard) (err error) {
 	return nil
 }
 
-// skeleton reports the metadata of an array that was never complete: the sizes then
-// count none of its full chunks.
+// skeleton reports whether the metadata is that of an array that was never completed. Its sizes
+// then do not include full chunks.
 func (a array) skeleton() bool {
 	if a.bcolz == nil || a.bcolz.RowBytes() < 0 {
 		return false
@@ -160,7 +158,7 @@ func (a array) skeleton() bool {
 	return a.bcolz.Sizes.CBytes == a.bcolz.Storage.ChunkLen*a.bcolz.RowBytes()
 }
 
-// directories makes the directories that a bcolz tree has even without chunks.
+// directories creates the directories that a bcolz tree needs even without chunks.
 func (t *tree) directories(dir *os.Root) error {
 	for _, a := range t.arrays {
 		if a.data != "" {
@@ -172,11 +170,10 @@ func (t *tree) directories(dir *os.Root) error {
 	return nil
 }
 
-// Join makes one array of shards, in the directory dst, which must not exist. The
-// metadata of all must be the same, but that frames which were written one by one each
-// have an index of their own: then the new one is made from the chunks as they are.
-// The metadata is the first shard's; the sizes of an array that processes have filled
-// are counted again.
+// Join makes one array of shards, in the directory dst, which must not exist. The metadata of all
+// shards must be the same. The exception is frames that were written separately and have different
+// indexes; Join then builds a new index for the stored chunks. The metadata is the first shard's.
+// For an array that several processes have filled, Join computes the sizes again.
 //
 // It returns the errors of Split, and ErrParam for shards of different arrays.
 func Join(ctx context.Context, dst string, shards []Shard) error {
@@ -249,7 +246,7 @@ func join(ctx context.Context, dst string, shards []Shard) (err error) {
 	})
 }
 
-// differs returns the first metadata file that is not the same in both trees.
+// differs returns the first metadata file that differs between the two trees, or "".
 func (t *tree) differs(other *tree) (string, error) {
 	if t.sparse != other.sparse {
 		return "format", nil
@@ -278,8 +275,8 @@ func (t *tree) differs(other *tree) (string, error) {
 	return "", nil
 }
 
-// count writes the sizes of an array whose chunks came one by one, as bcolz counts: the
-// compressed bytes of the full chunks and one chunk that is not compressed.
+// count writes the sizes of an array whose chunks were written separately, as bcolz counts them:
+// the compressed bytes of the full chunks, plus one uncompressed chunk.
 func (a array) count(dir *os.Root) error {
 	if a.bcolz == nil || !a.skeleton() {
 		return nil
@@ -299,7 +296,7 @@ func (a array) count(dir *os.Root) error {
 	return dir.WriteFile(filepath.Join(filepath.FromSlash(a.dir), bcolz.SizesFile), s.Append(nil), 0o666)
 }
 
-// joinFrames takes each chunk from the frame of its shard and makes an index for them.
+// joinFrames copies each chunk from the frame of its shard and writes a new index.
 func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 	var frames []*frameio.Frame
 	defer func() {
@@ -344,8 +341,8 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 	return w.Commit()
 }
 
-// otherFrame says in what two frames differ that would make a mixture of their chunks
-// wrong; "" if in nothing.
+// otherFrame returns the difference between two frames that makes it invalid to mix their chunks,
+// or "".
 func otherFrame(a, b *frameio.Frame) string {
 	x, y := a.Header(), b.Header()
 	switch {
@@ -374,7 +371,7 @@ func openRoot(dir string) (*os.Root, error) {
 	return root, err
 }
 
-// create makes a directory with f, which appears whole or not at all.
+// create creates a directory and fills it with f. The directory appears completely or not at all.
 func create(dir string, f func(dir *os.Root) error) (err error) {
 	out, err := atomicfile.Create(dir, atomicfile.Options{})
 	if errors.Is(err, atomicfile.ErrExists) {
@@ -401,7 +398,7 @@ func create(dir string, f func(dir *os.Root) error) (err error) {
 	return out.Commit()
 }
 
-// copyAll copies files, with the directories they stand in.
+// copyAll copies files and creates their directories.
 func copyAll(ctx context.Context, dir *os.Root, src fs.FS, names []string) error {
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {

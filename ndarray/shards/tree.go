@@ -1,4 +1,4 @@
-// What a directory of many files holds: its chunks by number, and the rest.
+// Reads the structure of a directory of many files: its chunks by number, and its metadata files.
 
 package shards
 
@@ -16,26 +16,26 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// tree is an array, or a table of some, in a directory.
+// tree is an array, or a table of arrays, in a directory.
 type tree struct {
 	fsys   fs.FS
 	meta   []string // files that every shard has
 	arrays []array
-	sparse bool // a frame, whose files an index names
+	sparse bool // a frame, whose index contains the names of its files
 }
 
-// array is what is cut by chunk numbers: a carray, or a frame.
+// array is a carray or a frame, which is divided by chunk numbers.
 type array struct {
 	column string // "": the tree itself
 	dir    string // of a carray, from the root
 	data   string // the directory of its chunk files; "": not bcolz
 	chunks int64
-	file   func(i int64) string // from the root; "" for a chunk that is none
-	bcolz  *bcolz.Array         // nil: a frame, or a column without metadata of its own
+	file   func(i int64) string // path from the root; "" for a chunk that has no file
+	bcolz  *bcolz.Array         // nil: a frame, or a column without its own metadata
 }
 
-// read looks at the metadata of the tree in fsys, and at the names of its files. It
-// returns ErrFormat for anything else.
+// read reads the metadata of the tree in fsys, and the names of its files. It returns ErrFormat if
+// fsys contains neither a bcolz tree nor a sparse frame.
 func read(fsys fs.FS) (*tree, error) {
 	t := &tree{fsys: fsys}
 	kind, err := bcolz.Detect(fsys, ".")
@@ -78,7 +78,7 @@ func (t *tree) add(column, dir string) error {
 	return nil
 }
 
-// nested adds the columns of the nested ctable in dir, or the one that is there.
+// nested adds the columns of the nested ctable in dir, or the single column in dir.
 func (t *tree) nested(column, dir string) error {
 	kind, err := bcolz.Detect(t.fsys, dir)
 	switch {
@@ -105,8 +105,8 @@ func (t *tree) nested(column, dir string) error {
 	return err
 }
 
-// described adds the columns that the root's metadata describes: the directories below
-// data/ in which no others are.
+// described adds the columns that the root's metadata describes: the directories below data/
+// without subdirectories.
 func (t *tree) described(whole *bcolz.Array, column string) error {
 	data := path.Join(bcolz.DataDir, column)
 	entries, err := fs.ReadDir(t.fsys, data)
@@ -128,8 +128,7 @@ func (t *tree) described(whole *bcolz.Array, column string) error {
 	return nil
 }
 
-// findMeta lists the files of a bcolz tree that are not below a data directory, and are
-// not being written.
+// findMeta lists the files of a bcolz tree outside data directories, without temporary files.
 func (t *tree) findMeta() error {
 	var data []string
 	for _, a := range t.arrays {

@@ -1,42 +1,41 @@
-// Package worker lets a program read untrusted files in processes of their own.
+// Package worker lets a program read untrusted files in separate processes.
 //
-// # What
+// # Overview
 //
-// formats.OpenUntrusted can run the C libraries in a worker: the program's own
-// binary, executed again, held by limits of memory, processor time and descriptors,
-// and, where the kernel has them, by Landlock and a seccomp filter. A crash, an abort
-// or a hang of a library is then an error of one call. For this the program calls
-// Init first of all:
+// formats.OpenUntrusted can run the C libraries in a worker: the program's own binary, executed
+// again. A worker has limits of memory, processor time and descriptors, and, if the kernel supports
+// them, Landlock and a seccomp filter. A crash, an abort or a hang of a library is then an error of
+// one call. The program must call Init before anything else:
 //
 //	func main() {
 //		worker.Init()
 //		…
 //	}
 //
-// and a test binary does so in TestMain. Without it a file can still be opened after
-// a check of its metadata, in the program's own process; what asks for isolation is
-// ErrUnavailable.
+// A test binary must do so in TestMain. Without Init a file can still be opened after a check of
+// its metadata, in the program's own process. Calls that require isolation return ErrUnavailable.
 //
-// # The next one
+// # The idle worker
 //
-// Each file has a process of its own, which ends with it. In a program that opens the
-// second file within five seconds of the first, another process is started meanwhile and
-// waits for the next file; it knows nothing until then, and is held as any before it sees
-// a byte. One waits at a time, for five seconds. Left ends it.
+// Each file has its own process, which ends when the file is closed. If a program opens a second
+// file within five seconds of the first, the package starts another process in advance for the next
+// file. This idle worker has no data yet, and is restricted like any other worker before it
+// receives a byte. There is at most one idle worker, and it waits for at most five seconds. Left
+// ends it.
 //
 // # Signals
 //
-// No signal is caught, and no child waited for but the workers, so a program may treat
-// signals and children as it likes. If it ignores SIGCHLD, or waits for whatever child
-// ends, a worker that met its limit of processor time is ErrCrashed instead of ErrLimit.
-// Signals that a terminal sends do not reach workers.
+// The package catches no signals and waits only for its own workers, so the program may use signals
+// and child processes freely. If the program ignores SIGCHLD, or waits for any child, a worker that
+// exceeds its limit of processor time returns ErrCrashed instead of ErrLimit. Signals from a
+// terminal do not reach workers.
 //
 // # Errors
 //
-// What happens to a worker is an *Error with one of the sentinels below. What the
-// libraries say in a worker comes with the sentinels it has without one.
+// A failure of a worker is an *Error with one of the sentinels below. Errors of the libraries in a
+// worker match the same sentinels as without a worker.
 //
 // # Systems
 //
-// Linux. Elsewhere Init does nothing, and isolation is ErrUnavailable.
+// Linux. On other systems Init does nothing, and isolation returns ErrUnavailable.
 package worker

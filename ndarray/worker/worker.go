@@ -1,37 +1,37 @@
-// What a program calls, and what it can meet: the public part of internal/worker.
+// Functions and errors for programs: the public part of internal/worker.
 
 package worker
 
 import "github.com/hyperslab/hyperslab/internal/worker"
 
-// What can happen to a worker; found by errors.Is.
+// Failures of a worker, for errors.Is.
 var (
-	// ErrUnavailable: the program does not call Init, or the system cannot isolate
-	// as it was asked to.
+	// ErrUnavailable: the program does not call Init, or the system does not support the requested
+	// isolation.
 	ErrUnavailable = worker.ErrUnavailable
-	// ErrCrashed: the worker died by a signal, or ended by itself as abort does.
+	// ErrCrashed: a signal killed the worker, or it ended by itself, for example by abort.
 	ErrCrashed = worker.ErrCrashed
-	// ErrLimit: the worker met its limit of memory or of processor time.
+	// ErrLimit: the worker exceeded its limit of memory or processor time.
 	ErrLimit = worker.ErrLimit
 	// ErrTimeout: a call took longer than its limit; the worker was killed.
 	ErrTimeout = worker.ErrTimeout
 	// ErrPanic: Go code in the worker panicked.
 	ErrPanic = worker.ErrPanic
-	// ErrProtocol: the worker answered what no worker of ours answers.
+	// ErrProtocol: the worker sent an invalid response.
 	ErrProtocol = worker.ErrProtocol
 )
 
-// Error reports what happened to a worker, with the end of what it wrote to standard
-// error.
+// Error reports a failure of a worker, with the end of its standard error output.
 type Error = worker.Error
 
-// Level says what holds a worker; Level.Full reports whether all does that there is.
+// Level describes the isolation of a worker. Level.Full reports whether all supported mechanisms
+// are active.
 type Level = worker.Level
 
-// Init makes isolation available to this program. It must be the first call of main,
-// or of TestMain: in a process that is a worker, it serves and never returns.
+// Init enables isolation for this program. It must be the first call of main, or of TestMain,
+// because in a worker process it serves requests and never returns.
 func Init() { worker.Init() }
 
-// Left ends the process that is kept ready, and returns how many processes there are of
-// arrays that were not closed, and nil: for a test that looks what is left behind.
+// Left ends the idle worker. It returns the number of processes of arrays that were not closed, and
+// nil. It is for tests that check for leaked processes.
 func Left() (int64, error) { return worker.Left() }

@@ -1,3 +1,2 @@
-// Package strided moves boxes of elements between row-major buffers of
-// different shapes.
+// Package strided copies boxes of elements between row-major buffers of different shapes.
 package strided

@@ -1,4 +1,4 @@
-// The one function and the box it works on.
+// Copy and its type Box.
 
 package strided
 
@@ -8,16 +8,16 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// Box is a row-major buffer of elements and the place in it where a box starts.
+// Box is a row-major buffer of elements and the start of a box in it.
 type Box struct {
 	Data  []byte
-	Shape []int64 // elements along each axis of Data
-	Start []int64 // first element of the box along each axis
+	Shape []int64 // length of each dimension of Data
+	Start []int64 // index of the box's first element
 }
 
-// Copy copies a box of the given shape, of elements of size bytes, from src to
-// dst. Both boxes must lie inside their buffers and the buffers must not
-// overlap. Axes that are whole on both sides are moved in one piece.
+// Copy copies a box of the given shape, of elements of size bytes, from src to dst. Both boxes must
+// lie inside their buffers, and the buffers must not overlap. Dimensions that are complete on both
+// sides are copied in one piece.
 func Copy(dst, src Box, shape []int64, size int) {
 	if size == 0 || slices.Contains(shape, 0) {
 		return
@@ -27,7 +27,7 @@ func Copy(dst, src Box, shape []int64, size int) {
 	box.Copy(dst.Data[to:], src.Data[from:])
 }
 
-// at is the offset in bytes of the first element of the box.
+// at returns the offset in bytes of the first element of the box.
 func (b Box) at(size int) (at int64) {
 	step := int64(size)
 	for i := len(b.Shape) - 1; i >= 0; i-- {
