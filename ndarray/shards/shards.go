@@ -76,7 +76,7 @@ func of(a array) string {
 	return fmt.Sprintf(" of column %q", a.column)
 }
 
-// check reports shards that say what cannot be.
+// check returns an error for invalid shards.
 func check(shards []Shard, t *tree) error {
 	if len(shards) == 0 {
 		return fmt.Errorf("%w: no shards", ndarray.ErrParam)
