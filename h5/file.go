@@ -1,4 +1,4 @@
-// Files: create, open, flush, close.
+// Create, open, flush and close files.
 
 package h5
 
@@ -19,20 +19,20 @@ import (
 	"github.com/hyperslab/hyperslab/internal/unlocked"
 )
 
-// Mode says what an opened file is for.
+// Mode is the access mode of an open file.
 type Mode int
 
-// The modes.
+// The access modes.
 const (
 	ReadOnly Mode = iota
 	ReadWrite
 )
 
-// LibVer is a release of the library whose file format is meant (H5F_libver_t).
+// LibVer is a libhdf5 release that identifies a version of the file format (H5F_libver_t).
 type LibVer int
 
-// The releases that changed the format, with the library's numbers; LatestFormat
-// is the newest that the linked library writes.
+// The releases that changed the format, with libhdf5's numbers. LatestFormat is the newest format
+// that the linked libhdf5 writes.
 const (
 	Earliest LibVer = iota
 	V18
@@ -42,21 +42,21 @@ const (
 	LatestFormat LibVer = -1
 )
 
-// CreateOptions says how a file is created. nil means DefaultCreateOptions().
+// CreateOptions are the options of Create. A nil *CreateOptions means DefaultCreateOptions().
 type CreateOptions struct {
-	Truncate  bool          // replace an existing file; else it is ErrExists
-	Low, High LibVer        // formats that objects may use: the oldest that can is taken
-	Access    *FileAccess   // how the file is reached; nil: DefaultFileAccess()
-	Creation  *FileCreation // how it is laid out; nil: DefaultFileCreation()
+	Truncate  bool          // replace an existing file; if false, an existing file is ErrExists
+	Low, High LibVer        // bounds of the format of new objects; libhdf5 uses the oldest format that can represent an object
+	Access    *FileAccess   // file access properties; nil: DefaultFileAccess()
+	Creation  *FileCreation // file creation properties; nil: DefaultFileCreation()
 }
 
-// DefaultCreateOptions is what the library does by itself, but for the existing
-// file, which it would replace: any format that suits, the oldest first.
+// DefaultCreateOptions returns libhdf5's defaults: any format, the oldest suitable one first.
+// Unlike libhdf5, Create does not replace an existing file by default.
 func DefaultCreateOptions() CreateOptions {
 	return CreateOptions{Low: Earliest, High: LatestFormat}
 }
 
-// Validate reports options that make no sense; each error wraps ErrParam.
+// Validate reports invalid options. Each error wraps ErrParam.
 func (o CreateOptions) Validate() error {
 	errs := []error{checkBounds(o.Low, o.High)}
 	if o.Access != nil {
@@ -68,21 +68,21 @@ func (o CreateOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// OpenOptions says how a file is opened. nil means DefaultOpenOptions().
+// OpenOptions are the options of OpenWith. A nil *OpenOptions means DefaultOpenOptions().
 type OpenOptions struct {
 	Mode Mode
-	// SWMR lets one process write what others read at the same time: ReadWrite is
-	// the writer, ReadOnly a reader. The file must have been created with Low V110
-	// or later, and the writer must ask for that again.
+	// SWMR lets one process write the file while others read it: ReadWrite opens the writer,
+	// ReadOnly a reader. The file must have been created with Low V110 or later, and the writer
+	// must set Low to V110 or later again.
 	SWMR      bool
-	Low, High LibVer      // formats that new objects may use
-	Access    *FileAccess // how the file is reached; nil: DefaultFileAccess()
+	Low, High LibVer      // bounds of the format of new objects
+	Access    *FileAccess // file access properties; nil: DefaultFileAccess()
 }
 
-// DefaultOpenOptions is for reading, and any format.
+// DefaultOpenOptions returns options for reading, with any format.
 func DefaultOpenOptions() OpenOptions { return OpenOptions{Low: Earliest, High: LatestFormat} }
 
-// Validate reports options that make no sense; each error wraps ErrParam.
+// Validate reports invalid options. Each error wraps ErrParam.
 func (o OpenOptions) Validate() error {
 	errs := []error{checkBounds(o.Low, o.High)}
 	if o.Mode != ReadOnly && o.Mode != ReadWrite {
@@ -101,7 +101,7 @@ func checkBounds(low, high LibVer) error {
 	return nil
 }
 
-// checkPath finds a path that the driver cannot take.
+// checkPath returns an error if the driver of a cannot use path.
 func checkPath(path string, a *FileAccess) error {
 	if a != nil {
 		if _, ok := a.Driver.(Family); ok {
@@ -111,9 +111,9 @@ func checkPath(path string, a *FileAccess) error {
 	return nil
 }
 
-// checkFile finds what the library would open and wait at, holding the lock: a named
-// pipe; or read without an end: a device. With a driver of several files path is no
-// file.
+// checkFile rejects files that libhdf5 must not open: a named pipe, because libhdf5 would wait for
+// a writer while it holds the lock, and a device, because it may have no end. It does not check
+// drivers that use several files, because path is then not the name of a file.
 func checkFile(path string, a *FileAccess) error {
 	if a != nil {
 		switch a.Driver.(type) {
@@ -124,7 +124,7 @@ func checkFile(path string, a *FileAccess) error {
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
-		return nil // the library says what is wrong
+		return nil // libhdf5 reports the error
 	}
 	if err := regular.Check(path, info); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotHDF5, err)
@@ -132,7 +132,7 @@ func checkFile(path string, a *FileAccess) error {
 	return nil
 }
 
-// access is the list as the shim takes it.
+// access encodes the file access properties for the shim.
 func access(a *FileAccess, low, high LibVer, image []byte) []byte {
 	if a == nil {
 		d := DefaultFileAccess()
@@ -148,20 +148,21 @@ func (v LibVer) number() C.int32_t {
 	return C.int32_t(v)
 }
 
-// File is an open file. Everything opened through it belongs to it.
+// File is an open file. All groups, datasets and other objects opened through it belong to it.
 type File struct {
 	h    *handle
 	path string
 	mode Mode
 
-	// What the library does not tell of an open file.
+	// Options that libhdf5 does not return for an open file.
 	evict bool
 	log   *CacheLog
 
-	raw *os.File // Descriptor's; nil if nobody asked
+	raw *os.File // file opened by Descriptor; nil before the first call
 }
 
-// newFileLocked makes the owner of a file that was opened or created as a says.
+// newFileLocked makes the owner of a file id. a are the access properties that it was opened or
+// created with.
 func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
 	f := &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: mode}
 	if a != nil {
@@ -176,10 +177,11 @@ func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
 // Create makes a new file and opens it for reading and writing (H5Fcreate).
 //
 // Create is not atomic: the file has its name at once, and a program that ends before Close can
-// leave a file that does not open. ndarray/formats writes files that appear complete or not at all.
+// leave a file that does not open. Package ndarray/formats writes files that appear complete or not
+// at all.
 //
-// It returns ErrExists if the file is there and the options do not say Truncate.
-// A file that this process has open cannot be truncated.
+// It returns ErrExists if the file exists and Truncate is false. A file that this process has open
+// cannot be truncated.
 func Create(path string, o *CreateOptions) (*File, error) {
 	const op = "create file"
 	opts := DefaultCreateOptions()
@@ -214,8 +216,9 @@ func Create(path string, o *CreateOptions) (*File, error) {
 		if e.Err != nil {
 			return nil, e
 		}
-		// Of a file that this process has open the library only says that it cannot.
-		// Where the system has said why, as on a full disk, the file may be its own.
+		// For a file that this process already has open, libhdf5 reports no specific error. If
+		// there is an errno, as on a full disk, Create itself may have made the file, so that is
+		// not ErrExists.
 		if _, err := os.Lstat(path); err == nil && !opts.Truncate && e.Errno == 0 {
 			e.Err = ErrExists
 		}
@@ -224,16 +227,17 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	return newFileLocked(id, path, ReadWrite, opts.Access), nil
 }
 
-// Open opens an existing file (H5Fopen). Objects created in it take any format
-// that suits, the oldest first. The first member of a family or of a multi set
-// opens the set. From superblock 2 on (a lower bound of V18 or more) the first member
-// of a multi set does not say what the others are called: with other names than those
-// of DefaultMulti it is ErrParam, and errors.ErrUnsupported, and OpenWith opens it.
+// Open opens an existing file (H5Fopen). New objects use the oldest format that can represent them.
+// If path is the first member of a family or of a multi file, Open opens the whole set.
 //
-// It returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another
-// process has the file open in a way that excludes this one.
-// Of addresses of more than 16 bytes, which the library has no room for, it is
-// errors.ErrUnsupported; for writing, of a file that would be cut, an *UnclosedError.
+// From superblock version 2 on (a lower bound of V18 or more), the first member of a multi file
+// does not contain the names of the others. If they differ from those of DefaultMulti, Open returns
+// ErrParam and errors.ErrUnsupported, and the caller must use OpenWith.
+//
+// Open returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another process has opened
+// the file in a conflicting mode. It returns errors.ErrUnsupported for a file with addresses of
+// more than 16 bytes, because libhdf5 has no space for them. It returns an *UnclosedError if
+// opening the file for writing would truncate it.
 func Open(path string, mode Mode) (*File, error) {
 	o := DefaultOpenOptions()
 	o.Mode = mode
@@ -250,9 +254,9 @@ func Open(path string, mode Mode) (*File, error) {
 	return nil, err
 }
 
-// OpenWith opens an existing file as o says (H5Fopen). A missing member of a
-// family or of a multi set is ErrNotFound with its name; the other errors are
-// those of Open.
+// OpenWith opens an existing file with options (H5Fopen). If a member of a family or of a multi
+// file is missing, it returns ErrNotFound with the name of the member. The other errors are those
+// of Open.
 func OpenWith(path string, o *OpenOptions) (*File, error) {
 	const op = "open file"
 	opts := DefaultOpenOptions()
@@ -282,17 +286,17 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 }
 
 // refusesLocks reports whether opening a file failed because its file system does not support
-// locks. libhdf5 itself goes on after ENOSYS only.
+// locks. libhdf5 itself ignores only ENOSYS.
 func refusesLocks(err error) bool {
 	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
 }
 
-// images counts files in memory, which need a name each: of two with one name
-// the library thinks they are one.
+// images counts files in memory. Each needs a unique name because libhdf5 treats two files with the
+// same name as one.
 var images atomic.Uint64
 
-// OpenImage opens a file that is in memory (H5Pset_file_image). What is written
-// changes a copy of image, which Image returns. Its errors are those of Open.
+// OpenImage opens a file that is in memory (H5Pset_file_image). Writes change a copy of image,
+// which Image returns. Its errors are those of Open.
 func OpenImage(image []byte, mode Mode) (*File, error) {
 	const op = "open image"
 	path := fmt.Sprintf("image-%d", images.Add(1))
@@ -310,7 +314,7 @@ func OpenImage(image []byte, mode Mode) (*File, error) {
 	return open(op, path, o, image)
 }
 
-// CreateImage makes a new file in memory, which Image returns.
+// CreateImage makes a new file in memory. Image returns its content.
 func CreateImage(o *CreateOptions) (*File, error) {
 	opts := DefaultCreateOptions()
 	if o != nil {
@@ -325,8 +329,7 @@ func CreateImage(o *CreateOptions) (*File, error) {
 	return Create(fmt.Sprintf("image-%d", images.Add(1)), &opts)
 }
 
-// Image is the whole file as it would be on disk (H5Fget_file_image), after a
-// flush.
+// Image flushes the file and returns its content as it would be on disk (H5Fget_file_image).
 func (f *File) Image() ([]byte, error) {
 	r, err := f.ask("copy file", askImage)
 	if err != nil {
@@ -337,16 +340,15 @@ func (f *File) Image() ([]byte, error) {
 	return image, nil
 }
 
-// mendSuperblock computes the checksum of a superblock of version 2 or 3 anew (HDF5
-// File Format II.A): the library clears the flags of an open file, and leaves the
-// checksum.
+// mendSuperblock recomputes the checksum of a superblock of version 2 or 3 (HDF5 File Format II.A).
+// libhdf5 clears the flags of an open file in the image but does not update the checksum.
 func mendSuperblock(image []byte) {
 	for base := 0; base+48 <= len(image); base = max(512, 2*base) {
 		b := image[base:]
 		if string(b[:8]) != hdf5.Signature {
 			continue
 		}
-		end := 12 + 4*int(b[9]) // four addresses, as long as the file says
+		end := 12 + 4*int(b[9]) // four addresses; byte 9 of the superblock is their size
 		if version := b[8]; (version == 2 || version == 3) && end+4 <= len(b) {
 			binary.LittleEndian.PutUint32(b[end:], hdf5.Lookup3(b[:end]))
 		}
@@ -385,8 +387,8 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	return newFileLocked(id, path, o.Mode, o.Access), nil
 }
 
-// IsHDF5 reports whether the file has HDF5's signature where it may stand
-// (H5Fis_accessible). A file that cannot be read is an error.
+// IsHDF5 reports whether the file has the HDF5 signature at one of the allowed offsets
+// (H5Fis_accessible). It returns an error if the file cannot be read.
 func IsHDF5(path string) (bool, error) {
 	const op = "look at file"
 	cPath, err := cString(op, path, path)
@@ -409,17 +411,17 @@ func IsHDF5(path string) (bool, error) {
 	return is != 0, nil
 }
 
-// Path is the path the file was opened by.
+// Path returns the path that the file was opened with.
 func (f *File) Path() string { return f.path }
 
-// Mode says what the file was opened for; a created one for ReadWrite.
+// Mode returns the access mode of the file. A created file has ReadWrite.
 func (f *File) Mode() Mode { return f.mode }
 
-// Root is the root group. It lives as long as the file, and closing it does
-// nothing.
+// Root returns the root group. It is valid until the file is closed. Closing the group has no
+// effect.
 func (f *File) Root() *Group { return &Group{object{h: f.h, file: f, path: "/"}} }
 
-// Flush hands everything written so far to the operating system (H5Fflush).
+// Flush writes all buffered data to the operating system (H5Fflush).
 func (f *File) Flush() error {
 	const op = "flush file"
 	lock()
@@ -437,8 +439,8 @@ func (f *File) Flush() error {
 	return nil
 }
 
-// Close writes what is left and closes the file with all its groups and datasets
-// (H5Fclose). A second call is ErrClosed.
+// Close flushes and closes the file and all its groups and datasets (H5Fclose). A second call
+// returns ErrClosed.
 func (f *File) Close() error {
 	lock()
 	defer unlock()

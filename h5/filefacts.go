@@ -1,4 +1,4 @@
-// What a file says about itself while it is open, and what can be changed then.
+// Properties of an open file, and operations that change them.
 
 package h5
 
@@ -13,34 +13,34 @@ import (
 // FileFacts describes an open file.
 type FileFacts struct {
 	Superblock       int   // version of the superblock, 0 to 3
-	SuperblockBytes  int64 // of the superblock
-	ExtensionBytes   int64 // of its extension, 0 if none
+	SuperblockBytes  int64 // size of the superblock
+	ExtensionBytes   int64 // size of the superblock extension; 0 if there is no extension
 	FreeSpaceVersion int
-	FreeSpaceMeta    int64 // bytes that keep account of the free space in the file
-	FreeSpaceStored  int64 // bytes of free space, as stored
+	FreeSpaceMeta    int64 // bytes of the free-space managers stored in the file
+	FreeSpaceStored  int64 // bytes of free space recorded in the file
 	SharedVersion    int
-	SharedHeader     int64 // bytes of the table of shared messages
-	SharedIndex      int64 // bytes of its indexes
-	SharedHeap       int64 // bytes of its heaps
+	SharedHeader     int64 // bytes of the shared message table
+	SharedIndex      int64 // bytes of the shared message indexes
+	SharedHeap       int64 // bytes of the shared message heaps
 
-	Size      int64  // bytes the file takes (H5Fget_filesize)
-	End       uint64 // address of the end of what is allocated, or NoAddress where the driver cannot do SWMR (H5Fget_eoa)
-	Free      int64  // bytes free inside the file (H5Fget_freespace)
+	Size      int64  // file size in bytes (H5Fget_filesize)
+	End       uint64 // address of the end of allocation, or NoAddress if the driver does not support SWMR (H5Fget_eoa)
+	Free      int64  // bytes of free space inside the file (H5Fget_freespace)
 	ReadWrite bool
 	SWMR      bool
-	Number    uint64 // the same for every opening of one file
+	Number    uint64 // file number, the same for every opening of one file
 
-	// Open ids of the file: the file itself, groups, datasets, committed
-	// datatypes, attributes (H5Fget_obj_count).
+	// Numbers of open ids of the file: the file itself, groups, datasets, committed datatypes,
+	// attributes (H5Fget_obj_count).
 	OpenFiles, OpenGroups, OpenDatasets, OpenDatatypes, OpenAttributes int
 
-	Minimized       bool   // headers of new datasets leave no room for attributes
-	CacheLogging    bool   // the metadata cache is being logged
-	CacheImage      uint64 // where a stored image of the metadata cache is, or NoAddress
+	Minimized       bool   // object headers of new datasets reserve no space for attributes
+	CacheLogging    bool   // the log of the metadata cache is active
+	CacheImage      uint64 // address of the stored metadata cache image, or NoAddress
 	CacheImageBytes int64
 }
 
-// Facts describes the file as it is now (H5Fget_info2, H5Fget_filesize, H5Fget_eoa,
+// Facts returns the current properties of the file (H5Fget_info2, H5Fget_filesize, H5Fget_eoa,
 // H5Fget_freespace, H5Fget_intent, H5Fget_fileno, H5Fget_obj_count).
 func (f *File) Facts() (FileFacts, error) {
 	r, err := f.ask("describe file", askFacts)
@@ -58,19 +58,19 @@ func (f *File) Facts() (FileFacts, error) {
 	}, nil
 }
 
-// Size is the number of bytes the file takes (H5Fget_filesize).
+// Size returns the file size in bytes (H5Fget_filesize).
 func (f *File) Size() (int64, error) {
 	facts, err := f.Facts()
 	return facts.Size, err
 }
 
-// Section is a piece of free space.
+// Section is a block of free space.
 type Section struct {
 	Address uint64
 	Bytes   int64
 }
 
-// FreeSections are the pieces of free space inside the file, by address
+// FreeSections returns the blocks of free space inside the file, sorted by address
 // (H5Fget_free_sections).
 func (f *File) FreeSections() ([]Section, error) {
 	r, err := f.ask("list free space", askSections)
@@ -84,16 +84,16 @@ func (f *File) FreeSections() ([]Section, error) {
 	return sections, nil
 }
 
-// CacheState says how the metadata cache is doing, in bytes.
+// CacheState describes the metadata cache. Sizes are in bytes.
 type CacheState struct {
 	Config        MetadataCache
 	Max, MinClean int64
 	Now           int64
 	Entries       int
-	HitRate       float64 // 0 to 1, since the file was opened or ResetCacheStats
+	HitRate       float64 // 0 to 1, since the file was opened or since ResetCacheStats
 }
 
-// CacheState looks at the metadata cache (H5Fget_mdc_config, H5Fget_mdc_size,
+// CacheState returns the state of the metadata cache (H5Fget_mdc_config, H5Fget_mdc_size,
 // H5Fget_mdc_hit_rate).
 func (f *File) CacheState() (CacheState, error) {
 	r, err := f.ask("describe cache", askCache)
@@ -105,8 +105,8 @@ func (f *File) CacheState() (CacheState, error) {
 	}, nil
 }
 
-// SetMetadataCache changes the metadata cache (H5Fset_mdc_config). The library
-// says which values cannot be.
+// SetMetadataCache changes the configuration of the metadata cache (H5Fset_mdc_config). libhdf5
+// returns an error for invalid values.
 func (f *File) SetMetadataCache(c MetadataCache) error {
 	const op = "set up cache"
 	spec := c.append(nil)
@@ -125,11 +125,11 @@ func (f *File) SetMetadataCache(c MetadataCache) error {
 	return nil
 }
 
-// PageCounts says what the page buffer did for metadata and for elements.
+// PageCounts are the counters of the page buffer. Index 0 is for metadata, index 1 for elements.
 type PageCounts struct{ Accesses, Hits, Misses, Evictions, Bypasses [2]int }
 
-// PageCounts looks at the page buffer (H5Fget_page_buffering_stats); a file without
-// one is an error of the library.
+// PageCounts returns the counters of the page buffer (H5Fget_page_buffering_stats). It returns a
+// libhdf5 error if the file has no page buffer.
 func (f *File) PageCounts() (PageCounts, error) {
 	r, err := f.ask("describe page buffer", askPages)
 	if err != nil {
@@ -139,8 +139,8 @@ func (f *File) PageCounts() (PageCounts, error) {
 	return PageCounts{Accesses: pair(), Hits: pair(), Misses: pair(), Evictions: pair(), Bypasses: pair()}, nil
 }
 
-// ReadRetries is how often metadata had to be read again because its checksum was
-// wrong (H5Fget_metadata_read_retry_info), as a reader beside a writer does.
+// ReadRetries returns how often libhdf5 read metadata again because of a wrong checksum
+// (H5Fget_metadata_read_retry_info). This happens to a reader while another process writes.
 func (f *File) ReadRetries() (int, error) {
 	r, err := f.ask("count retries", askRetries)
 	if err != nil {
@@ -149,7 +149,7 @@ func (f *File) ReadRetries() (int, error) {
 	return int(r.int()), nil
 }
 
-// What goh5_file_do can do.
+// Operations of goh5_file_do.
 const (
 	doSWMR = iota
 	doBounds
@@ -177,9 +177,9 @@ func (f *File) do(op string, what C.int32_t, a, b int64) error {
 	return nil
 }
 
-// StartSWMR lets other processes open the file for reading with SWMR from now on
-// (H5Fstart_swmr_write). The file must be of a format from V110, and nothing may
-// be open in it but datasets and groups.
+// StartSWMR allows other processes to open the file for SWMR reading from now on
+// (H5Fstart_swmr_write). The file must have a format of V110 or later, and only datasets and groups
+// may be open in it.
 func (f *File) StartSWMR() error {
 	const op = "start SWMR"
 	if err := f.writable(op); err != nil {
@@ -188,7 +188,7 @@ func (f *File) StartSWMR() error {
 	return f.do(op, doSWMR, 0, 0)
 }
 
-// SetFormats changes which formats new objects may use (H5Fset_libver_bounds).
+// SetFormats changes the bounds of the format of new objects (H5Fset_libver_bounds).
 func (f *File) SetFormats(low, high LibVer) error {
 	const op = "set formats"
 	if err := checkBounds(low, high); err != nil {
@@ -197,11 +197,11 @@ func (f *File) SetFormats(low, high LibVer) error {
 	return f.do(op, doBounds, int64(low.number()), int64(high.number()))
 }
 
-// CloseExternal closes the files that are kept open for external links
+// CloseExternal closes the files that libhdf5 keeps open for external links
 // (H5Fclear_elink_file_cache).
 func (f *File) CloseExternal() error { return f.do("close external files", doClearLinks, 0, 0) }
 
-// Grow puts n bytes of nothing at the end of the file (H5Fincrement_filesize).
+// Grow appends n unused bytes to the file (H5Fincrement_filesize).
 func (f *File) Grow(n int64) error {
 	const op = "grow file"
 	if n < 0 {
@@ -213,12 +213,10 @@ func (f *File) Grow(n int64) error {
 	return f.do(op, doGrow, n, 0)
 }
 
-// ResetCacheStats starts the count of CacheState.HitRate anew
-// (H5Freset_mdc_hit_rate_stats).
+// ResetCacheStats resets the counters of CacheState.HitRate (H5Freset_mdc_hit_rate_stats).
 func (f *File) ResetCacheStats() error { return f.do("reset cache counts", doResetCache, 0, 0) }
 
-// ResetPageCounts starts the counts of PageCounts anew
-// (H5Freset_page_buffering_stats).
+// ResetPageCounts resets the counters of PageCounts (H5Freset_page_buffering_stats).
 func (f *File) ResetPageCounts() error { return f.do("reset page counts", doResetPages, 0, 0) }
 
 // LogCache starts or stops the log of FileAccess.CacheLog (H5Fstart_mdc_logging,
@@ -231,7 +229,7 @@ func (f *File) LogCache(on bool) error {
 	return f.do("log cache", doLog, a, 0)
 }
 
-// Minimize makes the headers of new datasets small: no room is left for
+// Minimize sets whether object headers of new datasets are minimal: they then reserve no space for
 // attributes (H5Fset_dset_no_attrs_hint).
 func (f *File) Minimize(on bool) error {
 	a := int64(0)
@@ -241,7 +239,7 @@ func (f *File) Minimize(on bool) error {
 	return f.do("minimize headers", doMinimize, a, 0)
 }
 
-// writable is ErrReadOnly if the file was opened for reading.
+// writable returns ErrReadOnly if the file was opened for reading.
 func (f *File) writable(op string) error {
 	if f.mode == ReadOnly {
 		return &Error{Op: op, Path: f.path, Err: ErrReadOnly}
@@ -249,8 +247,8 @@ func (f *File) writable(op string) error {
 	return nil
 }
 
-// Reopen opens the file once more (H5Freopen). Each owner closes what was opened
-// through it.
+// Reopen opens the file once more (H5Freopen). Closing one of the two Files closes only the objects
+// opened through it.
 func (f *File) Reopen() (*File, error) {
 	const op = "reopen file"
 	lock()
@@ -273,8 +271,8 @@ func (f *File) Reopen() (*File, error) {
 	return g, nil
 }
 
-// Delete removes a file that is closed, all of its members (H5Fdelete). A nil
-// access means DefaultFileAccess().
+// Delete removes a closed file with all its members (H5Fdelete). A nil access means
+// DefaultFileAccess().
 func Delete(path string, a *FileAccess) error {
 	const op = "delete file"
 	if a != nil {
@@ -305,8 +303,8 @@ func Delete(path string, a *FileAccess) error {
 	return nil
 }
 
-// Mount puts the root group of another open file in the place of the group called
-// name (H5Fmount), until Unmount or until either file is closed.
+// Mount replaces the group called name by the root group of another open file (H5Fmount), until
+// Unmount or until either file is closed.
 func (g *Group) Mount(name string, child *File) error {
 	const op = "mount"
 	path := g.join(name)
@@ -334,7 +332,7 @@ func (g *Group) Mount(name string, child *File) error {
 	return nil
 }
 
-// Unmount takes the file off that Mount put at name (H5Funmount).
+// Unmount removes the file that Mount put at name (H5Funmount).
 func (g *Group) Unmount(name string) error {
 	const op = "unmount"
 	path := g.join(name)

@@ -1,65 +1,67 @@
 //go:build cgo
 
-// The filters that the library brings along, as steps of a pipeline.
+// Constructors of libhdf5's built-in filters.
 
 package h5
 
 import "fmt"
 
-// Deflate compresses with zlib's level, 0 (store) to 9 (H5Pset_deflate).
+// Deflate compresses with zlib at a level from 0 (store) to 9 (H5Pset_deflate).
 func Deflate(level int) Filter {
 	return Filter{ID: FilterDeflate, Optional: true, Values: []uint32{uint32(level)}}
 }
 
-// Shuffle gathers the bytes of equal weight (H5Pset_shuffle).
+// Shuffle stores the first bytes of all elements together, then the second bytes, and so on
+// (H5Pset_shuffle).
 func Shuffle() Filter { return Filter{ID: FilterShuffle, Optional: true} }
 
 // Fletcher32 stores a checksum with each chunk (H5Pset_fletcher32).
 func Fletcher32() Filter { return Filter{ID: FilterFletcher32} }
 
-// SzipCoding is how Szip codes (H5_SZIP_…_OPTION_MASK).
+// SzipCoding is the coding method of Szip (H5_SZIP_…_OPTION_MASK).
 type SzipCoding uint32
 
-// The codings.
+// The coding methods.
 const (
-	SzipEntropy SzipCoding = 4  // for data that is already small differences
-	SzipNearest SzipCoding = 32 // nearest neighbour first
+	SzipEntropy SzipCoding = 4  // entropy coding, for data that already consists of small differences
+	SzipNearest SzipCoding = 32 // nearest-neighbour preprocessing before the entropy coding
 )
 
-// szipRaw is what the library adds to every mask (SZ_RAW_OPTION_MASK).
+// szipRaw is a bit that libhdf5 sets in every mask (SZ_RAW_OPTION_MASK).
 const szipRaw = 128
 
-// Szip compresses integers and floats of up to 64 bits (H5Pset_szip). pixels is
-// the number of elements in a block: even, 2 to 32, and at most those of a chunk.
+// Szip compresses integers and floats of up to 64 bits (H5Pset_szip). pixels is the number of
+// elements in a block. It must be even, from 2 to 32, and at most the number of elements of a
+// chunk.
 func Szip(coding SzipCoding, pixels int) Filter {
 	return Filter{ID: FilterSzip, Optional: true, Values: []uint32{uint32(coding) | szipRaw, uint32(pixels)}}
 }
 
-// Nbit stores of each number only the bits of its precision (H5Pset_nbit).
+// Nbit stores only the bits within the precision of each number (H5Pset_nbit).
 func Nbit() Filter { return Filter{ID: FilterNbit, Optional: true} }
 
-// How ScaleOffset works (H5Z_SO_scale_type_t).
+// Scale types of ScaleOffset (H5Z_SO_scale_type_t).
 const (
 	scaleFloat = 0 // H5Z_SO_FLOAT_DSCALE
 	scaleInt   = 2 // H5Z_SO_INT
 )
 
-// ScaleOffsetInt stores integers as differences from the least of a chunk, in as
-// many bits (H5Pset_scaleoffset). 0 bits: as many as are needed, and nothing is
-// lost; otherwise values that do not fit lose bits. HDF5 1.14.5 does not read a chunk whose
-// integers need all bits of their type.
+// ScaleOffsetInt stores integers as differences from the minimum of a chunk, with bits bits each
+// (H5Pset_scaleoffset). With 0 bits libhdf5 uses as many as needed, which is lossless; otherwise
+// values that do not fit lose bits. HDF5 1.14.5 does not read a chunk whose integers need all bits
+// of their type.
 func ScaleOffsetInt(bits int) Filter {
 	return Filter{ID: FilterScaleOffset, Optional: true, Values: []uint32{scaleInt, uint32(bits)}}
 }
 
-// ScaleOffsetFloat keeps of floats that many decimal digits behind the point
-// (H5Pset_scaleoffset). The rest is lost.
+// ScaleOffsetFloat keeps the given number of decimal digits after the decimal point of floats
+// (H5Pset_scaleoffset). It is lossy.
 func ScaleOffsetFloat(digits int) Filter {
 	return Filter{ID: FilterScaleOffset, Optional: true, Values: []uint32{scaleFloat, uint32(int32(digits))}}
 }
 
-// validate finds what the library's own filters would take for something else, or
-// end in a failure without a reason.
+// validate rejects values that libhdf5's built-in filters would misinterpret, or reject without a
+// reason.
 func (f Filter) validate() error {
 	bad := func(want string) error {
 		return fmt.Errorf("%w: filter %d with values %d: %s", ErrParam, f.ID, f.Values, want)

@@ -1,4 +1,5 @@
-// Without the tag invariants a file whose owner was forgotten is closed silently.
+// Without the build tag invariants, a file that was not closed before it became unreachable is
+// closed silently.
 
 //go:build cgo && !invariants
 

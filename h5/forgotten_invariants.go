@@ -1,6 +1,6 @@
-// With the tag invariants a file whose owner was forgotten is reported with the
-// stack that opened it, and counted, so that a test run fails on it. A forgotten
-// group or dataset is none: it is its file's to close.
+// With the build tag invariants, a file that was not closed before it became unreachable is counted
+// and reported with the stack that opened it, so that a test run fails. Groups and datasets are not
+// reported, because their file closes them.
 
 //go:build cgo && invariants
 

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// A file's groups and datasets as a file system, for everything that works on one:
-// fs.WalkDir, http.FileServerFS, text/template. Built on the listing of links.
+// A file's groups and datasets as an io/fs file system, for example for fs.WalkDir,
+// http.FileServerFS and text/template.
 
 package h5
 
@@ -16,31 +16,29 @@ import (
 	"time"
 )
 
-// FS is the file as an io/fs file system, which is also a ReadDirFS, StatFS and
-// ReadLinkFS. It reads the File and lives as long as it.
+// FS returns the file as an io/fs file system that is also a ReadDirFS, StatFS and ReadLinkFS. It
+// reads through f and must not be used after f is closed.
 //
-// A group is a directory. A dataset is a file that holds its elements as they are
-// stored, decoded, in row-major order and the byte order of their datatype; it is
-// read a piece at a time. Datasets whose elements are more than bytes (strings of
-// variable length, sequences, references) and committed datatypes are there as
-// irregular files without content: reading one is ErrType.
+// A group is a directory. A dataset is a file that contains its elements as stored, decoded, in
+// row-major order and in the byte order of their datatype. It is read in pieces. Datasets whose
+// elements are not plain bytes (strings of variable length, sequences, references) and committed
+// datatypes are irregular files without content: reading one returns ErrType.
 //
-// A soft link is a symbolic link, and so is a hard link that leads back to a group
-// it is in, so that walks end. External and user-defined links, and names that are
-// no elements of a path of io/fs (invalid UTF-8, "..", a backslash stays), are left
-// out.
+// A soft link is a symbolic link. A hard link to one of its own parent groups is a symbolic link
+// too, so that walks terminate. External and user-defined links are left out, and so are names that
+// are not valid path elements in io/fs: invalid UTF-8 and "..". A backslash is allowed.
 func (f *File) FS() fs.FS { return fileSystem{f.Root()} }
 
 type fileSystem struct{ root *Group }
 
-// An entry is what a name in a directory leads to. It is FileInfo and DirEntry.
+// An entry is the target of a name in a directory. It implements FileInfo and DirEntry.
 type entry struct {
 	name    string
 	mode    fs.FileMode
 	size    int64
 	modTime time.Time
-	kind    ObjectKind // of what it is or, for a symbolic link, 0
-	target  string     // of a symbolic link
+	kind    ObjectKind // kind of the object; 0 for a symbolic link
+	target  string     // target of a symbolic link
 	info    DatasetInfo
 }
 
@@ -54,11 +52,11 @@ func (e *entry) Sys() any                   { return e.kind }
 func (e *entry) Info() (fs.FileInfo, error) { return e, nil }
 func (e *entry) String() string             { return fs.FormatFileInfo(e) }
 
-// maxSymlinks is how many symbolic links are followed on the way to a file.
+// maxSymlinks is the maximum number of symbolic links followed to resolve one path.
 const maxSymlinks = 40
 
-// resolve follows the symbolic links of a valid path, all but the last if last is
-// false, and gives the path without them and what it leads to.
+// resolve follows the symbolic links of a valid path, except the last element if last is false. It
+// returns the path without symbolic links and its entry.
 func (s fileSystem) resolve(name string, last bool) (string, *entry, error) {
 	rest := strings.Split(name, "/")
 	if name == "." {
@@ -91,7 +89,7 @@ func (s fileSystem) resolve(name string, last bool) (string, *entry, error) {
 		if hops++; hops > maxSymlinks {
 			return "", nil, errors.New("too many symbolic links")
 		}
-		target := path.Join(path.Dir(next), found.target) // relative to where the link is
+		target := path.Join(path.Dir(next), found.target) // relative to the directory of the link
 		if strings.HasPrefix(found.target, "/") {
 			target = strings.TrimPrefix(path.Clean(found.target), "/")
 		}
@@ -113,8 +111,8 @@ func (s fileSystem) resolve(name string, last bool) (string, *entry, error) {
 	return at, e, nil
 }
 
-// entry describes the last link of a path whose other links are hard. up are the
-// addresses of the groups it is in.
+// entry describes the last link of a path whose other links are hard links. up are the addresses of
+// its parent groups, from the root.
 func (s fileSystem) entry(at, name string, up []uint64) (*entry, error) {
 	if at == "." {
 		return s.object(at, name)
@@ -194,7 +192,7 @@ func (s fileSystem) Open(name string) (fs.File, error) {
 	return &openDataset{openEntry: openEntry{e, name}}, nil
 }
 
-// Stat describes what a name leads to.
+// Stat describes the object that a name refers to.
 func (s fileSystem) Stat(name string) (fs.FileInfo, error) {
 	_, e, err := s.find("stat", name, true)
 	if err != nil {
@@ -203,7 +201,7 @@ func (s fileSystem) Stat(name string) (fs.FileInfo, error) {
 	return named(e, name), nil
 }
 
-// Lstat describes a name without following it.
+// Lstat describes a name without following a symbolic link.
 func (s fileSystem) Lstat(name string) (fs.FileInfo, error) {
 	_, e, err := s.find("lstat", name, false)
 	if err != nil {
@@ -212,13 +210,13 @@ func (s fileSystem) Lstat(name string) (fs.FileInfo, error) {
 	return named(e, name), nil
 }
 
-// named gives what was found the name it was looked for by.
+// named sets the name of e to the name it was looked up by.
 func named(e *entry, name string) *entry {
 	e.name = path.Base(name)
 	return e
 }
 
-// ReadLink gives the target of a symbolic link.
+// ReadLink returns the target of a symbolic link.
 func (s fileSystem) ReadLink(name string) (string, error) {
 	_, e, err := s.find("readlink", name, false)
 	if err != nil {
@@ -286,7 +284,7 @@ func (s fileSystem) entries(at string) ([]fs.DirEntry, error) {
 	return found, nil
 }
 
-// above are the addresses of the groups from the root to the one at a path.
+// above returns the addresses of the groups from the root to the group at a path.
 func (s fileSystem) above(at string) ([]uint64, error) {
 	var up []uint64
 	for {
@@ -305,7 +303,7 @@ func (s fileSystem) above(at string) ([]uint64, error) {
 
 type openEntry struct {
 	e    *entry
-	name string // as it was opened
+	name string // name passed to Open
 }
 
 func (o *openEntry) Stat() (fs.FileInfo, error) { return named(o.e, o.name), nil }
@@ -371,7 +369,7 @@ func (o *openDataset) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// ReadAt reads whole elements and gives the bytes of them that were asked for.
+// ReadAt reads whole elements and returns the requested bytes of them.
 func (o *openDataset) ReadAt(p []byte, at int64) (int, error) {
 	if o.e.mode&fs.ModeIrregular != 0 {
 		return 0, o.fail("read", fmt.Errorf("%w: the object is more than bytes", ErrType))
@@ -394,11 +392,11 @@ func (o *openDataset) ReadAt(p []byte, at int64) (int, error) {
 	return done, nil
 }
 
-// maxRun is how many bytes are read in one call into the library.
+// maxRun is the maximum number of bytes read in one call into libhdf5.
 const maxRun = 4 << 20
 
-// readRun reads from byte `at` on to the end of a region that lies in one piece:
-// some whole rows, or a part of one.
+// readRun reads from byte `at` to the end of a contiguous region: some whole rows, or a part of
+// one.
 func (o *openDataset) readRun(p []byte, at int64) (int, error) {
 	t := o.e.info.Datatype
 	first, last := at/int64(t.Size), (at+min(int64(min(len(p), maxRun)), o.e.size-at)-1)/int64(t.Size)
@@ -410,8 +408,8 @@ func (o *openDataset) readRun(p []byte, at int64) (int, error) {
 	return copy(p, buf[at-first*int64(t.Size):]), nil
 }
 
-// runOf is the region that begins with element number first and holds at most n in
-// row-major order: as many as can be had in one region.
+// runOf returns the largest region that begins with element number first and covers at most n
+// consecutive elements in row-major order.
 func runOf(dims []int64, first, n int64) Region {
 	r := Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
 	whole := int64(1) // elements of one step along the axis

@@ -14,39 +14,39 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// GoFilter is a filter written in Go. Its functions run while an operation runs,
-// one call at a time, and must not use this package: that is ErrReentrant. What
-// they fail or panic with is the error of the operation.
+// GoFilter is a filter written in Go. Its functions run inside an operation, one call at a time,
+// and must not use this package: such a call returns ErrReentrant. If a function returns an error
+// or panics, the operation returns that error.
 type GoFilter struct {
-	ID   int    // 256 to 65535; the HDF Group registers those below 32768
+	ID   int    // 256 to 65535; the HDF Group registers the numbers below 32768
 	Name string // stored in the files
 
-	// Decode undoes what Encode did to a chunk, Encode is nil if the filter only
-	// reads. values are those of the dataset. src is valid during the call only;
-	// it may be changed and returned. The result must not be empty.
+	// Decode reverses Encode for one chunk. Encode is nil if the filter is read-only. values are
+	// the filter values of the dataset. src is valid only during the call; the function may change
+	// it and return it. The result must not be empty.
 	Decode, Encode func(src []byte, values []uint32) ([]byte, error)
 
-	// Prepare, if not nil, is called when a dataset is created: with its datatype,
-	// its chunk shape in elements and the values asked for it returns those that
-	// are stored, or why the filter cannot serve the dataset.
+	// Prepare, if not nil, is called when a dataset is created, with its datatype, its chunk shape
+	// in elements and the requested values. It returns the values to store, or an error if the
+	// filter does not support the dataset.
 	Prepare func(dt Datatype, chunk []int64, values []uint32) ([]uint32, error)
 }
 
 // firstGoFilter is H5Z_FILTER_RESERVED.
 const firstGoFilter = 256
 
-// A filterSlot is a place that the shim has functions for.
+// A filterSlot is one of the slots for which the shim has C functions.
 type filterSlot struct {
 	filter *GoFilter      // nil: free
-	name   unsafe.Pointer // which the library does not copy
+	name   unsafe.Pointer // C string, because libhdf5 does not copy the name
 }
 
-// goFilters are the registered filters; the library's lock guards them.
+// goFilters are the registered filters, guarded by the library lock.
 var goFilters [C.GOH5_FILTER_SLOTS]filterSlot
 
-// RegisterFilter makes the filter known to the library, in all files of the
-// process (H5Zregister). It returns ErrExists if a filter of that number is there,
-// ErrParam, or ErrSize if 32 filters are registered already.
+// RegisterFilter registers the filter for all files of the process (H5Zregister). It returns
+// ErrExists if a filter with that number is registered, ErrParam for an invalid filter, or ErrSize
+// if 32 filters are registered already.
 func RegisterFilter(f GoFilter) error {
 	const op = "register filter"
 	fail := func(err error) error { return &Error{Op: op, Path: f.Name, Err: err} }
@@ -96,9 +96,9 @@ func register(op string, f *GoFilter, name unsafe.Pointer) error {
 	return &Error{Op: op, Path: f.Name, Err: fmt.Errorf("%w: %d filters are registered", ErrSize, len(goFilters))}
 }
 
-// UnregisterFilter takes a filter of RegisterFilter away (H5Zunregister). It
-// returns ErrNotFound if there is none, or an error of the library while a dataset
-// that uses it is open. It flushes every open file.
+// UnregisterFilter removes a filter registered by RegisterFilter (H5Zunregister). It returns
+// ErrNotFound if there is no such filter, and a libhdf5 error while a dataset that uses it is open.
+// It flushes every open file.
 func UnregisterFilter(id int) error {
 	const op = "unregister filter"
 	lock()
@@ -120,10 +120,9 @@ func UnregisterFilter(id int) error {
 	return nil
 }
 
-// AllowPlugins lets the library load filters that files name from the shared
-// objects in these folders and nowhere else; without folders it loads none, as
-// when the program starts (H5PLset_loading_state, H5PLappend, H5PLremove). Code in
-// them runs in this process.
+// AllowPlugins allows libhdf5 to load filters from the shared objects in these directories only.
+// Without directories libhdf5 loads no plugins, which is the default when the program starts
+// (H5PLset_loading_state, H5PLappend, H5PLremove). Plugin code runs in this process.
 func AllowPlugins(folders ...string) error {
 	const op = "allow plugins"
 	spec := appendInt(nil, int64(len(folders)))
@@ -151,8 +150,8 @@ func AllowPlugins(folders ...string) error {
 	return nil
 }
 
-// PluginFolders are the folders that plugins are loaded from, none if they are off
-// (H5PLget_loading_state, H5PLsize, H5PLget).
+// PluginFolders returns the directories that plugins are loaded from. The result is empty if
+// plugins are disabled (H5PLget_loading_state, H5PLsize, H5PLget).
 func PluginFolders() ([]string, error) {
 	const op = "list plugin folders"
 	lock()

@@ -1,4 +1,4 @@
-// Groups: find, create, and say how they are stored.
+// Open, create and describe groups.
 
 package h5
 
@@ -11,19 +11,19 @@ import (
 	"runtime"
 )
 
-// Group is an open group. Names given to its methods may be paths ("a/b/c"), and
-// absolute ones start at the file's root.
+// Group is an open group. Names passed to its methods may be paths, for example "a/b/c". Absolute
+// paths start at the root of the file.
 type Group struct{ object }
 
-// CreationOrder says whether an object remembers in what order its links or
-// attributes were made (H5P_CRT_ORDER_…).
+// CreationOrder selects whether an object records the order in which its links or attributes were
+// created (H5P_CRT_ORDER_…).
 type CreationOrder int
 
-// What a group or dataset does about creation order.
+// The settings of creation order.
 const (
 	NoCreationOrder      CreationOrder = iota
-	TrackCreationOrder                 // each link has its number; listing by it sorts
-	IndexedCreationOrder               // tracked, and an index by number is kept
+	TrackCreationOrder                 // each link has a number; listing in creation order sorts
+	IndexedCreationOrder               // tracked, with an index by number
 )
 
 func (o CreationOrder) flags() C.uint64_t {
@@ -41,11 +41,11 @@ func creationOrder(flags C.uint64_t) CreationOrder {
 	}
 }
 
-// PhaseChange says when a group moves its links, or an object its attributes, from
-// its header to an index of their own and back (H5Pset_link_phase_change).
+// PhaseChange is the pair of thresholds at which a group moves its links, or an object its
+// attributes, from its header to an index and back (H5Pset_link_phase_change).
 type PhaseChange struct {
-	MaxCompact int // the most that stay in the header; 0 to 65535, the library's default is 8
-	MinDense   int // the fewest that stay in the index; at most MaxCompact, the library's default is 6
+	MaxCompact int // maximum number in the header; 0 to 65535, libhdf5's default is 8
+	MinDense   int // minimum number in the index; at most MaxCompact, libhdf5's default is 6
 }
 
 func (p *PhaseChange) check(what string) error {
@@ -56,33 +56,32 @@ func (p *PhaseChange) check(what string) error {
 	return fmt.Errorf("%w: %s compact up to %d, dense from %d", ErrParam, what, p.MaxCompact, p.MinDense)
 }
 
-// GroupOptions says how a group is created. nil means GroupOptions{}, which is the
-// library's default without object times.
+// GroupOptions are the options for the creation of a group. A nil *GroupOptions means
+// GroupOptions{}, which is libhdf5's default without object times.
 //
-// All but Times and LocalHeap shape groups of the format of 1.8, which a group takes
-// in a file created with Low of V18 or more, or if its links have a creation order
-// or filters.
+// All fields except Times and LocalHeap apply to groups of the 1.8 format. A group has this format
+// if the file was created with Low V18 or later, or if its links have a creation order or filters.
 type GroupOptions struct {
 	Order  CreationOrder // of links
 	Phase  *PhaseChange  // of links; nil: 8 and 6
-	Expect *LinkEstimate // what to make room for in the header; nil: 4 links of 8 bytes
+	Expect *LinkEstimate // links to reserve header space for; nil: 4 links of 8 bytes
 
-	LocalHeap int64 // bytes to make room for in the name heap of the old format; 0: the library decides
+	LocalHeap int64 // bytes to reserve in the name heap of the old format; 0: libhdf5's default
 
 	// Filters of the link storage of a dense group.
-	Deflate    *int // zlib's level, 0 to 9; nil: no compression
+	Deflate    *int // zlib level, 0 to 9; nil: no compression
 	Fletcher32 bool
 
 	AttributeOrder CreationOrder
 	AttributePhase *PhaseChange // nil: 8 and 6
-	Times          bool         // keep when the group was accessed, modified and created
+	Times          bool         // record when the group was accessed, modified and created
 }
 
-// LinkEstimate is how many links a group will have, and how long their names will
-// be in bytes (H5Pset_est_link_info).
+// LinkEstimate is the expected number of links of a group and the length of their names in bytes
+// (H5Pset_est_link_info).
 type LinkEstimate struct{ Links, NameLen int }
 
-// Validate reports every option that cannot be; each error wraps ErrParam.
+// Validate returns an error for the first invalid option. It wraps ErrParam.
 func (o GroupOptions) Validate() error {
 	for _, order := range []CreationOrder{o.Order, o.AttributeOrder} {
 		if order < NoCreationOrder || order > IndexedCreationOrder {
@@ -107,7 +106,7 @@ func (o GroupOptions) Validate() error {
 	return nil
 }
 
-// words are the options as group_spec_t of shim_group.c.
+// words encodes the options as group_spec_t of shim_group.c.
 func (o *GroupOptions) words() [C.GOH5_GROUP_WORDS]C.uint64_t {
 	var w [C.GOH5_GROUP_WORDS]C.uint64_t
 	truth := func(b bool) C.uint64_t {
@@ -147,8 +146,8 @@ func groupOptions(w [C.GOH5_GROUP_WORDS]C.uint64_t) GroupOptions {
 	return o
 }
 
-// OpenGroup opens the group called name (H5Gopen2). It returns ErrNotFound, or
-// an error of the library if name is something else.
+// OpenGroup opens the group called name (H5Gopen2). It returns ErrNotFound, or a libhdf5 error if
+// name is not a group.
 func (g *Group) OpenGroup(name string) (*Group, error) {
 	const op = "open group"
 	path := g.join(name)
@@ -161,12 +160,12 @@ func (g *Group) OpenGroup(name string) (*Group, error) {
 	})
 }
 
-// CreateGroup makes a group, and those on the way to it that are missing
-// (H5Gcreate2). It returns ErrExists or ErrReadOnly.
+// CreateGroup makes a group and the missing groups on its path (H5Gcreate2). It returns ErrExists
+// or ErrReadOnly.
 func (g *Group) CreateGroup(name string) (*Group, error) { return g.CreateGroupWith(name, nil) }
 
-// CreateGroupWith is CreateGroup with options, which do not hold for the groups on
-// the way. It returns also ErrParam for options that cannot be.
+// CreateGroupWith is CreateGroup with options, which do not apply to the missing groups on the
+// path. It also returns ErrParam for invalid options.
 func (g *Group) CreateGroupWith(name string, o *GroupOptions) (*Group, error) {
 	const op = "create group"
 	path := g.join(name)
@@ -183,8 +182,8 @@ func (g *Group) CreateGroupWith(name string, o *GroupOptions) (*Group, error) {
 	})
 }
 
-// CreateAnonymousGroup makes a group without a link and so without a path
-// (H5Gcreate_anon). It is gone when it is closed, unless LinkObject gave it a name.
+// CreateAnonymousGroup makes a group without a link, and therefore without a path (H5Gcreate_anon).
+// Closing the group deletes it unless LinkObject has linked it.
 func (g *Group) CreateAnonymousGroup(o *GroupOptions) (*Group, error) {
 	const op = "create group"
 	words, err := g.groupWords(op, g.path, o)
@@ -210,7 +209,7 @@ func (g *Group) groupWords(op, path string, o *GroupOptions) (words [C.GOH5_GROU
 	return opts.words(), nil
 }
 
-// group is run for a call that opens a group, and makes its owner.
+// group calls shim, which opens a group, and makes the owner of its id.
 func (o *object) group(op, path string, shim func(loc C.int64_t, cerr *C.goh5_err_t, id *C.int64_t) C.int) (*Group, error) {
 	lock()
 	defer unlock()
@@ -228,14 +227,14 @@ func (o *object) group(op, path string, shim func(loc C.int64_t, cerr *C.goh5_er
 	return &Group{object{h: newHandleLocked(o.h.ids, id), file: o.file, path: path}}, nil
 }
 
-// GroupStorage says how a group keeps its links (H5G_storage_type_t).
+// GroupStorage is the form in which a group stores its links (H5G_storage_type_t).
 type GroupStorage int
 
-// The storages, with the library's numbers.
+// The storage forms, with libhdf5's numbers.
 const (
 	SymbolTable  GroupStorage = iota // the old format: a B-tree and a heap of names
 	CompactLinks                     // in the object header
-	DenseLinks                       // in a heap, with an index by name and perhaps one by creation order
+	DenseLinks                       // in a heap, with an index by name and optionally one by creation order
 )
 
 func (s GroupStorage) String() string {
@@ -246,9 +245,9 @@ func (s GroupStorage) String() string {
 type GroupInfo struct {
 	Storage  GroupStorage
 	Links    int64
-	MaxOrder int64        // the number the next link gets, if creation order is tracked
+	MaxOrder int64        // number of the next link, if creation order is tracked
 	Mounted  bool         // another file is mounted on it
-	Options  GroupOptions // as the group has them; those of the format of 1.8 are defaults for a symbol table
+	Options  GroupOptions // options of the group; for a symbol table those of the 1.8 format are defaults
 }
 
 // Info describes how the group is stored (H5Gget_info, H5Gget_create_plist).

@@ -1,9 +1,9 @@
-// Who owns an id of the library.
+// Ownership of libhdf5 ids.
 //
-// A handle is the owner of one id. All handles of one open file share an idSet,
-// the list of that file's open ids: an id is closed when it is on the list and
-// taken off, so that closing twice, closing the file first and a late cleanup
-// are all harmless, whatever the library does with its numbers afterwards.
+// A handle is the owner of one id. All handles of one open file share an idSet, the list of that
+// file's open ids. Closing an id closes it only if it is on the list, and removes it from the list.
+// Therefore a second close, a file closed before its objects, and a late cleanup are all harmless,
+// even if libhdf5 reuses a number.
 
 package h5
 
@@ -16,22 +16,22 @@ import (
 	"sync/atomic"
 )
 
-// An idSet holds the open ids of one open file. The library's lock guards it.
+// An idSet holds the open ids of one open file, guarded by the library lock.
 //
-// An owner knows its id by the number it had first. That changes only if the
-// library has to be made to forget a dataset (reopenLocked).
+// An owner identifies its id by the first number of the id. The number changes only when a dataset
+// is closed and opened again inside libhdf5 (reopenLocked).
 type idSet struct {
 	file C.int64_t               // closed last
-	open map[C.int64_t]C.int64_t // the number an id had first, and the one it has
+	open map[C.int64_t]C.int64_t // first number of an id -> its current number
 
-	reader uint64 // of OpenReaderAt, 0 if it is another file
+	reader uint64 // key in readers of a file opened by OpenReaderAt; 0 for other files
 }
 
 func newIDSet(file C.int64_t) *idSet {
 	return &idSet{file: file, open: map[C.int64_t]C.int64_t{file: file}}
 }
 
-// closeLocked closes id if it is open; the file's own id takes all others with it.
+// closeLocked closes id if it is open. Closing the id of the file closes all other ids too.
 func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	now, ok := s.open[id]
 	if !ok {
@@ -59,11 +59,11 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 type handle struct {
 	ids     *idSet
 	id      C.int64_t
-	closed  atomic.Bool // set under the library's lock, like ids
+	closed  atomic.Bool // set under the library lock, like ids
 	cleanup runtime.Cleanup
 }
 
-// newHandleLocked makes the owner of a freshly opened id.
+// newHandleLocked makes the owner of a newly opened id.
 func newHandleLocked(ids *idSet, id C.int64_t) *handle {
 	ids.open[id] = id
 	h := &handle{ids: ids, id: id}
@@ -75,7 +75,7 @@ func newHandleLocked(ids *idSet, id C.int64_t) *handle {
 	return h
 }
 
-// What a cleanup knows. It must not reach the handle.
+// left is the argument of a cleanup. It must not reference the handle.
 type left struct {
 	orphan
 	opened string
@@ -86,8 +86,8 @@ func forgotten(l left) {
 	enqueue(l.orphan)
 }
 
-// idLocked gives the id to call the library with, or ErrClosed if Close was
-// called on the handle or on its file, or ErrReentrant.
+// idLocked returns the current id for calls of libhdf5. It returns ErrClosed if the handle or its
+// file was closed, or ErrReentrant.
 func (h *handle) idLocked(op, path string) (C.int64_t, error) {
 	if err := readyLocked(op, path); err != nil {
 		return 0, err
@@ -99,7 +99,7 @@ func (h *handle) idLocked(op, path string) (C.int64_t, error) {
 	return now, nil
 }
 
-// closeLocked closes the id; a second call is ErrClosed.
+// closeLocked closes the id; a second call returns ErrClosed.
 func (h *handle) closeLocked(op, path string) error {
 	if _, err := h.idLocked(op, path); err != nil {
 		return err

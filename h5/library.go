@@ -1,4 +1,4 @@
-// The library itself: its version and its filters.
+// The version, the filters and the memory of libhdf5.
 
 package h5
 
@@ -9,7 +9,7 @@ import "C"
 
 import "fmt"
 
-// The numbers of the filters that the library brings along (H5Z_FILTER_…).
+// The numbers of libhdf5's built-in filters (H5Z_FILTER_…).
 const (
 	FilterDeflate     = 1
 	FilterShuffle     = 2
@@ -19,7 +19,7 @@ const (
 	FilterScaleOffset = 6
 )
 
-// Version is the version of the linked library (H5get_libversion): "2.2.0".
+// Version returns the version of the linked libhdf5 (H5get_libversion), for example "2.2.0".
 func Version() (string, error) {
 	lock()
 	defer unlock()
@@ -29,12 +29,12 @@ func Version() (string, error) {
 	return fmt.Sprintf("%d.%d.%d", lib.version[0], lib.version[1], lib.version[2]), nil
 }
 
-// FilterAvailability says what a filter can do here.
+// FilterAvailability contains the directions that a filter supports in this process.
 type FilterAvailability struct {
 	Decode, Encode bool
 }
 
-// FilterAvailable says what the filter with that number can do in this process
+// FilterAvailable returns the directions that the filter with that number supports in this process
 // (H5Zfilter_avail, H5Zget_filter_info).
 func FilterAvailable(id int) (FilterAvailability, error) {
 	const op = "look up filter"
@@ -58,10 +58,10 @@ func FilterAvailable(id int) (FilterAvailability, error) {
 	}, nil
 }
 
-// Memory is what the library keeps for later use, in bytes, of blocks of any kind.
+// Memory is the memory in libhdf5's free lists, in bytes, by kind of list.
 type Memory struct{ Regular, Array, Block, Factory int64 }
 
-// KeptMemory says what the library keeps for later use (H5get_free_list_sizes).
+// KeptMemory returns the memory that libhdf5 keeps for later use (H5get_free_list_sizes).
 func KeptMemory() (Memory, error) {
 	const op = "look at memory"
 	lock()
@@ -77,8 +77,7 @@ func KeptMemory() (Memory, error) {
 	return Memory{int64(out[0]), int64(out[1]), int64(out[2]), int64(out[3])}, nil
 }
 
-// ReleaseMemory gives what the library keeps for later use back
-// (H5garbage_collect).
+// ReleaseMemory frees the memory that libhdf5 keeps for later use (H5garbage_collect).
 func ReleaseMemory() error {
 	const op = "release memory"
 	lock()

@@ -1,4 +1,4 @@
-// Links: the names in a group and where they lead.
+// Links: the names in a group and their targets.
 
 package h5
 
@@ -22,7 +22,7 @@ const (
 	HardLink     LinkKind = iota + 1 // to an object of this file
 	SoftLink                         // to a path of this file, which need not exist
 	ExternalLink                     // to a path in another file
-	UserLink                         // of a class that a program defined
+	UserLink                         // of a class defined by a program
 )
 
 func (k LinkKind) String() string {
@@ -42,24 +42,24 @@ func (k LinkKind) String() string {
 type Link struct {
 	Name    string
 	Kind    LinkKind
-	Class   int     // the library's number for the kind; UserLink: 65 to 255
-	Order   int64   // in which it was made, from 0; -1 if the group does not keep that
+	Class   int     // libhdf5's number of the kind; UserLink: 65 to 255
+	Order   int64   // position in creation order, from 0; -1 if the group does not track it
 	CharSet CharSet // of the name
-	Address uint64  // HardLink: of the object's header, as in ObjectInfo
-	Target  string  // SoftLink, ExternalLink: the path it leads to
-	File    string  // ExternalLink: the file, as the link names it
-	Value   []byte  // UserLink: what only the program that defined the class understands
+	Address uint64  // HardLink: address of the object header, as in ObjectInfo
+	Target  string  // SoftLink, ExternalLink: target path
+	File    string  // ExternalLink: file name as stored in the link
+	Value   []byte  // UserLink: value, in a form defined by the program that defined the class
 }
 
-// ErrUserLink is what following a user-defined link ends in: see UserLinkError.
+// ErrUserLink is the error of following a user-defined link: see UserLinkError.
 var ErrUserLink = errors.New("user-defined link")
 
-// ErrNoOrder is what listing by creation order ends in if the group keeps none.
+// ErrNoOrder is the error of listing in creation order if the group does not track it.
 var ErrNoOrder = errors.New("creation order is not kept")
 
-// UserLinkError says which link was not followed. It is ErrUserLink. Only the
-// program that defined the class knows where such a link leads: this package lists,
-// copies, moves and deletes it.
+// UserLinkError identifies a user-defined link that was not followed. It wraps ErrUserLink. Only
+// the program that defined the class can follow such a link. This package can list, copy, move and
+// delete it.
 type UserLinkError struct {
 	Class int
 	Name  string
@@ -71,7 +71,7 @@ func (e *UserLinkError) Error() string {
 
 func (e *UserLinkError) Unwrap() error { return ErrUserLink }
 
-// userLink finds in a stack what follow_nowhere of shim_link.c left there.
+// userLink finds the frame that follow_nowhere of shim_link.c added to an error stack.
 func userLink(stack []Frame) error {
 	for _, f := range stack {
 		if f.Func != "goh5_user_link" {
@@ -92,11 +92,11 @@ type ListOrder int
 
 // The orders.
 const (
-	ByName               ListOrder = iota // bytes compared
+	ByName               ListOrder = iota // by the bytes of the name
 	ByNameDescending                      //
-	ByCreation                            // needs CreationOrder of the group
+	ByCreation                            // the group must have a CreationOrder
 	ByCreationDescending                  //
-	AsStored                              // whatever costs least
+	AsStored                              // the cheapest order
 )
 
 type orderWords struct{ index, order C.int32_t }
@@ -117,7 +117,7 @@ func (o ListOrder) words(op, path string) (orderWords, error) {
 	return orderWords{}, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: order %d", ErrParam, o)}
 }
 
-// link decodes what put_link of shim_link.c wrote.
+// link decodes a link encoded by put_link of shim_link.c.
 func (r *reader) link() Link {
 	l := Link{Name: r.text(), Kind: LinkKind(r.int()), Class: int(r.int()), Order: r.int(), CharSet: CharSet(r.int())}
 	r.word() // the length of the value
@@ -132,13 +132,13 @@ func (r *reader) link() Link {
 	return l
 }
 
-// Links yields the group's links in the order of their names (H5Literate2). They
-// are collected in one call before the first is yielded: the loop may open,
-// create and delete what it likes. An error is yielded once, alone.
+// Links yields the group's links sorted by name (H5Literate2). All links are collected in one call
+// before the first is yielded, so the loop body may open, create and delete objects. An error is
+// yielded once, without a link.
 func (g *Group) Links() iter.Seq2[Link, error] { return g.LinksIn(ByName) }
 
-// LinksIn is Links in any order. ByCreation is ErrNoOrder for a group that does not
-// keep it.
+// LinksIn is Links in any order. ByCreation yields ErrNoOrder if the group does not track creation
+// order.
 func (g *Group) LinksIn(o ListOrder) iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
 		r, err := g.list("list", ".", o, 0)
@@ -154,8 +154,8 @@ func (g *Group) LinksIn(o ListOrder) iter.Seq2[Link, error] {
 	}
 }
 
-// list collects the links of the group called name. With objects other than 0, what
-// a hard link leads to follows each: its kind and its number of hard links.
+// list collects the links of the group called name. If objects is not 0, each hard link is followed
+// by the kind and the number of hard links of its object.
 func (g *Group) list(op, name string, o ListOrder, objects C.int32_t) (*reader, error) {
 	path := g.join(name)
 	by, err := o.words(op, path)
@@ -176,8 +176,8 @@ func (g *Group) list(op, name string, o ListOrder, objects C.int32_t) (*reader, 
 	return takeBlob(&blob), nil
 }
 
-// Link describes the link called name without following it (H5Lget_info2,
-// H5Lget_val). It returns ErrNotFound.
+// Link describes the link called name without following it (H5Lget_info2, H5Lget_val). It returns
+// ErrNotFound if there is no such link.
 func (g *Group) Link(name string) (Link, error) {
 	const op = "look up link"
 	path := g.join(name)
@@ -195,9 +195,9 @@ func (g *Group) Link(name string) (Link, error) {
 	return l, nil
 }
 
-// LinkAt describes link number i of the group in that order, counted from 0
-// (H5Lget_name_by_idx, H5Lget_info_by_idx2). It returns ErrRegion if the group has
-// fewer links, or ErrNoOrder.
+// LinkAt describes link number i of the group in the given order, counted from 0
+// (H5Lget_name_by_idx, H5Lget_info_by_idx2). It returns ErrRegion if the group has fewer links, or
+// ErrNoOrder.
 func (g *Group) LinkAt(o ListOrder, i int64) (Link, error) {
 	const op = "look up link"
 	by, err := o.words(op, g.path)
@@ -214,9 +214,9 @@ func (g *Group) LinkAt(o ListOrder, i int64) (Link, error) {
 	return takeBlob(&blob).link(), nil
 }
 
-// HasLink reports whether there is a link called name; where it leads does not
-// matter (H5Lexists on each step of the path). A step that is missing, leads
-// nowhere or to no group makes it false.
+// HasLink reports whether there is a link called name, whether or not its target exists (H5Lexists
+// on each element of the path). It returns false if an element of the path is missing, has no
+// target or is not a group.
 func (g *Group) HasLink(name string) (bool, error) { return g.exists(name, 0) }
 
 // Exists reports whether name leads to an object (H5Lexists, H5Oexists_by_name).
@@ -235,21 +235,21 @@ func (g *Group) exists(name string, object C.int32_t) (bool, error) {
 	})
 	var e *Error
 	if errors.As(err, &e) && len(e.Stack) > 0 && e.Stack[len(e.Stack)-1].Minor == "H5E_NLINKS" {
-		return false, nil // soft links that lead to each other
+		return false, nil // a cycle of soft links
 	}
 	return exists != 0, err
 }
 
-// Unlink removes the link called name (H5Ldelete); the object goes with its last
-// hard link. It returns ErrNotFound or ErrReadOnly.
+// Unlink removes the link called name (H5Ldelete). An object is deleted with its last hard link.
+// Unlink returns ErrNotFound or ErrReadOnly.
 func (g *Group) Unlink(name string) error {
 	return g.change("unlink", name, func(loc C.int64_t, cname *C.char, _ C.int32_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_unlink(cerr, loc, cname)
 	})
 }
 
-// UnlinkAt removes link number i of the group in that order (H5Ldelete_by_idx). It
-// returns the errors of LinkAt, or ErrReadOnly.
+// UnlinkAt removes link number i of the group in the given order (H5Ldelete_by_idx). It returns the
+// errors of LinkAt, or ErrReadOnly.
 func (g *Group) UnlinkAt(o ListOrder, i int64) error {
 	const op = "unlink"
 	if err := g.writable(op, g.path); err != nil {
@@ -277,8 +277,8 @@ func (g *Group) change(op, name string, shim func(loc C.int64_t, cname *C.char, 
 	return g.run(op, path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int { return shim(loc, cname, utf8, cerr) })
 }
 
-// LinkSoft makes name a soft link to the path target, which need not exist
-// (H5Lcreate_soft). It returns ErrExists or ErrReadOnly.
+// LinkSoft makes name a soft link to the path target, which need not exist (H5Lcreate_soft). It
+// returns ErrExists or ErrReadOnly.
 func (g *Group) LinkSoft(name, target string) error {
 	const op = "link"
 	ctarget, _, err := cName(op, g.join(name), target)
@@ -290,8 +290,8 @@ func (g *Group) LinkSoft(name, target string) error {
 	})
 }
 
-// LinkExternal makes name a link to the path target in another file, neither of
-// which need exist (H5Lcreate_external). It returns ErrExists or ErrReadOnly.
+// LinkExternal makes name a link to the path target in another file (H5Lcreate_external). Neither
+// the file nor the target need exist. It returns ErrExists or ErrReadOnly.
 func (g *Group) LinkExternal(name, file, target string) error {
 	const op = "link"
 	cfile, _, err := cName(op, g.join(name), file)
@@ -307,19 +307,18 @@ func (g *Group) LinkExternal(name, file, target string) error {
 	})
 }
 
-// The classes that programs may give their links (H5L_TYPE_UD_MIN and up; 64 is the
-// external link).
+// The range of classes of user-defined links (H5L_TYPE_UD_MIN and up). 64 is the external link.
 const (
 	MinUserClass = 65
 	MaxUserClass = 255
 )
 
-// maxLinkValue is what the format has room for: a length of two bytes.
+// maxLinkValue is the format's limit: the length has two bytes.
 const maxLinkValue = 1<<16 - 1
 
-// LinkUser makes name a user-defined link of a class with a value of at most 65535
-// bytes (H5Lcreate_ud). This package follows no such link: see UserLinkError. It
-// returns ErrParam for another class, ErrSize for a longer value, ErrExists or
+// LinkUser makes name a user-defined link of a class with a value of at most 65535 bytes
+// (H5Lcreate_ud). This package does not follow such links: see UserLinkError. It returns ErrParam
+// for a class outside MinUserClass to MaxUserClass, ErrSize for a longer value, ErrExists or
 // ErrReadOnly.
 func (g *Group) LinkUser(name string, class int, value []byte) error {
 	const op = "link"
@@ -334,8 +333,8 @@ func (g *Group) LinkUser(name string, class int, value []byte) error {
 	})
 }
 
-// LinkHard makes name a further name of the object at the path target
-// (H5Lcreate_hard). It returns ErrExists, ErrNotFound or ErrReadOnly.
+// LinkHard makes name another hard link to the object at the path target (H5Lcreate_hard). It
+// returns ErrExists, ErrNotFound or ErrReadOnly.
 func (g *Group) LinkHard(name, target string) error {
 	const op = "link"
 	ctarget, _, err := cName(op, g.join(name), target)
@@ -347,9 +346,8 @@ func (g *Group) LinkHard(name, target string) error {
 	})
 }
 
-// LinkObject makes name a name of an open object, which may have had none (H5Olink).
-// It returns ErrExists, ErrReadOnly, or an error of the library for an object of
-// another file.
+// LinkObject makes name a hard link to an open object, which may be anonymous (H5Olink). It returns
+// ErrExists, ErrReadOnly, or a libhdf5 error for an object of another file.
 func (g *Group) LinkObject(name string, o Object) error {
 	const op = "link"
 	path := g.join(name)
@@ -365,15 +363,15 @@ func (g *Group) LinkObject(name string, o Object) error {
 	})
 }
 
-// MoveLink gives the link called name another name, as, in the group to, which may
-// be g; groups on the way are made (H5Lmove). What it leads to stays where it is. It
-// returns ErrNotFound, ErrExists, ErrReadOnly, or an error of the library for a hard
-// link and a group of another file.
+// MoveLink moves the link called name to the name as in the group to, which may be g (H5Lmove).
+// Missing groups on the path of as are created. The target of the link does not move. MoveLink
+// returns ErrNotFound, ErrExists, ErrReadOnly, or a libhdf5 error for a hard link and a group of
+// another file.
 func (g *Group) MoveLink(name string, to *Group, as string) error {
 	return g.place("move link", name, to, as, 0)
 }
 
-// CopyLink is MoveLink that leaves the old name too (H5Lcopy).
+// CopyLink is MoveLink, but keeps the old link too (H5Lcopy).
 func (g *Group) CopyLink(name string, to *Group, as string) error {
 	return g.place("copy link", name, to, as, 1)
 }
@@ -399,7 +397,7 @@ func (g *Group) place(op, name string, to *Group, as string, keep C.int32_t) err
 	err = g.runBoth(op, path, &to.object, func(from, dst C.int64_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_link_move(cerr, from, cname, dst, cas, utf8, keep)
 	})
-	// Of a name that is taken the library says that it was not found.
+	// If the new name exists, libhdf5 reports H5E_NOTFOUND.
 	var e *Error
 	if errors.As(err, &e) && e.Err == nil && len(e.Stack) > 0 {
 		if f := e.Stack[len(e.Stack)-1]; f.Func == "H5L__move_dest_cb" && f.Minor == "H5E_NOTFOUND" {

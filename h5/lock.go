@@ -1,18 +1,17 @@
-// The one lock of libhdf5, and the ids that wait to be closed.
+// The lock of libhdf5, and the queue of ids to close.
 //
-// The library is built without thread safety, and with it would run one call at
-// a time all the same: so there is one mutex for the process. It is held for one
-// public operation, is not reentrant, and nothing else is acquired under it but
-// the mutex of the queue.
+// libhdf5 is built without thread safety. Even with thread safety it would run one call at a time.
+// Therefore the process has one mutex for it. The mutex is held for one public operation and is not
+// reentrant. The only other lock acquired under it is the mutex of the queue.
 //
-// Filters and drivers written in Go run under it (callback.go), on the thread of
-// the operation that needs them, and a call from there is ErrReentrant. Because
-// nearly every shim can come back to Go that way, and Go moves the stacks of
-// goroutines that run, no shim but the few that cannot is marked noescape: what
-// it is given must not lie on a stack.
+// Filters and drivers written in Go run under the lock (callback.go), on the thread of the
+// operation that calls them. A call of this package from such code returns ErrReentrant. Nearly
+// every shim can call back into Go this way, and Go moves the stacks of running goroutines.
+// Therefore the arguments of shims must not lie on a stack, and only the shims that cannot call
+// back are marked noescape.
 //
-// A cleanup of the garbage collector never calls the library and never waits for
-// the lock: it queues its id, and the next operation closes what is queued.
+// A cleanup of the garbage collector never calls libhdf5 and never waits for the lock. It queues
+// its id, and the next operation closes the queued ids.
 
 package h5
 
@@ -37,40 +36,39 @@ import (
 var lib struct {
 	mu      sync.Mutex
 	started bool
-	version [3]int // of the library and of its headers
-	err     error  // why the library cannot be used
+	version [3]int // of the linked libhdf5 and of its headers, which are equal
+	err     error  // start error, if libhdf5 cannot be used
 
-	filtered []byte // what a filter in Go made, on its way to C
+	filtered []byte // result of a filter in Go, until C copies it
 
-	inside  atomic.Uint64 // the thread on which code of the caller's runs under the lock, 0 if none
-	cause   error         // how that code failed in the operation that runs
-	outside string        // the first other file that the operation wanted of a reader's, "" if none
+	inside  atomic.Uint64 // thread that runs the caller's code under the lock; 0 if there is no such thread
+	cause   error         // error of that code in the current operation
+	outside string        // first other file that the current operation needed for a file of OpenReaderAt; "" if there is none
 
-	masks  uint64 // see chunkMasks; from 1
-	stored uint64 // chunks that WriteChunk has stored, and datasets that were read anew, in all files
+	masks  uint64 // version of the state in chunkMasks; starts at 1
+	stored uint64 // number of chunks stored by WriteChunk and of refreshed datasets, in all files
 
-	// What an operation on elements gives the shim, kept here so that it does not
-	// have to be allocated.
-	cerr  *C.goh5_err_t // in a block of its own: cgo looks at the whole of one
+	// Buffers for the arguments of operations on elements, kept here to avoid allocations.
+	cerr  *C.goh5_err_t // allocated separately, because cgo checks a whole allocation for pointers
 	words [shortRegion]int64
 	typ   [shortType]byte
 
-	queued  atomic.Int64 // len(pending), to look without the mutex
+	queued  atomic.Int64 // len(pending), readable without the mutex
 	pendMu  sync.Mutex
 	pending []orphan
 }
 
-// An orphan is an id whose owner is gone, and the file that has it on its list.
+// An orphan is an id whose owner was garbage-collected, with the idSet of its file.
 type orphan struct {
 	ids *idSet
 	id  C.int64_t
 }
 
-// lock takes the library's lock, starts the library if this is the first call,
-// and closes the ids that cleanups have queued.
+// lock acquires the library lock, starts libhdf5 on the first call, and closes the ids that
+// cleanups have queued.
 //
-// On the thread of a filter or driver in Go it does nothing: the operation
-// that called it has the lock, and readyLocked will say so.
+// On the thread of a filter or driver in Go it does nothing, because the operation that called the
+// filter holds the lock. readyLocked then returns ErrReentrant.
 func lock() {
 	if reentrant() {
 		return
@@ -94,14 +92,14 @@ func unlock() {
 	}
 }
 
-// reentrant reports that this is a call from inside an operation. Its goroutine
-// is wired to its thread as long as it was called from C.
+// reentrant reports whether this call comes from inside an operation. A goroutine called from C
+// stays on its thread, so comparing thread ids is enough.
 func reentrant() bool {
 	inside := lib.inside.Load()
 	return inside != 0 && inside == uint64(C.goh5_thread())
 }
 
-// readyLocked is why the library must not be called now.
+// readyLocked returns an error if libhdf5 must not be called now.
 func readyLocked(op, path string) error {
 	if lib.inside.Load() != 0 {
 		return &Error{Op: op, Path: path, Err: ErrReentrant}
@@ -109,17 +107,16 @@ func readyLocked(op, path string) error {
 	return lib.err
 }
 
-// WithLock runs f while no operation of this package runs, for code that uses
-// libhdf5 by another way in the same process. f must not call this package: the
-// lock is not reentrant. WithLock itself panics with ErrReentrant when a filter or
-// driver calls it.
+// WithLock runs f while no operation of this package runs. It is for code that uses libhdf5 by
+// other means in the same process. f must not call this package, because the lock is not reentrant.
+// WithLock panics with ErrReentrant if a filter or driver calls it.
 func WithLock(f func()) {
 	lock()
 	defer unlock()
 	if lib.inside.Load() != 0 {
 		panic(ErrReentrant)
 	}
-	lib.masks++ // of what f did nobody here knows
+	lib.masks++ // f may have changed any chunk
 	f()
 }
 
@@ -145,8 +142,8 @@ func enqueue(o orphan) {
 	lib.pendMu.Unlock()
 }
 
-// drainLocked closes what is queued. Nobody is there to be told of a failure:
-// the owner did not call Close.
+// drainLocked closes the queued ids. It ignores errors, because the owner did not call Close and
+// cannot receive them.
 func drainLocked() {
 	lib.pendMu.Lock()
 	orphans := lib.pending
@@ -158,7 +155,7 @@ func drainLocked() {
 	}
 }
 
-// closeIDsLocked closes ids in order, all of them, and reports the first failure.
+// closeIDsLocked closes all ids in order and returns the first error.
 func closeIDsLocked(op, path string, ids []C.int64_t) error {
 	if len(ids) == 0 {
 		return nil
@@ -170,9 +167,9 @@ func closeIDsLocked(op, path string, ids []C.int64_t) error {
 	return nil
 }
 
-// OpenIDs counts the ids of files, groups, datasets, committed datatypes and
-// attributes that the library has open in this process, whoever opened them
-// (H5Fget_obj_count). A program that has closed everything finds 0.
+// OpenIDs returns the number of ids of files, groups, datasets, committed datatypes and attributes
+// that are open in this process, including those opened by other code (H5Fget_obj_count). It is 0
+// after a program has closed everything.
 func OpenIDs() (int64, error) {
 	const op = "count ids"
 	lock()

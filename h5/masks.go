@@ -1,9 +1,10 @@
-// Which filters a chunk went through. The library notes that when it notes the
-// chunk's length, and leaves both alone if the length is as before
-// (H5D__chunk_file_alloc): a chunk that was stored with other filters left out, and
-// is written again with the same length, then reads wrong. So before a write, and
-// before a smaller shape cuts chunks, those that this can happen to are changed so
-// that it cannot.
+// Filter masks of chunks: the filters of the pipeline that were skipped for a chunk.
+//
+// libhdf5 records the mask of a chunk together with its length, and updates neither if the length
+// is unchanged (H5D__chunk_file_alloc). If a chunk was stored with some filters skipped and is
+// rewritten with the same length and other filters skipped, it reads wrong. Therefore the chunks at
+// risk are changed before a write, and before a smaller shape truncates chunks. See Defects for the
+// cases that this does not cover.
 
 package h5
 
@@ -12,31 +13,31 @@ import "C"
 
 import "slices"
 
-// pluginsAllowed says that filters may be ones nobody here knows; the library's
-// lock guards it.
+// pluginsAllowed reports whether libhdf5 may load filters unknown to this package. It is guarded by
+// the library lock.
 var pluginsAllowed bool
 
-// chunkMasks is what a Dataset knows of the masks of its chunks; the library's lock
-// guards it. What it knows holds as long as lib.masks does not change: that counts
-// the chunks stored by WriteChunk, in any dataset, that a write has to look at, and
-// the changes of the filters there are. What the library itself stores changes
-// nothing about it, unless a filter may leave out what it could have kept.
+// chunkMasks caches information about the masks of a Dataset's chunks. It is guarded by the library
+// lock and valid while lib.masks does not change. lib.masks counts changes of the set of filters,
+// and chunks stored by WriteChunk, in any dataset, that a write has to check. Chunks stored by
+// libhdf5 itself do not invalidate the cache, unless a filter may skip a chunk that it could have
+// processed.
 type chunkMasks struct {
-	known   uint64 // lib.masks when how was found, 0 if never
-	settled uint64 // lib.masks when no chunk had to be looked at
+	known   uint64 // lib.masks when how was determined; 0 before that
+	settled uint64 // lib.masks when no chunk needed a check
 	how     C.goh5_masks_t
-	looks   int // writes that had to look at their chunks
+	looks   int // number of writes that had to check their chunks
 }
 
-// settleLocked comes before a write: of the chunks that it touches it has those
-// encoded anew that hold a mask the library would not have made. Where two outcomes of the
-// filters may share a length it returns how they make masks: the write then goes chunk by
-// chunk (goh5_write), and has the library note each outcome. Chunks that the library has in its cache are
-// written first, which costs time where a chunk is written in many small pieces;
-// so a dataset that has no such chunk, and gets none, is not looked at again.
+// settleLocked must be called before a write. It re-encodes the touched chunks whose mask libhdf5
+// would not have produced. If two combinations of skipped filters may give the same length, it
+// returns how the filters make masks. The write then goes chunk by chunk (goh5_write) and makes
+// libhdf5 record each mask. Chunks in libhdf5's cache are written first, which is slow if a chunk
+// is written in many small pieces. Therefore a dataset without such chunks is not checked again
+// while it cannot get any.
 //
-// What is wrong with the selection the write itself will say. It also reports what
-// soundLocked and longLocked do.
+// settleLocked ignores an invalid selection, because the write itself reports it. It also returns
+// the errors of soundLocked and longLocked.
 func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int) (*C.goh5_masks_t, error) {
 	if err := d.soundLocked(op, id); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int)
 		return nil, err
 	}
 	if d.masks.settled == lib.masks {
-		return nil, nil // and nothing is allocated
+		return nil, nil // does not allocate
 	}
 	return d.settleChunksLocked(op, id, words, rank)
 }
@@ -66,9 +67,9 @@ func (d *Dataset) settleChunksLocked(op string, id C.int64_t, words []int64, ran
 	return nil, nil
 }
 
-// settleShapeLocked is settleLocked before the shape changes, which the library does in one
-// go: chunks of a length that two outcomes of the filters may share are made longer, so
-// that the library notes the next outcome.
+// settleShapeLocked is settleLocked before a change of the shape, which libhdf5 does in one step.
+// It lengthens chunks whose length is possible with two combinations of skipped filters, so that
+// libhdf5 records the next mask.
 func (d *Dataset) settleShapeLocked(op string, id C.int64_t, dims []int64) error {
 	if d.masks.settled == lib.masks {
 		return nil
@@ -84,9 +85,9 @@ func (d *Dataset) settleShapeLocked(op string, id C.int64_t, dims []int64) error
 	return nil
 }
 
-// masksLocked tells how the filters make masks, or that no chunk has to be looked
-// at. The first writes look at their own chunks alone, for the index may be long;
-// then it goes through the whole index now and then, ever more rarely.
+// masksLocked returns how the filters make masks, or settled if no chunk needs a check. The first
+// writes check only their own chunks, because the index may be long. From the 8th check on, it
+// scans the whole index each time the number of checks is a power of two.
 func (d *Dataset) masksLocked(op string, id C.int64_t) (m C.goh5_masks_t, settled bool, err error) {
 	if err := d.findMasksLocked(op, id); err != nil || d.masks.settled == lib.masks {
 		return m, err == nil, err
@@ -107,7 +108,7 @@ func (d *Dataset) masksLocked(op string, id C.int64_t) (m C.goh5_masks_t, settle
 	return m, found == 0, nil
 }
 
-// findMasksLocked finds out how the filters of the dataset make masks.
+// findMasksLocked determines how the filters of the dataset make masks.
 func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 	if d.masks.known == lib.masks {
 		return nil
@@ -125,7 +126,7 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 		return nil
 	}
 	how := C.goh5_masks_t{how: C.GOH5_ALL_RUN, full: chunk}
-	others := 0 // filters that change the length of a chunk by what is in it
+	others := 0 // filters whose output length depends on the content of the chunk
 	for i, id := range ids[:n] {
 		optional := state[i]&C.GOH5_OPTIONAL != 0
 		switch {
@@ -155,10 +156,10 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 // pipeline is H5Z_MAX_NFILTERS.
 const pipeline = 32
 
-// maySkip reports a filter that may leave a chunk as it is, and else may make one
-// of the same length. The library's own never fail, but for szip; those of h5/filter
-// decline what would be as long as before. One that is not there is skipped now,
-// and was not when others wrote.
+// maySkip reports whether a filter may skip a chunk and may also produce output of the same length.
+// Of libhdf5's built-in filters only szip can fail. The filters of h5/filter return false, because
+// they skip a chunk if their output has the same length. A filter that is not available is skipped
+// now, but may have run when another program wrote the chunk.
 func maySkip(id C.int32_t, here bool) bool {
 	switch {
 	case id == FilterSzip || !here:
@@ -171,7 +172,7 @@ func maySkip(id C.int32_t, here bool) bool {
 	})
 }
 
-// storedLocked notes that WriteChunk stores a chunk.
+// storedLocked records that WriteChunk stores a chunk.
 func (d *Dataset) storedLocked(mask C.uint32_t, bytes int) {
 	lib.stored++
 	m := &d.masks.how

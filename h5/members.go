@@ -1,13 +1,12 @@
 //go:build cgo
 
-// Files in several members: which set a first member belongs to, and which member
-// is missing.
+// Files with several members: find the set that a first member belongs to, and the missing member
+// of a set.
 //
-// A family or multi set says in its first member what it is: in the driver
-// information block (HDF5 File Format II.B) or, with a newer superblock, in the
-// driver information message of the superblock's extension (IV.A.2.u). That extension of a multi set
-// lies in the member of object headers, whose name nobody has said: only the names
-// that the library gives by itself can be tried.
+// The first member of a family or multi file identifies the driver: in the driver information block
+// (HDF5 File Format II.B) or, with a newer superblock, in the driver information message of the
+// superblock extension (IV.A.2.u). The extension of a multi file is in the member of object
+// headers. The name of that member is unknown, so only libhdf5's default names can be tried.
 
 package h5
 
@@ -25,16 +24,16 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// The drivers as a first member names them, and what stands for a multi set's that
-// names nothing.
+// Driver names as stored in a first member, and a substitute for a multi file whose first member
+// contains no driver name.
 const (
 	namedFamily  = "NCSAfami"
 	namedMulti   = "NCSAmult"
 	unnamedMulti = "multi"
 )
 
-// memberSet finds the set that the file at path is the first member of, if that
-// is why it could not be opened; else why says so.
+// memberSet returns the set whose first member is the file at path, if this is the reason why the
+// file could not be opened. Otherwise it may add the reason to why.
 func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	var e *Error
 	if !errors.As(why, &e) || len(e.Stack) == 0 {
@@ -70,7 +69,7 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	return "", nil, false
 }
 
-// familyPattern replaces the last zero number of a path by its verb.
+// familyPattern replaces the last number of a path that consists of zeros by a %d verb.
 func familyPattern(path string) (string, bool) {
 	end := len(path)
 	for end > 0 {
@@ -94,15 +93,15 @@ func familyPattern(path string) (string, bool) {
 	return "", false
 }
 
-// farAddress is an address that no file reaches and a multi set does: its members
-// share 2^64 bytes.
+// farAddress is an address that only a multi file has, because its members share an address space
+// of 2^64 bytes.
 const farAddress = 1 << 60
 
-// maxDriverInfo is more than any driver writes.
+// maxDriverInfo is a limit above the size that any driver writes.
 const maxDriverInfo = 4096
 
-// driverInfo reads the driver's name and its information, "" if there is none or
-// the file is not what it should be.
+// driverInfo returns the name of the driver and its information. The name is "" if there is no
+// driver information or the file is invalid.
 func driverInfo(r io.ReaderAt) (string, []byte) {
 	at := func(off uint64, n int) []byte {
 		b := make([]byte, n)
@@ -158,8 +157,7 @@ func driverInfo(r io.ReaderAt) (string, []byte) {
 	return "", nil
 }
 
-// driverMessage finds the message in the first chunk of the extension's header
-// (IV.A.1.b).
+// driverMessage finds the message in the first chunk of the extension's object header (IV.A.1.b).
 func driverMessage(at func(uint64, int) []byte) (string, []byte) {
 	head := at(0, 6)
 	if head == nil || string(head[:4]) != "OHDR" {
@@ -203,10 +201,10 @@ func driverMessage(at func(uint64, int) []byte) (string, []byte) {
 	return "", nil
 }
 
-// parseMulti reads what the multi driver wrote about its members.
+// parseMulti decodes the multi driver's information about its members.
 func parseMulti(b []byte) (Multi, bool) {
 	m := DefaultMulti()
-	m.Relax = false // or a missing member would be empty data
+	m.Relax = false // because Relax would read a missing member as empty data
 	if len(b) < 8 {
 		return m, false
 	}
@@ -242,7 +240,8 @@ func parseMulti(b []byte) (Multi, bool) {
 	return m, m.validate() == nil
 }
 
-// explainMembers names what is missing of a set that could not be opened.
+// explainMembers adds the name of the missing member to the error of a set that could not be
+// opened.
 func explainMembers(err error, path string, d Driver) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Err != nil {
@@ -267,7 +266,7 @@ func explainMembers(err error, path string, d Driver) error {
 	return err
 }
 
-// files are the two members.
+// files returns the names of the two members.
 func (d Split) files(path string) [2]string {
 	names := [2]string{d.Meta, d.Raw}
 	for i, usual := range [2]string{".meta", ".raw"} {
@@ -280,7 +279,7 @@ func (d Split) files(path string) [2]string {
 	return names
 }
 
-// missingFile is before, or name if that does not exist.
+// missingFile returns before if it is not empty, otherwise name if that file does not exist.
 func missingFile(before, name string) string {
 	if before != "" {
 		return before
@@ -291,8 +290,8 @@ func missingFile(before, name string) string {
 	return ""
 }
 
-// missingOfFamily is the first member that does not exist, if it must: because it
-// is the first of all, or there is one behind it, or the set ends too early.
+// missingOfFamily returns the first member that does not exist, if it is required. It is required
+// if it is member 0, if a later member exists, or if the set is too short.
 func missingOfFamily(pattern string, short bool) string {
 	const look = 64
 	exists := func(i int) bool { return missingFile("", memberName(pattern, i)) == "" }
@@ -310,7 +309,7 @@ func missingOfFamily(pattern string, short bool) string {
 	return ""
 }
 
-// memberName is what the library's family driver makes of a checked pattern.
+// memberName expands a checked pattern as libhdf5's family driver does.
 func memberName(pattern string, i int) string {
 	var b strings.Builder
 	for at := 0; at < len(pattern); at++ {

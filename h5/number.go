@@ -1,11 +1,11 @@
 //go:build cgo
 
-// Numbers in their stored form: any width, position of bits, order of bytes and
-// layout of a float, to and from Go's numbers, exactly or with the reason why not.
+// Numbers in stored form, with any width, bit position, byte order and float layout: conversion to
+// and from Go's numbers, either exact or with an error.
 //
-// It is what the library's conversions do for whole datasets, for the numbers
-// inside compounds, sequences and arrays, where the library says of no value that
-// it changed. HDF5 file format IV.A.2.d (class bit fields and properties).
+// libhdf5 converts whole datasets. This code converts the numbers inside compounds, sequences and
+// arrays, for which libhdf5 does not report changed values. See HDF5 file format IV.A.2.d (class
+// bit fields and properties).
 
 package h5
 
@@ -17,7 +17,7 @@ import (
 	"math/bits"
 )
 
-// A number is a whole number, a float64, or a float that is no float64.
+// A number is an integer, a float64, or a float that has no exact float64.
 type number struct {
 	kind numberKind
 	neg  bool   // isInt
@@ -41,10 +41,10 @@ func intNumber(v int64) number {
 	return number{mag: uint64(v)}
 }
 
-// maxNumberSize is how many bytes a number may take that Go computes with.
+// maxNumberSize is the maximum size in bytes of a number for conversions in Go.
 const maxNumberSize = 64
 
-// littleEndian puts the bytes of an element in little-endian order into buf.
+// littleEndian copies the bytes of an element into buf in little-endian order.
 func (t *Datatype) littleEndian(buf *[maxNumberSize]byte, src []byte) []byte {
 	b := buf[:len(src)]
 	switch t.Order {
@@ -62,7 +62,7 @@ func (t *Datatype) littleEndian(buf *[maxNumberSize]byte, src []byte) []byte {
 	return b
 }
 
-// bitsAt are n bits of little-endian bytes, n at most 64.
+// bitsAt returns n bits of little-endian bytes; n is at most 64.
 func bitsAt(b []byte, pos, n int) uint64 {
 	var v uint64
 	for i := 0; i < n; {
@@ -88,8 +88,8 @@ func wholeBytes(t *Datatype) bool {
 	return t.Offset == 0 && t.Precision == 8*t.Size && t.Order != VAX
 }
 
-// loadInt is the integer, bit field or time stored at src, which has at most 64
-// bits that count.
+// loadInt returns the integer, bit field or time stored at src, which has at most 64 significant
+// bits.
 func (t *Datatype) loadInt(src []byte) number {
 	var v uint64
 	switch {
@@ -107,8 +107,8 @@ func (t *Datatype) loadInt(src []byte) number {
 	return number{mag: v}
 }
 
-// storeInt is the inverse of loadInt. A value out of range is ErrOverflow, or with
-// lossy the nearest that is in range.
+// storeInt is the inverse of loadInt. A value out of range is ErrOverflow, or the nearest value in
+// range if lossy.
 func (t *Datatype) storeInt(dst []byte, n number, lossy bool) error {
 	n, err := n.whole(lossy)
 	if err != nil {
@@ -137,13 +137,13 @@ func (t *Datatype) storeInt(dst []byte, n number, lossy bool) error {
 	return nil
 }
 
-// storeBits puts bits into their place and the padding around them.
+// storeBits stores the bits at their offset and fills the padding around them.
 func (t *Datatype) storeBits(dst []byte, v uint64) {
 	var buf, ordered [maxNumberSize]byte
 	b := buf[:len(dst)]
 	t.pad(b)
 	setBitsAt(b, t.Offset, t.Precision, v)
-	copy(dst, t.littleEndian(&ordered, b)) // its own inverse
+	copy(dst, t.littleEndian(&ordered, b)) // the conversion is its own inverse
 }
 
 func (t *Datatype) pad(b []byte) {
@@ -158,10 +158,9 @@ func (t *Datatype) pad(b []byte) {
 	fill(t.Offset+t.Precision, 8*len(b)-t.Offset-t.Precision, t.HighPad)
 }
 
-// special reports the small floats of machine learning, whose largest exponent
-// holds ordinary numbers: of E4M3 only all ones is not a number, the shorter ones
-// are always numbers (OCP 8-bit Floating Point Specification 5.1, OCP
-// Microscaling Formats 5.3).
+// special reports the small floats of machine learning whose largest exponent encodes ordinary
+// numbers. In E4M3 only all ones is NaN; the shorter formats have no NaN (OCP 8-bit Floating Point
+// Specification 5.1, OCP Microscaling Formats 5.3).
 func (l *FloatLayout) special() (noInf, noNaN bool) {
 	switch {
 	case l.ExpSize == 4 && l.MantSize == 3 && l.ExpBias == 7 && l.SignPos == 7:
@@ -174,11 +173,11 @@ func (l *FloatLayout) special() (noInf, noNaN bool) {
 	return false, false
 }
 
-// explicit reports that the leading one of the mantissa is stored, as in the
-// 80-bit floats of x87, which the library describes as H5T_NORM_NONE.
+// explicit reports whether the leading one of the mantissa is stored, as in the 80-bit floats of
+// x87, which libhdf5 describes as H5T_NORM_NONE.
 func (l *FloatLayout) explicit() bool { return l.Norm != NormImplied }
 
-// fraction is the number of bits behind the leading one.
+// fraction returns the number of bits after the leading one.
 func (l *FloatLayout) fraction() int {
 	if l.explicit() {
 		return l.MantSize - 1
@@ -186,7 +185,7 @@ func (l *FloatLayout) fraction() int {
 	return l.MantSize
 }
 
-// loadFloat is the float stored at src.
+// loadFloat returns the float stored at src.
 func (t *Datatype) loadFloat(src []byte) number {
 	if wholeBytes(t) {
 		switch {
@@ -202,7 +201,7 @@ func (t *Datatype) loadFloat(src []byte) number {
 	neg := bitsAt(b, l.SignPos, 1) != 0
 	exp := int64(bitsAt(b, l.ExpPos, l.ExpSize))
 	top := exp == 1<<l.ExpSize-1
-	// The mantissa as a whole number of l.MantSize bits, and one more if implied.
+	// The mantissa as an integer of l.MantSize bits, plus one bit if the leading one is implied.
 	low := min(l.MantSize, 64)
 	mant := new(big.Int).SetUint64(bitsAt(b, l.MantPos, low))
 	for done := low; done < l.MantSize; {
@@ -247,7 +246,7 @@ func sign(neg bool) int {
 	return 1
 }
 
-// floatOf is ±mant·2^scale, as a float64 if it is one.
+// floatOf returns ±mant·2^scale, as a float64 if that is exact.
 func floatOf(neg bool, mant *big.Int, scale int64) number {
 	if mant.Sign() == 0 {
 		f := 0.0
@@ -286,9 +285,9 @@ var (
 	ieee32 = IEEEFloat(4, NativeOrder).Layout
 )
 
-// storeFloat is the inverse of loadFloat. A number that the layout does not have
-// is ErrOverflow or ErrPrecision, or with lossy the nearest one, ties to even, and
-// infinity past the largest.
+// storeFloat is the inverse of loadFloat. A number that the layout cannot represent is ErrOverflow
+// or ErrPrecision. If lossy, it is rounded to the nearest representable number, ties to even, and
+// to infinity above the largest.
 func (t *Datatype) storeFloat(dst []byte, n number, lossy bool) error {
 	if n.kind == isFloat && wholeBytes(t) && t.Size == 8 && t.Layout == ieee64 {
 		t.putWord64(dst, math.Float64bits(n.f))
@@ -331,14 +330,13 @@ func (t *Datatype) putWord64(b []byte, v uint64) {
 	binary.LittleEndian.PutUint64(b, v)
 }
 
-// round gives the fields of a float: the biased exponent and the mantissa as it is
-// stored.
+// round returns the fields of a float: the sign, the biased exponent and the mantissa as stored.
 func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.Int, err error) {
 	l := &t.Layout
 	noInf, noNaN := l.special()
 	top := uint64(1)<<l.ExpSize - 1
 	quiet := new(big.Int).SetBit(new(big.Int), l.MantSize-1, 1) // the highest bit of the fraction
-	one := new(big.Int)                                         // the leading one where it is stored
+	one := new(big.Int)                                         // the leading one, if it is stored
 	if l.explicit() {
 		one.SetBit(one, l.MantSize-1, 1)
 		quiet = new(big.Int).SetBit(one, l.MantSize-2, 1)
@@ -368,7 +366,7 @@ func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.
 		return neg, 0, new(big.Int), nil
 	}
 	v = new(big.Float).Abs(v)
-	// v = m·2^e with 1 ≤ m < 2. Below the least normal exponent there are fewer bits.
+	// v = m·2^e with 1 ≤ m < 2. Below the smallest normal exponent there are fewer bits.
 	e := int64(v.MantExp(nil)) - 1
 	least := 1 - int64(l.ExpBias)
 	fraction := int64(l.fraction())
@@ -410,7 +408,7 @@ func allOnesBelow(v *big.Int, n int) bool {
 	return true
 }
 
-// over reports an exponent that the layout does not have.
+// over reports whether an exponent is too large for the layout.
 func over(e, top int64, l *FloatLayout, noInf bool) bool {
 	if noInf {
 		top++
@@ -418,7 +416,7 @@ func over(e, top int64, l *FloatLayout, noInf bool) bool {
 	return e+int64(l.ExpBias) >= top
 }
 
-// nearestEven is v ≥ 0 as a whole number, and whether it was one.
+// nearestEven rounds v ≥ 0 to an integer and reports whether v was one.
 func nearestEven(v *big.Float) (*big.Int, bool) {
 	whole, acc := v.Int(nil)
 	if acc == big.Exact {
@@ -432,7 +430,7 @@ func nearestEven(v *big.Float) (*big.Int, bool) {
 	return whole, false
 }
 
-// bigFloat is n, which is neither infinite nor no number, exactly.
+// bigFloat returns n exactly. n must not be infinite or NaN.
 func (n number) bigFloat() *big.Float {
 	switch n.kind {
 	case isInt:
@@ -448,7 +446,7 @@ func (n number) bigFloat() *big.Float {
 	}
 }
 
-// whole is n as a whole number of 65 bits, the sign among them.
+// whole returns n as an integer of 65 bits including the sign.
 func (n number) whole(lossy bool) (number, error) {
 	if n.kind == isInt {
 		return n, nil
@@ -466,7 +464,7 @@ func (n number) whole(lossy bool) (number, error) {
 		return number{}, fmt.Errorf("%w: %v as a whole number", ErrOverflow, n)
 	}
 	v := n.bigFloat()
-	mag, _ := new(big.Float).Abs(v).Uint64() // says Exact of 1.5 too
+	mag, _ := new(big.Float).Abs(v).Uint64() // the accuracy is Exact for 1.5 too
 	switch {
 	case lossy, v.IsInt() && v.MantExp(nil) <= 64:
 		return number{neg: v.Sign() < 0 && mag != 0, mag: mag}, nil
@@ -477,7 +475,7 @@ func (n number) whole(lossy bool) (number, error) {
 	}
 }
 
-// float64 is n as a float64.
+// float64 returns n as a float64.
 func (n number) float64(lossy bool) (float64, error) {
 	switch n.kind {
 	case isInt:
@@ -502,7 +500,7 @@ func (n number) float64(lossy bool) (float64, error) {
 	return 0, fmt.Errorf("%w: %v as a float64", ErrPrecision, n)
 }
 
-// float32 is n as a float32.
+// float32 returns n as a float32.
 func (n number) float32(lossy bool) (float32, error) {
 	if n.kind == isInt && bits.Len64(n.mag)-bits.TrailingZeros64(n.mag) <= 24 {
 		f := float32(n.mag)

@@ -1,5 +1,4 @@
-// What groups, datasets and committed datatypes have in common: an owner, a
-// place, a path.
+// Functions common to groups, datasets and committed datatypes.
 
 package h5
 
@@ -13,7 +12,7 @@ import (
 	"runtime"
 )
 
-// Object is what a path can lead to: a *Group, a *Dataset or a *CommittedType.
+// Object is an open object: a *Group, a *Dataset or a *CommittedType.
 type Object interface {
 	Path() string
 	File() *File
@@ -38,44 +37,42 @@ type Object interface {
 	base() *object
 }
 
-// An object is what the kinds of Object are made of.
+// An object is the common part of the kinds of Object.
 type object struct {
 	h    *handle
 	file *File // keeps the file open while a child is in use
 	path string
 }
 
-// CommittedType is an open committed datatype: a datatype with a name in a group,
-// or without one, that datasets and attributes share. It carries attributes like
-// any object.
+// CommittedType is an open committed datatype: a datatype stored as an object, with or without a
+// name in a group, that datasets and attributes can share. It can have attributes like any object.
 type CommittedType struct{ object }
 
-// Path is the absolute path the object was opened by; it can be "" if that was a
-// place in the file.
+// Path returns the absolute path that the object was opened with. It can be "" for an object opened
+// by token or address.
 func (o *object) Path() string { return o.path }
 
-// File is the file the object was opened through.
+// File returns the file that the object was opened through.
 func (o *object) File() *File { return o.file }
 
 func (o *object) base() *object { return o }
 
-// Closed reports whether Close was called on the object or on its file. It does not
-// wait for the library's lock.
+// Closed reports whether Close was called on the object or on its file. It does not wait for the
+// library lock.
 func (o *object) Closed() bool { return o.h.closed.Load() || o.file.h.closed.Load() }
 
-// Close ends the use of the object. What was opened through it stays open. A
-// second call is ErrClosed.
+// Close closes the object. Objects opened through it stay open. A second call returns ErrClosed.
 func (o *object) Close() error {
 	if o.h == o.file.h {
-		return nil // the root group is the file's
+		return nil // the root group belongs to the file
 	}
 	lock()
 	defer unlock()
 	return o.h.closeLocked("close", o.path)
 }
 
-// Root opens the root group of the file that the object lies in: that of File, or
-// of another file if an external link led to the object.
+// Root opens the root group of the file that contains the object. This is File, or another file if
+// an external link led to the object.
 func (o *object) Root() (*Group, error) {
 	const op = "open group"
 	slash, err := cString(op, "/", "/")
@@ -87,7 +84,7 @@ func (o *object) Root() (*Group, error) {
 	})
 }
 
-// join is the path of a name below the object.
+// join returns the path of a name below the object.
 func (o *object) join(name string) string {
 	if path.IsAbs(name) {
 		return path.Clean(name)
@@ -95,7 +92,7 @@ func (o *object) join(name string) string {
 	return path.Join(o.path, name)
 }
 
-// writable is ErrReadOnly if the file was opened for reading.
+// writable returns ErrReadOnly if the file was opened for reading.
 func (o *object) writable(op, path string) error {
 	if o.file.mode == ReadOnly {
 		return &Error{Op: op, Path: path, Err: fmt.Errorf("%w: %s", ErrReadOnly, o.file.path)}
@@ -103,8 +100,8 @@ func (o *object) writable(op, path string) error {
 	return nil
 }
 
-// run makes one call of the shim with the open object, under the lock, and gives
-// a failure its place.
+// run makes one call of the shim with the open object, under the lock, and adds op and path to an
+// error.
 func (o *object) run(op, path string, shim func(id C.int64_t, cerr *C.goh5_err_t) C.int) error {
 	lock()
 	defer unlock()
@@ -121,8 +118,7 @@ func (o *object) run(op, path string, shim func(id C.int64_t, cerr *C.goh5_err_t
 	return nil
 }
 
-// runBoth is run for a call that needs a second object, which may be of another
-// file.
+// runBoth is run for a call that needs a second object, which may belong to another file.
 func (o *object) runBoth(op, path string, other *object, shim func(id, other C.int64_t, cerr *C.goh5_err_t) C.int) error {
 	lock()
 	defer unlock()
@@ -144,8 +140,8 @@ func (o *object) runBoth(op, path string, other *object, shim func(id, other C.i
 	return nil
 }
 
-// openObject is run for a call that opens an object, and makes its owner. fallback
-// is the path where the library knows none.
+// openObject is run for a call that opens an object, and makes its owner. If fallback is not empty,
+// it replaces the path that libhdf5 returns.
 func (o *object) openObject(op, path, fallback string, shim func(id C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int) (Object, error) {
 	lock()
 	defer unlock()
@@ -180,22 +176,21 @@ func (o *object) openObject(op, path, fallback string, shim func(id C.int64_t, c
 	}
 }
 
-// LinkAccess says how links are followed on the way to an object (H5P_LINK_ACCESS).
-// The zero value follows them as every other function does.
+// LinkAccess are options for following links (H5P_LINK_ACCESS). The zero value is the default of
+// all other functions.
 type LinkAccess struct {
-	Prefix   string // put before the file names of external links; "": as they are, or next to the file
-	ReadOnly bool   // open the files of external links for reading, whatever this file was opened for
-	MaxLinks int    // soft, external and user-defined links on the way before it is an error; 0: 16
+	Prefix   string // prepended to the file names of external links; "": the name itself, or next to the file
+	ReadOnly bool   // open the files of external links for reading, independent of the mode of this file
+	MaxLinks int    // maximum number of soft, external and user-defined links on a path; 0: 16
 }
 
-// OpenObject opens what name leads to, whatever it is (H5Oopen). It returns
-// ErrNotFound, or ErrKind for an object that is neither group, dataset nor
-// committed datatype.
+// OpenObject opens the object that name leads to (H5Oopen). It returns ErrNotFound, or ErrKind for
+// an object that is not a group, dataset or committed datatype.
 func (g *Group) OpenObject(name string) (Object, error) {
 	return g.OpenObjectBy(name, LinkAccess{})
 }
 
-// OpenObjectBy is OpenObject that follows links as a says.
+// OpenObjectBy is OpenObject with options for following links.
 func (g *Group) OpenObjectBy(name string, a LinkAccess) (Object, error) {
 	const op = "open object"
 	path := g.join(name)
@@ -221,8 +216,8 @@ func (g *Group) OpenObjectBy(name string, a LinkAccess) (Object, error) {
 	})
 }
 
-// OpenObjectAt opens what link number i of the group in that order leads to
-// (H5Oopen_by_idx). It returns the errors of LinkAt and OpenObject.
+// OpenObjectAt opens the target of link number i of the group in the given order (H5Oopen_by_idx).
+// It returns the errors of LinkAt and OpenObject.
 func (g *Group) OpenObjectAt(o ListOrder, i int64) (Object, error) {
 	const op = "open object"
 	by, err := o.words(op, g.path)
@@ -234,10 +229,10 @@ func (g *Group) OpenObjectAt(o ListOrder, i int64) (Object, error) {
 	})
 }
 
-// OpenToken opens the object of the file that a token names (H5Oopen_by_token). An
-// object opened this way has no path. The token must be one that the file gave:
-// of any other bytes the library reads an object header where they point, and
-// returns an error if it finds none.
+// OpenToken opens the object of the file that a token identifies (H5Oopen_by_token). An object
+// opened this way has no path. The token must come from the same file. For any other token, libhdf5
+// reads an object header at the location it encodes and returns an error if it finds no header
+// there.
 func (f *File) OpenToken(t Token) (Object, error) {
 	const op = "open object by token"
 	words := t.words()
@@ -246,9 +241,9 @@ func (f *File) OpenToken(t Token) (Object, error) {
 	})
 }
 
-// OpenAddress opens the object of the file whose header lies at that address, in
-// bytes as in ObjectInfo (H5VLnative_addr_to_token, H5Oopen_by_token). The
-// path is as of OpenToken.
+// OpenAddress opens the object of the file whose header has the given byte address, as in
+// ObjectInfo (H5VLnative_addr_to_token, H5Oopen_by_token). As with OpenToken, the object has no
+// path.
 func (f *File) OpenAddress(addr uint64) (Object, error) {
 	const op = "open object by address"
 	return f.Root().openObject(op, f.path, "", func(loc C.int64_t, cerr *C.goh5_err_t, out *C.goh5_blob_t) C.int {
@@ -284,7 +279,7 @@ func (t *CommittedType) Datatype() (Datatype, error) {
 	return takeBlob(&blob).datatype(), nil
 }
 
-// Comment is the comment of the object, "" if it has none (H5Oget_comment).
+// Comment returns the comment of the object, "" if it has no comment (H5Oget_comment).
 func (o *object) Comment() (string, error) {
 	const op = "read comment"
 	dot, err := cString(op, o.path, ".")
@@ -299,9 +294,9 @@ func (o *object) Comment() (string, error) {
 	return takeBlob(&blob).text(), nil
 }
 
-// SetComment makes text the comment of the object; "" removes it (H5Oset_comment).
-// It returns ErrReadOnly, or ErrParam for a text with a zero byte. Comments are of
-// the library's first days; an attribute does the same and more.
+// SetComment sets the comment of the object; "" removes it (H5Oset_comment). It returns
+// ErrReadOnly, or ErrParam for a comment with a zero byte. Comments are a legacy feature;
+// attributes should be used instead.
 func (o *object) SetComment(text string) error {
 	const op = "write comment"
 	if err := o.writable(op, o.path); err != nil {
@@ -318,10 +313,10 @@ func (o *object) SetComment(text string) error {
 	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_set_comment(cerr, id, dot, ctext) })
 }
 
-// Keep counts one hard link more than there are, so that the object outlives its
-// last one; Release takes it back, and the object goes with the last count when it
-// is closed (H5Oincr_refcount, H5Odecr_refcount). A file whose counts are wrong
-// loses space or objects: LinkObject is the safe way to keep one.
+// Keep increments the stored count of hard links by one, so that the object survives the removal of
+// its last link (H5Oincr_refcount). Release decrements it, and an object whose count is 0 is
+// deleted when it is closed (H5Odecr_refcount). A file with wrong counts loses space or objects.
+// LinkObject is the safe way to keep an object.
 func (o *object) Keep() error {
 	const op = "count link"
 	if err := o.writable(op, o.path); err != nil {
@@ -330,7 +325,7 @@ func (o *object) Keep() error {
 	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oref(cerr, id, 1) })
 }
 
-// Release counts one hard link less: see Keep.
+// Release decrements the stored count of hard links: see Keep.
 func (o *object) Release() error {
 	const op = "discount link"
 	if err := o.writable(op, o.path); err != nil {
@@ -339,21 +334,20 @@ func (o *object) Release() error {
 	return o.run(op, o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oref(cerr, id, 0) })
 }
 
-// Flush hands what was written to the object to the operating system (H5Oflush).
+// Flush writes the buffered data of the object to the operating system (H5Oflush).
 func (o *object) Flush() error {
 	return o.run("flush", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_oflush(cerr, id) })
 }
 
-// Refresh forgets what the library keeps in memory of the object's metadata and
-// reads it again (H5Orefresh): a reader sees by it what a writer of another process
-// has flushed.
+// Refresh drops the object's metadata from libhdf5's memory and reads it again (H5Orefresh). A
+// reader calls it to see data that a writer in another process has flushed.
 func (o *object) Refresh() error {
 	return o.run("refresh", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_orefresh(cerr, id) })
 }
 
-// HoldMetadata keeps the object's changed metadata in memory until it is called
-// with false or the object is closed (H5Odisable_mdc_flushes, H5Oenable_mdc_flushes).
-// It is an error of the library to hold or let go twice.
+// HoldMetadata keeps the object's changed metadata in memory until it is called with false or the
+// object is closed (H5Odisable_mdc_flushes, H5Oenable_mdc_flushes). Calling it twice with the same
+// value is a libhdf5 error.
 func (o *object) HoldMetadata(hold bool) error {
 	cork := C.int32_t(0)
 	if hold {
@@ -362,7 +356,7 @@ func (o *object) HoldMetadata(hold bool) error {
 	return o.run("hold metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocork(cerr, id, cork) })
 }
 
-// MetadataHeld reports whether HoldMetadata is in force (H5Oare_mdc_flushes_disabled).
+// MetadataHeld reports whether HoldMetadata is in effect (H5Oare_mdc_flushes_disabled).
 func (o *object) MetadataHeld() (bool, error) {
 	var held C.int32_t
 	err := o.run("look at metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocorked(cerr, id, &held) })

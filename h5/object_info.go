@@ -1,5 +1,4 @@
-// What the library knows about an object: its kind, its place, its counts and
-// times, and what it takes in the file.
+// Properties of an object: kind, address, counts, times and storage sizes.
 
 package h5
 
@@ -11,7 +10,7 @@ import (
 	"time"
 )
 
-// ObjectKind is what a link leads to (H5O_type_t).
+// ObjectKind is the kind of an object (H5O_type_t).
 type ObjectKind int
 
 // The kinds of object.
@@ -19,7 +18,7 @@ const (
 	GroupObject ObjectKind = iota + 1
 	DatasetObject
 	DatatypeObject // a committed datatype
-	OtherObject    // of a kind this package does not know
+	OtherObject    // a kind that this package does not support
 )
 
 func (k ObjectKind) String() string {
@@ -35,20 +34,19 @@ func (k ObjectKind) String() string {
 	}
 }
 
-// ObjectInfo says what an object is (H5O_info2_t). A time that the object does not
-// keep is zero.
+// ObjectInfo describes an object (H5O_info2_t). A time that the object does not record is zero.
 type ObjectInfo struct {
 	Kind     ObjectKind
-	Address  uint64 // of the object header in its file, in bytes: the same for every hard link to the object
-	Token    Token  // the same in the library's own form
+	Address  uint64 // byte address of the object header in its file: the same for every hard link to the object
+	Token    Token  // the address in libhdf5's own form
 	FileNo   uint64 // differs between files, for objects reached by external links
-	Links    int    // hard links that lead to the object
+	Links    int    // number of hard links to the object
 	NumAttrs int
 
 	Accessed, Modified, Changed, Born time.Time
 }
 
-// Token names an object inside its file (H5O_token_t).
+// Token identifies an object inside its file (H5O_token_t).
 type Token [16]byte
 
 func (t Token) words() [2]C.uint64_t {
@@ -77,16 +75,15 @@ func infoOf(out [C.GOH5_INFO_WORDS]C.uint64_t) ObjectInfo {
 	}
 }
 
-// Kind says what name leads to, following soft and external links. It returns
-// ErrNotFound if it leads nowhere.
+// Kind returns the kind of the object that name leads to, following soft and external links. It
+// returns ErrNotFound if the object does not exist.
 func (g *Group) Kind(name string) (ObjectKind, error) {
 	info, err := g.ObjectInfo(name)
 	return info.Kind, err
 }
 
-// ObjectInfo describes what name leads to, "." being the group itself
-// (H5Oget_info_by_name3). It returns
-// ErrNotFound if it leads nowhere, or a *UserLinkError.
+// ObjectInfo describes the object that name leads to; "." is the group itself
+// (H5Oget_info_by_name3). It returns ErrNotFound if the object does not exist, or a *UserLinkError.
 func (g *Group) ObjectInfo(name string) (ObjectInfo, error) {
 	const op = "look up"
 	path := g.join(name)
@@ -116,14 +113,15 @@ func (o *object) Stat() (ObjectInfo, error) {
 	return infoOf(out), nil
 }
 
-// ObjectHeader is what the object takes in the file, in bytes (H5O_native_info_t).
+// ObjectHeader describes the storage of an object's metadata. Sizes are in bytes
+// (H5O_native_info_t).
 type ObjectHeader struct {
 	Version  int // of the object header: 1, or 2 since 1.8
 	Messages int
-	Chunks   int   // pieces of the header
+	Chunks   int   // chunks of the header
 	Flags    uint8 // as in the specification, IV.A.1
 
-	Total, Meta, Data, Free int64 // the header's pieces: all of it, framing, messages, gaps
+	Total, Meta, Data, Free int64 // sizes of the header: total, framing, messages, gaps
 
 	Present, Shared uint64 // bit n: there is a message of type n; it is stored elsewhere
 
@@ -147,7 +145,7 @@ func (o *object) Header() (ObjectHeader, error) {
 	}, nil
 }
 
-// CompareTokens orders two tokens of the file: negative, 0 for the same object, or
+// CompareTokens orders two tokens of the file. The result is negative, 0 for the same object, or
 // positive (H5Otoken_cmp).
 func (f *File) CompareTokens(a, b Token) (int, error) {
 	wa, wb := a.words(), b.words()
@@ -158,7 +156,7 @@ func (f *File) CompareTokens(a, b Token) (int, error) {
 	return int(order), err
 }
 
-// TokenText is the library's text for a token of the file (H5Otoken_to_str).
+// TokenText returns libhdf5's string for a token of the file (H5Otoken_to_str).
 func (f *File) TokenText(t Token) (string, error) {
 	words := t.words()
 	var blob C.goh5_blob_t
@@ -171,7 +169,7 @@ func (f *File) TokenText(t Token) (string, error) {
 	return takeBlob(&blob).text(), nil
 }
 
-// ParseToken reads what TokenText wrote (H5Otoken_from_str).
+// ParseToken parses a string returned by TokenText (H5Otoken_from_str).
 func (f *File) ParseToken(text string) (Token, error) {
 	const op = "read token"
 	ctext, _, err := cName(op, f.path, text)
@@ -185,14 +183,15 @@ func (f *File) ParseToken(text string) (Token, error) {
 	return tokenOf(out[0], out[1]), err
 }
 
-// Committed is the address of the committed datatype that the dataset uses, and
-// false if its datatype is its own (H5Tcommitted).
+// Committed returns the address of the committed datatype that the dataset uses, or false if its
+// datatype is not committed (H5Tcommitted).
 func (d *Dataset) Committed() (addr uint64, is bool, err error) {
 	return d.committed("look at datatype", d.path, nil)
 }
 
-// AttributeCommitted is the address of the committed datatype that an attribute
-// uses, and false if its datatype is its own (H5Tcommitted). It returns ErrNotFound.
+// AttributeCommitted returns the address of the committed datatype that an attribute uses, or false
+// if its datatype is not committed (H5Tcommitted). It returns ErrNotFound if there is no such
+// attribute.
 func (o *object) AttributeCommitted(name string) (addr uint64, is bool, err error) {
 	const op = "look at datatype"
 	path := o.path + "@" + name
@@ -212,5 +211,5 @@ func (o *object) committed(op, path string, attribute *C.char) (uint64, bool, er
 	return uint64(addr), true, nil
 }
 
-// undefinedAddress is the library's HADDR_UNDEF.
+// undefinedAddress is libhdf5's HADDR_UNDEF.
 const undefinedAddress = ^uint64(0)

@@ -1,9 +1,9 @@
 //go:build cgo
 
-// How a Go type and a stored datatype meet: for each field, element and number the
-// function that moves it. Plans are made once for a pair of types and kept.
+// Plans convert between a Go type and a stored datatype. A plan contains a function for each field,
+// element and number. Plans are made once for a pair of types and cached.
 //
-// What meets what:
+// The possible pairs are:
 //
 //	integer, bit field, time    any Go integer or float; bit fields as unsigned
 //	float                       any Go integer or float, *big.Float
@@ -17,8 +17,7 @@
 //	sequence                    []T; string if the elements are bytes or characters
 //	reference                   Ref
 //
-// and any of them with the empty interface, which takes or gives the natural Go
-// type: see NaturalType.
+// The empty interface is possible for all of them. It holds the natural Go type: see NaturalType.
 
 package h5
 
@@ -32,7 +31,7 @@ import (
 	"unsafe"
 )
 
-// A transfer is one call's state: the block that is read, or grows.
+// A transfer is the state of one call: the block that is read, or that grows.
 type transfer struct {
 	v     Values
 	lossy bool
@@ -40,14 +39,14 @@ type transfer struct {
 
 type (
 	decoder func(x *transfer, src []byte, p unsafe.Pointer) error
-	// An encoder gets the element by where it begins in the block, which may move
-	// while the block grows.
+	// An encoder gets the offset of the element in the block, because the block may move while it
+	// grows.
 	encoder func(x *transfer, at int, p unsafe.Pointer) error
 )
 
-// A plan moves elements of one datatype to one Go type and back.
+// A plan converts elements of one datatype to one Go type and back.
 type plan struct {
-	mem    Datatype // what is read: of a compound, the members that the struct has
+	mem    Datatype // datatype to read; for a compound, the members that the struct has
 	decode decoder
 	encode encoder
 }
@@ -57,7 +56,7 @@ type planKey struct {
 	stored string
 }
 
-// maxPlans bounds what files with many types can make us keep.
+// maxPlans limits the memory used for files with many types.
 const maxPlans = 1024
 
 var plans struct {
@@ -65,8 +64,8 @@ var plans struct {
 	made map[planKey]*plan
 }
 
-// planFor finds or makes the plan. It returns ErrType and says which part of the
-// types do not meet.
+// planFor returns a cached plan or makes one. It returns ErrType with the part of the types that
+// does not match.
 func planFor(goType reflect.Type, stored *Datatype) (*plan, error) {
 	key := planKey{goType, string(stored.append(nil))}
 	plans.Lock()
@@ -96,7 +95,7 @@ var (
 	anyType       = reflect.TypeFor[any]()
 )
 
-// maxTypeDepth is how deep types may be nested, as the shim has it.
+// maxTypeDepth is the maximum nesting depth of types, as in the shim.
 const maxTypeDepth = 64
 
 func mismatch(goType reflect.Type, stored *Datatype) error {
@@ -142,12 +141,17 @@ func makePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	return nil, mismatch(goType, t)
 }
 
-// NaturalType is the Go type whose values hold every element of t, and what Read
-// gives where the empty interface is asked for: integers of the stored sign and
-// the next width (bit fields unsigned), float32 or float64 whichever holds all,
-// *big.Float for longer ones (nil for no number), bool, EnumValue, string, []byte
-// for opaque and for integers over 64 bits, complex64 or complex128, Record,
-// Ref, and slices of these for sequences and arrays.
+// NaturalType returns the Go type that can hold every element of t. Read uses it for the empty
+// interface:
+//
+//   - integers, bit fields, times: an integer of the stored sign and the next width, unsigned for
+//     bit fields; []byte over 64 bits
+//   - floats: float32 or float64 if exact, *big.Float for longer floats (nil for NaN)
+//   - enumerations: bool for FALSE and TRUE, otherwise EnumValue
+//   - strings: string; opaque: []byte
+//   - complex numbers: complex64 or complex128; other compounds: Record
+//   - references: Ref
+//   - sequences and arrays: slices of these types
 func (t Datatype) NaturalType() (reflect.Type, error) { return t.natural(0) }
 
 func (t *Datatype) natural(depth int) (reflect.Type, error) {
@@ -202,7 +206,7 @@ func (t *Datatype) natural(depth int) (reflect.Type, error) {
 	return nil, fmt.Errorf("%w: %v has no natural Go type", ErrType, t)
 }
 
-// fits reports whether every float of layout l is one of layout big.
+// fits reports whether layout big can represent every float of layout l.
 func fits(l, big *FloatLayout) bool {
 	if _, noNaN := l.special(); noNaN {
 		return true
@@ -243,7 +247,7 @@ func complexOf(part *Datatype) reflect.Type {
 	return reflect.TypeFor[complex128]()
 }
 
-// complexPart is the type of both parts if t is how h5py writes complex numbers: a
+// complexPart returns the type of both parts if t is a complex number as written by h5py: a
 // compound of the floats r and i.
 func (t *Datatype) complexPart() *Datatype {
 	if t.Class != Compound || len(t.Members) != 2 {
@@ -256,7 +260,7 @@ func (t *Datatype) complexPart() *Datatype {
 	return r.Type
 }
 
-// ---- the leaves ----
+// ---- plans of types without elements ----
 
 func numberPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	if t.Class != Float && t.Precision > 64 {
@@ -346,7 +350,7 @@ func getUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer) (numbe
 	return number{mag: uint64(*(*T)(p))}, nil
 }
 
-// numberAccess is how a Go number is set and read; nil for what is none.
+// numberAccess returns functions that set and get a Go number; nil for other types.
 func numberAccess(goType reflect.Type) (setNumber, getNumber) {
 	switch goType.Kind() {
 	case reflect.Int8:
@@ -394,7 +398,7 @@ func numberAccess(goType reflect.Type) (setNumber, getNumber) {
 
 func setBig(p unsafe.Pointer, n number, _ bool) error {
 	if n.kind == isFloat && n.f != n.f {
-		*(**big.Float)(p) = nil // a big.Float is always a number
+		*(**big.Float)(p) = nil // a big.Float cannot be NaN
 		return nil
 	}
 	*(**big.Float)(p) = n.bigFloat()
@@ -432,8 +436,8 @@ func boolPlan(t *Datatype) *plan {
 	}
 }
 
-// EnumValue is an element of an enumeration. Name is "" for a value that is no
-// member's; on writing it decides if it is not "".
+// EnumValue is an element of an enumeration. Name is "" for a value that is not a member. On
+// writing, Name takes precedence over Value unless it is "".
 type EnumValue struct {
 	Name  string
 	Value int64 // the bits of a uint64 if the base is unsigned
@@ -446,7 +450,7 @@ func (v EnumValue) String() string {
 	return v.Name
 }
 
-// number is the value of an enumeration's member.
+// number returns the value of an enumeration's member.
 func (m *Member) number(base *Datatype) number {
 	if base.Signed {
 		return intNumber(m.Value)
@@ -534,7 +538,7 @@ func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	return nil, mismatch(goType, t)
 }
 
-// bytesPlan moves what is nothing but bytes: to a slice, or to an array of as many.
+// bytesPlan copies elements as bytes: to a slice, or to an array of the same size.
 func bytesPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	size := t.Size
 	bytesOf := goType.Kind() == reflect.Slice || goType.Kind() == reflect.Array && goType.Len() == size
@@ -625,8 +629,8 @@ func trimPadding(b []byte, pad StringPad) string {
 	}
 }
 
-// padString fills dst with s as a string of fixed length, which must come back as
-// it was.
+// padString fills dst with s as a string of fixed length. It returns an error if reading would not
+// return s.
 func padString(dst []byte, s string, pad StringPad) error {
 	room := len(dst)
 	if pad == NullTerm {

@@ -1,7 +1,6 @@
 //go:build cgo
 
-// Plans for what is made of other elements: compounds, arrays, sequences, complex
-// numbers, and for the empty interface.
+// Plans for compounds, arrays, sequences, complex numbers, and the empty interface.
 
 package h5
 
@@ -17,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Record is a compound without a Go struct: its members in the order of the file,
-// each with a value of its natural type.
+// Record is a compound without a Go struct: its members in the order of the file, each with a value
+// of its natural type.
 type Record []Field
 
 // Field is a member of a Record.
@@ -27,7 +26,7 @@ type Field struct {
 	Value any
 }
 
-// Get is the value of the member called name.
+// Get returns the value of the member called name.
 func (r Record) Get(name string) (any, bool) {
 	for _, f := range r {
 		if f.Name == name {
@@ -37,17 +36,17 @@ func (r Record) Get(name string) (any, bool) {
 	return nil, false
 }
 
-// structField is what a field's tag says.
+// structField contains the options of a field's tag.
 type structField struct {
 	name     string
 	optional bool          // may be missing in the file; on writing it is left out then
 	size     int           // bytes of a fixed string; 0: variable
-	ref      ReferenceKind // what a Ref is stored as; 0: object
+	ref      ReferenceKind // stored kind of a Ref; 0: object
 	field    reflect.StructField
 }
 
-// structFields reads the tags `h5:"name,option,…"`. A field without a name in its
-// tag has its own, "-" leaves it out, as does being unexported. Options are
+// structFields parses the tags `h5:"name,option,…"`. The name of a field without a name in its tag
+// is the Go name. The name "-" excludes a field, and unexported fields are excluded. Options are
 // "optional", "size=N" and "ref=object", "ref=region" or "ref=standard".
 func structFields(goType reflect.Type) ([]structField, error) {
 	var out []structField
@@ -123,7 +122,7 @@ func compoundPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	return nil, mismatch(goType, t)
 }
 
-// A part is one member on its way.
+// A part is the plan of one member.
 type part struct {
 	name   string
 	plan   *plan
@@ -231,7 +230,7 @@ func recordPlan(t *Datatype, depth int) (*plan, error) {
 	}, nil
 }
 
-// complexPlan moves two floats of type base at two offsets of an element of t.
+// complexPlan converts two floats of type base at two offsets of an element of t.
 func complexPlan(goType reflect.Type, t, base *Datatype, re, im int) (*plan, error) {
 	float := reflect.TypeFor[float64]()
 	step := uintptr(8)
@@ -260,7 +259,7 @@ func complexPlan(goType reflect.Type, t, base *Datatype, re, im int) (*plan, err
 	}, nil
 }
 
-// arrayPlan takes one dimension after the other off an array.
+// arrayPlan makes a plan for an array, recursively for each dimension.
 func arrayPlan(goType reflect.Type, t *Datatype, dims []int64, depth int) (*plan, error) {
 	var inner *plan
 	var err error
@@ -363,7 +362,7 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	}, nil
 }
 
-// grow makes room for n elements more and says where it is.
+// grow appends space for n elements to the block and returns its offset.
 func (x *transfer) grow(n, size int) int {
 	place := len(x.v.block)
 	room := ceil.Multiple(n*size, wordSize, math.MaxInt)
@@ -372,8 +371,7 @@ func (x *transfer) grow(n, size int) int {
 	return place
 }
 
-// charactersPlan is for sequences of bytes or of characters, which some programs
-// write for text.
+// charactersPlan is for sequences of bytes or characters, which some programs use for strings.
 func charactersPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	if b := t.Base; b.Size != 1 || b.Class != Integer && b.Class != String {
 		return nil, mismatch(goType, t)
@@ -399,7 +397,7 @@ func charactersPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	}, nil
 }
 
-// anyPlan reads the natural type, and writes any type that goes with t.
+// anyPlan makes a plan that reads the natural type and writes any Go type that matches t.
 func anyPlan(t *Datatype, depth int) (*plan, error) {
 	natural, err := t.natural(depth)
 	if err != nil {

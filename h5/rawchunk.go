@@ -1,5 +1,5 @@
-// Chunks as they are stored: where they lie in the file, their bytes before any
-// filter is undone, and chunks made elsewhere put into place.
+// Stored chunks: their addresses in the file, reading them before filters are reversed, and writing
+// chunks that were encoded elsewhere.
 
 package h5
 
@@ -18,28 +18,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Chunk is what the index of a dataset knows of one stored chunk.
+// Chunk is the index entry of one stored chunk.
 type Chunk struct {
 	Offset     []int64 // of its first element, in elements
 	FilterMask uint32  // bit n is set if filter n of the pipeline was not applied
 	Address    uint64  // of its first byte, counted from the beginning of the file, user block included
-	Bytes      int64   // as stored, after the filters
+	Bytes      int64   // stored size, after the filters
 }
 
-// NumChunks is the number of chunks that are stored (H5Dget_num_chunks). It
-// returns ErrParam for a dataset that is not chunked.
+// NumChunks returns the number of stored chunks (H5Dget_num_chunks). It returns ErrParam for a
+// dataset that is not chunked.
 func (d *Dataset) NumChunks() (int64, error) {
 	var n C.uint64_t
 	err := d.run("count chunks", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dchunk_count(cerr, id, &n) })
 	return int64(n), err
 }
 
-// ChunkByIndex describes the n-th stored chunk in the order of the index
-// (H5Dget_chunk_info). The library counts from the first for each call; Chunks is
-// the way to all of them.
+// ChunkByIndex describes the n-th stored chunk in the order of the index (H5Dget_chunk_info).
+// libhdf5 counts from the first chunk for each call. To list all chunks, use Chunks.
 //
-// It returns ErrNotFound if fewer are stored, or ErrParam for a dataset that is
-// not chunked.
+// It returns ErrNotFound if at most n chunks are stored, or ErrParam for a dataset that is not
+// chunked.
 func (d *Dataset) ChunkByIndex(n int64) (Chunk, error) {
 	const op = "describe chunk"
 	lock()
@@ -62,12 +61,11 @@ func (d *Dataset) ChunkByIndex(n int64) (Chunk, error) {
 	return r.chunk(r.ints(r.word())), nil
 }
 
-// ChunkAt describes the chunk whose first element is at offset
-// (H5Dget_chunk_info_by_coord). The library looks through the index from its
-// beginning; Chunks is the way to all of them.
+// ChunkAt describes the chunk whose first element is at offset (H5Dget_chunk_info_by_coord).
+// libhdf5 searches the index from its beginning. To list all chunks, use Chunks.
 //
-// It returns ErrNotFound if the chunk is not stored, ErrRegion if no chunk of the
-// dataset begins there, or ErrParam for a dataset that is not chunked.
+// It returns ErrNotFound if the chunk is not stored, ErrRegion if no chunk of the dataset begins at
+// offset, or ErrParam for a dataset that is not chunked.
 func (d *Dataset) ChunkAt(offset ...int64) (Chunk, error) {
 	const op = "describe chunk"
 	lock()
@@ -87,8 +85,8 @@ func (d *Dataset) ChunkAt(offset ...int64) (Chunk, error) {
 	return r.chunk(r.ints(r.word())), nil
 }
 
-// ChunkBytes is the number of bytes that the chunk at offset takes in the file, 0
-// if it is not stored (H5Dget_chunk_storage_size). Errors are those of ChunkAt.
+// ChunkBytes returns the number of bytes of the chunk at offset in the file, 0 if it is not stored
+// (H5Dget_chunk_storage_size). Errors are those of ChunkAt.
 func (d *Dataset) ChunkBytes(offset ...int64) (int64, error) {
 	const op = "measure chunk"
 	lock()
@@ -107,9 +105,9 @@ func (d *Dataset) ChunkBytes(offset ...int64) (int64, error) {
 	return int64(n), nil
 }
 
-// Chunks yields every stored chunk in the order of the index (H5Dchunk_iter). All
-// of them are taken at once when the loop begins, rank + 3 words each, and belong
-// to the caller; the loop's body may do what it likes.
+// Chunks yields every stored chunk in the order of the index (H5Dchunk_iter). It reads all entries
+// when the loop begins, rank + 3 words each. They belong to the caller, and the loop body may call
+// any function of this package.
 //
 // It yields ErrParam for a dataset that is not chunked.
 func (d *Dataset) Chunks() iter.Seq2[Chunk, error] {
@@ -120,7 +118,7 @@ func (d *Dataset) Chunks() iter.Seq2[Chunk, error] {
 			return
 		}
 		rank, n := r.word(), r.word()
-		offsets := make([]int64, rank*n) // of all chunks, in one piece
+		offsets := make([]int64, rank*n) // of all chunks, in one allocation
 		for ; n > 0; n-- {
 			offset := offsets[:rank:rank]
 			offsets = offsets[rank:]
@@ -143,17 +141,17 @@ func (d *Dataset) chunks() (*reader, error) {
 	return takeBlob(&blob), nil
 }
 
-// chunk decodes what follows a chunk's offset.
+// chunk decodes the fields that follow a chunk's offset.
 func (r *reader) chunk(offset []int64) Chunk {
 	return Chunk{Offset: offset, FilterMask: uint32(r.word()), Address: r.word(), Bytes: r.int()}
 }
 
-// ReadChunk reads the stored bytes of the chunk at offset into dst and returns how
-// many there are, and which filters were not applied to them (H5Dread_chunk).
-// What the library holds of the chunk in its cache is written first.
+// ReadChunk reads the stored bytes of the chunk at offset into dst (H5Dread_chunk). It returns
+// their number and the mask of filters that were not applied. If the chunk is in libhdf5's cache,
+// libhdf5 writes it to the file first.
 //
-// It returns ErrSize, with both sizes, if dst is too short, errors.ErrUnsupported
-// for a dataset of MaxRank dimensions (see Defects), and the errors of ChunkAt.
+// It returns ErrSize, with both sizes, if dst is too short, errors.ErrUnsupported for a dataset of
+// MaxRank dimensions (see Defects), and the errors of ChunkAt.
 func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, err error) {
 	const op = "read chunk"
 	lock()
@@ -173,20 +171,18 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 	return int(bytes), uint32(cmask), nil
 }
 
-// WriteChunk stores src as the chunk at offset (H5Dwrite_chunk). src is what the
-// filters of the dataset make of a whole chunk in the byte order of the file, bit
-// n of mask says that filter n was left out; it is ignored where no filter runs
-// (PlainEdges). Whether the filters can read it is
-// not looked at. What the library holds of the chunk in its cache is dropped.
+// WriteChunk stores src as the chunk at offset (H5Dwrite_chunk). src must be the output of the
+// dataset's filters for a whole chunk in the byte order of the file. WriteChunk does not check
+// whether the filters can decode it. Bit n of mask means that filter n was skipped; mask is ignored
+// for chunks without filters (PlainEdges). A copy of the chunk in libhdf5's cache is dropped.
 //
-// The library forgets to note a mask that differs from that of the chunk before,
-// and forgets that of this chunk when it writes over it; all of that is put right
-// (see Defects), and takes longer.
+// libhdf5 does not always record a mask that differs from that of the previous chunk at offset. Its
+// later writes of the chunk may keep an outdated mask. This package corrects both (see Defects),
+// which takes longer.
 //
-// It returns ErrSize for an empty chunk, or one that no filter changes and whose
-// length is not that of a whole chunk, ErrParam for a mask with more bits than
-// there are filters, errors.ErrUnsupported for a dataset of MaxRank dimensions (see
-// Defects), ErrReadOnly, and the errors of ChunkAt.
+// It returns ErrSize for an empty chunk, or for an unfiltered chunk whose length is not that of a
+// whole chunk, ErrParam for a mask with more bits than there are filters, errors.ErrUnsupported for
+// a dataset of MaxRank dimensions (see Defects), ErrReadOnly, and the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"
 	if err := d.writable(op, d.path); err != nil {
@@ -218,8 +214,8 @@ func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	return nil
 }
 
-// reopenLocked closes every id of the dataset id and opens it as often again, so
-// that the library forgets what it believes of the chunk it saw last.
+// reopenLocked closes all open ids of the dataset and opens it again for each, so that libhdf5
+// drops its cached entry of the last chunk.
 func (d *Dataset) reopenLocked(op string, id C.int64_t) error {
 	s := d.h.ids
 	owners := make([]C.int64_t, 0, len(s.open))
@@ -242,7 +238,7 @@ func (d *Dataset) reopenLocked(op string, id C.int64_t) error {
 	return nil
 }
 
-// chunkError says for a wrong offset both what was asked for and what is there.
+// chunkError adds the requested and the actual values to the error of a wrong offset.
 func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_err_t) error {
 	e := newError(op, d.path, rc, cerr)
 	switch rc {
@@ -260,15 +256,13 @@ func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_e
 	return e
 }
 
-// Descriptor opens what the file's bytes are in once more, for reads that do not
-// pass through the library (H5Fget_vfd_handle). The addresses of Chunk count from
-// its first byte. It belongs to the File and is closed with it; every call returns
-// the same.
+// Descriptor opens the file a second time, for reads that bypass libhdf5 (H5Fget_vfd_handle). The
+// addresses of Chunk count from its first byte. The *os.File belongs to the File and is closed with
+// it. Every call returns the same *os.File.
 //
-// It returns errors.ErrUnsupported, with the reason, unless the file was opened
-// for reading only, nobody else in the process has it open for writing, it is not
-// read while another process writes it (SWMR), its driver is the plain one (sec2),
-// and it can still be opened.
+// It returns errors.ErrUnsupported, with the reason, unless all of these hold: the file was opened
+// for reading only, is not open for writing elsewhere in the process, was not opened with SWMR,
+// uses the default driver (sec2), and can be opened again.
 func (f *File) Descriptor() (*os.File, error) {
 	const op = "open descriptor"
 	lock()
@@ -293,8 +287,8 @@ func (f *File) Descriptor() (*os.File, error) {
 	return f.raw, nil
 }
 
-// openAgain opens the file of a descriptor anew. A duplicate would share the lock
-// that the library has on the file, and hold it longer than the library does.
+// openAgain opens the file of a descriptor again. A duplicate would share libhdf5's lock on the
+// file and hold it longer than libhdf5 does.
 func openAgain(fd int, path string) (*os.File, error) {
 	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {

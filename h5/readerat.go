@@ -1,5 +1,5 @@
-// Anything that reads at an offset, as a file: bytes in an archive, an object
-// store, a file that is already open.
+// OpenReaderAt: HDF5 files read through an io.ReaderAt, for example in an archive or an object
+// store.
 
 package h5
 
@@ -12,16 +12,16 @@ import (
 	"io"
 )
 
-// ReaderOptions says how OpenReaderAt reads.
+// ReaderOptions are the options of OpenReaderAt.
 type ReaderOptions struct {
-	BlockSize int // bytes read at once; small reads are served from such blocks
-	Blocks    int // of them that are kept
+	BlockSize int // size of a cache block in bytes; small reads are served from the cache
+	Blocks    int // number of cached blocks
 }
 
-// DefaultReaderOptions is 64 blocks of 64 KiB.
+// DefaultReaderOptions returns 64 blocks of 64 KiB.
 func DefaultReaderOptions() ReaderOptions { return ReaderOptions{BlockSize: 64 << 10, Blocks: 64} }
 
-// Validate reports a size that cannot be; each error wraps ErrParam.
+// Validate reports an invalid size. The error wraps ErrParam.
 func (o ReaderOptions) Validate() error {
 	if o.BlockSize < 1 || o.BlockSize > 1<<30 || o.Blocks < 1 {
 		return fmt.Errorf("%w: %d blocks of %d bytes", ErrParam, o.Blocks, o.BlockSize)
@@ -29,17 +29,17 @@ func (o ReaderOptions) Validate() error {
 	return nil
 }
 
-// readers are the open files of OpenReaderAt. The library's lock guards them.
+// readers are the open files of OpenReaderAt, guarded by the library lock.
 var readers = map[uint64]*blockReader{}
 
-// OpenReaderAt opens for reading the HDF5 file of size bytes that r reads. nil
-// options mean DefaultReaderOptions().
+// OpenReaderAt opens the HDF5 file of size bytes in r for reading. Nil options mean
+// DefaultReaderOptions().
 //
-// r is called while an operation runs, one call at a time, and must not use this
-// package: that is ErrReentrant. What it fails with is the error of the operation.
-// It is not closed. It is one file, that no other is beside: following an external
-// link, reading elements of a virtual dataset that lie in another file, or of one whose
-// elements are in external files, is an *OutsideError.
+// r is called during operations, one call at a time, and must not use this package: such a call
+// returns ErrReentrant. If r returns an error, the operation returns that error. Closing the File
+// does not close r. r is a single file, so operations that need another file return an
+// *OutsideError. For example, this applies to external links, to a virtual dataset with elements in
+// another file, and to a dataset with elements in external files.
 func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	const op = "open reader"
 	opts := DefaultReaderOptions()
@@ -75,11 +75,11 @@ func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	return f, nil
 }
 
-// OutsideError says which other file an operation on a file of OpenReaderAt needs. It
-// is ErrNotFound and errors.ErrUnsupported. The library by itself reads the elements of
-// a virtual dataset whose source it does not find as fill value.
+// OutsideError identifies the other file that an operation on a file of OpenReaderAt needs. It
+// wraps ErrNotFound and errors.ErrUnsupported. libhdf5 itself reads the elements of a virtual
+// dataset as fill value if it does not find their source.
 type OutsideError struct {
-	File string // where the library looked first: for a relative name, in the working folder
+	File string // the path that libhdf5 tried first; a relative name is relative to the working directory
 }
 
 func (e *OutsideError) Error() string {
@@ -88,8 +88,8 @@ func (e *OutsideError) Error() string {
 
 func (e *OutsideError) Unwrap() []error { return []error{ErrNotFound, errors.ErrUnsupported} }
 
-// outsideLocked is the failure of an operation that the library finished without
-// another file that it wanted.
+// outsideLocked returns an error if libhdf5 completed an operation without another file that it
+// needed.
 func outsideLocked(op, path string) error {
 	if lib.outside == "" {
 		return nil
@@ -97,9 +97,9 @@ func outsideLocked(op, path string) error {
 	return &Error{Op: op, Path: path, Err: &OutsideError{lib.outside}}
 }
 
-// withinLocked comes before a read: it reports elements of a reader's dataset that are
-// in external files, for which the library would look in the working folder, and what
-// soundLocked and longLocked do.
+// withinLocked must be called before a read. It returns an error if the elements of a reader's
+// dataset are in external files, because libhdf5 would look for them in the working directory. It
+// also returns the errors of soundLocked and longLocked.
 func (d *Dataset) withinLocked(op string, id C.int64_t, words []int64, rank int) error {
 	if err := d.soundLocked(op, id); err != nil {
 		return err
@@ -137,7 +137,7 @@ func dropReader(id uint64) {
 	delete(readers, id)
 }
 
-// A blockReader reads in blocks and keeps the latest used.
+// A blockReader reads in blocks and caches the most recently used blocks.
 type blockReader struct {
 	r      io.ReaderAt
 	size   int64
@@ -151,8 +151,8 @@ type block struct {
 	b    []byte
 }
 
-// ReadAt fills p with what is at off; both lie inside the file. Whole blocks of a
-// long read go past the cache.
+// ReadAt fills p from offset off. The range must be inside the file. Whole blocks of a long read
+// bypass the cache.
 func (r *blockReader) ReadAt(p []byte, off int64) (int, error) {
 	wanted := len(p)
 	size := int64(r.opts.BlockSize)
@@ -206,7 +206,7 @@ func (r *blockReader) block(number int64) ([]byte, error) {
 	return b.b, nil
 }
 
-// full reads all of p, or says what was missing.
+// full reads all of p, or returns an error with the missing range.
 func (r *blockReader) full(p []byte, off int64) error {
 	n, err := r.r.ReadAt(p, off)
 	if n == len(p) {

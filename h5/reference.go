@@ -1,5 +1,5 @@
-// References: values that name an object, a region of a dataset or an attribute.
-// The C side is shim_ref.c.
+// References: values that refer to an object, a region of a dataset or an attribute. The C side is
+// shim_ref.c.
 
 package h5
 
@@ -13,18 +13,17 @@ import (
 	"unsafe"
 )
 
-// Ref is the value of a reference. It stays valid after its file is closed, but
-// means something in that file only. Two Refs are equal if they are the same
-// value; the zero Ref, and any whose IsNull says so, refers to nothing.
+// Ref is the value of a reference. It stays valid after its file is closed, but only has a meaning
+// in that file. Two Refs are equal if they have the same value. The zero Ref is null: see IsNull.
 type Ref struct {
 	Kind ReferenceKind
-	data string // what crosses to the shim: the bytes of the old kinds, shim_ref.c's words of the new one
+	data string // form used by the shim: the bytes of the old kinds, the words of shim_ref.c for the new kind
 }
 
-// IsNull reports whether the reference refers to nothing.
+// IsNull reports whether the reference is null.
 func (r Ref) IsNull() bool { return r.data == "" }
 
-// String is the kind and, of an object, its address.
+// String returns the kind and, for an object reference, the address.
 func (r Ref) String() string {
 	name := pick(int(r.Kind), "reference", "object reference", "region reference", "standard reference")
 	switch {
@@ -39,7 +38,7 @@ func (r Ref) String() string {
 // Sizes of references in memory, in bytes: hobj_ref_t, hdset_reg_ref_t, H5R_ref_t.
 var referenceSizes = map[ReferenceKind]int{ObjectReference: 8, RegionReference: 12, StandardReference: 64}
 
-// ReferenceType is the datatype of references of one kind.
+// ReferenceType returns the datatype of references of one kind.
 func ReferenceType(kind ReferenceKind) Datatype {
 	return Datatype{Class: Reference, Size: referenceSizes[kind], Ref: kind}
 }
@@ -89,9 +88,8 @@ func zero(b []byte) bool {
 	return true
 }
 
-// Reference makes a reference to the object called name (H5Rcreate,
-// H5Rcreate_object). Kind is ObjectReference, which every program reads, or
-// StandardReference.
+// Reference makes a reference to the object called name (H5Rcreate, H5Rcreate_object). Kind is
+// ObjectReference, which every HDF5 release can read, or StandardReference.
 func (g *Group) Reference(name string, kind ReferenceKind) (Ref, error) {
 	if kind == RegionReference {
 		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: a region needs a selection: ReferenceRegion", ErrParam)}
@@ -99,8 +97,8 @@ func (g *Group) Reference(name string, kind ReferenceKind) (Ref, error) {
 	return g.reference(name, kind, "", nil)
 }
 
-// ReferenceRegion makes a reference to the elements s of a dataset (H5Rcreate,
-// H5Rcreate_region). Kind is RegionReference or StandardReference.
+// ReferenceRegion makes a reference to the elements s of a dataset (H5Rcreate, H5Rcreate_region).
+// Kind is RegionReference or StandardReference.
 func (g *Group) ReferenceRegion(name string, kind ReferenceKind, s Selection) (Ref, error) {
 	if kind == ObjectReference || s == nil {
 		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: a region needs a selection and a kind for regions", ErrParam)}
@@ -108,8 +106,8 @@ func (g *Group) ReferenceRegion(name string, kind ReferenceKind, s Selection) (R
 	return g.reference(name, kind, "", s)
 }
 
-// ReferenceAttribute makes a standard reference to an attribute of the object
-// called name (H5Rcreate_attr).
+// ReferenceAttribute makes a standard reference to an attribute of the object called name
+// (H5Rcreate_attr).
 func (g *Group) ReferenceAttribute(name, attribute string) (Ref, error) {
 	if attribute == "" {
 		return Ref{}, &Error{Op: "refer", Path: g.join(name), Err: fmt.Errorf("%w: empty name", ErrParam)}
@@ -123,7 +121,7 @@ func (g *Group) reference(name string, kind ReferenceKind, attribute string, s S
 	if kind < ObjectReference || kind > StandardReference {
 		return Ref{}, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: reference kind %d", ErrParam, kind)}
 	}
-	if kind == RegionReference { // what it refers to is put into the file at once
+	if kind == RegionReference { // creating a region reference writes to the file
 		if err := g.writable(op, path); err != nil {
 			return Ref{}, err
 		}
@@ -158,24 +156,24 @@ func (g *Group) reference(name string, kind ReferenceKind, attribute string, s S
 	return Ref{Kind: kind, data: string(takeBlob(&blob).bytes())}, nil
 }
 
-// Referent is what a reference refers to.
+// Referent is the target of a reference.
 type Referent struct {
 	Kind      ObjectKind
-	Token     Token  // names the object in its file
-	Path      string // one of the object's, "" if the library knows none
-	Attribute string // of a reference to one
-	Region    bool   // whether it is to a region, which is then:
+	Token     Token  // identifies the object in its file
+	Path      string // one of the object's paths; "" if libhdf5 has none
+	Attribute string // name of the attribute, for a reference to an attribute
+	Region    bool   // whether the reference is to a region, described by:
 	Space     Dataspace
 	Selection SelectionInfo
 }
 
-// Resolve says what a reference refers to (H5Rdereference2, H5Rget_region;
-// H5Ropen_object, H5Ropen_region, H5Rget_attr_name; H5Iget_name).
+// Resolve returns the target of a reference (H5Rdereference2, H5Rget_region; H5Ropen_object,
+// H5Ropen_region, H5Rget_attr_name; H5Iget_name).
 //
-// It returns ErrNotFound if r is null, if what it referred to was gone when it was
-// read, or if it is to another file, which this package does not open behind its
-// caller's back. A file does not keep track of references: one to an object that
-// was deleted may lead to what lies in its place, or to an error of the library.
+// It returns ErrNotFound if r is null, if its target did not exist when r was read, or if r refers
+// to another file, because this package does not open other files implicitly. A file does not keep
+// track of references. Therefore a reference to a deleted object may lead to whatever was stored at
+// its address later, or to a libhdf5 error.
 func (f *File) Resolve(r Ref) (Referent, error) {
 	const op = "resolve reference"
 	attribute, err := r.check()
@@ -214,9 +212,8 @@ func referentKind(t uint64) ObjectKind {
 	}
 }
 
-// Dereference opens the object that a reference refers to; of a reference to a
-// region or an attribute, the object it is of. The rest is as in Resolve and
-// OpenToken.
+// Dereference opens the object that a reference refers to. For a reference to a region or an
+// attribute, this is the object that has it. Errors are as in Resolve and OpenToken.
 func (f *File) Dereference(r Ref) (Object, error) {
 	to, err := f.Resolve(r)
 	if err != nil {
@@ -225,8 +222,8 @@ func (f *File) Dereference(r Ref) (Object, error) {
 	return f.OpenToken(to.Token)
 }
 
-// check finds a reference that leads nowhere, and the attribute that a standard
-// one is to.
+// check returns an error if the reference has no target in the file. It returns the name of the
+// attribute for a standard reference to an attribute.
 func (r Ref) check() (attribute string, err error) {
 	if r.IsNull() {
 		return "", fmt.Errorf("%w: %v", ErrNotFound, r)

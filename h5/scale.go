@@ -1,4 +1,4 @@
-// Dimension scales: datasets that say what the axes of other datasets mean, by a
+// Dimension scales: datasets with coordinates of the axes of other datasets, attached by a
 // convention of attributes that netCDF-4 and h5py share (H5DS).
 
 package h5
@@ -10,14 +10,14 @@ import "iter"
 
 // Scale is a dimension scale of an axis.
 type Scale struct {
-	Path    string // of the scale's dataset; "" if the library knows none
+	Path    string // path of the scale's dataset; "" if libhdf5 has none
 	Address uint64 // of its object header, for OpenAddress
-	Name    string // the scale's own name, which need not be that of its link
+	Name    string // name of the scale, which may differ from that of its link
 }
 
-// MakeScale makes the dataset a dimension scale with a name, which may be "" and
-// need not be that of its link (H5DSset_scale). It is an error of the library if it
-// is one already or has scales of its own.
+// MakeScale makes the dataset a dimension scale (H5DSset_scale). The name may be "" and may differ
+// from that of its link. It is a libhdf5 error if the dataset already is a scale or has scales
+// attached.
 func (d *Dataset) MakeScale(name string) error {
 	const op = "make scale"
 	if err := d.writable(op, d.path); err != nil {
@@ -33,7 +33,7 @@ func (d *Dataset) MakeScale(name string) error {
 	return d.run(op, d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_scale_make(cerr, id, cname) })
 }
 
-// ScaleName reports whether the dataset is a dimension scale, and its name as one
+// ScaleName returns the scale name of the dataset and whether the dataset is a dimension scale
 // (H5DSis_scale, H5DSget_scale_name).
 func (d *Dataset) ScaleName() (name string, isScale bool, err error) {
 	var is C.int32_t
@@ -47,16 +47,16 @@ func (d *Dataset) ScaleName() (name string, isScale bool, err error) {
 	return takeBlob(&blob).text(), is != 0, nil
 }
 
-// AttachScale adds scale to those of an axis, counted from 0, and makes it a scale
-// if it was none (H5DSattach_scale). Attaching twice changes nothing. It returns
-// ErrParam for an axis that the dataset does not have, ErrReadOnly, or an error of
-// the library: for a scale of a scale, or of another file.
+// AttachScale attaches scale to an axis, counted from 0, and makes it a scale if it is not one
+// (H5DSattach_scale). Attaching a scale twice has no effect. AttachScale returns ErrParam for an
+// invalid axis, ErrReadOnly, or a libhdf5 error if d is itself a scale or if scale is in another
+// file.
 func (d *Dataset) AttachScale(axis int, scale *Dataset) error {
 	return d.setScale("attach scale", axis, scale, 1)
 }
 
-// DetachScale takes scale from those of an axis (H5DSdetach_scale). It is an error
-// of the library if it is none of them.
+// DetachScale detaches scale from an axis (H5DSdetach_scale). It is a libhdf5 error if the scale is
+// not attached.
 func (d *Dataset) DetachScale(axis int, scale *Dataset) error {
 	return d.setScale("detach scale", axis, scale, 0)
 }
@@ -70,7 +70,7 @@ func (d *Dataset) setScale(op string, axis int, scale *Dataset, attach C.int32_t
 	})
 }
 
-// HasScale reports whether scale is one of an axis (H5DSis_attached).
+// HasScale reports whether scale is attached to an axis (H5DSis_attached).
 func (d *Dataset) HasScale(axis int, scale *Dataset) (bool, error) {
 	var attached C.int32_t
 	err := d.runBoth("look for scale", d.path, &scale.object, func(id, other C.int64_t, cerr *C.goh5_err_t) C.int {
@@ -79,9 +79,8 @@ func (d *Dataset) HasScale(axis int, scale *Dataset) (bool, error) {
 	return attached != 0, err
 }
 
-// Scales yields the scales of an axis in the order they were attached
-// (H5DSiterate_scales). They are collected before the first is yielded. An error is
-// yielded once, alone.
+// Scales yields the scales of an axis in the order of attachment (H5DSiterate_scales). All scales
+// are collected before the first is yielded. An error is yielded once, without a scale.
 func (d *Dataset) Scales(axis int) iter.Seq2[Scale, error] {
 	return func(yield func(Scale, error) bool) {
 		var blob C.goh5_blob_t
@@ -101,7 +100,7 @@ func (d *Dataset) Scales(axis int) iter.Seq2[Scale, error] {
 	}
 }
 
-// SetAxisLabel says what an axis is (H5DSset_label).
+// SetAxisLabel sets the label of an axis (H5DSset_label).
 func (d *Dataset) SetAxisLabel(axis int, label string) error {
 	const op = "label axis"
 	if err := d.writable(op, d.path); err != nil {
@@ -116,7 +115,7 @@ func (d *Dataset) SetAxisLabel(axis int, label string) error {
 	})
 }
 
-// AxisLabel is what SetAxisLabel said, "" if nothing (H5DSget_label).
+// AxisLabel returns the label of an axis, "" if it has no label (H5DSget_label).
 func (d *Dataset) AxisLabel(axis int) (string, error) {
 	var blob C.goh5_blob_t
 	err := d.run("read label", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {

@@ -1,5 +1,5 @@
-// Which elements: regions, points, boxes and what comes of combining them, and
-// what the library says of a selection. The C side is shim_select.c.
+// Selections of elements: regions, points, boxes, their combinations, and libhdf5's queries about
+// them. The C side is shim_select.c.
 
 package h5
 
@@ -12,18 +12,16 @@ import (
 	"slices"
 )
 
-// Selection says which elements of a dataset or a buffer are meant, and in which
-// order: a Region, Points, Boxes, All, or a combination of others by Union,
-// Intersection, Exclusive and Without.
+// Selection is an ordered set of elements of a dataset or a buffer: a Region, Points, Boxes, All,
+// or a combination of others by Union, Intersection, Exclusive and Without.
 //
-// Elements of Points come in the order of the points, all others in row-major
-// order, each once. A Selection knows no shape: it is ErrRegion where it does not
+// Elements of Points are in the order of the points. All other elements are in row-major order,
+// each once. A Selection has no shape. An operation returns ErrRegion if the selection does not
 // fit.
 type Selection interface {
-	// encode appends the selection in words. inside says that it is part of a
-	// combination.
+	// encode appends the selection in words. inside is true for an operand of a combination.
 	encode(words []int64, inside bool) ([]int64, error)
-	// axes is the number of dimensions, -1 for any.
+	// axes returns the number of dimensions, -1 for any.
 	axes() int
 }
 
@@ -45,10 +43,10 @@ type (
 	none struct{}
 )
 
-// All is every element of whatever it is used on (H5Sselect_all).
+// All selects every element (H5Sselect_all).
 var All Selection = all{}
 
-// Nothing is no element (H5Sselect_none).
+// Nothing selects no element (H5Sselect_none).
 var Nothing Selection = none{}
 
 func (all) encode(words []int64, _ bool) ([]int64, error)  { return append(words, selAll), nil }
@@ -66,8 +64,8 @@ func (r Region) encode(words []int64, _ bool) ([]int64, error) {
 
 func (r Region) axes() int { return len(r.Start) }
 
-// Points are single elements by their coordinates, in any order and as often as
-// they are listed (H5Sselect_elements). They cannot be combined with others.
+// Points are single elements by their coordinates, in any order and with repetitions
+// (H5Sselect_elements). They cannot be combined with others.
 type Points [][]int64
 
 func (p Points) encode(words []int64, inside bool) ([]int64, error) {
@@ -94,10 +92,10 @@ func (p Points) axes() int {
 	return len(p[0])
 }
 
-// Box is every element between two corners, both of them among it.
+// Box selects all elements between two corners, including the corners.
 type Box struct{ First, Last []int64 }
 
-// Region is the box as a region.
+// Region returns the box as a region.
 func (b Box) Region() Region {
 	r := Region{Start: slices.Clone(b.First), Count: make([]int64, len(b.First))}
 	for i := range r.Count {
@@ -106,8 +104,8 @@ func (b Box) Region() Region {
 	return r
 }
 
-// Boxes is the union of boxes, the form in which the library gives an irregular
-// selection (H5Sget_select_hyper_blocklist).
+// Boxes is the union of boxes, the form in which libhdf5 returns an irregular selection
+// (H5Sget_select_hyper_blocklist).
 type Boxes []Box
 
 func (s Boxes) encode(words []int64, _ bool) ([]int64, error) {
@@ -138,21 +136,21 @@ type combination struct {
 	operands []Selection
 }
 
-// Union is what any of the operands selects (H5S_SELECT_OR).
+// Union selects the elements in at least one operand (H5S_SELECT_OR).
 func Union(s ...Selection) Selection { return combination{selOr, s} }
 
-// Intersection is what all operands select (H5S_SELECT_AND).
+// Intersection selects the elements in all operands (H5S_SELECT_AND).
 func Intersection(s ...Selection) Selection { return combination{selAnd, s} }
 
-// Exclusive is what an odd number of operands select (H5S_SELECT_XOR).
+// Exclusive selects the elements in an odd number of operands (H5S_SELECT_XOR).
 func Exclusive(s ...Selection) Selection { return combination{selXor, s} }
 
-// Without is what s selects and none of the others does (H5S_SELECT_NOTB).
+// Without selects the elements of s that are in no other operand (H5S_SELECT_NOTB).
 func Without(s Selection, others ...Selection) Selection {
 	return combination{selWithout, append([]Selection{s}, others...)}
 }
 
-// maxNesting is how deep combinations may lie within each other.
+// maxNesting is the maximum nesting depth of combinations.
 const maxNesting = 60
 
 func (c combination) encode(words []int64, _ bool) ([]int64, error) {
@@ -195,7 +193,7 @@ func (c combination) axes() int {
 	return -1
 }
 
-// encoded is a selection as the shim takes it.
+// encoded is a selection encoded for the shim.
 type encoded struct {
 	words []int64
 	rank  int // -1: any, which is GOH5_ANY_RANK in C
@@ -212,16 +210,16 @@ func encodeSelection(s Selection) (encoded, error) {
 	return encoded{words: w, rank: s.axes()}, nil
 }
 
-// SelectionInfo is what the library makes of a selection in one dataspace.
+// SelectionInfo describes a selection in one dataspace.
 type SelectionInfo struct {
-	NumElems    int64     // -1 for a selection without end, whose Region has a Count of -1
-	First, Last []int64   // the corners of the smallest box round it; nil if there is none
-	Selection   Selection // the same in its simplest form: All, Nothing, a Region, Points or Boxes
+	NumElems    int64     // -1 for an unlimited selection, whose Region has a Count of -1
+	First, Last []int64   // the corners of the bounding box; nil if there is no bounding box
+	Selection   Selection // the same selection in its simplest form: All, Nothing, a Region, Points or Boxes
 }
 
-// Selected describes s in the dataspace (H5Sget_select_npoints,
-// H5Sget_select_bounds, H5Sget_regular_hyperslab, H5Sget_select_hyper_blocklist,
-// H5Sget_select_elem_pointlist). It returns ErrRegion if s does not fit.
+// Selected describes s in the dataspace (H5Sget_select_npoints, H5Sget_select_bounds,
+// H5Sget_regular_hyperslab, H5Sget_select_hyper_blocklist, H5Sget_select_elem_pointlist). It
+// returns ErrRegion if s does not fit.
 func (s Dataspace) Selected(sel Selection) (SelectionInfo, error) {
 	const op = "select"
 	space, e, err := s.with(op, sel)
@@ -254,7 +252,7 @@ func (s Dataspace) with(op string, sel Selection) ([]byte, encoded, error) {
 	return s.append(nil), e, nil
 }
 
-// runAlone makes one call of the shim that concerns no open object.
+// runAlone makes one call of the shim that needs no open object.
 func runAlone(op string, call func(cerr *C.goh5_err_t) error) error {
 	lock()
 	defer unlock()
@@ -265,7 +263,7 @@ func runAlone(op string, call func(cerr *C.goh5_err_t) error) error {
 	return call(&cerr)
 }
 
-// selection decodes what goh5_select_put wrote.
+// selection decodes a selection encoded by goh5_select_put.
 func (r *reader) selection(rank int) SelectionInfo {
 	info := SelectionInfo{NumElems: r.int()}
 	if n := r.word(); n > 0 {
@@ -296,9 +294,8 @@ func (r *reader) selection(rank int) SelectionInfo {
 	return info
 }
 
-// SameShape reports whether two selections have the same number of elements in the
-// same arrangement, as a transfer between them could keep it
-// (H5Sselect_shape_same).
+// SameShape reports whether two selections have the same number of elements in the same
+// arrangement, so that a transfer between them can keep it (H5Sselect_shape_same).
 func SameShape(a Dataspace, in Selection, b Dataspace, other Selection) (bool, error) {
 	const op = "compare selections"
 	sa, ea, err := a.with(op, in)
@@ -321,8 +318,7 @@ func SameShape(a Dataspace, in Selection, b Dataspace, other Selection) (bool, e
 	return same != 0, err
 }
 
-// Intersects reports whether the selection has an element in the box
-// (H5Sselect_intersect_block).
+// Intersects reports whether the selection has an element in the box (H5Sselect_intersect_block).
 func (s Dataspace) Intersects(sel Selection, box Box) (bool, error) {
 	const op = "intersect"
 	space, e, err := s.with(op, sel)
@@ -351,9 +347,9 @@ func (s Dataspace) Intersects(sel Selection, box Box) (bool, error) {
 	return meet != 0, err
 }
 
-// Project answers: if the elements of `from` in the space s are those of `onto` in
-// the space other, one for one, which elements of other are those of `from` that
-// `part` selects too (H5Sselect_project_intersection)?
+// Project maps a part of a selection to another dataspace (H5Sselect_project_intersection). The
+// elements of `from` in s correspond one to one to those of `onto` in other. Project returns the
+// elements of other that correspond to the elements of `from` that are also in `part`.
 func (s Dataspace) Project(from Selection, other Dataspace, onto, part Selection) (SelectionInfo, error) {
 	const op = "project"
 	sa, ea, err := s.with(op, from)
@@ -387,10 +383,9 @@ func (s Dataspace) Project(from Selection, other Dataspace, onto, part Selection
 	return takeBlob(&blob).selection(len(other.Dims)), nil
 }
 
-// Boxes yields the blocks that the selection is made of, each point being one, in
-// the selection's order. It is at once, and holds no more than one block, for a
-// Region; others are asked of the library (Selected) before the first is yielded.
-// An error is yielded once, alone.
+// Boxes yields the blocks of the selection in its order; each point is a block. libhdf5 describes
+// the selection (Selected) before the first block is yielded. The blocks of a Region are computed
+// one at a time. An error is yielded once, without a block.
 func (s Dataspace) Boxes(sel Selection) iter.Seq2[Box, error] {
 	return func(yield func(Box, error) bool) {
 		info, err := s.Selected(sel)
@@ -425,13 +420,13 @@ func (s Dataspace) Boxes(sel Selection) iter.Seq2[Box, error] {
 	}
 }
 
-// blocks yields the blocks of a region that is valid.
+// blocks yields the blocks of a valid region.
 func (r Region) blocks() iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		if slices.Contains(r.Count, 0) || len(r.Count) == 0 {
 			return
 		}
-		at := make([]int64, len(r.Start)) // which block along each axis
+		at := make([]int64, len(r.Start)) // block number along each axis
 		for {
 			b := Box{make([]int64, len(at)), make([]int64, len(at))}
 			for i := range at {

@@ -1,5 +1,4 @@
-// Sources of virtual datasets that are not there: the library reads what lies in them
-// as fill value and says nothing.
+// Missing sources of virtual datasets, whose elements libhdf5 reads as fill value without an error.
 
 package h5
 
@@ -16,28 +15,27 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// MissingSource is a source that a virtual dataset names and that cannot be opened.
+// MissingSource is a source of a virtual dataset that cannot be opened.
 type MissingSource struct {
-	File    string // as the mapping has it, with the block's number in the place of %b
+	File    string // file name of the mapping, with %b replaced by the block number
 	Dataset string
-	Err     error // why: of the file, where it is looked for last; or of the dataset in it
+	Err     error // error of the file at its last search location, or of the dataset in the file
 }
 
 // maxMissingBlocks is the number of missing blocks of one mapping after which the search ends.
 const maxMissingBlocks = 1000
 
-// MissingSources looks for the files and datasets that the mappings of a virtual
-// dataset name, where the library does, and returns those that are not there, each
-// once and in the order of the mappings: their elements are read as fill value. Of a
-// mapping with %b these are the blocks inside the present shape, at most the first
-// 1,000, because a file of a few bytes can have any shape. Each source is opened and
-// closed.
+// MissingSources searches for the files and datasets of the mappings of a virtual dataset as
+// libhdf5 does. It returns those that are missing, each once and in the order of the mappings.
+// Their elements are read as fill value. For a mapping with %b these are the blocks inside the
+// present shape, at most the first 1,000, because a file of a few bytes can have any shape. Each
+// source is opened and closed.
 //
-// A source is looked for (H5Pset_virtual_prefix) under its absolute name, else by its
-// name in the folders of the environment's HDF5_VDS_PREFIX or else in that of
-// DatasetAccess.VirtualPrefix, beside the file, in the working folder, and beside what
-// the file's symbolic link leads to. It must open as the file is open: for writing if
-// that is.
+// A source is first searched for under its absolute name (H5Pset_virtual_prefix). Then its name is
+// searched for in the directories of the environment variable HDF5_VDS_PREFIX, or if that is not
+// set in DatasetAccess.VirtualPrefix. The next locations are the directory of the file, the working
+// directory, and the directory of the target of the file's symbolic link. A source must open in the
+// mode of the file: for writing if the file is open for writing.
 //
 // It returns ErrParam for a dataset that is not virtual.
 func (d *Dataset) MissingSources() ([]MissingSource, error) {
@@ -54,9 +52,9 @@ func (d *Dataset) MissingSources() ([]MissingSource, error) {
 		return nil, err
 	}
 	var missing []MissingSource
-	absent := map[[2]string]bool{} // by file and dataset: looked for and not found, or found
+	absent := map[[2]string]bool{} // by file and dataset: true if missing, false if found
 	for _, m := range info.Mappings {
-		blocks := 0 // that are missing
+		blocks := 0 // number of missing blocks
 		for block := range m.blocks(info.Space) {
 			s := MissingSource{File: numbered(m.File, block), Dataset: numbered(m.Dataset, block)}
 			key := [2]string{s.File, s.Dataset}
@@ -78,7 +76,7 @@ func (d *Dataset) MissingSources() ([]MissingSource, error) {
 	return missing, nil
 }
 
-// blocks is how many sources a mapping has in a dataset of that shape: 1 without %b.
+// blocks returns the number of sources of a mapping in a dataset of that shape: 1 without %b.
 func (m *Mapping) blocks(space Dataspace) int64 {
 	if numbered(m.File, 0) == numbered(m.File, 1) && numbered(m.Dataset, 0) == numbered(m.Dataset, 1) {
 		return 1
@@ -99,16 +97,15 @@ func (m *Mapping) blocks(space Dataspace) int64 {
 	return 0
 }
 
-// numbered puts a block's number in the place of each %b, and % in that of %%
-// (H5D_virtual_parse_source_name).
+// numbered replaces each %b by the block number and each %% by % (H5D_virtual_parse_source_name).
 func numbered(name string, block int64) string {
 	return strings.NewReplacer("%%", "%", "%b", strconv.FormatInt(block, 10)).Replace(name)
 }
 
-// lookout is where sources of a dataset are looked for.
+// lookout contains the search locations of a dataset's sources.
 type lookout struct {
 	home *Dataset
-	file string // that the dataset is in
+	file string // file that contains the dataset
 	dirs []string
 	o    OpenOptions
 }

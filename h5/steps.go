@@ -1,6 +1,6 @@
-// What the library's decoders and encoders of szip, n-bit and scale-offset take on trust,
-// their parameters and how long a chunk is, which that of checksums does too: a damaged one
-// would make them leave their buffers.
+// Checks of filter parameters and stored chunk sizes before libhdf5 runs a filter, because
+// libhdf5's szip, n-bit, scale-offset and checksum code uses them without bounds checks. Corrupt
+// values would make it access memory outside its buffers.
 
 package h5
 
@@ -19,10 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
-// soundLocked comes before an operation that runs the dataset's filters. It returns
-// ErrCorrupt for parameters that are not those of the type and the chunk shape; of a
-// type with pointers, whose stored size the library does not tell, those that
-// contradict one another. What it has found sound it does not look at again.
+// soundLocked must be called before an operation that runs the dataset's filters. It returns
+// ErrCorrupt for filter parameters that do not match the datatype and the chunk shape. libhdf5 does
+// not return the stored size of a datatype with pointers. For such a type, soundLocked returns
+// ErrCorrupt for parameters that contradict each other. Valid parameters are checked only once.
 func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 	if d.sound {
 		return nil
@@ -51,34 +51,37 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 	return nil
 }
 
-// trusting is a filter of those, the last but for checksums, and the chunks that were
-// found long enough for its decoder and theirs. The library's lock guards it.
+// trusting describes the last filter that is not a checksum, if it is one without bounds checks
+// (szip, n-bit, scale-offset), and the checksums after it. It contains the chunks already found
+// long enough for their decoders. It is guarded by the library lock.
 type trusting struct {
-	step           int         // its place; of another filter if it is none of those, -1 if there is none
-	sums           int         // checksums behind it
-	filter         hdf5.Filter // the zero one if it is none of those
-	element, chunk uint64      // bytes
-	plain          bool        // no filter but shuffles is before the checksums
-	enough         uint64      // of a chunk, with which it is not too short whatever is in it
+	step           int         // index of the last filter that is not a checksum, of any kind; -1 if there is no such filter
+	sums           int         // number of checksums after it
+	filter         hdf5.Filter // the zero Filter if it has bounds checks
+	element, chunk uint64      // sizes in bytes
+	plain          bool        // only shuffles come before the checksums
+	enough         uint64      // a stored chunk of at least this size is long enough, whatever its content
 
-	// early is all the filters if a checksum comes before one that is none: each chunk is
-	// looked at behind those, and enough is never enough.
+	// early contains all filters if a checksum comes before a filter that is not one. Then the
+	// filters after that checksum are reversed to check each chunk, and enough is the largest
+	// uint64.
 	early *hdf5.Pipeline
 
-	stored uint64              // lib.stored when seen was begun
-	seen   map[string]struct{} // offsets of chunks
-	all    bool                // every chunk was
+	stored uint64              // lib.stored when seen was started
+	seen   map[string]struct{} // offsets of checked chunks
+	all    bool                // every chunk was checked
 }
 
-// mostSeen bounds trusting.seen, and fewChunks is how many chunks are looked up one by
-// one: more are looked for among all that are stored.
+// mostSeen limits the size of trusting.seen. fewChunks is the maximum number of chunks that are
+// looked up one by one. For more, all stored chunks are listed.
 const (
 	mostSeen  = 1 << 16
 	fewChunks = 1 << 12
 )
 
-// newTrusting is nil if there is no checksum, and no such filter comes last: how long a chunk
-// is before another filter nobody knows without undoing that, which is done for checksums.
+// newTrusting returns nil if there is no checksum and the last filter has bounds checks. The size
+// of a chunk before another filter is only known after reversing that filter, which is done only
+// for checksums.
 func newTrusting(filters []Filter, element, chunk uint64) *trusting {
 	t := &trusting{step: len(filters) - 1, element: element, chunk: chunk}
 	for t.step >= 0 && filters[t.step].ID == FilterFletcher32 {
@@ -88,13 +91,13 @@ func newTrusting(filters []Filter, element, chunk uint64) *trusting {
 	t.enough = 4 * uint64(t.sums)
 	if t.step >= 0 {
 		last := hdf5.Filter{ID: hdf5.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
-		if need, err := last.Needs(nil, element, chunk); err == nil && need > 0 { // else it is none of those, or does nothing
+		if need, err := last.Needs(nil, element, chunk); err == nil && need > 0 { // otherwise it has bounds checks or has no effect
 			t.filter = last
 			t.enough += need
 		}
 	}
 	if t.filter.ID == hdf5.ScaleOffset {
-		t.enough += chunk // and less if its numbers have fewer bits, which the chunk says
+		t.enough += chunk // an upper bound, because the chunk itself contains the number of bits of its values
 	}
 	before := filters[:t.step+1]
 	if slices.ContainsFunc(before, func(f Filter) bool { return f.ID == FilterFletcher32 }) {
@@ -112,7 +115,8 @@ func newTrusting(filters []Filter, element, chunk uint64) *trusting {
 	return t
 }
 
-// short says why a chunk of so many bytes, with that mask and beginning, is too short.
+// short returns an error if a chunk of this stored size, with this mask and these first bytes, is
+// too short.
 func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte) error {
 	if bytes >= t.enough {
 		return nil
@@ -137,15 +141,16 @@ func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte)
 	return nil
 }
 
-// longLocked comes before an operation that decodes chunks of a selection, behind
-// soundLocked. It returns ErrCorrupt, with the chunk and both sizes, for a stored chunk
-// that is shorter than what the decoder of the last filter reads, if that is szip, n-bit,
-// scale-offset or a checksum: the library reads on behind it. It looks at the chunks in the box
-// around the selection, at each once as long as WriteChunk stores none.
+// longLocked must be called after soundLocked and before an operation that decodes chunks of a
+// selection. libhdf5 reads out of bounds if a stored chunk is shorter than the input that the
+// decoder of its last filter reads. For such a chunk longLocked returns ErrCorrupt with the chunk
+// and both sizes, if that filter is szip, n-bit, scale-offset or a checksum. It checks the chunks
+// in the bounding box of the selection, each once until WriteChunk stores a chunk.
 //
-// Behind another filter it sees checksums only, and undoes that filter to do so: whether
-// chunks are long enough for n-bit and the like there package verify finds out. A checksum
-// before a filter of a plugin, which only the library could undo, it does not see. What is wrong with the selection the operation itself will say.
+// Before another filter, only checksums are checked, by reversing that filter. Package verify
+// checks whether such chunks are long enough for n-bit and the like. A checksum before a plugin
+// filter, which only libhdf5 can reverse, is not checked. An invalid selection is ignored, because
+// the operation itself reports it.
 func (d *Dataset) longLocked(op string, id C.int64_t, words []int64, rank int) error {
 	t := d.trusting
 	if t == nil {
@@ -218,7 +223,7 @@ func (d *Dataset) longChunkLocked(op string, id C.int64_t, offset []int64) error
 	return nil
 }
 
-// longForSumsLocked looks at the checksums of a chunk that is stored in so many bytes.
+// longForSumsLocked checks whether a chunk of this stored size is long enough for its checksums.
 func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, bytes uint64) error {
 	t := d.trusting
 	stored := make([]byte, bytes)
@@ -229,7 +234,7 @@ func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, byt
 		return d.chunkError(op, offset, rc, &cerr)
 	}
 	most := t.chunk + t.chunk/8 + 4096
-	if t.chunk == 0 { // elements with pointers, whose stored size the library does not tell
+	if t.chunk == 0 { // elements with pointers, whose stored size libhdf5 does not return
 		most = mostChunk
 	}
 	err := t.early.LongForSums(uint32(mask), stored[:n], most, undoLocked)
@@ -239,11 +244,11 @@ func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, byt
 	return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)}
 }
 
-// mostChunk is more than a chunk of the library's has.
+// mostChunk is larger than any chunk of libhdf5.
 const mostChunk = 1 << 32
 
-// undoLocked undoes a filter of a chunk that format/hdf5 does not know. It returns nothing,
-// and no error, for a filter that only the library could undo.
+// undoLocked reverses a filter that format/hdf5 does not support. It returns nil without an error
+// for a filter that only libhdf5 could reverse.
 func undoLocked(f *hdf5.Filter, src []byte, most uint64) ([]byte, error) {
 	id := int(f.ID)
 	if slot := slices.IndexFunc(goFilters[:], func(p filterSlot) bool { return p.filter != nil && p.filter.ID == id }); slot >= 0 {
@@ -265,9 +270,9 @@ func undoLocked(f *hdf5.Filter, src []byte, most uint64) ([]byte, error) {
 	return nil, nil
 }
 
-// goDecodeLocked is a filter's Decode, as the library would call it.
+// goDecodeLocked calls a filter's Decode as libhdf5 would.
 func goDecodeLocked(f *GoFilter, src []byte, values []uint32) (out []byte, err error) {
-	runtime.LockOSThread() // by which run knows calls from inside
+	runtime.LockOSThread() // run identifies calls from inside by the thread
 	defer runtime.UnlockOSThread()
 	if run(func() (err error) { out, err = f.Decode(src, slices.Clone(values)); return err }) != 0 {
 		err, lib.cause = lib.cause, nil
@@ -276,7 +281,7 @@ func goDecodeLocked(f *GoFilter, src []byte, values []uint32) (out []byte, err e
 	return append([]byte{}, out...), nil
 }
 
-// allLongLocked looks at every stored chunk.
+// allLongLocked checks every stored chunk.
 func (d *Dataset) allLongLocked(op string, id C.int64_t) error {
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
@@ -300,8 +305,8 @@ func (d *Dataset) allLongLocked(op string, id C.int64_t) error {
 	return nil
 }
 
-// longShapeLocked is longLocked before the shape changes: of the chunks that a smaller one
-// cuts, in which the library fills what is outside.
+// longShapeLocked is longLocked before a change of the shape. It checks the chunks that a smaller
+// shape truncates, because libhdf5 decodes them to fill the elements outside the new shape.
 func (d *Dataset) longShapeLocked(op string, id C.int64_t, shape []int64) error {
 	if d.trusting == nil {
 		return nil
@@ -311,7 +316,7 @@ func (d *Dataset) longShapeLocked(op string, id C.int64_t, shape []int64) error 
 	var axes, n C.size_t
 	everything := []int64{selAll}
 	if rc := C.goh5_dbounds(&cerr, id, cInts(everything), 1, C.size_t(len(shape)), &first[0], &last[0], &chunk[0], &dims[0], &axes, &n); rc < 0 || n == 0 {
-		return nil // which the operation will say
+		return nil // the operation itself reports the error
 	}
 	for axis, to := range shape {
 		if to >= int64(dims[axis]) || to%int64(chunk[axis]) == 0 {

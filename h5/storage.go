@@ -1,6 +1,5 @@
-// Where a dataset's elements are: in chunks found by an index, in external files,
-// in other datasets; when space is taken for them, and what is kept of them in
-// memory.
+// Storage of a dataset's elements: chunk index, external files, virtual mappings, allocation of
+// space, and cache settings.
 
 package h5
 
@@ -14,10 +13,10 @@ import (
 	"strings"
 )
 
-// AllocTime says when space is taken for elements (H5D_alloc_time_t).
+// AllocTime is the time when space for elements is allocated (H5D_alloc_time_t).
 type AllocTime int
 
-// The times.
+// The allocation times.
 const (
 	AllocDefault     AllocTime = iota // compact: early; contiguous: late; chunked and virtual: incremental
 	AllocEarly                        // all when the dataset is created
@@ -25,22 +24,22 @@ const (
 	AllocIncremental                  // chunk by chunk
 )
 
-// FillTime says when the fill value is written to the space that was taken
-// (H5D_fill_time_t).
+// FillTime is the time when the fill value is written to allocated space (H5D_fill_time_t).
 type FillTime int
 
-// The times.
+// The fill times.
 const (
-	FillIfSet   FillTime = iota // at once, if a value was given
-	FillOnAlloc                 // at once
-	FillNever                   // never: what was not written reads as anything
+	FillIfSet   FillTime = iota // on allocation, if a fill value was set
+	FillOnAlloc                 // on allocation
+	FillNever                   // never: unwritten elements have undefined values
 )
 
-// ChunkIndex is how the library finds a chunk (H5D_chunk_index_t). It chooses by
-// the formats that may be used and by which dimensions may grow: BTree1 up to 1.8;
-// from V110 SingleChunk where one chunk is all, Implicit where space is allocated
-// early and nothing filters, FixedArray where nothing is unlimited, ExtensibleArray
-// for one unlimited dimension, BTree2 for more.
+// ChunkIndex is the index by which libhdf5 finds a chunk (H5D_chunk_index_t). libhdf5 selects it by
+// the allowed formats and the dimensions that may grow.
+//
+// Up to 1.8 it is BTree1. From V110 on it is SingleChunk for a dataset of one chunk, Implicit for
+// early allocation without filters, FixedArray if no dimension is unlimited, ExtensibleArray for
+// one unlimited dimension, and BTree2 for more.
 type ChunkIndex int
 
 // The indexes; NoIndex is for layouts without chunks.
@@ -62,59 +61,57 @@ func (i ChunkIndex) String() string {
 	return names[i]
 }
 
-// ExternalFile is a piece of another file that holds elements, one after the other
-// without a header (H5Pset_external).
+// ExternalFile is a range of another file that contains elements, consecutively and without a
+// header (H5Pset_external).
 type ExternalFile struct {
-	Name   string // relative: to the folder of DatasetAccess.ExternalPrefix, or the working folder
+	Name   string // relative to the directory DatasetAccess.ExternalPrefix, or to the working directory
 	Offset int64  // bytes
 	Size   int64  // bytes, or Unlimited for the last
 }
 
-// Mapping says which elements of a virtual dataset are which of another
-// (H5Pset_virtual).
+// Mapping maps elements of a source dataset to elements of a virtual dataset (H5Pset_virtual).
 //
-// Region may be unlimited along one axis: Count there is Unlimited. SourceRegion
-// then is too, or File or Dataset hold %b, which stands for the number of the
-// block: 0, 1, 2 …
+// Region may be unlimited along one axis: Count is then Unlimited. In that case SourceRegion must
+// be unlimited too, or File or Dataset must contain %b, which is replaced by the block number: 0,
+// 1, 2 …
 //
 // A Source of kind Scalar without a SourceRegion stands for all elements of the source, whatever
-// its shape is: a file does not store the shape then.
+// its shape, because the file does not store the shape in this case.
 //
-// What lies in a source that is not there reads as fill value, as the library has it:
-// Dataset.MissingSources tells.
+// libhdf5 reads the elements of a missing source as fill value. Dataset.MissingSources lists
+// missing sources.
 type Mapping struct {
 	Region       Region
 	File         string // "." is the file itself; relative: see DatasetAccess.VirtualPrefix
-	Dataset      string // path in it
+	Dataset      string // path in File
 	Source       Dataspace
 	SourceRegion Region
 
-	// Irregular says, of a mapping that was read, that one of the regions is no
-	// hyperslab: Region and SourceRegion are then what bounds them.
+	// Irregular is true for a mapping read from a file if one of the regions is not a hyperslab.
+	// Region and SourceRegion are then bounding boxes.
 	Irregular bool
 }
 
-// VirtualView says how far a virtual dataset with unlimited mappings reaches
-// (H5D_vds_view_t).
+// VirtualView selects the extent of a virtual dataset with unlimited mappings (H5D_vds_view_t).
 type VirtualView int
 
 // The views.
 const (
-	LastAvailable VirtualView = iota // up to the end of the longest source; what is missing is fill value
-	FirstMissing                     // up to the first element that is missing
+	LastAvailable VirtualView = iota // up to the end of the longest source; missing elements are fill value
+	FirstMissing                     // up to the first missing element
 )
 
-// DatasetAccess says how an open dataset is reached (H5P_DATASET_ACCESS). Nothing
-// of it is stored. A nil *DatasetAccess means DatasetAccess{}, the library's own.
+// DatasetAccess are the access properties of an open dataset (H5P_DATASET_ACCESS). They are not
+// stored in the file. A nil *DatasetAccess means DatasetAccess{}, which is libhdf5's default.
 type DatasetAccess struct {
 	ChunkCache     *ChunkCache // nil: the file's
-	ExternalPrefix string      // folder of relative external files; "${ORIGIN}" is that of the HDF5 file
-	VirtualPrefix  string      // where source files of virtual datasets are looked for first, then beside the file
+	ExternalPrefix string      // directory of relative external files; "${ORIGIN}" is that of the HDF5 file
+	VirtualPrefix  string      // first directory searched for source files of virtual datasets; the second is that of the file
 	View           VirtualView // of virtual datasets
-	Gap            int64       // of virtual datasets: files of a %b mapping that may be missing in a row before it ends; 0
+	Gap            int64       // of virtual datasets: number of consecutive files of a %b mapping that may be missing; default 0
 }
 
-// Validate reports what cannot be; each error wraps ErrParam.
+// Validate reports invalid options. Each error wraps ErrParam.
 func (a DatasetAccess) Validate() error {
 	if a.ChunkCache != nil && !a.ChunkCache.valid() || hasNUL(a.ExternalPrefix) || hasNUL(a.VirtualPrefix) ||
 		a.View < LastAvailable || a.View > FirstMissing || a.Gap < 0 {
@@ -143,8 +140,7 @@ func (r *reader) datasetAccess() DatasetAccess {
 	}
 }
 
-// Access says how the dataset was opened (H5Dget_access_plist); ChunkCache is
-// never nil.
+// Access returns the access properties of the dataset (H5Dget_access_plist). ChunkCache is not nil.
 func (d *Dataset) Access() (DatasetAccess, error) {
 	var blob C.goh5_blob_t
 	err := d.run("describe access", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_daccess(cerr, id, &blob) })
@@ -154,7 +150,7 @@ func (d *Dataset) Access() (DatasetAccess, error) {
 	return takeBlob(&blob).datasetAccess(), nil
 }
 
-// checkExternal reports external files that do not hold the dataset.
+// checkExternal rejects external files that are too small for the dataset.
 func checkExternal(files []ExternalFile, dt Datatype, space Dataspace) error {
 	var total int64
 	for i, f := range files {
@@ -176,7 +172,7 @@ func checkExternal(files []ExternalFile, dt Datatype, space Dataspace) error {
 	return nil
 }
 
-// check reports a mapping that no dataset of that shape can have.
+// check rejects a mapping that is invalid for a dataset of that shape.
 func (m Mapping) check(space Dataspace) error {
 	bad := func(what string) error {
 		return fmt.Errorf("%w: mapping of %q %q: %s", ErrParam, m.File, m.Dataset, what)
@@ -211,8 +207,8 @@ func (m Mapping) check(space Dataspace) error {
 	return nil
 }
 
-// mappedElems counts the elements of a region of a mapping, of one block if it is
-// unlimited, and reports whether it is.
+// mappedElems counts the elements of a mapping's region and reports whether the region is
+// unlimited. For an unlimited region, it counts the elements of one block.
 func mappedElems(r Region, space Dataspace) (n int64, open bool, err error) {
 	if len(r.Start) != len(space.Dims) {
 		return 0, false, r.outside(fmt.Sprintf("the shape is %d", space.Dims))
@@ -246,11 +242,11 @@ func mappedElems(r Region, space Dataspace) (n int64, open bool, err error) {
 	return n, open, nil
 }
 
-// wholeSource reports whether the mapping is of every element of a source of unknown shape.
+// wholeSource reports whether the mapping covers every element of a source of unknown shape.
 func (m Mapping) wholeSource() bool { return m.Source.Kind == Scalar && len(m.SourceRegion.Start) == 0 }
 
 func (m Mapping) append(b []byte) []byte {
-	if m.wholeSource() { // a new dataspace selects all; its shape is not stored
+	if m.wholeSource() { // a new dataspace selects all elements; its shape is not stored
 		if n := m.Region.NumElems(); n >= 0 {
 			m.Source = SimpleSpace(n)
 		}
@@ -259,7 +255,7 @@ func (m Mapping) append(b []byte) []byte {
 	return m.SourceRegion.append(m.Source.append(m.Region.append(b)))
 }
 
-// append writes start, count, stride and block, Unlimited as the library's
+// append encodes start, count, stride and block. Unlimited has the value of libhdf5's
 // H5S_UNLIMITED.
 func (r Region) append(b []byte) []byte {
 	b = appendInt(b, int64(len(r.Start)))
@@ -280,7 +276,7 @@ func (r Region) append(b []byte) []byte {
 	return b
 }
 
-// region reads what put_selection wrote, and whether it is a hyperslab.
+// region decodes a region encoded by put_selection, and whether it is a hyperslab.
 func (r *reader) region() (Region, bool) {
 	regular, rank := r.bool(), r.word()
 	return Region{Start: r.ints(rank), Count: r.ints(rank), Stride: r.ints(rank), Block: r.ints(rank)}, regular
@@ -296,7 +292,7 @@ func (r *reader) mapping() Mapping {
 	return m
 }
 
-// validateStorage reports options that exclude each other.
+// validateStorage rejects options that exclude each other.
 func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	var errs []error
 	check := func(ok bool, format string, a ...any) {
@@ -335,7 +331,7 @@ func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	return errors.Join(errs...)
 }
 
-// appendStorage encodes what follows the dataspace.
+// appendStorage encodes the options that follow the dataspace.
 func (o DatasetOptions) appendStorage(b []byte) []byte {
 	b = appendBool(b, o.NoFill)
 	b = appendInt(b, []int64{C.H5D_FILL_TIME_IFSET, C.H5D_FILL_TIME_ALLOC, C.H5D_FILL_TIME_NEVER}[o.FillTime])
@@ -359,7 +355,7 @@ func (o DatasetOptions) appendStorage(b []byte) []byte {
 	return o.Access.append(b)
 }
 
-// storage reads what put_storage wrote.
+// storage decodes the properties encoded by put_storage.
 func (r *reader) storage(info *DatasetInfo) {
 	info.Index = ChunkIndex(r.int())
 	switch r.int() {

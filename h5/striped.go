@@ -1,11 +1,10 @@
 //go:build cgo
 
-// A dataset over several files: each chunk in the file one likes, compressed or
-// not. The format has it as a virtual dataset over a dataset in each file, which
-// every reader of HDF5 1.10 understands.
+// Striped datasets: datasets over several files, with each chunk in a selectable file. The format
+// is a virtual dataset over a dataset in each file, which HDF5 1.10 and later can read.
 //
-// In each file the chunks stand one after the other along the first axis, in the
-// order of the grid, so that each is one chunk of that file's dataset.
+// In each file the chunks are consecutive along the first axis, in the order of the grid. Thus each
+// stripe is one chunk of that file's dataset.
 
 package h5
 
@@ -19,52 +18,52 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Striping says which files hold the chunks of a dataset.
+// Striping assigns the chunks of a dataset to files.
 type Striping struct {
-	// Files are made new; relative names lie in the folder of the file that holds
-	// the dataset.
+	// Files are created. Relative names are relative to the directory of the file that contains the
+	// dataset.
 	Files []string
 
-	// Place gives for the chunk at that place of the grid the number of its file.
-	// nil: one file after the other, in row-major order.
+	// Place returns the index of the file for the chunk at the given grid coordinates. If it is
+	// nil, chunks go to the files in turn, in row-major order.
 	Place func(chunk []int64) int
 }
 
-// stripes is the dataset in each file.
+// stripes is the path of the dataset in each file.
 const stripes = "/stripes"
 
 // Striped is an open dataset over several files.
 type Striped struct {
-	*Dataset          // the whole: reads and writes through it find the files by themselves
-	files    []*File  // that hold the pieces
+	*Dataset          // the virtual dataset: libhdf5 opens the files for reads and writes through it
+	files    []*File  // that contain the pieces
 	pieces   []*piece // in the order of the mappings
 }
 
-// A piece is one mapping, and the dataset that it leads to.
+// A piece is one mapping with its source dataset.
 type piece struct {
 	Mapping
 	dataset *Dataset
 	file    int
 }
 
-// Part is what one file holds of a region.
+// Part is the part of a region that one file contains.
 type Part struct {
-	File    int      // number of the file: parts of different files may be worked on at once
-	Dataset *Dataset // in it
-	Source  Region   // there
-	Region  Region   // in the striped dataset; the same shape
+	File    int      // index of the file: parts of different files may be processed concurrently
+	Dataset *Dataset // source dataset in that file
+	Source  Region   // region in Dataset
+	Region  Region   // region in the striped dataset, with the same shape
 }
 
-// CreateStriped makes a dataset whose chunks are spread over the files of s, which
-// are created too. o.Chunks is the shape of a stripe; filters and everything else
-// that o says of chunks hold for the datasets in those files.
+// CreateStriped makes a dataset whose chunks are distributed over the files of s, which are created
+// too. o.Chunks is the shape of a stripe. Filters and all other chunk options of o apply to the
+// datasets in those files.
 //
-// The shape is fixed: a dataset that grows would have to know its placement
-// beforehand. Each chunk costs a mapping in the virtual dataset, about 100 bytes.
+// The shape is fixed, because the placement of a growing dataset would have to be known in advance.
+// Each chunk requires a mapping in the virtual dataset, about 100 bytes.
 //
-// It returns ErrParam for options that make no sense, ErrExists if one of the
-// files or the dataset exists, errors.ErrUnsupported for a file of the drivers Family, Multi and
-// Split, and the errors of Create and CreateDataset. After an error no file is left behind.
+// It returns ErrParam for invalid options, ErrExists if one of the files or the dataset exists,
+// errors.ErrUnsupported for a file of the drivers Family, Multi and Split, and the errors of Create
+// and CreateDataset. After an error the files it created are removed.
 func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Striping, o *DatasetOptions) (_ *Striped, err error) {
 	const op = "create striped dataset"
 	path := g.join(name)
@@ -142,8 +141,9 @@ func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Strip
 	return st, err
 }
 
-// singleFile returns errors.ErrUnsupported if the file has several members: libhdf5 opens the
-// sources of a virtual dataset with the driver of its file, finds none, and reads fill values.
+// singleFile returns errors.ErrUnsupported if the file has several members, because libhdf5 opens
+// the sources of a virtual dataset with the driver of its file. It would then find no sources and
+// read fill values.
 func (g *Group) singleFile() error {
 	a, _, _, err := g.file.Access()
 	if err != nil {
@@ -156,8 +156,7 @@ func (g *Group) singleFile() error {
 	return nil
 }
 
-// place makes the mappings, in the order of the grid, and counts the chunks of
-// each file.
+// place makes the mappings, in the order of the grid, and counts the chunks of each file.
 func (s Striping) place(dims, chunks []int64) ([]piece, []int64, error) {
 	grid, total := make([]int64, len(dims)), int64(1)
 	for i := range dims {
@@ -199,15 +198,13 @@ func (s Striping) place(dims, chunks []int64) ([]piece, []int64, error) {
 	return pieces, counts, nil
 }
 
-// maxStripes keeps the list of mappings within reason: the library looks at all of
-// them for each access.
+// maxStripes limits the number of mappings, because libhdf5 processes all of them for each access.
 const maxStripes = 1 << 16
 
-// OpenStriped opens a virtual dataset and the files that it leads to, for what the
-// group's file was opened for. Every mapping must be a simple limited region.
+// OpenStriped opens a virtual dataset and its source files in the mode of the group's file. Every
+// mapping must be a limited region without strides.
 //
-// It returns ErrKind if the dataset is not such a one, and ErrNotFound for a file
-// that is missing.
+// It returns ErrKind if the dataset does not have this form, and ErrNotFound if a file is missing.
 func (g *Group) OpenStriped(name string) (_ *Striped, err error) {
 	const op = "open striped dataset"
 	path := g.join(name)
@@ -253,7 +250,8 @@ func (g *Group) OpenStriped(name string) (_ *Striped, err error) {
 	return st, nil
 }
 
-// beside is a name in the folder of the group's file, unless it is absolute.
+// beside returns the path of name relative to the directory of the group's file, unless name is
+// absolute.
 func (g *Group) beside(name string) string {
 	if name == "." {
 		return g.file.path
@@ -264,7 +262,7 @@ func (g *Group) beside(name string) string {
 	return filepath.Join(filepath.Dir(g.file.path), name)
 }
 
-// plain reports a box: one block of elements that lie side by side.
+// plain reports whether the region is a box: one block of adjacent elements.
 func (r Region) plain() bool {
 	for i := range r.Start {
 		count, stride, block := r.Count[i], int64(1), int64(1)
@@ -281,7 +279,7 @@ func (r Region) plain() bool {
 	return true
 }
 
-// box is start and size of a plain region.
+// box returns the start and size of a plain region.
 func (r Region) box() Region {
 	size := slices.Clone(r.Count)
 	for i := range size {
@@ -292,9 +290,9 @@ func (r Region) box() Region {
 	return Region{Start: slices.Clone(r.Start), Count: size}
 }
 
-// Parts says where the elements of a region are, which must be a simple one. Parts
-// of different files share nothing, so that each file can be read or written by a
-// goroutine of its own; the fast way is chunkio's.
+// Parts divides a region without strides into its parts in each file. Parts of different files
+// share no data, so each file can be read or written by a separate goroutine. Package chunkio is
+// faster.
 //
 // It returns ErrRegion for a region with strides, or outside the dataset.
 func (s *Striped) Parts(r Region) ([]Part, error) {
@@ -335,7 +333,8 @@ func (s *Striped) Parts(r Region) ([]Part, error) {
 	return parts, nil
 }
 
-// Close closes the dataset and the files of its pieces, not the file it is in.
+// Close closes the dataset and the files of its pieces. It does not close the file that contains
+// the dataset.
 func (s *Striped) Close() error {
 	var errs []error
 	if s.Dataset != nil {

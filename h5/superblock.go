@@ -1,7 +1,7 @@
 //go:build cgo
 
-// What is looked at before the library opens a file: addresses that it has no room for,
-// and an end that it would cut the file at.
+// Checks before libhdf5 opens a file: the size of addresses, and whether opening for writing would
+// truncate the file.
 
 package h5
 
@@ -20,17 +20,17 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// maxToken is the bytes of the library's token of an object (H5O_MAX_TOKEN_SIZE), into
-// which it writes addresses of as many bytes as the file says
-// (H5VL_native_addr_to_token).
+// maxToken is the size of libhdf5's token of an object (H5O_MAX_TOKEN_SIZE) in bytes. libhdf5
+// writes addresses of the file's address size into it (H5VL_native_addr_to_token).
 const maxToken = 16
 
-// UnclosedError says that a file which stores its free space was never closed by who
-// wrote it, and is longer than its superblock says. Opened for writing it would be cut
-// there: reading is not refused. It is ErrCorrupt.
+// UnclosedError is the error for a file that stores its free space, was not closed by its writer,
+// and is longer than the size in its superblock. libhdf5 would truncate it to that size when
+// opening it for writing. Such a file can still be opened for reading. UnclosedError wraps
+// ErrCorrupt.
 type UnclosedError struct {
-	End  int64 // bytes of the file as its superblock has them
-	Size int64 // bytes it has
+	End  int64 // size of the file in bytes according to its superblock
+	Size int64 // actual size in bytes
 }
 
 func (e *UnclosedError) Error() string {
@@ -40,19 +40,19 @@ func (e *UnclosedError) Error() string {
 
 func (e *UnclosedError) Unwrap() error { return ErrCorrupt }
 
-// writers are the files that are open for writing by a path, which are in motion: what
-// is stored of them need not fit. The library's lock guards it.
+// writers are the files that are open for writing by a path. Their stored state may be inconsistent
+// while they are open. It is guarded by the library lock.
 var writers = map[*idSet]fs.FileInfo{}
 
-// writingLocked notes that a file is open for writing.
+// writingLocked records that a file is open for writing.
 func writingLocked(s *idSet, path string) {
 	if info, err := os.Stat(path); err == nil {
 		writers[s] = info
 	}
 }
 
-// fitLocked reports a file that the library must not open as o says. Of what is not
-// there or no HDF5 file it says nothing: the library does.
+// fitLocked returns an error for a file that libhdf5 must not open with these options. It returns
+// nil for a missing file or a file that is not HDF5, because libhdf5 reports those errors.
 func fitLocked(path string, o OpenOptions, image []byte) error {
 	write := o.Mode == ReadWrite
 	if image != nil {
@@ -81,14 +81,14 @@ func fitLocked(path string, o OpenOptions, image []byte) error {
 	return err
 }
 
-// inMotion reports a file that another process has locked to write to it, as the library
-// does (H5FD__sec2_lock).
+// inMotion reports whether another process has locked the file for writing, as libhdf5 does
+// (H5FD__sec2_lock).
 func inMotion(f *os.File) bool {
 	rc := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	return errors.Is(rc, syscall.EWOULDBLOCK)
 }
 
-// fitReaderLocked is fitLocked of what OpenReaderAt was given.
+// fitReaderLocked is fitLocked for a file of OpenReaderAt.
 func fitReaderLocked(d readerDriver) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -100,7 +100,8 @@ func fitReaderLocked(d readerDriver) error {
 	return err
 }
 
-// superblockFile is the file that has the superblock, and whether it is all there is.
+// superblockFile returns the file that contains the superblock, and whether it is the whole HDF5
+// file.
 func superblockFile(path string, d Driver) (name string, whole bool) {
 	switch d := d.(type) {
 	case Family:
@@ -113,7 +114,8 @@ func superblockFile(path string, d Driver) (name string, whole bool) {
 	return path, true
 }
 
-// fit finds the superblock where the library looks for it (H5FD_locate_signature).
+// fit searches for the superblock at the offsets where libhdf5 does (H5FD_locate_signature) and
+// checks it.
 func fit(r io.ReaderAt, size int64, write bool) error {
 	var b [16]byte
 	for base := int64(0); base >= 0 && base <= size-int64(len(b)); base = max(512, 2*base) {
@@ -138,8 +140,8 @@ func fit(r io.ReaderAt, size int64, write bool) error {
 	return nil
 }
 
-// watched is a reader that keeps its first error: a file that cannot be read has not been
-// looked at, whatever its reader makes of it.
+// watched is a reader that records its first error, because a file that cannot be read was not
+// checked, even if hdf5.Open reports another error.
 type watched struct {
 	io.ReaderAt
 	err error
@@ -153,7 +155,7 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// closed returns an *UnclosedError, what went wrong with the reading, or nil.
+// closed returns an *UnclosedError, an error of the reader, or nil.
 func closed(r io.ReaderAt, size int64) error {
 	w := watched{ReaderAt: r}
 	f, err := hdf5.Open(&w, size, nil)
@@ -164,7 +166,7 @@ func closed(r io.ReaderAt, size int64) error {
 		return nil //nolint:nilerr // the library says what is wrong
 	}
 	if super := f.Superblock(); super.Version >= 3 && super.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
-		return nil // the library heeds the flags of who writes it, and refuses it itself (H5F_open)
+		return nil // libhdf5 checks the flags of the writer and refuses the file itself (H5F_open)
 	}
 	if end, unclosed := f.Unclosed(); unclosed {
 		return &UnclosedError{End: end, Size: size}

@@ -1,11 +1,10 @@
-// Elements of any datatype as they cross between C and Go: one block of bytes
-// without pointers. The C side is shim_value.c.
+// Elements of any datatype as one block of bytes without pointers, the form in which they pass
+// between C and Go. The C side is shim_value.c.
 //
-// The block begins with the elements as they lie in memory, which is as they are
-// stored but for what points elsewhere. There stands a place in the block, 0 for
-// nothing: of a text for a string of variable length; for a sequence its length
-// and the place of its elements; for a reference of the kind since 1.12, in its
-// first word, the place of what it refers to.
+// The block begins with the elements as in memory. Pointers are replaced by offsets in the block, 0
+// for a null pointer. A string of variable length is the offset of its characters. A sequence is
+// its length and the offset of its elements. A reference of the kind since 1.12 has the offset of
+// its data in its first word.
 
 package h5
 
@@ -20,29 +19,29 @@ import (
 	"unsafe"
 )
 
-// Values are elements of one datatype, whatever it is: strings and sequences of
-// any length, compounds, references. DecodeValues makes Go values of them,
-// EncodeValues makes them.
+// Values are elements of one datatype of any kind, including strings and sequences of variable
+// length, compounds and references. DecodeValues converts them to Go values, EncodeValues makes
+// them from Go values.
 type Values struct {
-	Datatype Datatype // as stored; of a compound, perhaps fewer members
+	Datatype Datatype // as stored; for a compound, possibly with fewer members
 	n        int
 	block    []byte
 }
 
-// Len is the number of elements.
+// Len returns the number of elements.
 func (v Values) Len() int { return v.n }
 
-// element is the i-th element's bytes.
+// element returns the bytes of the i-th element.
 func (v *Values) element(i int) []byte {
 	size := v.Datatype.memSize()
 	return v.block[i*size : (i+1)*size]
 }
 
-// pointerSize is what a string of variable length takes in memory.
+// pointerSize is the size of a string of variable length in memory.
 const pointerSize = 8
 
-// memSize is the size of t in memory, in bytes: that of Size but for strings of
-// variable length.
+// memSize returns the size of t in memory, in bytes. It differs from Size for strings of variable
+// length.
 func (t *Datatype) memSize() int {
 	if t.Variable {
 		return pointerSize
@@ -54,10 +53,10 @@ func wordOf(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
 
 func putWord(b []byte, w uint64) { binary.NativeEndian.PutUint64(b, w) }
 
-// at reads what lies at a place of the block.
+// at returns a reader at an offset of the block.
 func (v *Values) at(place uint64) *reader { return &reader{v.block[place:]} }
 
-// Datatype is the type of the dataset's elements, as stored (H5Dget_type).
+// Datatype returns the datatype of the dataset's elements, as stored (H5Dget_type).
 func (d *Dataset) Datatype() (Datatype, error) {
 	var blob C.goh5_blob_t
 	err := d.run("describe", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dtype(cerr, id, &blob) })
@@ -67,12 +66,11 @@ func (d *Dataset) Datatype() (Datatype, error) {
 	return takeBlob(&blob).datatype(), nil
 }
 
-// anyNumber is how many elements are wanted where it does not matter.
+// anyNumber is the value of want for any number of elements.
 const anyNumber = -1
 
-// readValues reads the elements of s as mem, which is the stored type or one with
-// fewer members (H5Dread, H5Treclaim). It is ErrSize if there are not as many as
-// wanted.
+// readValues reads the elements of s as mem, which is the stored type or one with fewer members
+// (H5Dread, H5Treclaim). It returns ErrSize if the number of elements is not want.
 func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error) {
 	const op = "read"
 	sel, err := encodeSelection(s)
@@ -100,8 +98,7 @@ func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error
 	return Values{Datatype: mem, n: int(n), block: takeBlob(&blob).b}, outsideLocked(op, d.path)
 }
 
-// writeValues replaces the elements of s (H5Dwrite). Members that v does not have
-// stay as they were.
+// writeValues replaces the elements of s (H5Dwrite). Members that v does not have are unchanged.
 func (d *Dataset) writeValues(v Values, s Selection) error {
 	const op = "write"
 	if err := d.writable(op, d.path); err != nil {
@@ -132,10 +129,10 @@ func (d *Dataset) writeValues(v Values, s Selection) error {
 	return nil
 }
 
-// ReadValues reads the elements of s (H5Dread, H5Treclaim): what Read makes Go
-// values of, for a caller who first looks at the datatype.
+// ReadValues reads the elements of s without converting them to Go values (H5Dread, H5Treclaim). It
+// is for callers that have to inspect the datatype first.
 //
-// It returns the errors of ReadRegion but for ErrType.
+// It returns the errors of ReadRegion except ErrType.
 func (d *Dataset) ReadValues(s Selection) (Values, error) {
 	t, err := d.Datatype()
 	if err != nil {
@@ -146,9 +143,8 @@ func (d *Dataset) ReadValues(s Selection) (Values, error) {
 
 // WriteValues replaces the elements of s with v (H5Dwrite).
 //
-// It returns ErrType if v's datatype is not that of the dataset or one with fewer
-// members, ErrSize if v has another number of elements than s, and the errors of
-// WriteRegion.
+// It returns ErrType if v's datatype is not that of the dataset or one with fewer members, ErrSize
+// if v and s have different numbers of elements, and the errors of WriteRegion.
 func (d *Dataset) WriteValues(v Values, s Selection) error {
 	t, err := d.Datatype()
 	if err != nil {
@@ -160,8 +156,8 @@ func (d *Dataset) WriteValues(v Values, s Selection) error {
 	return d.writeValues(v, s)
 }
 
-// MapRefs returns v with every reference replaced by what f returns for it. f is called once
-// for each reference, null ones included. An error of f ends the call.
+// MapRefs returns v with every reference replaced by the result of f. f is called once for each
+// reference, null ones included. If f returns an error, MapRefs stops and returns it.
 func (v Values) MapRefs(f func(Ref) (Ref, error)) (Values, error) {
 	x := transfer{v: v}
 	x.v.block = slices.Clone(v.block)
@@ -174,7 +170,7 @@ func (v Values) MapRefs(f func(Ref) (Ref, error)) (Values, error) {
 	return x.v, nil
 }
 
-// mapRefs replaces the references of the element of type t at a place of the block.
+// mapRefs replaces the references of the element of type t at an offset of the block.
 func (x *transfer) mapRefs(t *Datatype, at int, f func(Ref) (Ref, error)) error {
 	switch {
 	case t.Plain() || t.Class == String:
@@ -219,7 +215,7 @@ func (x *transfer) mapRefs(t *Datatype, at int, f func(Ref) (Ref, error)) error 
 	return nil
 }
 
-// partOf reports whether t is stored, or a compound of some of its members.
+// partOf reports whether t equals stored, or is a compound of some of its members.
 func (t *Datatype) partOf(stored *Datatype) bool {
 	switch {
 	case t.Class != stored.Class:

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Looking at elements of any datatype without a Go type for them: what prints,
-// compares or counts what it did not choose. Built on Values.
+// Access to elements of any datatype without a Go type, for code that prints, compares or counts
+// elements of unknown types. It is built on Values.
 
 package h5
 
@@ -12,20 +12,19 @@ import (
 	"strconv"
 )
 
-// View is one element of Values, or a part of one. It is a place and not a copy: it
-// stays valid as long as its Values.
+// View is one element of Values, or a part of one. It refers to the Values and does not copy them.
 type View struct {
 	v *Values
 	t *Datatype
 	b []byte
 }
 
-// View is element number i.
+// View returns element number i.
 func (v *Values) View(i int) View { return View{v, &v.Datatype, v.element(i)} }
 
-// Elements is the value of the attribute in the form that holds every datatype:
-// what Data or Strings held becomes Values of Datatype.Native(), what Values held is
-// as stored. It returns ErrType if Strings do not go with Datatype.
+// Elements returns the value of the attribute as Values, for every datatype. Data becomes Values of
+// Datatype.Native(), and Strings become Values of Datatype. The field Values is returned unchanged,
+// as stored. Elements returns ErrType if Strings do not match Datatype.
 func (a *Attribute) Elements() (Values, error) {
 	switch {
 	case a.Data != nil:
@@ -38,17 +37,18 @@ func (a *Attribute) Elements() (Values, error) {
 	}
 }
 
-// Datatype is what the element is.
+// Datatype returns the datatype of the element.
 func (e View) Datatype() Datatype { return *e.t }
 
-// Class is the class of Datatype.
+// Class returns the class of Datatype.
 func (e View) Class() Class { return e.t.Class }
 
-// Bytes are the element as stored; of what points elsewhere, nothing of use.
+// Bytes returns the element as stored. The bytes have no meaning for an element that refers to
+// other data: a string of variable length, a sequence or a standard reference.
 func (e View) Bytes() []byte { return e.b }
 
-// Text is a string without its padding, and false for a null pointer in place of a
-// string of variable length.
+// Text returns a string without its padding. It returns false for a null pointer of a string of
+// variable length.
 func (e View) Text() (string, bool) {
 	if !e.t.Variable {
 		return unpadded(e.b, e.t.Pad), true
@@ -60,7 +60,7 @@ func (e View) Text() (string, bool) {
 	return e.v.at(place).text(), true
 }
 
-// unpadded is a string of fixed length without what fills it.
+// unpadded returns a string of fixed length without its padding.
 func unpadded(b []byte, pad StringPad) string {
 	n := len(b)
 	switch pad {
@@ -82,8 +82,8 @@ func unpadded(b []byte, pad StringPad) string {
 	return string(b[:n])
 }
 
-// Whole is an integer, bit field, time or the number behind an enumeration in
-// decimal digits, and false if it has more than 64 bits.
+// Whole returns an integer, bit field, time or the number of an enumeration in decimal digits. It
+// returns false if the number has more than 64 bits.
 func (e View) Whole() (string, bool) {
 	t := e.t
 	if t.Class == Enum {
@@ -99,8 +99,8 @@ func (e View) Whole() (string, bool) {
 	return strconv.FormatUint(n.mag, 10), true
 }
 
-// Float is a float, exactly if it fits a float64 and else as a *big.Float beside the
-// nearest float64; false if it takes more bytes than this package computes with.
+// Float returns a float as a float64 if that is exact, otherwise a *big.Float and the nearest
+// float64. It returns false if the float has more bytes than this package supports.
 func (e View) Float() (f float64, exact *big.Float, ok bool) {
 	if e.t.Size > maxNumberSize {
 		return 0, nil, false
@@ -120,8 +120,8 @@ func (e View) Float() (f float64, exact *big.Float, ok bool) {
 	return n.f, nil, true
 }
 
-// Name is the name of the member of an enumeration that the element is, and false
-// if it is none.
+// Name returns the name of the enumeration member with the element's value. It returns false if
+// there is no such member.
 func (e View) Name() (string, bool) {
 	if e.t.Base.Precision > 64 {
 		return "", false
@@ -139,7 +139,7 @@ func (e View) Name() (string, bool) {
 	return "", false
 }
 
-// Ref is a reference.
+// Ref returns a reference.
 func (e View) Ref() Ref {
 	r := Ref{Kind: e.t.Ref}
 	switch {
@@ -153,8 +153,8 @@ func (e View) Ref() Ref {
 	return r
 }
 
-// Len is the number of members of a compound, elements of an array or sequence, and
-// 0 for anything else.
+// Len returns the number of members of a compound or of elements of an array or sequence. It
+// returns 0 for other classes.
 func (e View) Len() int {
 	switch e.t.Class {
 	case Compound:
@@ -168,7 +168,7 @@ func (e View) Len() int {
 	}
 }
 
-// At is member or element number i, in row-major order.
+// At returns member or element number i, in row-major order.
 func (e View) At(i int) View {
 	if i < 0 || i >= e.Len() {
 		panic(fmt.Sprintf("h5: View.At(%d) of %d", i, e.Len()))

@@ -1,34 +1,33 @@
 //go:build cgo
 
-// Walking what is below a group, each object once, in batches of one group's links:
-// no code of the caller runs under the library's lock, and the walk takes the memory
-// of one path and an address for each group. Built on the listing of links.
+// Walks over all objects or links below a group, in batches of one group's links. The caller's code
+// does not run under the library lock. A walk needs memory for one path and an address for each
+// group. It is built on the listing of links.
 
 package h5
 
 import "iter"
 
-// Visited is an object that Visit came to.
+// Visited is an object yielded by Visit.
 type Visited struct {
 	Path    string // relative to the group where the walk began; "." for that group itself
 	Kind    ObjectKind
 	Address uint64
 }
 
-// VisitedLink is a link that VisitLinks came to.
+// VisitedLink is a link yielded by VisitLinks.
 type VisitedLink struct {
 	Path string // relative to the group where the walk began
 	Link Link
 }
 
-// Visit yields the group itself and every object below it once, by the first path
-// that leads to it over hard links, groups before what is in them, names in order:
-// as H5Ovisit3 does, but that a group's links are listed when the walk comes to it
-// and the loop may change what it likes. Soft, external and user-defined links are
-// not followed. The walk ends where hard links lead back.
+// Visit yields the group itself and every object below it once, by the first path of hard links
+// that leads to it. Groups come before their content, and names are sorted. Unlike H5Ovisit3, Visit
+// lists a group's links only when the walk reaches the group, and the loop body may change any
+// object. Soft, external and user-defined links are not followed. Cycles of hard links end the
+// walk.
 //
-// An object that cannot be read is yielded with its path and an error, and the walk
-// goes on.
+// If an object cannot be read, Visit yields its path with an error and continues.
 func (g *Group) Visit() iter.Seq2[Visited, error] {
 	return func(yield func(Visited, error) bool) {
 		info, err := g.Stat()
@@ -44,8 +43,8 @@ func (g *Group) Visit() iter.Seq2[Visited, error] {
 	}
 }
 
-// VisitLinks yields every link below the group, of groups that were not listed
-// before, as H5Lvisit2 does. It is otherwise as Visit.
+// VisitLinks yields every link below the group, listing each group once, as H5Lvisit2 does.
+// Otherwise it is like Visit.
 func (g *Group) VisitLinks() iter.Seq2[VisitedLink, error] {
 	return func(yield func(VisitedLink, error) bool) {
 		info, err := g.Stat()
@@ -66,7 +65,7 @@ type walk struct {
 	link   func(VisitedLink, error) bool
 }
 
-// group yields what is in the group called name, and reports whether to go on.
+// group yields the content of the group called name, and reports whether to go on.
 func (w *walk) group(name string) bool {
 	r, err := w.g.list("visit", name, ByName, 1)
 	if err != nil {
@@ -76,7 +75,7 @@ func (w *walk) group(name string) bool {
 		l, kind, hard := r.link(), ObjectKind(r.word()), r.word()
 		p := l.Name
 		if name != "." {
-			p = name + "/" + l.Name // not path.Join: ".." is a name like others
+			p = name + "/" + l.Name // not path.Join: ".." is an ordinary name
 		}
 		if w.link != nil && !w.link(VisitedLink{p, l}, nil) {
 			return false
@@ -104,7 +103,8 @@ func (w *walk) group(name string) bool {
 	return true
 }
 
-// failed yields an error. One that has gone since is none.
+// failed yields err. It yields nothing if err is nil, which happens if a second access to the
+// object succeeded.
 func (w *walk) failed(name string, err error) bool {
 	switch {
 	case err == nil:

@@ -1,7 +1,8 @@
-// How results of any size cross from C: a block of words of 8 bytes in the
-// machine's order, bytes (length, bytes, zeros up to the next word) and texts (the
-// same, with at least one zero, so that C uses them where they lie). The C side is
-// shim_buf.c.
+// Encoding of results of any size that C returns. The C side is shim_buf.c. A block consists of:
+//
+//   - words of 8 bytes in the machine's byte order
+//   - bytes: the length, the bytes, zeros up to the next word
+//   - strings: like bytes, but with at least one zero, so that C can use them without a copy
 
 package h5
 
@@ -47,8 +48,8 @@ func appendText(b []byte, s string) []byte {
 	return b
 }
 
-// A reader takes apart what the shim wrote. The shim is ours, so that a block
-// that ends too early is a broken invariant and not a bad file.
+// A reader decodes blocks of the shim. A block that ends too early is a bug in the shim and not an
+// invalid file, so it panics.
 type reader struct{ b []byte }
 
 func (r *reader) take(n uint64) []byte {

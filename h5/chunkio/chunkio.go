@@ -1,4 +1,4 @@
-// What a caller says and gets: options, statistics, errors.
+// Options, statistics and errors of Read and Write.
 
 package chunkio
 
@@ -13,35 +13,36 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// Options says how a region is read or written. nil means the zero value.
+// Options are the options of Read and Write. A nil *Options means the zero value.
 type Options struct {
 	Workers  int                     // goroutines; 0: GOMAXPROCS
-	Memory   int64                   // bytes of scratch of all workers together; 0: 256 MiB
-	Library  bool                    // let the library do it
+	Memory   int64                   // maximum scratch memory of all workers together, in bytes; 0: 256 MiB
+	Library  bool                    // always use libhdf5
 	Lossy    bool                    // as h5.ReadRegionLossy and WriteRegionLossy
-	Exact    bool                    // Write: deflate as zlib does, byte for byte
-	Progress func(done, total int64) // bytes of elements; called by one goroutine at a time, in no order of chunks
+	Exact    bool                    // Write: deflate writes the same bytes as zlib
+	Progress func(done, total int64) // called with bytes of elements, by one goroutine at a time; chunks may be in any order
 
-	// Store takes the chunks of Write in the place of the dataset, as they are to be
-	// stored (h5.Dataset.WriteChunk), in their order, from one goroutine; b is its own
-	// until it returns. Chunks without filters go there too. What only the library can
-	// write, and regions that cut chunks, are errors.ErrUnsupported.
+	// Store receives the chunks of Write instead of the dataset, as they are to be stored
+	// (h5.Dataset.WriteChunk). It is called in the order of the chunks by one goroutine and may use
+	// b until it returns. Chunks without filters are passed to it too. For datasets that only
+	// libhdf5 can write, and regions that cover chunks partially, Write returns
+	// errors.ErrUnsupported.
 	Store func(b []byte, mask uint32, offset []int64) error
 }
 
-// defaultMemory holds 16 workers with chunks of 4 MiB.
+// defaultMemory is sufficient for 16 workers with chunks of 4 MiB.
 const defaultMemory = 256 << 20
 
-// Stats says what was done.
+// Stats are the statistics of one Read or Write.
 type Stats struct {
-	Fallback string // why the library did it; "" if it did not
+	Fallback string // reason why libhdf5 was used; "" if it was not used
 	Workers  int    // goroutines
-	Chunks   int64  // touched
-	Missing  int64  // of those, not stored: read as the fill value, or written anew
+	Chunks   int64  // number of chunks in the region
+	Missing  int64  // of those, not stored: read as the fill value, or written for the first time
 	Direct   int64  // read from the file without the lock
 	Partial  int64  // of which only some blocks were decoded
-	Merged   int64  // written in part: read, changed and stored again
-	Stored   int64  // bytes read or written as they are stored
+	Merged   int64  // partially written: read, changed and stored again
+	Stored   int64  // bytes read or written in stored form
 }
 
 func (s *Stats) add(o *Stats) {
@@ -53,7 +54,7 @@ func (s *Stats) add(o *Stats) {
 	s.Stored += o.Stored
 }
 
-// Error reports what was wrong with a chunk.
+// Error is an error in a chunk.
 type Error struct {
 	Op    string  // "read", "write"
 	Path  string  // of the dataset
@@ -61,19 +62,18 @@ type Error struct {
 	Err   error
 }
 
-// Error gives the dataset, the chunk and what was wrong.
+// Error returns a message with the dataset, the chunk and the cause.
 func (e *Error) Error() string {
 	return fmt.Sprintf("chunkio: %s %s, chunk %d: %v", e.Op, e.Path, e.Chunk, e.Err)
 }
 
-// Unwrap gives what was wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Read fills dst with the elements of r as mem, in row-major order, as
-// h5.Dataset.ReadRegion does, with its lengths, types and errors.
+// Read fills dst with the elements of r as mem, in row-major order, like h5.Dataset.ReadRegion with
+// its lengths, types and errors.
 //
-// It stops between two chunks when ctx is done. dst then holds nothing of use, nor
-// does it after an error.
+// It stops between two chunks when ctx is done. After any error the content of dst is undefined.
 func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
 	c := newCall("read", d, mem, r, o)
 	if err := ctx.Err(); err != nil {
@@ -94,17 +94,18 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 	}
 	stats, err := c.read(ctx, dst)
 	if errors.Is(err, errChanged) {
-		c.o.Progress = nil // it has heard of these elements
+		c.o.Progress = nil // Progress has already been called for these elements
 		return Stats{Fallback: errChanged.Error()}, c.readByLibrary(ctx, dst)
 	}
 	return stats, err
 }
 
-// Write replaces the elements of r with src, which holds them as mem in row-major
-// order, as h5.Dataset.WriteRegion does, with its lengths, types and errors.
+// Write replaces the elements of r with src, which contains them as mem in row-major order, like
+// h5.Dataset.WriteRegion with its lengths, types and errors.
 //
-// Chunks are stored in row-major order of the grid, one behind the other, so that the file
-// is the same whatever the number of workers. That of several calls at once is theirs.
+// Chunks are stored in row-major order of the grid, so the file does not depend on the number of
+// workers. Concurrent calls of Write store their chunks in an arbitrary order relative to each
+// other.
 //
 // It stops between two chunks when ctx is done; some of the chunks are stored then.
 func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
@@ -121,7 +122,7 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 	}
 	if why == "" && c.conv != nil && !c.conv.exact {
 		if err := c.tryConverting(ctx, src); errors.Is(err, errChanged) {
-			why = errChanged.Error() // before anything is stored
+			why = errChanged.Error() // before any chunk is stored
 		} else if err != nil {
 			return Stats{}, err
 		}
@@ -135,8 +136,8 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 	return c.write(ctx, src)
 }
 
-// Fallback says why Read and Write leave regions of a dataset to the library, whatever
-// the region; "" if they do not. Its errors are those of h5.Dataset.Info.
+// Fallback returns the reason why Read and Write use libhdf5 for every region of a dataset, or ""
+// if they do not. Its errors are those of h5.Dataset.Info.
 func Fallback(d *h5.Dataset) (string, error) {
 	set, err := lookUp(d, false)
 	if err != nil {
@@ -161,10 +162,10 @@ type call struct {
 	o    Options
 	set  *dataset
 	plan *plan
-	swap *swap       // what stored and caller's elements differ in, if it is no more than that
-	conv *conversion // else
-	fill []byte      // as the caller wants it; nil: elements that are not stored stay as they are
-	lost bool        // the fill value is no value of the caller's type
+	swap *swap       // byte-order conversion between stored and caller's elements, if that is sufficient
+	conv *conversion // otherwise
+	fill []byte      // in the caller's datatype; nil: elements that are not stored leave dst unchanged
+	lost bool        // the fill value cannot be represented in the caller's datatype
 
 	progress struct {
 		sync.Mutex
@@ -186,9 +187,8 @@ func newCall(op string, d *h5.Dataset, mem h5.Datatype, r h5.Region, o *Options)
 	return c
 }
 
-// prepare finds out how the region lies in the chunks, or why the library has to
-// do it. What is wrong with the call it leaves to the library as well, which has
-// the words for it.
+// prepare maps the region to the chunks, or returns the reason why libhdf5 must be used. It also
+// leaves invalid calls to libhdf5, so that package h5 returns the error.
 func (c *call) prepare(length int) (why string, err error) {
 	if c.o.Library {
 		return "asked for", nil
@@ -232,8 +232,8 @@ func (c *call) prepare(length int) (why string, err error) {
 	return "", nil
 }
 
-// combs takes the region apart, axis by axis; nil if it is not inside the dataset, or the
-// buffer not of its length.
+// combs splits the region into its axes. It returns nil if the region is not inside the dataset, or
+// if the buffer has the wrong length.
 func (c *call) combs(length int) []comb {
 	dims := c.set.info.Space.Dims
 	rank := len(dims)
@@ -269,7 +269,7 @@ func (c *call) advance(n int64) {
 	c.o.Progress(c.progress.done, c.progress.total)
 }
 
-// fail names the chunk that an error is about.
+// fail adds the chunk to an error.
 func (c *call) fail(chunk []int64, err error) error {
 	return &Error{Op: c.op, Path: c.d.Path(), Chunk: append([]int64(nil), chunk...), Err: err}
 }

@@ -1,5 +1,4 @@
-// Numbers of one type as numbers of another: what the library does between the
-// integers and floats of the machine, in workers.
+// Conversion of numbers between datatypes in workers, for the machine's integers and floats.
 
 package chunkio
 
@@ -11,22 +10,22 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// errChanged is a value that is not one of the other type. The library, asked
-// again, counts them and says in which way.
+// errChanged means that a value cannot be represented in the other type. The operation is then
+// repeated with libhdf5, which counts such values and returns a detailed error.
 var errChanged = errors.New("a value that the conversion would change")
 
-// A conversion turns elements of one type into elements of another, bit for bit as
-// the library does where no value changes.
+// A conversion converts elements of one type to another. If no value changes, the result has the
+// same bits as that of libhdf5.
 type conversion struct {
-	src, dst  int  // bytes of an element
-	in, out   swap // to the machine's order, and from it
-	exact     bool // every value of the one type is one of the other
+	src, dst  int  // element sizes in bytes
+	in, out   swap // to and from the machine's byte order
+	exact     bool // dst can represent every value of src
 	numbers   func(dst, src []byte) (same bool)
 	notNumber func(b []byte) // nil: NaNs are as the machine converts them
 }
 
-// newConversion returns nil for types that are no ordinary numbers, and where lossy
-// asks for values that the library rounds or clamps.
+// newConversion returns nil for types other than ordinary numbers, and for lossy conversions that
+// libhdf5 rounds or clamps.
 func newConversion(from, to h5.Datatype, lossy bool) *conversion {
 	f, t := kindOf(from), kindOf(to)
 	if f < 0 || t < 0 {
@@ -42,8 +41,8 @@ func newConversion(from, to h5.Datatype, lossy bool) *conversion {
 	if to.Order != h5.NativeOrder {
 		c.out.size = to.Size
 	}
-	// The library leaves floats in the machine's order to the compiler, and converts
-	// others by a loop of its own (H5T__conv_f_f).
+	// For floats in the machine's byte order, libhdf5 uses a conversion of the compiler. For others
+	// it uses a loop (H5T__conv_f_f), which sets all bits of a NaN's fraction.
 	if f >= float32s && (c.in.needed() || c.out.needed()) {
 		switch t {
 		case float32s:
@@ -55,11 +54,12 @@ func newConversion(from, to h5.Datatype, lossy bool) *conversion {
 	return c
 }
 
-// pieceOf is how many elements are turned round and converted while they are near.
+// pieceOf is the number of elements that are byte-swapped and converted at a time, so that they
+// stay in the cache.
 const pieceOf = 2048
 
-// convert fills dst with the elements of src, of which it leaves nothing as it was.
-// It returns errChanged if one of them is no value of the other type.
+// convert converts the elements of src to dst and overwrites src. It returns errChanged if the
+// other type cannot represent one of them.
 func (c *conversion) convert(dst, src []byte) error {
 	for len(src) > 0 {
 		n := min(len(src)/c.src, pieceOf)
@@ -91,7 +91,7 @@ const (
 	float64s
 )
 
-// kindOf is -1 for a type that is none of them in either order of bytes.
+// kindOf returns the kind of t in either byte order, or -1 for other types.
 func kindOf(t h5.Datatype) int {
 	for kind, size := range []int{1, 2, 4, 8, 1, 2, 4, 8, 4, 8} {
 		if t.Size != size {
@@ -111,7 +111,7 @@ func kindOf(t h5.Datatype) int {
 	return -1
 }
 
-// holds reports that every value of from is one of to.
+// holds reports whether type to can represent every value of type from.
 func holds(to, from int) bool {
 	bits := [...]int{7, 15, 31, 63, 8, 16, 32, 64, 24, 53}
 	signed := func(kind int) bool { return kind < uint8s || kind >= float32s }
@@ -126,7 +126,7 @@ type (
 	number interface{ whole | float }
 )
 
-// loops are by the type of src; each returns the one for the type of dst.
+// loops contains, by the type of src, functions that return the loop for the type of dst.
 var loops = [...]func(to int) func(dst, src []byte) bool{
 	fromWhole[int8], fromWhole[int16], fromWhole[int32], fromWhole[int64],
 	fromWhole[uint8], fromWhole[uint16], fromWhole[uint32], fromWhole[uint64],
@@ -149,8 +149,8 @@ func fromFloat[S float](to int) func(dst, src []byte) bool {
 	}[to]
 }
 
-// The loops convert all of src and report whether every value is the same. dst has
-// room for it.
+// The loops convert all of src and report whether every value is unchanged. dst must be long
+// enough.
 
 func wholeToWhole[S, D whole](dst, src []byte) bool {
 	from, to, same := size[S](), size[D](), true
@@ -165,7 +165,7 @@ func wholeToWhole[S, D whole](dst, src []byte) bool {
 
 func wholeToFloat[S whole, D float](dst, src []byte) bool {
 	from, to, same := size[S](), size[D](), true
-	limit := D(0x1p63) // which no S reaches, though one may be rounded to it
+	limit := D(0x1p63) // larger than every S, but an S may be rounded to it
 	if unsigned[S]() {
 		limit *= 2
 	}
@@ -180,7 +180,7 @@ func wholeToFloat[S whole, D float](dst, src []byte) bool {
 
 func floatToWhole[S float, D whole](dst, src []byte) bool {
 	from, to, same := size[S](), size[D](), true
-	low, limit := S(0), S(uint64(1)<<(8*to-1)) // the least, and one more than the greatest
+	low, limit := S(0), S(uint64(1)<<(8*to-1)) // the minimum, and the maximum plus 1
 	if unsigned[D]() {
 		limit *= 2
 	} else {
@@ -188,7 +188,7 @@ func floatToWhole[S float, D whole](dst, src []byte) bool {
 	}
 	for ; len(src) >= from; src, dst = src[from:], dst[to:] {
 		s := load[S](src)
-		if !(s >= low && s < limit) { // nor if it is no number
+		if !(s >= low && s < limit) { // also for NaN
 			return false
 		}
 		d := D(s)
@@ -219,7 +219,7 @@ func unsigned[T whole]() bool {
 	return v-1 > 0
 }
 
-// load is the number in front of b, which need not be aligned.
+// load returns the number at the beginning of b, which need not be aligned.
 func load[T number](b []byte) (v T) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)), b)
 	return v
@@ -229,7 +229,7 @@ func store[T number](b []byte, v T) {
 	copy(b[:unsafe.Sizeof(v)], unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)))
 }
 
-// allOnes4 sets every bit of the fraction of what is not a number.
+// allOnes4 sets every bit of the fraction of a NaN.
 func allOnes4(b []byte) {
 	const infinity, fraction = 0x7F8 << 20, 1<<23 - 1
 	for ; len(b) >= 4; b = b[4:] {

@@ -1,4 +1,4 @@
-// What is known of a dataset, and where its chunks are.
+// Cached properties of a dataset, and the locations of its chunks.
 
 package chunkio
 
@@ -18,30 +18,30 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// dataset is what is known of one. In a file that nobody can change it is kept as
-// long as the h5.Dataset lives, else it is made for each call.
+// dataset contains the properties of a dataset. It is cached as long as the h5.Dataset exists if
+// the file is read-only and cannot be changed by this process. Otherwise it is made for each call.
 type dataset struct {
-	why        string // why its chunks cannot be taken from the library; "" if they can
+	why        string // reason why its chunks must be left to libhdf5; "" if they can be processed here
 	info       h5.DatasetInfo
 	pipeline   *filter.Pipeline
 	item       int
 	elsewhere  bool // not in the file of h5.Dataset.File
 	chunkBytes int
-	bound      int     // the most bytes of a chunk behind the filters
+	bound      int     // maximum size of an encoded chunk
 	strides    []int64 // of a chunk in memory, bytes
 	grid       []int64 // chunks along each axis
 	total      int64   // chunks of the grid
 
-	file *os.File // to read from without the lock; nil if that may not be
+	file *os.File // for reads without the lock; nil if they are not allowed
 	size int64    // of file
 
-	touched atomic.Int64 // chunks that were read without an index
+	touched atomic.Int64 // number of chunks read without an index
 	mu      sync.Mutex   // held while the index is read
 	index   *index
 }
 
-// known keeps the datasets of files that nobody can change.
-var known sync.Map // of weak.Pointer[h5.Dataset] to *dataset
+// known caches the datasets of files that cannot change.
+var known sync.Map // from weak.Pointer[h5.Dataset] to *dataset
 
 func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 	if d.File().Mode() != h5.ReadOnly {
@@ -49,7 +49,7 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 	}
 	key := weak.Make(d)
 	if set, ok := known.Load(key); ok {
-		if d.Closed() { // the library, which would say so, may not be asked at all
+		if d.Closed() { // return the error of h5, because a cached dataset may need no call of libhdf5
 			_, err := d.Info()
 			return nil, err
 		}
@@ -125,11 +125,11 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	return set, nil
 }
 
-// need is the most bytes that one worker takes beside conversions.
+// need returns the maximum memory of one worker in bytes, without that for conversions.
 func (s *dataset) need() int64 { return 3*int64(s.chunkBytes) + int64(s.bound) }
 
-// inOtherFile reports a dataset that an external link or a mount led to: its addresses
-// are not those of d.File(), nor need it be closed to writers as that may be.
+// inOtherFile reports whether an external link or a mount led to the dataset. Its chunk addresses
+// are then not those of d.File(), and its file may be open for writing even if d.File() is not.
 func inOtherFile(d *h5.Dataset) (bool, error) {
 	own, err := d.Stat()
 	if err != nil {
@@ -139,7 +139,7 @@ func inOtherFile(d *h5.Dataset) (bool, error) {
 	return own.FileNo != root.FileNo, err
 }
 
-// An entry is where a chunk is.
+// An entry is the location of a chunk.
 type entry struct {
 	address uint64
 	bytes   uint32 // 0: it is not stored
@@ -149,7 +149,7 @@ type entry struct {
 // An index finds chunks by their number in the grid, in row-major order.
 type index struct {
 	dense  []entry
-	sparse map[int64]entry // if most of the grid is not stored
+	sparse map[int64]entry // used if most of the grid is not stored
 }
 
 func (x *index) at(number int64) entry {
@@ -159,11 +159,10 @@ func (x *index) at(number int64) entry {
 	return x.dense[number]
 }
 
-// sparseFrom is the number of chunks of a grid from which on it matters how many
-// are stored.
+// sparseFrom is the maximum number of chunks of a grid for which the index is always dense.
 const sparseFrom = 1 << 16
 
-// readIndex takes all of it from the library, once.
+// readIndex reads the whole index from libhdf5 once.
 func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,11 +186,11 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 		number, inside := int64(0), true
 		for i, at := range c.Offset {
 			k := at / s.info.Chunks[i]
-			inside = inside && at >= 0 && k < s.grid[i] // below 0: 2^63 and more, in a damaged file
+			inside = inside && at >= 0 && k < s.grid[i] // negative: 2^63 and more, in a corrupt file
 			number = number*s.grid[i] + k
 		}
 		if !inside || c.Bytes < 0 || c.Bytes > math.MaxUint32 {
-			continue // no element of the dataset is in it, or the library would not read it
+			continue // the chunk has no element of the dataset, or libhdf5 would not read it
 		}
 		e := entry{c.Address, uint32(c.Bytes), c.FilterMask}
 		if x.sparse != nil {
@@ -204,8 +203,8 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	return x, nil
 }
 
-// Stored returns the numbers of the chunks that are stored, counted in row-major order of the
-// grid, in ascending order. ok is false for a dataset that Fallback says is left to the library.
+// Stored returns the numbers of the stored chunks, counted in row-major order of the grid, in
+// ascending order. ok is false for a dataset that is left to libhdf5: see Fallback.
 //
 // It returns the errors of h5.Dataset.Info and Chunks.
 func Stored(d *h5.Dataset) (numbers []int64, ok bool, err error) {
@@ -234,10 +233,10 @@ func Stored(d *h5.Dataset) (numbers []int64, ok bool, err error) {
 	return numbers, true, nil
 }
 
-// worthIndexing reports that the whole index is cheaper, or will soon have been, than asking
-// the library for that many chunks more. What an entry of the index costs, about a
-// microsecond, is the unit: the library takes eight for a chunk, and one for each 16 KiB of
-// it, which it reads whole where a region may want little.
+// worthIndexing reports whether reading the whole index is cheaper than querying libhdf5 for that
+// many more chunks, or will be soon. The unit of cost is an entry of the index, about a
+// microsecond. A query of libhdf5 costs 8 for a chunk, and 1 for each 16 KiB of it, because libhdf5
+// reads the whole chunk even if the region needs little of it.
 func (s *dataset) worthIndexing(chunks int64) bool {
 	const few, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {

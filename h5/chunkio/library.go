@@ -1,4 +1,4 @@
-// What the library does instead.
+// Reads and writes through libhdf5.
 
 package chunkio
 
@@ -8,7 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// readByLibrary reads in slabs, for conversions keep what they read.
+// readByLibrary reads in slabs, because conversions buffer the elements they read.
 func (c *call) readByLibrary(ctx context.Context, dst []byte) error {
 	if c.o.Lossy {
 		return c.slabs(ctx, c.d.ReadRegionLossy, dst)
@@ -16,22 +16,22 @@ func (c *call) readByLibrary(ctx context.Context, dst []byte) error {
 	return c.slabs(ctx, c.d.ReadRegion, dst)
 }
 
-// slabs moves the region in slabs along the first axis, so that it can be stopped and
-// the memory for conversions is bounded.
+// slabs processes the region in slabs along the first axis, so that it can be cancelled and the
+// memory for conversions is limited.
 func (c *call) slabs(ctx context.Context, move func([]byte, h5.Datatype, h5.Region) error, b []byte) error {
 	rank := len(c.r.Start)
 	if rank == 0 || len(c.r.Count) != rank || c.r.Count[0] <= 1 || len(b)%int(c.r.Count[0]) != 0 ||
 		c.r.Stride != nil && len(c.r.Stride) != rank || c.r.Block != nil && len(c.r.Block) != rank {
 		return c.whole(move, b)
 	}
-	row := int64(len(b)) / c.r.Count[0] // of one step along the axis
+	row := int64(len(b)) / c.r.Count[0] // size of one step along the axis
 	rows, stride := c.o.Memory/max(row, 1), int64(1)
 	if c.r.Stride != nil {
 		stride = max(c.r.Stride[0], 1)
 	}
-	inChunk := int64(1) // steps that may be in one chunk
+	inChunk := int64(1) // maximum number of steps in one chunk
 	if c.set != nil && len(c.set.info.Chunks) == rank {
-		// Whole chunks: the library decodes a chunk for each slab that touches it.
+		// Use whole chunks, because libhdf5 decodes a chunk for each slab that touches it.
 		inChunk = max(c.set.info.Chunks[0]/stride, 1)
 		rows = max(rows-rows%inChunk, inChunk)
 	}
@@ -69,9 +69,10 @@ func (c *call) whole(move func([]byte, h5.Datatype, h5.Region) error, b []byte) 
 	return nil
 }
 
-// writeByLibrary writes numbers in one call, which keeps nothing of what it converts: a
-// value that does not fit then changes nothing. Of other types, and where loss is allowed,
-// no value is refused. What is wrong with the call the library says before it writes.
+// writeByLibrary writes numbers in one call, so that a value that does not fit leaves the dataset
+// unchanged. Such a call does not buffer converted elements. With other types, and if loss is
+// allowed, no value is rejected, and it writes in slabs. libhdf5 reports an invalid call before it
+// writes.
 func (c *call) writeByLibrary(ctx context.Context, src []byte) (err error) {
 	write := c.d.WriteRegion
 	if c.o.Lossy {

@@ -1,4 +1,4 @@
-// How a region lies in the chunks of a dataset.
+// Mapping of a region to the chunks of a dataset.
 
 package chunkio
 
@@ -6,15 +6,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// A plan is the chunks that a region touches.
+// A plan contains the chunks in a region.
 type plan struct {
 	set     *dataset
 	combs   []comb  // the region along each axis
-	strides []int64 // of the caller's buffer, whose elements have another size if they are converted, bytes
+	strides []int64 // of the caller's buffer in bytes; with a conversion its element size differs from that of the dataset
 	chunks  int64
 }
 
-// newPlan lays a region, given by its axes, over the chunks.
+// newPlan maps a region, given by its axes, to the chunks.
 func newPlan(set *dataset, combs []comb, item int) *plan {
 	p := &plan{set: set, combs: combs, chunks: 1}
 	shape := make([]int64, len(combs))
@@ -27,22 +27,22 @@ func newPlan(set *dataset, combs []comb, item int) *plan {
 	return p
 }
 
-// A piece is what a region has of one chunk. In the caller's buffer it is a box, and in
-// the chunk, too, unless the region has steps there.
+// A piece is the part of a region in one chunk. In the caller's buffer it is a box. In the chunk it
+// is a box too, unless the region is strided there.
 type piece struct {
 	offset            []int64 // of the chunk in the dataset, elements
 	start             []int64 // of the piece in the chunk
-	span              []int64 // of the box around the piece in the chunk
-	count             []int64 // of the piece: as span, without what is between steps
+	span              []int64 // of the bounding box in the chunk
+	count             []int64 // of the piece: as span, without the elements between blocks
 	rows              []row
 	number            int64 // of the chunk in the grid
-	inChunk, inBuffer int64 // where the piece begins, bytes
+	inChunk, inBuffer int64 // offset of the piece, bytes
 	elements          int64
 
-	chunk bool // the piece is all of the chunk
-	data  bool // the piece is all of the chunk that is inside the dataset
-	edge  bool // the chunk sticks out of the dataset
-	steps bool // the piece is not all of the box around it
+	chunk bool // the piece is the whole chunk
+	data  bool // the piece is the whole part of the chunk inside the dataset
+	edge  bool // the chunk extends beyond the dataset
+	steps bool // the piece is smaller than its bounding box
 }
 
 func (p *plan) newPiece() *piece {
@@ -51,14 +51,14 @@ func (p *plan) newPiece() *piece {
 	return &piece{offset: v[:rank], start: v[rank : 2*rank], span: v[2*rank : 3*rank], count: v[3*rank:], rows: make([]row, rank)}
 }
 
-// at makes q the k-th piece.
+// at sets q to the k-th piece.
 func (p *plan) at(k int64, q *piece) {
 	set := p.set
 	q.number, q.inChunk, q.inBuffer, q.elements = 0, 0, 0, 1
 	q.chunk, q.data, q.edge, q.steps = true, true, false, false
 	for i := len(p.combs) - 1; i >= 0; i-- {
 		c := &p.combs[i]
-		q.offset[i] = c.at(k % c.touched) // in chunks, for now
+		q.offset[i] = c.at(k % c.touched) // in chunks; converted to elements below
 		k /= c.touched
 	}
 	for i, c := range set.info.Chunks {
@@ -78,13 +78,14 @@ func (p *plan) at(k int64, q *piece) {
 	}
 }
 
-// toBuffer copies the piece from a chunk to the caller's buffer, if it has no steps.
+// toBuffer returns the box that copies the piece from a chunk to the caller's buffer. The piece
+// must not have steps.
 func (p *plan) toBuffer(q *piece) boxes.Box {
 	return boxes.New(q.count, p.strides, p.set.strides, p.set.item)
 }
 
-// collect copies the elements of the piece from a chunk, or from a box of one, which begin
-// at the first of them, to a place for them alone.
+// collect copies the elements of the piece from a chunk, or from a box of one, to a buffer for them
+// alone. src begins at the first element of the piece.
 func (p *plan) collect(q *piece, dst []byte, to []int64, src []byte, from []int64) {
 	if q.steps {
 		p.copySteps(q, src, dst, from, to, p.set.item, true)
@@ -104,5 +105,5 @@ func (p *plan) spread(q *piece, chunk, src []byte, from []int64) {
 	b.Copy(chunk[q.inChunk:], src)
 }
 
-// unfiltered reports a chunk that the dataset's creator wanted stored as it is.
+// unfiltered reports whether the chunk is stored without filters because of the option PlainEdges.
 func (s *dataset) unfiltered(q *piece) bool { return q.edge && s.info.PlainEdges }

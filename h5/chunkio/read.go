@@ -1,4 +1,4 @@
-// Reading: workers take chunks, one after the other, and undo their filters.
+// Reading: each worker takes the next chunk and reverses its filters.
 
 package chunkio
 
@@ -16,10 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// A reader is what one worker keeps.
+// A reader is the state of one worker.
 type reader struct {
 	c *call
-	x *index // nil: the library is asked for each chunk
+	x *index // nil: libhdf5 is queried for each chunk
 	q *piece
 	*scratch
 	stats Stats
@@ -53,20 +53,20 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	return stats, err
 }
 
-// scratch is the buffers of a worker, which outlive its call: new memory costs as
-// much as the reading of a chunk.
+// scratch contains the buffers of a worker. They are reused by later calls, because allocating new
+// memory costs as much as reading a chunk.
 type scratch struct {
-	raw     []byte // a chunk as it is stored
-	data    []byte // a chunk, or a piece of one
-	piece   []byte // elements of one type on their way to another
-	numbers []byte // of the other
+	raw     []byte // a stored chunk
+	data    []byte // a decoded chunk, or a piece of one
+	piece   []byte // elements before a conversion
+	numbers []byte // elements after a conversion
 }
 
-// buffers keeps idle ones until the garbage collector wants them.
+// buffers contains idle buffers until the garbage collector frees them.
 var buffers = sync.Pool{New: func() any { return new(scratch) }}
 
-// share gives the numbers below n to the workers, each the next one when it is
-// done with the one before.
+// share distributes the numbers below n to the workers. Each worker takes the next number when it
+// has finished one.
 func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64) error) error {
 	var next atomic.Int64
 	run := func(ctx context.Context, w W) error {
@@ -86,7 +86,8 @@ func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64
 	if len(workers) == 1 {
 		return run(ctx, workers[0])
 	}
-	// The caller is one of them: with few chunks it is done before another goroutine has begun.
+	// The caller's goroutine is one of the workers. With few chunks it finishes before another
+	// goroutine has started.
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var first error
@@ -105,7 +106,8 @@ func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64
 	return first
 }
 
-// fillValue is what the library puts where no chunk is stored, nil if it is nothing.
+// fillValue returns the value that libhdf5 uses for chunks that are not stored. It is nil if
+// libhdf5 leaves the buffer unchanged.
 func (c *call) fillValue() (value []byte, lost bool) {
 	info := &c.set.info
 	if info.FillTime == h5.FillNever || (info.FillTime == h5.FillIfSet && info.FillKind == h5.FillUndefined) {
@@ -156,8 +158,8 @@ func (r *reader) read(dst []byte) error {
 		c.swap.bytes(dst)
 		return nil
 	}
-	// With the bytes in order already the blocks of a Blosc2 chunk go where they
-	// belong, all of them or some.
+	// If no byte swap or conversion is needed, the blocks of a Blosc2 chunk are decoded directly
+	// into dst, all of them or some.
 	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.steps && !c.swap.needed() && c.conv == nil) {
 		if some {
 			r.stats.Partial++
@@ -181,8 +183,7 @@ func (r *reader) read(dst []byte) error {
 	return nil
 }
 
-// converted puts the elements of the piece, which lie one after the other in piece and
-// are gone from there then, into dst.
+// converted converts the consecutive elements of piece and stores them in dst. It overwrites piece.
 func (r *reader) converted(dst, piece []byte) error {
 	c, q := r.c, r.q
 	strides := boxes.Strides(q.count, c.mem.Size)
@@ -199,11 +200,11 @@ func (r *reader) converted(dst, piece []byte) error {
 	return nil
 }
 
-// some reports a piece that is so little of its chunk, with what is between its steps,
-// that only the blocks it needs are worth decoding.
+// some reports whether the bounding box of the piece is so small that only the blocks it needs
+// should be decoded.
 func (r *reader) some() bool { return 4*r.span() <= 3*int64(r.c.set.chunkBytes) }
 
-// span is the bytes of the box around the piece.
+// span returns the size in bytes of the bounding box of the piece.
 func (r *reader) span() int64 {
 	n := int64(r.c.set.item)
 	for _, s := range r.q.span {
@@ -212,7 +213,7 @@ func (r *reader) span() int64 {
 	return n
 }
 
-// inFile says where the chunk is in the file, if that may be read.
+// inFile returns the location of the chunk in the file, if there is an index.
 func (r *reader) inFile() (entry, bool) {
 	if r.x == nil {
 		return entry{}, false
@@ -236,8 +237,7 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 	})
 }
 
-// part puts the elements that decode gives for the piece into dst, in the caller's
-// order of bytes.
+// part copies the elements decoded by decode into dst, in the caller's byte order and type.
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
 	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
@@ -262,7 +262,7 @@ func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) e
 	return nil
 }
 
-// holds checks that the file has room for a chunk of its index.
+// holds returns an error if a chunk of the index is not inside the file.
 func (s *dataset) holds(e entry) error {
 	if e.address > uint64(s.size) || uint64(e.bytes) > uint64(s.size)-e.address {
 		return fmt.Errorf("%w: %d bytes at %d of a file of %d", h5.ErrCorrupt, e.bytes, e.address, s.size)
@@ -270,7 +270,7 @@ func (s *dataset) holds(e entry) error {
 	return nil
 }
 
-// closed says of a file that was closed in the meantime what package h5 says.
+// closed adds h5.ErrClosed to the error of a file that was closed during the call.
 func closed(err error) error {
 	if errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("%w: %w", h5.ErrClosed, err)
@@ -278,7 +278,7 @@ func closed(err error) error {
 	return err
 }
 
-// stored gets the chunk as it is stored, nil if it is not.
+// stored returns the stored chunk, nil if it is not stored.
 func (r *reader) stored() (raw []byte, mask uint32, err error) {
 	e, ok := r.inFile()
 	if !ok {
@@ -299,8 +299,8 @@ func (r *reader) stored() (raw []byte, mask uint32, err error) {
 	return raw, e.mask, nil
 }
 
-// readRaw has the library read a chunk, nil if it is not stored. The first guess
-// at its length is what the filters make of a chunk at most.
+// readRaw reads a chunk through libhdf5, nil if it is not stored. The first buffer has the maximum
+// size of an encoded chunk.
 func readRaw(d *h5.Dataset, buf *[]byte, set *dataset, offset []int64) ([]byte, uint32, error) {
 	for {
 		raw := grown(buf, max(set.bound, cap(*buf)))
@@ -313,8 +313,8 @@ func readRaw(d *h5.Dataset, buf *[]byte, set *dataset, offset []int64) ([]byte, 
 		case !errors.Is(err, h5.ErrSize):
 			return nil, 0, err
 		}
-		// It is longer than it can be here; as long as the file has room for it, the
-		// codec is the one to say so.
+		// The chunk is longer than any output of this package's encoders. If it fits into the file,
+		// read it and let the codec report an error.
 		size, err := d.ChunkBytes(offset...)
 		if err != nil {
 			return nil, 0, err

@@ -1,4 +1,4 @@
-// Regions with steps: which chunks they touch, and what of a chunk belongs to them.
+// Strided regions: the chunks they touch, and their elements in a chunk.
 
 package chunkio
 
@@ -9,18 +9,18 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// A comb is a region along one axis: blocks of elements, stride elements apart. One
+// A comb is a region along one axis: blocks of elements that begin stride elements apart. A region
 // without gaps is a single block.
 type comb struct {
 	start, count, stride, block int64
 
-	// What at needs to find the k-th chunk that is touched.
+	// Used by at to find the k-th touched chunk.
 	chunk, first, touched int64
-	before                []int64 // chunks touched before each block, if there are some between that are not
+	before                []int64 // number of touched chunks before each block, if some chunks between blocks are not touched
 }
 
-// newComb takes a region apart along an axis. ok is false if it is not inside of extent
-// elements, or has none.
+// newComb returns the region along one axis. ok is false if the region is empty or not inside
+// extent elements.
 func newComb(r *h5.Region, axis int, extent int64) (c comb, ok bool) {
 	c = comb{start: r.Start[axis], count: r.Count[axis], stride: 1, block: 1}
 	if r.Stride != nil {
@@ -40,20 +40,20 @@ func newComb(r *h5.Region, axis int, extent int64) (c comb, ok bool) {
 	return c, true
 }
 
-// elements is how many the comb has.
+// elements returns the number of elements.
 func (c *comb) elements() int64 { return c.count * c.block }
 
-// over lays the comb over chunks of so many elements.
+// over maps the comb to chunks of the given length.
 func (c *comb) over(chunk int64) {
 	c.chunk, c.first = chunk, c.start/chunk
 	last := c.start + (c.count-1)*c.stride + c.block - 1
 	switch {
 	case c.stride-c.block < chunk:
-		c.touched = last/chunk - c.first + 1 // no gap holds a whole chunk
+		c.touched = last/chunk - c.first + 1 // every gap is shorter than a chunk
 	case c.block == 1:
 		c.touched = c.count
 	default:
-		// No two blocks are in one chunk; a block has one chunk more or less.
+		// No two blocks are in the same chunk. The number of chunks differs between blocks.
 		c.before = make([]int64, c.count)
 		for i := range c.before {
 			c.before[i] = c.touched
@@ -63,7 +63,7 @@ func (c *comb) over(chunk int64) {
 	}
 }
 
-// at is the number of the k-th chunk that is touched.
+// at returns the number of the k-th touched chunk.
 func (c *comb) at(k int64) int64 {
 	switch {
 	case c.before != nil:
@@ -75,15 +75,15 @@ func (c *comb) at(k int64) int64 {
 	return c.first + k
 }
 
-// A row is what a chunk has of a comb: a block that the chunk's beginning cut, whole
-// blocks, and one that its end cut, as far as there are such.
+// A row is the part of a comb in a chunk: a block that the beginning of the chunk cuts, whole
+// blocks, and one that its end cuts. Each of them may be missing.
 type row struct {
 	parts [3]blocks
 	n     int
 }
 
-// blocks of elements: n of size, the first of them at element from of the piece in the
-// chunk, and at element to of the piece in the buffer.
+// blocks are n blocks of size elements. from is the first element of the first block in the piece's
+// bounding box in the chunk, to its first element in the piece in the buffer.
 type blocks struct{ n, size, from, to int64 }
 
 func (r *row) add(b blocks) {
@@ -93,15 +93,15 @@ func (r *row) add(b blocks) {
 	}
 }
 
-// inside says what of the comb is in the elements from lo to hi, which it touches: where
-// in the dataset that begins, how many elements it spans, how many it has, and which
-// element of the comb is the first.
+// inside returns the part of the comb in the elements from lo to hi, which it must touch: its start
+// in the dataset, the number of elements it spans, the number of elements it has, and the number of
+// elements of the comb before it.
 func (c *comb) inside(lo, hi int64, r *row) (start, span, count, skipped int64) {
 	i := int64(0) // the first block that ends after lo; count*stride can exceed 2^63-1
 	if behind := lo - c.start - c.block; behind >= 0 {
 		i = behind/c.stride + 1
 	}
-	j := min(c.count-1, (hi-1-c.start)/c.stride) // the last one that begins before hi
+	j := min(c.count-1, (hi-1-c.start)/c.stride) // the last block that begins before hi
 	first, last := c.start+i*c.stride, c.start+j*c.stride
 	start = max(lo, first)
 	end := min(hi, last+c.block)
@@ -131,7 +131,7 @@ func (c *comb) inside(lo, hi int64, r *row) (start, span, count, skipped int64) 
 	return start, end - start, count, skipped
 }
 
-// depth is how many loops a piece of these combs takes at most.
+// depth returns the maximum number of nested loops for a piece of these combs.
 func depth(combs []comb) int {
 	n := len(combs)
 	for i := range combs {
@@ -142,9 +142,9 @@ func depth(combs []comb) int {
 	return n
 }
 
-// copySteps copies the elements of a piece between a memory that holds them with all that
-// is between them, which begins at the first, and one that holds nothing else; each has
-// so many bytes between neighbours along each axis.
+// copySteps copies the elements of a piece between a buffer that also contains the elements between
+// blocks (apart) and one that contains only the piece (together). Both begin at the first element
+// of the piece. wide and narrow are their strides in bytes.
 func (p *plan) copySteps(q *piece, apart, together []byte, wide, narrow []int64, item int, collect bool) {
 	var part [boxes.MaxRank]int
 	rank := len(q.rows)

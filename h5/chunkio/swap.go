@@ -1,4 +1,4 @@
-// Types that differ in nothing but the order of their bytes.
+// Conversion between types that differ only in byte order.
 
 package chunkio
 
@@ -10,12 +10,12 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// A swap turns elements of one type into elements of another.
+// A swap converts elements between types that differ in byte order.
 type swap struct {
-	size int // bytes of the numbers to turn round; 1: nothing
+	size int // size in bytes of the numbers to swap; 1: no swap
 }
 
-// newSwap returns nil if the conversion is more than that.
+// newSwap returns nil if the types differ in more than byte order.
 func newSwap(stored, mem h5.Datatype) *swap {
 	if stored.Size != mem.Size {
 		return nil
@@ -23,7 +23,7 @@ func newSwap(stored, mem h5.Datatype) *swap {
 	if stored.Equal(mem) {
 		return &swap{1}
 	}
-	// Down to the numbers.
+	// Array types: compare their base types.
 	for stored.Class == h5.Array && mem.Class == h5.Array && slices.Equal(stored.Dims, mem.Dims) {
 		stored, mem = *stored.Base, *mem.Base
 	}
@@ -44,7 +44,7 @@ func newSwap(stored, mem h5.Datatype) *swap {
 
 func (s *swap) needed() bool { return s.size > 1 }
 
-// bytes turns round the numbers of b, whole elements.
+// bytes reverses the bytes of each number in b, which must contain whole elements.
 func (s *swap) bytes(b []byte) {
 	ne := binary.NativeEndian
 	switch s.size {

@@ -1,5 +1,5 @@
-// Writing: workers apply the filters, and the caller's goroutine stores the chunks
-// in their order, so that the file is the same whatever the number of workers.
+// Writing: workers apply the filters, and one goroutine stores the chunks in their order, so that
+// the file does not depend on the number of workers.
 
 package chunkio
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// A writer is what one worker keeps.
+// A writer is the state of one worker.
 type writer struct {
 	c *call
 	q *piece
@@ -22,7 +22,7 @@ type writer struct {
 	stats Stats
 }
 
-// An encoded chunk waits until those before it are stored.
+// An encoded chunk waits until the chunks before it are stored.
 type encoded struct {
 	offset   []int64
 	b        []byte
@@ -36,22 +36,23 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 	if store == nil {
 		store = func(b []byte, mask uint32, offset []int64) error { return c.d.WriteChunk(b, mask, offset...) }
 	}
-	// As many chunks may be ahead of the one that is stored as memory allows: two for
-	// each worker, so that none waits for the storing of its last one.
+	// ahead is the maximum number of chunks that are encoded but not stored. It is limited by
+	// memory and is at most two for each worker, so that no worker waits until its last chunk is
+	// stored.
 	ahead := int(min(int64(2*workers), max(c.o.Memory/int64(c.set.chunkBytes+c.set.bound), 1), c.plan.chunks))
 	done := make([]chan encoded, ahead)
 	for i := range done {
 		done[i] = make(chan encoded, 1)
 	}
-	places := make(chan []byte, ahead) // what may be ahead: the buffers for it
+	places := make(chan []byte, ahead) // free buffers for encoded chunks
 	for range ahead {
 		places <- nil
 	}
 	stats = Stats{Workers: workers, Chunks: c.plan.chunks}
 	writers := make([]*writer, workers)
 	g, inner := errgroup.WithContext(ctx)
-	// Numbers are given out in order, and a place is taken for each before: so those
-	// that are ahead are neighbours, and each has a channel of its own in done.
+	// Numbers are distributed in order, and a buffer is reserved for each number first. Therefore
+	// the chunks in progress are neighbours, and each has a separate channel in done.
 	type ticket struct {
 		k     int64
 		place []byte
@@ -112,8 +113,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 	return stats, err
 }
 
-// encode makes the current piece, and what is around it in its chunk, ready to be
-// stored.
+// encode encodes the chunk of the current piece, including the elements around the piece.
 func (w *writer) encode(place, src []byte) (encoded, error) {
 	c, q := w.c, w.q
 	data, err := w.chunk(src)
@@ -129,7 +129,7 @@ func (w *writer) encode(place, src []byte) (encoded, error) {
 	return e, err
 }
 
-// chunk returns the whole chunk in the order of the file.
+// chunk returns the whole chunk in the byte order of the file.
 func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c, q := w.c, w.q
 	src = src[q.inBuffer:]
@@ -178,8 +178,8 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 		return data, nil
 	}
 	if !q.chunk {
-		// What is stored is in the order of the file already: turn it round, too, so
-		// that all of it can be turned back.
+		// The stored elements are in the byte order of the file already. Swap them too, so that the
+		// whole chunk can be swapped back.
 		c.swap.bytes(data)
 	}
 	c.plan.spread(q, data, src, strides)
@@ -187,19 +187,19 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	return data, nil
 }
 
-// converted returns the elements of the piece, one after the other, as they are stored.
+// converted returns the elements of the piece in the stored type, consecutively.
 func (w *writer) converted(src []byte) ([]byte, error) {
 	c, q := w.c, w.q
 	n := int(q.elements)
-	own := grown(&w.piece, n*c.mem.Size) // a conversion spoils what it reads
+	own := grown(&w.piece, n*c.mem.Size) // a conversion overwrites its input
 	box := boxes.New(q.count, boxes.Strides(q.count, c.mem.Size), c.plan.strides, c.mem.Size)
 	box.Copy(own, src)
 	out := grown(&w.numbers, n*c.set.item)
 	return out, c.conv.convert(out, own)
 }
 
-// tryConverting converts all of src and keeps nothing, so that a value that does not
-// fit is found before a chunk is stored.
+// tryConverting converts all of src and discards the result, to find values that do not fit before
+// a chunk is stored.
 func (c *call) tryConverting(ctx context.Context, src []byte) error {
 	step := pieceOf * c.mem.Size
 	workers := make([]*scratch, c.o.Workers)

@@ -1,4 +1,4 @@
-// Datatypes over several lines, in h5dump's words.
+// Datatypes over several lines, in DDL.
 
 package ddl
 
@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// typeLines writes a datatype with what stands before and after it: on one line if
-// it is a name, else with a line for every part.
+// typeLines writes a datatype between before and after. A named type takes one line, any other type
+// one line for each part.
 func (p *printer) typeLines(before string, t h5.Datatype, after string) {
 	switch t.Class {
 	case h5.Compound:
@@ -40,7 +40,7 @@ func (p *printer) typeLines(before string, t h5.Datatype, after string) {
 		}
 		p.typeLines(before+"H5T_ARRAY { "+dims+" ", *t.Base, " }"+after)
 	case h5.String, h5.Opaque:
-		// One part to a line: "H5T_STRING { A; B; }" has its parts apart.
+		// One part per line: split "H5T_STRING { A; B; }" into its parts.
 		head, parts, _ := strings.Cut(t.String(), " { ")
 		p.line("%s%s {", before, head)
 		for part := range strings.SplitSeq(strings.TrimSuffix(parts, "; }"), "; ") {

@@ -14,29 +14,30 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Options says what is written. nil means Options{}: everything.
+// Options are the options of Write. A nil *Options means Options{}: everything is written.
 type Options struct {
-	Name          string // of the file in the first line; "": the path it was opened by
-	WithoutValues bool   // of datasets and attributes only what they are (h5dump -H)
+	Name          string // name of the file in the first line; "": the path it was opened with
+	WithoutValues bool   // omit the values of datasets and attributes (h5dump -H)
 
-	// Object is the path of the one group, dataset or committed datatype that is written
-	// (h5dump -g, -d and -t); "" is the whole file. With Attribute it is the object whose
-	// attribute of that name is written alone (h5dump -a).
+	// Object is the path of the only group, dataset or committed datatype to write (h5dump -g, -d
+	// and -t); "" is the whole file. Attribute is the name of the only attribute of Object to write
+	// (h5dump -a).
 	Object, Attribute string
 
-	// Part, unless it is nil, is of the dataset Object the elements that are written (h5dump
-	// -s, -S, -c and -k). It goes with neither Attribute nor WithoutValues.
+	// Part, if not nil, selects the elements of the dataset Object to write (h5dump -s, -S, -c and
+	// -k). It must not be combined with Attribute or WithoutValues.
 	Part *h5.Region
 
-	// Missing is called for each missing source of a virtual dataset, whose elements are written
-	// as fill value, as h5dump writes them. If it is nil, the first one is the error of Write.
+	// Missing is called for each missing source of a virtual dataset, whose elements are written as
+	// fill value, as h5dump does. If it is nil, Write returns an error for the first missing
+	// source.
 	Missing func(error)
 }
 
-// Write writes a file as h5dump does, the whole of it or one object. The error is the
-// first of those met on the way, all of which wrap *h5.Error, or the writer's. If Object or
-// Attribute is not there, h5.ErrNotFound, if Part is not inside of it, h5.ErrRegion, and if
-// it is no dataset, h5.ErrKind, nothing is written.
+// Write writes a file, or one object of it, as h5dump does. It returns the first error of reading,
+// which wraps *h5.Error, or the writer's error. It writes nothing and returns h5.ErrNotFound if
+// Object or Attribute does not exist, h5.ErrRegion if Part is not inside Object, and h5.ErrKind if
+// Object is not a dataset.
 func Write(w io.Writer, f *h5.File, o *Options) error {
 	p := &printer{w: bufio.NewWriterSize(w, 64<<10), file: f}
 	if o != nil {
@@ -70,7 +71,7 @@ func Write(w io.Writer, f *h5.File, o *Options) error {
 	p.learn(f.Root())
 	p.others = map[uint64]*known{}
 	p.line(`HDF5 "%s" {`, name)
-	p.indent = 0 // as h5dump has it
+	p.indent = 0 // as in h5dump
 	body()
 	p.line("}")
 	for _, k := range p.others {
@@ -90,18 +91,18 @@ type printer struct {
 	err    error
 
 	*known                   // of the file that is being written
-	others map[uint64]*known // of files that external links lead to, by their number
+	others map[uint64]*known // of the target files of external links, by file number
 }
 
-// known is what a file holds and how much of it was written.
+// known contains the objects of a file and whether they were written.
 type known struct {
-	paths   map[uint64]string // of objects that can be reached, by address
-	unnamed []uint64          // committed datatypes without a name that datasets use, as they were met
+	paths   map[uint64]string // paths of reachable objects, by address
+	unnamed []uint64          // addresses of committed datatypes without a name that datasets use, in order of discovery
 	shown   map[uint64]bool
-	root    h5.Object // of another file, which this keeps open: its number would change
+	root    h5.Object // root group of another file; it keeps that file open, because reopening would change its number
 }
 
-// failed keeps the first error.
+// failed keeps the first error and reports whether err is not nil.
 func (p *printer) failed(err error) bool {
 	if err != nil && p.err == nil {
 		p.err = err
@@ -109,7 +110,7 @@ func (p *printer) failed(err error) bool {
 	return err != nil
 }
 
-// line writes one line at the indent of the moment.
+// line writes one line at the current indent.
 func (p *printer) line(format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	if strings.HasPrefix(text, "}") {
@@ -123,7 +124,8 @@ func (p *printer) line(format string, a ...any) {
 	}
 }
 
-// learn finds out what everything is called, as hard links say it.
+// learn collects the paths of all objects that hard links lead to, and the committed datatypes that
+// datasets use and that have no path.
 func (p *printer) learn(root *h5.Group) {
 	p.known = &known{paths: map[uint64]string{}, shown: map[uint64]bool{}}
 	var datasets []string
@@ -146,7 +148,7 @@ func (p *printer) learn(root *h5.Group) {
 	for _, at := range datasets {
 		d, err := root.OpenDataset(at)
 		if err != nil {
-			continue // told when it is written
+			continue // reported when the dataset is written
 		}
 		addr, committed, err := d.Committed()
 		_ = d.Close()
@@ -162,7 +164,8 @@ func (p *printer) learn(root *h5.Group) {
 	}
 }
 
-// before reports whether an object was written already, and writes then where.
+// before reports whether an object was written already. If so, it writes a HARDLINK line with its
+// path.
 func (p *printer) before(addr uint64) bool {
 	if p.shown[addr] {
 		p.line(`HARDLINK "%s"`, p.paths[addr])
@@ -200,8 +203,8 @@ func (p *printer) comment(o interface{ Comment() (string, error) }) {
 	}
 }
 
-// unnamedTypes writes the committed datatypes that no path leads to and datasets
-// use, with their addresses for names.
+// unnamedTypes writes the committed datatypes that datasets use and that have no path. Their names
+// are their addresses.
 func (p *printer) unnamedTypes(root *h5.Group) {
 	for _, addr := range p.unnamed {
 		o, err := p.file.OpenAddress(addr)
@@ -252,12 +255,12 @@ func (p *printer) object(o h5.Object, name string, outside bool) {
 	}
 }
 
-// external writes what an external link leads to, unless that is in this file
-// again. Of each file what was written is known, so that links in a circle end.
+// external writes the target of an external link, unless it is in this file. Written objects are
+// recorded for each file, so that cycles of links end.
 func (p *printer) external(g *h5.Group, l h5.Link) {
 	o, err := g.OpenObject(l.Name)
 	if err != nil {
-		return // it need not lead anywhere
+		return // the target need not exist
 	}
 	defer o.Close()
 	there, err := o.Stat()

@@ -1,22 +1,20 @@
-// Package ddl writes HDF5 files as text in the words of h5dump: the data
-// description language of the HDF5 project, with structure, datatypes, shapes,
-// attributes and values.
+// Package ddl writes HDF5 files as text like h5dump, in the data description language (DDL) of the
+// HDF5 project: structure, datatypes, shapes, attributes and values.
 //
-// # What
+// # Overview
 //
-// What is written and in which order is h5dump's; where lines break inside values
-// is this package's own, one row of the last axis after the other. A test walks the
-// library's own test files and compares word for word with h5dump. Of a part of a dataset
-// (Options.Part) the values come in h5dump's order; the place at the beginning of a line is
-// that of its first element, in the second line of a row, too, where h5dump counts on from
-// the first.
+// Content and order are those of h5dump. Line breaks inside values differ: each row of the last
+// axis begins a new line. A test compares the output for libhdf5's test files word for word with
+// that of h5dump. The values of a part of a dataset (Options.Part) are in h5dump's order. The
+// indexes at the beginning of a line are those of its first element. In the second line of a row
+// h5dump instead counts on from the first.
 //
-// Everything is written in pieces: a dataset is read some MiB at a time.
+// Datasets are read in pieces of some MiB.
 //
 // # Errors
 //
-// What cannot be read is left out where h5dump leaves it out, and the first error
-// is returned at the end: the rest of the file is written all the same.
+// Unreadable objects are left out as in h5dump. Write continues with the rest of the file and
+// returns the first error at the end.
 //
 // # Concurrency
 //

@@ -11,7 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// checkPart refuses a part that the object does not have, and fills in strides and blocks.
+// checkPart returns an error if the object does not have the part. It sets default strides and
+// blocks.
 func (p *printer) checkPart(o h5.Object) error {
 	d, ok := o.(*h5.Dataset)
 	if !ok {
@@ -45,7 +46,7 @@ func (p *printer) checkPart(o h5.Object) error {
 	return nil
 }
 
-// part writes what is selected and the values (h5tools_dump_subsetting_header).
+// part writes the selection and the values (h5tools_dump_subsetting_header).
 func (p *printer) part(d *h5.Dataset, info h5.DatasetInfo) {
 	part := *p.o.Part
 	p.line("SUBSET {")
@@ -63,10 +64,10 @@ func (p *printer) part(d *h5.Dataset, info h5.DatasetInfo) {
 	p.line("}")
 }
 
-// partElements writes the elements of a part (h5tools_display_simple_subset). h5dump reads
-// each row of the last axis but one for itself: of the axes before, all of a block at a time,
-// so that with blocks there the order is not that of the array. After the last of these rows
-// there is no comma, whatever follows.
+// partElements writes the elements of a part (h5tools_display_simple_subset). h5dump reads each
+// index of the last axis but one separately, and whole blocks along the axes before it. With blocks
+// along those axes, the order is therefore not that of the array. The last of these rows is not
+// followed by a comma, even if more elements follow.
 func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
 	if s.NumElems() <= 0 {
 		return nil
@@ -80,7 +81,7 @@ func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
 	steps := append(slices.Clone(s.Count[:outer]), rows...)
 	groups := int64(1)
 	for _, n := range steps {
-		groups *= n // the product is a part of NumElems
+		groups *= n // the product divides NumElems
 	}
 	for n := range groups {
 		at := indexOf(n, steps)
@@ -101,11 +102,11 @@ func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
 	return nil
 }
 
-// partRow writes the elements of a region with more than one block along its last axis
-// only, as one row. end says that it is the last one.
+// partRow writes the elements of a region as one row. The region has more than one block only along
+// its last axis. end is true for the last row.
 func (p *printer) partRow(d *h5.Dataset, g h5.Region, end bool) error {
 	last := len(g.Start) - 1
-	dims := append(slices.Clone(g.Block[:last]), g.Count[last], g.Block[last]) // the last axis is two: blocks, and what is in them
+	dims := append(slices.Clone(g.Block[:last]), g.Count[last], g.Block[last]) // the last axis becomes two: blocks, and elements of a block
 	place := func(at []int64) []int64 {
 		index := slices.Clone(g.Start)
 		for axis := range last {

@@ -1,4 +1,4 @@
-// References: what they lead to, with its values where h5dump writes them.
+// References: their targets, with values where h5dump writes them.
 
 package ddl
 
@@ -50,7 +50,7 @@ func (p *printer) reference(r h5.Ref) {
 	}
 }
 
-// datasetOf opens the dataset that a reference leads to, or to a region of.
+// datasetOf opens the dataset that a reference refers to, as a whole or a region of it.
 func (p *printer) datasetOf(r h5.Ref, f func(*h5.Dataset, h5.DatasetInfo)) {
 	o, err := p.file.Dereference(r)
 	if p.failed(err) {
@@ -85,10 +85,10 @@ func (p *printer) attributeReference(r h5.Ref, place, name string) {
 	p.line("NULL")
 }
 
-// region writes which elements a reference is to.
+// region writes the elements that a reference refers to.
 func (p *printer) region(r h5.Ref, place string, to h5.Referent) {
 	text := ""
-	if to.Selection.NumElems < 0 { // without end
+	if to.Selection.NumElems < 0 { // unlimited
 		p.line(`%s "%s"`, kindWord(to.Kind), place)
 		return
 	}
@@ -125,7 +125,7 @@ func corner(at []int64) string {
 	return "(" + strings.Join(strings.Fields(strings.Trim(fmt.Sprint(at), "[]")), ",") + ")"
 }
 
-// referenceText is a reference inside another element.
+// referenceText formats a reference inside another element.
 func (p *printer) referenceText(r h5.Ref) string {
 	if r.IsNull() {
 		return "NULL"

@@ -1,4 +1,4 @@
-// Values: rows of elements, each element in h5dump's words.
+// Values: rows of elements, formatted as h5dump does.
 
 package ddl
 
@@ -13,20 +13,20 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// width is how long a line of values becomes before it is broken.
+// width is the maximum length of a line of values.
 const width = 80
 
-// A row collects elements into lines that begin with the place of their first
-// element: "(3,0): 1, 2, 3,".
+// A row collects elements into lines that begin with the indexes of their first element, for
+// example "(3,0): 1, 2, 3,".
 type row struct {
 	p      *printer
-	length int64                 // of a row in elements; 0: there is but one
+	length int64                 // of a row in elements; 0: there is only one row
 	index  func(n int64) []int64 // of the n-th element
-	next   int64                 // number of the element that comes
+	next   int64                 // number of the next element
 	line   strings.Builder
 }
 
-// rows are those of the last axis of an array, or the one of a scalar.
+// rows returns the rows of the last axis of an array, or the single row of a scalar.
 func (p *printer) rows(dims []int64) *row {
 	if len(dims) == 0 {
 		return &row{p: p, index: func(n int64) []int64 { return []int64{n} }}
@@ -34,7 +34,7 @@ func (p *printer) rows(dims []int64) *row {
 	return &row{p: p, length: dims[len(dims)-1], index: func(n int64) []int64 { return indexOf(n, dims) }}
 }
 
-// indexOf is where the n-th element in row-major order is.
+// indexOf returns the indexes of the n-th element in row-major order.
 func indexOf(n int64, dims []int64) []int64 {
 	at := make([]int64, len(dims))
 	for i := len(dims) - 1; i >= 0; i-- {
@@ -62,7 +62,7 @@ func (r *row) add(text string, last bool) {
 	r.next++
 }
 
-// place is the prefix of a line.
+// place returns the prefix of a line.
 func (r *row) place() string {
 	index := r.index(r.next)
 	at := make([]string, len(index))
@@ -85,7 +85,7 @@ func (r *row) flush() {
 	r.line.Reset()
 }
 
-// hex is bytes as h5dump writes what it has no better words for.
+// hex formats bytes as h5dump does for opaque and other elements without a text form.
 func hex(b []byte) string {
 	if len(b) == 1 {
 		return fmt.Sprintf("0x%02x", b[0])
@@ -97,9 +97,8 @@ func hex(b []byte) string {
 	return strings.Join(parts, ":")
 }
 
-// quoted is a string in quotes, as h5dump writes it without -e: what can be printed
-// and what moves the cursor as it is, a line break with an indent after it, all else
-// in octal digits.
+// quoted returns a quoted string, formatted as h5dump does without -e. Printable characters, \b, \f
+// and \t are unchanged, a line break is followed by an indent, and all other bytes are octal.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -122,8 +121,7 @@ func quoted(s string) string {
 	return b.String()
 }
 
-// float is C's %g: six digits, no zeros at the end, an exponent of at least two
-// digits.
+// float formats like C's %g: six digits, no trailing zeros, an exponent of at least two digits.
 func float(f float64, exact *big.Float) string {
 	switch {
 	case math.IsNaN(f):
@@ -139,8 +137,8 @@ func float(f float64, exact *big.Float) string {
 	return exponent(strconv.FormatFloat(f, 'g', 6, 64))
 }
 
-// exponent drops zeros at the end of the digits. Go chooses the exponent as C does
-// when the precision is given, but for numbers from 1e+06 up to 1e+21.
+// exponent removes trailing zeros of the mantissa. Given a precision, Go switches to an exponent
+// where C does, except for numbers from 1e+06 up to 1e+21.
 func exponent(s string) string {
 	mantissa, exp, has := strings.Cut(s, "e")
 	if strings.Contains(mantissa, ".") {
@@ -152,11 +150,11 @@ func exponent(s string) string {
 	return mantissa + "e" + exp
 }
 
-// piece is how many elements are read at a time.
+// piece is the number of elements read at a time.
 const piece = 1 << 16
 
-// pieces calls f with regions that cover a shape in row-major order, each a run of
-// at most piece elements, and stops at the first error.
+// pieces calls f with regions that cover a shape in row-major order, each with at most piece
+// consecutive elements. It stops at the first error.
 func pieces(dims []int64, f func(h5.Region) error) error {
 	axis, inner := len(dims), int64(1)
 	for axis > 0 && (inner == 0 || dims[axis-1] <= piece/inner) { // the product could overflow
@@ -234,8 +232,8 @@ func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {
 	}
 }
 
-// element writes one element of a dataset or attribute: references with what they
-// lead to, all others in rows.
+// element writes one element of a dataset or attribute. References are written with their targets,
+// all others in rows.
 func (p *printer) element(r *row, e h5.View, last bool) {
 	if e.Class() == h5.Reference {
 		p.reference(e.Ref())
@@ -244,7 +242,7 @@ func (p *printer) element(r *row, e h5.View, last bool) {
 	r.add(p.text(e), last)
 }
 
-// text is an element in h5dump's words.
+// text formats an element as h5dump does.
 func (p *printer) text(e h5.View) string {
 	switch e.Class() {
 	case h5.Integer:
@@ -287,8 +285,8 @@ func (p *printer) list(e h5.View, between string) string {
 	return strings.Join(parts, between)
 }
 
-// stringText is a string as it is stored: the bytes that pad one of fixed length
-// are written too, unless the first zero byte ends it.
+// stringText formats a string as stored. It includes the padding of a string of fixed length,
+// unless the string ends at the first zero byte.
 func stringText(e h5.View) string {
 	t := e.Datatype()
 	if t.Variable || t.Pad == h5.NullTerm {
@@ -303,11 +301,11 @@ func stringText(e h5.View) string {
 
 var escapes = strings.NewReplacer(`'`, `\'`, `"`, `\"`, `\`, `\\`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 
-// escaped is the name of an enumeration's member, which has no quotes.
+// escaped formats the name of an enumeration's member, which has no quotes.
 func escaped(s string) string { return escapes.Replace(s) }
 
-// native is a whole number as this machine would keep it, in the smallest of 1, 2, 4
-// and 8 bytes that hold it.
+// native returns an integer in the machine's byte order, in the smallest of 1, 2, 4 and 8 bytes
+// that hold it.
 func native(e h5.View) []byte {
 	t := e.Datatype()
 	if t.Class == h5.Enum {

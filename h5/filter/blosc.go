@@ -1,6 +1,6 @@
 //go:build cgo
 
-// Blosc (32001): a chunk of C-Blosc 1.
+// Blosc (32001): the filter stores a C-Blosc 1 chunk.
 
 package filter
 
@@ -12,10 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// The parameters of both Blosc filters: revision, version of the format (Blosc)
-// or bytes of a block (Blosc2), bytes of an element, bytes of a chunk, level,
-// shuffle and codec; and for Blosc2, if the chunk has more than one dimension,
-// their number and its shape.
+// Indexes of the parameters of both Blosc filters: revision, version of the format (Blosc) or block
+// size in bytes (Blosc2), element size, chunk size, level, shuffle and codec. If the chunk has more
+// than one dimension, Blosc2 also has the number of dimensions and the shape of the chunk.
 const (
 	valueBlock = 1 + iota
 	valueTypeSize
@@ -29,8 +28,8 @@ const (
 
 func bloscBound(n int) int { return cblosc.MaxCompressedSize(n) }
 
-// bloscParams are what the parameters say, where they say nothing as the plug-ins
-// do: level 5, shuffle, BloscLZ.
+// bloscParams decodes filter parameters. Missing ones have the defaults of the plug-ins: level 5,
+// shuffle, BloscLZ.
 func bloscParams(values []uint32) (cblosc.CParams, error) {
 	at := func(i int, otherwise uint32) uint32 {
 		if i < len(values) {
@@ -50,7 +49,7 @@ func bloscParams(values []uint32) (cblosc.CParams, error) {
 	return p, nil
 }
 
-// blame says in this package's words what cblosc found.
+// blame converts an error of cblosc to one of package h5.
 func blame(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errors.ErrUnsupported):
@@ -71,7 +70,7 @@ func (w *worker) decodeBlosc(dst, src []byte) (int, error) {
 	return w.decodeChunk(dst, src, info)
 }
 
-// decodeChunk decodes all of a chunk. What it calls uninitialized is zeros.
+// decodeChunk decodes a whole chunk. Special chunks with uninitialized elements decode to zeros.
 func (w *worker) decodeChunk(dst, chunk []byte, info cblosc.ChunkInfo) (int, error) {
 	if info.NBytes > len(dst) {
 		return 0, fmt.Errorf("%w: buffer of %d bytes, the chunk holds %d", h5.ErrSize, len(dst), info.NBytes)
@@ -88,8 +87,8 @@ func (w *worker) decodeChunk(dst, chunk []byte, info cblosc.ChunkInfo) (int, err
 	return n, blame(err)
 }
 
-// encodeBlosc makes a chunk with a context of the worker's own, or, exactly as the plug-in
-// does, with the library's one for all.
+// encodeBlosc makes a chunk with a context of the worker. With o.Exact it makes the same bytes as
+// the plug-in, with the single global context of C-Blosc2.
 func (w *worker) encodeBlosc(values []uint32, o Options, dst, src []byte) (int, error) {
 	p, err := bloscParams(values)
 	if err != nil {
@@ -107,8 +106,8 @@ func (w *worker) encodeBlosc(values []uint32, o Options, dst, src []byte) (int, 
 	return n, blame(err)
 }
 
-// decodedSize is the bytes that src becomes, 0 if it is nothing that can be read.
-// What it claims is below 2 GiB, and a chunk of that size may have 32 bytes.
+// decodedSize returns the size of src after decoding, 0 if src is invalid. The size in the header
+// is below 2 GiB, and a chunk with such a size may have as few as 32 bytes.
 func (w *worker) decodedSize(id int, src []byte) int {
 	if id == Blosc {
 		info, err := cblosc.Info(src)

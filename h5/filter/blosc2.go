@@ -1,8 +1,8 @@
 //go:build cgo
 
-// Blosc2 (32026): a contiguous frame with one chunk. If the chunk has more than
-// one dimension the frame is a b2nd array, and its elements lie block by block, so
-// that a part of the chunk can be had from a part of the blocks.
+// Blosc2 (32026): the filter stores a contiguous frame with one chunk. If the HDF5 chunk has more
+// than one dimension, the frame is a b2nd array and stores its elements block by block. A part of
+// the chunk can then be decoded from some of the blocks.
 
 package filter
 
@@ -24,16 +24,16 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// A payload is what a frame of the filter holds.
+// A payload is the content of one of the filter's frames.
 type payload struct {
-	chunk []byte // one of Blosc2
+	chunk []byte // a Blosc2 chunk
 	info  cblosc.ChunkInfo
-	item  int          // bytes of an element
-	array *b2nd.Meta   // nil: the elements lie one after the other
-	parts *chunk.Parts // nil: all of chunk is there
+	item  int          // element size in bytes
+	array *b2nd.Meta   // nil: the elements are consecutive
+	parts *chunk.Parts // nil: the whole chunk is in memory
 }
 
-// nbytes is the length of the elements, without what pads blocks.
+// nbytes returns the size of the elements, without the padding of blocks.
 func (p *payload) nbytes() int {
 	if p.array == nil {
 		return p.info.NBytes
@@ -45,13 +45,13 @@ func (p *payload) nbytes() int {
 	return n
 }
 
-// open takes a frame apart. Nothing in it is trusted.
+// open parses and validates a frame.
 func (w *worker) open(src []byte) (*payload, error) {
 	return w.openAt(bytes.NewReader(src), int64(len(src)), src)
 }
 
-// openAt does so with a frame that src holds, or, if that is nil, of which the
-// chunk is only read where it is needed.
+// openAt is open for a frame that is in src. If src is nil, the frame is in r and the chunk is read
+// only where needed.
 func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error) {
 	d, err := w.decompressor()
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error)
 	return p, nil
 }
 
-// find gets the chunk, or makes one if the index says what is in it.
+// find sets the chunk, or makes one if the index marks it as special.
 func (w *worker) find(p *payload, f *cframe.Frame, o cframe.Offset, r io.ReaderAt, size int64, src []byte) (err error) {
 	at := int64(f.HeaderSize) + int64(o)
 	switch {
@@ -162,8 +162,8 @@ func (w *worker) decodeFrame(dst []byte, p *payload) (int, error) {
 	return n, nil
 }
 
-// oneBlock reports an array that is one block without padding, and so lies as any
-// other chunk does.
+// oneBlock reports whether the array is a single block without padding, and is therefore stored
+// like any other chunk.
 func (p *payload) oneBlock() bool {
 	for d, s := range p.array.Shape {
 		if s != int64(p.array.Blocks[d]) {
@@ -173,15 +173,15 @@ func (p *payload) oneBlock() bool {
 	return true
 }
 
-// A grid is the blocks of a chunk of that shape.
+// A grid is the division of a chunk into blocks.
 type grid struct {
 	shape, block []int64
-	n            []int64 // blocks along each axis
+	n            []int64 // number of blocks along each axis
 	item         int
-	total        int // blocks
+	total        int // number of blocks
 	blockBytes   int
-	strides      []int64 // of the chunk, bytes
-	inner        []int64 // of a block
+	strides      []int64 // of the chunk, in bytes
+	inner        []int64 // strides of a block, in bytes
 	start, count []int64 // of the current block in the chunk
 }
 
@@ -211,7 +211,7 @@ func (g *grid) at(k int) {
 	}
 }
 
-// between copies the current block to its place in the chunk, or from there.
+// between copies the current block to its position in the chunk, or from there.
 func (g *grid) between(chunk, block []byte, fromChunk bool) {
 	at := int64(0)
 	for d, s := range g.start {
@@ -226,20 +226,20 @@ func (g *grid) between(chunk, block []byte, fromChunk bool) {
 	b.Copy(chunk[at:], block)
 }
 
-// A Part is a box of a chunk and where its elements go. Shapes are in elements.
+// A Part is a box of a chunk and the layout of its destination. Shapes are in elements.
 type Part struct {
 	Shape        []int64 // of the chunk
 	Start, Count []int64 // the box
-	Strides      []int64 // bytes between neighbours along each axis of the destination
-	Item         int     // bytes of an element
+	Strides      []int64 // strides of the destination, in bytes
+	Item         int     // element size in bytes
 }
 
-// DecodePart puts the elements of a box of the chunk that is stored as src where
-// they belong in dst, whose first byte is the box's first element. It decodes
-// little more than the blocks that hold them, and copies nothing twice.
+// DecodePart decodes a box of the chunk stored as src into dst. The first byte of dst is the first
+// element of the box. DecodePart decodes little more than the blocks that contain the box and
+// copies each element at most once.
 //
-// It works where [Pipeline.Partial] says so, and on chunks with no mask. Errors
-// are those of Decode.
+// It must only be used if [Pipeline.Partial] returns true and the chunk has no mask. Errors are
+// those of Decode.
 func (p *Pipeline) DecodePart(dst, src []byte, part Part) error {
 	w := take()
 	defer put(w)
@@ -253,8 +253,8 @@ func (p *Pipeline) DecodePart(dst, src []byte, part Part) error {
 	return nil
 }
 
-// DecodePartAt is DecodePart for a chunk that is stored as the first size bytes of
-// r. Of them it reads what it needs, and returns how many bytes of blocks that was.
+// DecodePartAt is DecodePart for a chunk stored as the first size bytes of r. It reads only the
+// bytes it needs and returns how many bytes of blocks it has read.
 func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part) (int64, error) {
 	w := take()
 	defer put(w)
@@ -271,7 +271,7 @@ func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part
 	return f.parts.BytesRead(), nil
 }
 
-// Partial reports whether a part of a chunk can be decoded without the rest: the
+// Partial reports whether a part of a chunk can be decoded without the rest. This is true if the
 // only filter is Blosc2.
 func (p *Pipeline) Partial() bool { return len(p.filters) == 1 && p.filters[0].ID == Blosc2 }
 
@@ -291,8 +291,8 @@ func (w *worker) decodePart(dst []byte, p *payload, part *Part) error {
 	case p.array == nil:
 		return w.decodeRange(dst, p, part)
 	}
-	// A frame of another shape than the chunk, or with elements that its chunk does
-	// not know: all of it.
+	// The shape of the frame differs from that of the chunk, or its chunk has another element size:
+	// decode the whole chunk.
 	whole := make([]byte, bytes)
 	if _, err := w.decodeFrame(whole, p); err != nil {
 		return err
@@ -301,7 +301,7 @@ func (w *worker) decodePart(dst []byte, p *payload, part *Part) error {
 	return nil
 }
 
-// pick copies the box from bytes of the chunk that begin at byte from.
+// pick copies the box from the chunk's bytes, which begin at offset from.
 func (t *Part) pick(dst, bytes []byte, from int64) {
 	strides := boxes.Strides(t.Shape, t.Item)
 	at := -from
@@ -312,8 +312,8 @@ func (t *Part) pick(dst, bytes []byte, from int64) {
 	b.Copy(dst, bytes[at:])
 }
 
-// decodeRange decodes the blocks that hold elements of the box, in a chunk whose
-// elements lie one after the other, unless that is most of them.
+// decodeRange decodes the blocks that contain elements of the box, in a chunk with consecutive
+// elements. If these are most of the blocks, it decodes the whole chunk.
 func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 	strides := boxes.Strides(part.Shape, part.Item)
 	first, last, n := int64(0), int64(part.Item), int64(part.Item)
@@ -329,7 +329,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 		touched = part.blocks(strides, block)
 		whole = 4*int64(len(touched)) >= 3*ceil.Div(size, block)
 	}
-	// Straight to its place if the box is one piece, here and there.
+	// Decode directly into dst if the box is contiguous in both the chunk and dst.
 	box := boxes.New(part.Count, part.Strides, boxes.Strides(part.Count, part.Item), part.Item)
 	straight := box.Dense() && last-first == n
 	if whole {
@@ -355,7 +355,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 	if straight && first%unit == 0 && last%unit == 0 {
 		return w.items(dst[:n], p, first/unit, last/unit)
 	}
-	// Each where it is in the chunk; what is between them is not touched.
+	// Decode each block at its offset in the chunk; the bytes between are not touched.
 	all := room(&w.block, p.info.NBytes)
 	for _, k := range touched {
 		from, to := k*block, min((k+1)*block, size)
@@ -367,10 +367,10 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 	return nil
 }
 
-// blocks are the numbers of the blocks of so many bytes that hold elements of the box, in
-// order, if the elements lie one after the other.
+// blocks returns the indexes of the blocks that contain elements of the box, in ascending order.
+// block is the size of a block in bytes. The chunk's elements must be consecutive.
 func (t *Part) blocks(strides []int64, block int64) (touched []int64) {
-	row := int64(t.Item) // of the box, in one piece
+	row := int64(t.Item) // contiguous bytes of the box
 	axes := len(t.Shape)
 	for axes > 0 && row == strides[axes-1] {
 		axes--
@@ -417,8 +417,8 @@ func (w *worker) items(dst []byte, p *payload, from, to int64) error {
 	return blame(err)
 }
 
-// decodeBlocks decodes the blocks that the box touches, each alone, unless that is
-// most of them.
+// decodeBlocks decodes the blocks that overlap the box, one at a time. If these are most of the
+// blocks, it decodes the whole chunk.
 func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 	g := newGrid(p.array.Shape, p.array.Blocks, p.item)
 	rank := len(part.Start)
@@ -481,25 +481,25 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 
 // ---------- writing ----------
 
-// A mold is a frame with another chunk in it: all but the chunk's bytes and three
-// numbers of the header are the same for every chunk of a dataset.
+// A mold is a template for frames. All chunks of a dataset have the same frame except for the
+// chunk's bytes and two numbers of the header.
 type mold struct {
 	params cblosc.CParams
 	array  *b2nd.Meta
 	grid   *grid
-	nbytes int // of the elements
-	padded int // of the elements with what pads blocks
+	nbytes int // size of the elements
+	padded int // size of the elements with the padding of blocks
 	header []byte
 	tail   []byte // index and trailer
 }
 
-// Where the header has what differs (README_CFRAME_FORMAT.rst).
+// Header offsets of the numbers that differ between chunks (README_CFRAME_FORMAT.rst).
 const (
 	frameSizeAt = 16
 	cbytesAt    = 39
 )
 
-// molds keeps those that were used, by the parameters and the size of a chunk.
+// molds caches molds by filter parameters and chunk size.
 var molds struct {
 	sync.Mutex
 	m map[string]*mold
@@ -507,8 +507,8 @@ var molds struct {
 
 const maxMolds = 64
 
-// moldOf returns the mold for chunks of n bytes; blocks are those of the array, nil for
-// what the parameters ask for.
+// moldOf returns the mold for chunks of n bytes. blocks is the block shape of the array; nil
+// selects it by the parameters.
 func moldOf(values []uint32, n int, blocks []int32) (*mold, error) {
 	key := make([]byte, 0, 4*(len(values)+len(blocks))+16)
 	key = binary.NativeEndian.AppendUint64(key, uint64(len(blocks)))
@@ -584,7 +584,7 @@ func newMold(values []uint32, n int, blocks []int32) (*mold, error) {
 	return m, nil
 }
 
-// sample has the library make a frame of those parameters.
+// sample makes a frame with these parameters with C-Blosc2.
 func (m *mold) sample() (frame []byte, err error) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true, CParams: &m.params})
 	if err != nil {
@@ -596,7 +596,7 @@ func (m *mold) sample() (frame []byte, err error) {
 			return nil, blame(err)
 		}
 	}
-	// Data that are stored, so that the index has an ordinary entry.
+	// Nonzero data, so that the index has an ordinary entry.
 	data := make([]byte, m.padded)
 	data[len(data)-1] = 1
 	if err := s.AppendBuffer(data); err != nil {
@@ -605,12 +605,12 @@ func (m *mold) sample() (frame []byte, err error) {
 	return s.Bytes()
 }
 
-// blockTarget is the bytes of a block of a b2nd array that nobody asked a size
-// for: small enough for a core's own cache, large enough for the codecs.
+// blockTarget is the default block size of a b2nd array in bytes: small enough for the private
+// cache of a core, large enough for the codecs.
 const blockTarget = 64 << 10
 
-// arrayOf is the array that the parameters describe: one chunk, in blocks of about
-// the size that was asked for, halved along the longest axes.
+// arrayOf returns the array described by the parameters. It has one chunk. Its blocks are halved
+// along the longest axis until they have at most the requested size.
 func arrayOf(values []uint32, item, n int) (*b2nd.Meta, error) {
 	rank := int(values[valueRank])
 	if rank < 1 || rank > b2nd.MaxDims || len(values) < valueShape+rank {
@@ -653,7 +653,7 @@ func arrayOf(values []uint32, item, n int) (*b2nd.Meta, error) {
 func blosc2Bound(values []uint32, n int) int {
 	m, err := moldOf(values, n, nil)
 	if err != nil {
-		return cblosc.MaxCompressedSize(n) // encoding says what is wrong
+		return cblosc.MaxCompressedSize(n) // encoding reports the error
 	}
 	return len(m.header) + cblosc.MaxCompressedSize(m.padded) + len(m.tail)
 }
@@ -676,7 +676,7 @@ func (w *worker) encodeBlosc2(values []uint32, dst, src []byte) (int, error) {
 			clear(blocks)
 		}
 		for k := range m.grid.total {
-			g := *m.grid // of this call: start and count are
+			g := *m.grid // a copy, because start and count belong to this call
 			g.start, g.count = make([]int64, len(g.shape)), make([]int64, len(g.shape))
 			g.at(k)
 			g.between(src, blocks[k*g.blockBytes:], true)

@@ -1,7 +1,6 @@
 //go:build cgo
 
-// Blosc2 chunks in and out of the frames that the filter stores, without decoding
-// them.
+// Blosc2 chunks to and from the filter's frames, without decoding them.
 
 package filter
 
@@ -13,10 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Blosc2Chunk returns the Blosc2 chunk that the filter stored as src, a part of src or
-// a chunk made of what its index says, and the blocks, in elements along each axis, in
-// which its elements lie; nil if they lie one after the other. The errors are those of
-// Decode.
+// Blosc2Chunk returns the Blosc2 chunk of the frame src. The chunk is a part of src, or a new
+// special chunk if the index has a special entry. blocks is the block shape in elements; it is nil
+// if the elements are consecutive. The errors are those of Decode.
 func Blosc2Chunk(src []byte) (chunk []byte, blocks []int32, err error) {
 	w := take()
 	defer put(w)
@@ -30,12 +28,12 @@ func Blosc2Chunk(src []byte) (chunk []byte, blocks []int32, err error) {
 	return p.chunk[:p.info.CBytes], blocks, nil
 }
 
-// Blosc2Frame appends to dst what the filter with those parameters would store for a
-// chunk of n bytes that is already compressed, as Blosc2Chunk returns it: its elements
-// lie in those blocks.
+// Blosc2Frame appends to dst the frame that the filter with these parameters would store for a
+// compressed chunk. n is the decoded size of the chunk. chunk and blocks are results of
+// Blosc2Chunk.
 //
-// It returns h5.ErrParam for parameters without the chunk's shape and for blocks that
-// do not fit it, and h5.ErrSize for a chunk of other elements.
+// It returns h5.ErrParam for parameters without the chunk's shape and for blocks that do not fit
+// it. It returns h5.ErrSize for a chunk with another decoded size.
 func Blosc2Frame(dst []byte, values []uint32, chunk []byte, blocks []int32, n int) ([]byte, error) {
 	frame, err := blosc2Frame(dst, values, chunk, blocks, n)
 	if err != nil {

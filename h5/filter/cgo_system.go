@@ -1,4 +1,4 @@
-// The system's own libraries, found by pkg-config and by name.
+// Linking of the system's libraries, found by pkg-config and by name.
 
 //go:build system_libs
 

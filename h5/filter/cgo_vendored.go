@@ -1,4 +1,4 @@
-// The libraries that scripts/deps.sh built: the default.
+// Linking of the libraries built by scripts/deps.sh: the default.
 
 //go:build !system_libs
 

@@ -1,4 +1,5 @@
-/* codecs.h: where the codecs come from: libgocodec.a, or with -tags system_libs the system's own. */
+/* codecs.h: headers of the codecs, from libgocodec.a or, with -tags system_libs, from the
+ * system. */
 #ifndef HYPERSLAB_H5_FILTER_CODECS_H
 #define HYPERSLAB_H5_FILTER_CODECS_H
 

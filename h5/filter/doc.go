@@ -1,48 +1,43 @@
 //go:build cgo
 
-// Package filter is the filters of HDF5 as codecs: from a buffer to a buffer, on
-// any number of goroutines, outside the lock of libhdf5.
+// Package filter implements the HDF5 filters as codecs that convert one buffer to another. They run
+// on any number of goroutines, outside the lock of libhdf5.
 //
-// # What
+// # Overview
 //
-// [Decode] and [Encode] are one filter. A [Pipeline] is the filters of one dataset:
-// it turns the stored bytes of a chunk into its elements and back, with the rules
-// of the library for filter masks, optional filters and checksums.
+// [Decode] and [Encode] run one filter. A [Pipeline] contains the filters of one dataset. It
+// converts the stored bytes of a chunk to elements and back, with libhdf5's rules for filter masks,
+// optional filters and checksums.
 //
-// deflate (1), shuffle (2), Fletcher32 (3), szip (4), bzip2 (307), LZF (32000),
-// Blosc (32001), LZ4 (32004), bitshuffle (32008), Zstandard (32015) and Blosc2
-// (32026) are here; N-bit (5) and scale-offset (6) are only in the library.
-// Importing the package registers those with libhdf5 that it does not bring along,
-// so that every dataset of package h5 has them.
+// The package implements deflate (1), shuffle (2), Fletcher32 (3), szip (4), bzip2 (307), LZF
+// (32000), Blosc (32001), LZ4 (32004), bitshuffle (32008), Zstandard (32015) and Blosc2 (32026).
+// N-bit (5) and scale-offset (6) are only in libhdf5. Importing the package registers with libhdf5
+// the filters that it does not have, so that all datasets of package h5 can use them.
 //
-// Deflate is done by libdeflate, whose streams other zlibs read but do not write;
-// [Options.Exact] asks for zlib's own. Blosc's streams are those of its plug-in too,
-// under a header made here; with Exact the library makes all of it, under a lock. The
-// other encoders of C write what the plug-ins of those numbers write, if the versions
-// of the codecs are the same.
+// Deflate uses libdeflate, whose streams differ from zlib's but can be read by every zlib.
+// [Options.Exact] selects zlib. Blosc streams are the same as the plug-in's, but with a header made
+// by package cblosc; with Exact C-Blosc2 makes the whole chunk, under a lock. The other encoders in
+// C write the same bytes as the plug-ins with those numbers, if the versions of the codecs are the
+// same.
 //
 // # Memory
 //
-// Codecs keep tables and scratch of a few chunks for each goroutine that uses them
-// at the same time; what is idle is given back by the garbage collector. Buffers of
-// the caller are used during a call only, and no result is longer than the buffer
-// for it, whatever the data claim.
+// Codecs keep tables and scratch buffers of a few chunks for each goroutine that uses them at the
+// same time. The garbage collector frees idle ones. The caller's buffers are used only during a
+// call. A result is never longer than its buffer, whatever size the data contain.
 //
 // # Concurrency
 //
-// Everything may be called from any number of goroutines. A Pipeline does not
-// change.
+// All functions may be called from any number of goroutines. A Pipeline is immutable.
 //
 // # Errors
 //
-// Every failure is an [*Error] with the filter, and wraps a sentinel of package h5:
-// ErrCorrupt for data that are no stream of the filter ([ErrChecksum] where a
-// checksum says so), ErrSize for a buffer that is too short, ErrParam for
-// parameters (cd_values) that make no sense, or an [*h5.FilterError], which is
-// ErrNoFilter.
+// Every error is an [*Error] with the filter and wraps an error of package h5: ErrCorrupt for
+// invalid data ([ErrChecksum] for a wrong checksum), ErrSize for a buffer that is too short,
+// ErrParam for invalid parameters (cd_values), or an [*h5.FilterError], which is ErrNoFilter.
 //
 // # C version
 //
-// That of package h5 and of the codecs in third_party/VERSIONS. Blosc and Blosc2
-// are package cblosc's.
+// The versions of package h5 and of the codecs in third_party/VERSIONS. Blosc and Blosc2 are
+// provided by package cblosc.
 package filter

@@ -1,4 +1,4 @@
-// One filter: its number, its errors, and its two directions.
+// A single filter: number, errors, decoding and encoding.
 
 package filter
 
@@ -38,7 +38,7 @@ const (
 	Blosc2     = C.GOH5Z_BLOSC2
 )
 
-// Numbers returns the filters that this package has, in order.
+// Numbers returns the numbers of the filters in this package, in ascending order.
 func Numbers() []int {
 	var ids []int
 	for _, id := range []int{Deflate, Shuffle, Fletcher32, Szip, BZip2, LZF, Blosc, LZ4, BitShuffle, Zstd, Blosc2} {
@@ -52,26 +52,26 @@ func Numbers() []int {
 // Known reports whether this package has the filter.
 func Known(id int) bool { return inGo(id) || C.goh5z_known(C.int32_t(id)) != 0 }
 
-// inGo reports the filters that are done by way of package cblosc.
+// inGo reports whether the filter is implemented with package cblosc.
 func inGo(id int) bool { return id == Blosc || id == Blosc2 }
 
-// ErrChecksum is data whose checksum is not the one stored with them. It is
+// ErrChecksum is the error for data that do not match the checksum stored with them. It wraps
 // h5.ErrCorrupt.
 var ErrChecksum = fmt.Errorf("%w: the checksum differs", h5.ErrCorrupt)
 
-// ErrGrows is data that a filter does not make shorter, and so refuses. A
-// Pipeline leaves an optional filter out then.
+// ErrGrows is the error of a filter that refuses data it cannot shorten. A Pipeline then skips the
+// filter if it is optional.
 var ErrGrows = errors.New("does not get shorter")
 
-// Error reports a failure of a filter.
+// Error is the error of a filter.
 type Error struct {
 	Op     string // "decode", "encode", "make pipeline"
-	Filter int    // its number, 0 if it was none
-	Step   int    // its place in the pipeline, 0 the first of writing
+	Filter int    // number of the filter; 0 if the error has no filter
+	Step   int    // index in the pipeline; 0 is the first filter applied when writing
 	Err    error
 }
 
-// Error gives the filter and what was wrong.
+// Error returns a message with the filter and the cause.
 func (e *Error) Error() string {
 	if e.Filter == 0 {
 		return fmt.Sprintf("filter: %s: %v", e.Op, e.Err)
@@ -79,14 +79,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("filter: %s, filter %d: %v", e.Op, e.Filter, e.Err)
 }
 
-// Unwrap gives what was wrong.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Decode undoes one filter: src becomes what it was made from, in dst, and the
-// bytes of that are returned. values are the filter's parameters as they are
-// stored in a file.
+// Decode reverses one filter. It decodes src into dst and returns the number of decoded bytes.
+// values are the filter's parameters as stored in a file.
 //
-// It returns ErrSize if that is more than len(dst), and the errors of the package.
+// It returns ErrSize if the result is longer than dst, and the errors of the package.
 func Decode(id int, values []uint32, dst, src []byte) (int, error) {
 	w := take()
 	defer put(w)
@@ -97,10 +96,10 @@ func Decode(id int, values []uint32, dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// Encode applies one filter to src. A dst of Bound bytes always suffices.
+// Encode applies one filter to src. A dst of Bound bytes is always sufficient.
 //
-// It returns ErrSize if the result is more than len(dst), ErrGrows from filters
-// that refuse such data, and the errors of the package.
+// It returns ErrSize if the result is longer than dst, ErrGrows from filters that refuse data they
+// cannot shorten, and the errors of the package.
 func Encode(id int, values []uint32, dst, src []byte) (int, error) {
 	w := take()
 	defer put(w)
@@ -111,7 +110,7 @@ func Encode(id int, values []uint32, dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// Bound is the most bytes that n bytes become behind the filter.
+// Bound returns the maximum size of n bytes after the filter.
 func Bound(id int, values []uint32, n int) int {
 	switch id {
 	case Blosc:
@@ -163,8 +162,8 @@ func (w *worker) encode(id int, values []uint32, o Options, dst, src []byte) (in
 	return int(out), nil
 }
 
-// failure is what the shim's code means. want is the bytes a result would have,
-// 0 if nobody knows.
+// failure converts an error code of the shim to an error. want is the size of the result, 0 if it
+// is unknown.
 func failure(rc C.int, id int, values []uint32, have, want int) error {
 	switch rc {
 	case C.GOH5Z_ENOMEM:

@@ -1,7 +1,6 @@
 //go:build cgo
 
-// Chunks with a filter that only the library has: whether it reads them, and whether they
-// are long enough for it.
+// Chunks with filters that only libhdf5 has: whether they can be decoded and are long enough.
 
 package filter
 
@@ -15,24 +14,24 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Decodable reports whether each of the filters is one of this package or the library's own
-// n-bit or scale-offset, so that h5 reads a chunk with them.
+// Decodable reports whether h5 can decode chunks with these filters. Each of them must be in this
+// package, or be libhdf5's n-bit or scale-offset.
 func Decodable(filters []h5.Filter) bool {
 	return !slices.ContainsFunc(filters, func(f h5.Filter) bool {
 		return !Known(f.ID) && f.ID != h5.FilterNbit && f.ID != h5.FilterScaleOffset
 	})
 }
 
-// LongEnough undoes the filters of a stored chunk, but those whose bit is set in mask, down
-// to n-bit or scale-offset, which only the library has and whose decoders read on behind a
-// chunk that is too short ([hdf5.Filter.Needs]). element and chunk are the bytes of an
-// element and of a chunk without its filters.
+// LongEnough checks a stored chunk with n-bit or scale-offset, which only libhdf5 has. Their
+// decoders read out of bounds if the chunk is too short ([hdf5.Filter.Needs]). LongEnough reverses
+// the filters after n-bit or scale-offset, except those whose bit is set in mask. element and chunk
+// are the sizes in bytes of an element and of an unfiltered chunk.
 //
-// A chunk that is too short, one that such a filter does nothing for and that is not as long
-// as the chunk, and parameters that cannot be, are format.ErrCorrupt; two such
-// filters of one chunk are errors.ErrUnsupported. What another filter reports is returned.
+// It returns format.ErrCorrupt for a chunk that is too short, for invalid parameters, and for a
+// chunk of the wrong size on which such a filter has no effect. It returns errors.ErrUnsupported
+// for two such filters of one chunk. It also returns the errors of other filters.
 func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk int) error {
-	inside := false // stored is what such a decoder makes
+	inside := false // stored is the output of n-bit or scale-offset
 	for i := len(filters) - 1; i >= 0; i-- {
 		f := filters[i]
 		if mask>>i&1 != 0 {
@@ -42,7 +41,7 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 			if inside {
 				continue
 			}
-			dst := make([]byte, chunk+chunk/8+64) // of what does not shrink
+			dst := make([]byte, chunk+chunk/8+64) // for output that is longer than the chunk
 			n, err := Decode(f.ID, f.Values, dst, stored)
 			if err != nil {
 				return err
@@ -62,7 +61,7 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 		}
 		inside = inside || need > 0
 	}
-	if !inside && len(stored) != chunk { // all is undone, and the library takes it for the chunk
+	if !inside && len(stored) != chunk { // all filters are reversed, and libhdf5 uses the result as the chunk
 		return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes without its filters", len(stored)), Want: fmt.Sprint(chunk), Err: format.ErrCorrupt}
 	}
 	return nil

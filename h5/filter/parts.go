@@ -1,6 +1,6 @@
 //go:build cgo
 
-// A chunk of Blosc2 of which only some blocks are read.
+// Blosc2 chunks of which only some blocks are read.
 
 package filter
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// openParts reads header and places of the blocks.
+// openParts reads the header of a chunk and the offsets of its blocks.
 func (w *worker) openParts(r *io.SectionReader) (*chunk.Parts, error) {
 	var head [chunk.ExtendedHeaderSize]byte
 	n, err := r.ReadAt(head[:min(r.Size(), chunk.ExtendedHeaderSize)], 0)

@@ -1,4 +1,4 @@
-// The filters of a dataset, one after the other.
+// Pipeline: the filters of a dataset, applied in sequence.
 
 package filter
 
@@ -18,13 +18,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// MaxSteps is the most filters a pipeline has (H5Z_MAX_NFILTERS).
+// MaxSteps is the maximum number of filters in a pipeline (H5Z_MAX_NFILTERS).
 const MaxSteps = 32
 
-// Options says how a pipeline works. The zero value is the ordinary way.
+// Options are the options of a Pipeline. The zero value contains the defaults.
 type Options struct {
-	Exact        bool // deflate as zlib does, byte for byte, which takes two to four times as long; Blosc as its plug-in, one chunk at a time
-	SkipChecksum bool // do not compare checksums when decoding (H5Pset_edc_check)
+	Exact        bool // deflate writes the same bytes as zlib, which takes two to four times as long; Blosc the same as its plug-in, one chunk at a time
+	SkipChecksum bool // do not verify checksums when decoding (H5Pset_edc_check)
 }
 
 func (o Options) exact() C.int32_t {
@@ -34,24 +34,24 @@ func (o Options) exact() C.int32_t {
 	return 0
 }
 
-// Pipeline is the filters of a dataset, in the order of writing. It is safe for
-// any number of goroutines.
+// Pipeline contains the filters of a dataset, in the order of writing. It is safe for concurrent
+// use.
 type Pipeline struct {
 	filters  []h5.Filter
 	segments []segment
 	o        Options
 }
 
-// A segment is steps next to each other that one call does: those of C in one
-// call, those of Go each for itself.
+// A segment is a sequence of consecutive filters that one call executes. All adjacent filters in C
+// form a segment. Each filter in Go is a segment.
 type segment struct {
 	first, count int
-	packed       []uint32 // for C: number, optional, count of values, values of each; nil for Go
+	packed       []uint32 // for C: number, optional, number of values, and values of each filter; nil for Go
 }
 
-// New makes the pipeline of filters, as DatasetInfo has them. It returns an
-// *h5.FilterError for one that this package does not have, or ErrParam if there
-// are more than MaxSteps.
+// New makes the pipeline of filters, which are in the order of DatasetInfo. It returns an
+// *h5.FilterError for a filter that this package does not have, or ErrParam for more than MaxSteps
+// filters.
 func New(filters []h5.Filter, o Options) (*Pipeline, error) {
 	const op = "make pipeline"
 	if len(filters) > MaxSteps {
@@ -80,10 +80,10 @@ func New(filters []h5.Filter, o Options) (*Pipeline, error) {
 	return p, nil
 }
 
-// Len is the number of filters.
+// Len returns the number of filters.
 func (p *Pipeline) Len() int { return len(p.filters) }
 
-// Bound is the most bytes that a chunk of n bytes becomes.
+// Bound returns the maximum encoded size of a chunk of n bytes.
 func (p *Pipeline) Bound(n int) int {
 	for _, f := range p.filters {
 		n = max(n, Bound(f.ID, f.Values, n))
@@ -91,17 +91,17 @@ func (p *Pipeline) Bound(n int) int {
 	return n
 }
 
-// active reports whether any step of s is to be done.
+// active reports whether at least one filter of s is applied.
 func (s *segment) active(mask uint32) bool { return s.mask(mask) != 1<<s.count-1 }
 
-// mask is the part of a chunk's mask that is of the segment.
+// mask returns the segment's bits of a chunk's mask.
 func (s *segment) mask(mask uint32) uint64 { return uint64(mask) >> s.first & (1<<s.count - 1) }
 
-// Decode undoes the filters on the stored bytes src of a chunk, but for those in
-// mask, and fills dst with the result. src and dst must not overlap.
+// Decode reverses the filters on the stored bytes src of a chunk, except those in mask, and writes
+// the result to dst. src and dst must not overlap.
 //
-// A result of another length than dst is ErrCorrupt: the library takes a longer
-// one, and reads behind a shorter one.
+// A result whose length differs from that of dst is ErrCorrupt. libhdf5 accepts a longer result and
+// reads beyond the end of a shorter one.
 func (p *Pipeline) Decode(dst, src []byte, mask uint32) error {
 	w := take()
 	defer put(w)
@@ -109,7 +109,7 @@ func (p *Pipeline) Decode(dst, src []byte, mask uint32) error {
 }
 
 func (p *Pipeline) decode(w *worker, dst, src []byte, mask uint32) error {
-	last := len(p.segments) // the segment whose result is the chunk
+	last := len(p.segments) // the segment that outputs the chunk
 	for i, s := range p.segments {
 		if s.active(mask) {
 			last = i
@@ -124,7 +124,7 @@ func (p *Pipeline) decode(w *worker, dst, src []byte, mask uint32) error {
 		}
 		to := dst
 		if i > last {
-			// What other encoders made may be a little longer than what ours make.
+			// The output of other encoders may be a little longer than that of this package.
 			n := len(dst)
 			for _, f := range p.filters[:s.first] {
 				n = max(n, Bound(f.ID, f.Values, n))
@@ -173,7 +173,7 @@ func (p *Pipeline) decodeSegment(w *worker, s *segment, dst, src []byte, mask ui
 	return int(out), nil
 }
 
-// tooLong makes data that do not fit into a chunk damaged data.
+// tooLong returns ErrCorrupt for data that do not fit into a chunk.
 func tooLong(err error) error {
 	if errors.Is(err, h5.ErrSize) {
 		return fmt.Errorf("%w: %w", h5.ErrCorrupt, err)
@@ -195,9 +195,8 @@ func (p *Pipeline) failed(op string, s *segment, rc C.int, step C.int32_t, have,
 	return e
 }
 
-// Encode applies the filters to the chunk src and returns what is to be stored,
-// in dst if that holds it (a dst of Bound bytes does), and which optional filters
-// were left out because they failed.
+// Encode applies the filters to the chunk src. It returns the encoded bytes, in dst if its capacity
+// is sufficient (Bound bytes are), and the mask of optional filters that failed and were skipped.
 func (p *Pipeline) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	w := take()
 	defer put(w)
@@ -224,7 +223,7 @@ func (p *Pipeline) Encode(dst, src []byte) (out []byte, mask uint32, err error) 
 		}
 		mask |= left << s.first
 		if left == 1<<s.count-1 {
-			continue // nothing was applied
+			continue // no filter was applied
 		}
 		src = to[:n]
 		if i == len(p.segments)-1 {

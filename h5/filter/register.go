@@ -1,4 +1,4 @@
-// The filters as libhdf5 sees them: registered when the package is imported.
+// Registration of the filters with libhdf5 when the package is imported.
 
 package filter
 
@@ -16,7 +16,7 @@ import (
 func init() {
 	undo.Decode, undo.Known = Decode, Known
 	if _, err := h5.Version(); err != nil {
-		return // the library cannot be used, which every call of h5 says
+		return // libhdf5 cannot be used; every call of h5 returns the error
 	}
 	h5.WithLock(func() {
 		if id := C.goh5z_register(); id != 0 {
@@ -25,8 +25,7 @@ func init() {
 	})
 }
 
-// goh5z_go_filter is called by libhdf5, under its lock, with a buffer of its own
-// that is replaced by another.
+// goh5z_go_filter is called by libhdf5, under its lock. It replaces libhdf5's buffer *buf by another.
 //
 //export goh5z_go_filter
 func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, n C.size_t, size *C.size_t, buf **C.uint8_t) (out C.size_t) {
@@ -53,7 +52,7 @@ func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, 
 	} else {
 		done, err = w.decode(int(id), v, dst, src)
 	}
-	// Of what is exactly as long as before, see declined in shim_register.c.
+	// For results of the same length, see declined in shim_register.c.
 	declined := !reverse && flags&C.GOH5Z_OPTIONAL != 0 && done == len(src)
 	if err != nil || done == 0 || declined {
 		C.goh5z_give(to)

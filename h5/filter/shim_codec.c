@@ -1,5 +1,6 @@
-/* shim_codec.c: each filter as two functions from a buffer to a buffer. The formats are those of the HDF5 filters
- * registered under the numbers; what they wrap is called through libgocodec.a and DataDog/zstd. */
+/* shim_codec.c: each filter as two functions that convert one buffer to another. The formats are
+ * those of the HDF5 filters registered under the numbers. The codecs are called through
+ * libgocodec.a and DataDog/zstd. */
 #include "shim.h"
 
 #include "cmem.h"
@@ -8,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* ---------- what is kept between calls ---------- */
+/* ---------- state kept between calls ---------- */
 
 enum { SCRATCH = 4, LEVELS = 13 };
 
@@ -118,8 +119,8 @@ static int deflate_all(goh5z_state_t *s, int level, int exact, const uint8_t *sr
     return *out == 0 ? GOH5Z_EROOM : 0;
 }
 
-/* ---------- szip: the length in 4 bytes, little-endian, then libaec's stream; values: mask, pixels in a block, bits
- * in a pixel, pixels in a scanline ---------- */
+/* ---------- szip: the length in 4 bytes, little-endian, then libaec's stream; values: mask,
+ * pixels per block, bits per pixel, pixels per scanline ---------- */
 
 #if GOH5Z_HAVE_SZIP
 static int szip_params(const uint32_t *v, size_t count, SZ_com_t *p)
@@ -179,7 +180,7 @@ static int szip_encode(const uint32_t *v, size_t count, const uint8_t *src, size
 }
 #endif
 
-/* ---------- bzip2: a stream; values: block size in units of 100 kB, 9 if there is none ---------- */
+/* ---------- bzip2: a stream; values: block size in units of 100 kB, default 9 ---------- */
 
 static int bzip2_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, size_t *out)
 {
@@ -187,7 +188,7 @@ static int bzip2_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, 
         return GOH5Z_EDATA;
     }
     unsigned len = cap > UINT_MAX ? UINT_MAX : (unsigned)cap;
-    /* The source is not changed, whatever the type says. */
+    /* The source is not changed, although its type is not const. */
     int rc = BZ2_bzBuffToBuffDecompress((char *)dst, &len, (char *)(uintptr_t)src, (unsigned)n, 0, 0);
     *out = rc == BZ_OK ? len : 0;
     return rc == BZ_OK ? 0 : rc == BZ_OUTBUFF_FULL ? GOH5Z_EROOM : rc == BZ_MEM_ERROR ? GOH5Z_ENOMEM : GOH5Z_EDATA;
@@ -206,8 +207,9 @@ static int bzip2_encode(const uint32_t *v, size_t count, const uint8_t *src, siz
     return rc == BZ_OK ? 0 : rc == BZ_OUTBUFF_FULL ? GOH5Z_EROOM : GOH5Z_ENOMEM;
 }
 
-/* ---------- LZ4: the length in 8 bytes and that of a block in 4, big-endian; then each block behind its length,
- * stored as it is if that is the block's own; values: bytes of a block ---------- */
+/* ---------- LZ4: the total length in 8 bytes and the block size in 4, big-endian; then each
+ * block after its stored length, uncompressed if that is the length of the block; values: block
+ * size in bytes ---------- */
 
 enum { LZ4_HEADER = 12, LZ4_BLOCK = 1 << 30 };
 
@@ -312,7 +314,7 @@ static int zstd_decode(goh5z_state_t *s, const uint8_t *src, size_t n, uint8_t *
     int rc = zstd_result(ZSTD_decompressDCtx(s->dctx, dst, cap, src, n), out);
     if (rc == GOH5Z_EROOM) {
         unsigned long long size = ZSTD_getFrameContentSize(src, n);
-        *out = size < (unsigned long long)-2 && size > cap ? (size_t)size : 0; /* -1 and -2: not known, no frame */
+        *out = size < (unsigned long long)-2 && size > cap ? (size_t)size : 0; /* -1 and -2: size unknown, no frame */
     }
     return rc;
 }
@@ -325,9 +327,11 @@ static int zstd_encode(goh5z_state_t *s, int level, const uint8_t *src, size_t n
     return zstd_result(ZSTD_compressCCtx(s->cctx, dst, cap, src, n, level), out);
 }
 
-/* ---------- bitshuffle: blocks of transposed bits, alone or each compressed behind its length, and the elements
- * behind the last eight as they are. Compressed, the length in 8 bytes and that of a block in 4 come first.
- * Values: major, minor, bytes of an element, elements of a block (0: automatic), compression, level ---------- */
+/* ---------- bitshuffle: blocks of transposed bits, then the last elements unchanged if their
+ * number is not a multiple of 8. With compression, the total length in 8 bytes and the block
+ * size in 4 come first, and each block is compressed and follows its stored length. Values:
+ * major, minor, element size in bytes, block size in elements (0: automatic), compression, level
+ * ---------- */
 
 enum { BITS_ALONE = 0, BITS_LZ4 = 2, BITS_ZSTD = 3, BITS_HEADER = 12 };
 
@@ -354,7 +358,7 @@ static int bits_params(const uint32_t *v, size_t count, bits_t *p)
     p->how = count > 4 ? (int)v[4] : BITS_ALONE;
     p->level = count > 5 ? (int)v[5] : 0;
     if (p->how != BITS_LZ4 && p->how != BITS_ZSTD) {
-        p->how = BITS_ALONE; /* what the filter does with any other number */
+        p->how = BITS_ALONE; /* as the filter treats any other number */
     }
     if (p->block == 0) {
         p->block = bits_default(p->element);
@@ -404,7 +408,7 @@ static int bits_decode(goh5z_state_t *s, const uint32_t *v, size_t count, const 
         size_t bytes = run * p.element;
         const uint8_t *from = src + at;
         if (p.how == BITS_ALONE) {
-            at += bytes; /* there are total bytes */
+            at += bytes; /* src has total bytes */
         } else {
             if (n - at < 4) {
                 return GOH5Z_EDATA;
@@ -433,7 +437,7 @@ static int bits_decode(goh5z_state_t *s, const uint32_t *v, size_t count, const 
     if (rest > n - at) {
         return GOH5Z_EDATA;
     }
-    if (rest > 0) { /* src may be NULL with no bytes */
+    if (rest > 0) { /* src may be NULL if rest is 0 */
         memcpy(dst + done, src + at, rest);
     }
     *out = done + rest;
@@ -504,7 +508,7 @@ static int bits_encode(goh5z_state_t *s, const uint32_t *v, size_t count, const 
     return 0;
 }
 
-/* ---------- all of them ---------- */
+/* ---------- dispatch by filter number ---------- */
 
 int goh5z_known(int32_t id)
 {
@@ -623,8 +627,8 @@ int goh5z_encode(goh5z_state_t *s, int32_t id, const uint32_t *values, size_t co
         if (table == NULL) {
             return GOH5Z_ENOMEM;
         }
-        /* Shorter than the data, or not at all: libhdf5 notes that a filter was left out with the length of the
-         * chunk, and only if that changes. */
+        /* The result must be shorter than the data, because libhdf5 records that a filter was
+         * skipped only if the length of the chunk changes. */
         *out = n == 0 ? 0 : goh5z_lzf_encode(src, n, dst, cap < n ? cap : n - 1, table);
         return *out == 0 ? GOH5Z_EGROWS : 0;
     }
@@ -674,7 +678,8 @@ size_t goh5z_bound(int32_t id, const uint32_t *values, size_t count, size_t n)
 
 enum { MAX_STEPS = 32 };
 
-/* HDF5 before 1.6.3 summed on little-endian machines what big-endian ones swap: both are right. */
+/* Both byte orders of the sums are valid, because HDF5 before 1.6.3 swapped the bytes on
+ * little-endian machines. */
 int goh5z_check(const uint8_t *src, size_t n)
 {
     uint32_t sum = goh5z_fletcher32(src, n - 4);
@@ -684,7 +689,7 @@ int goh5z_check(const uint8_t *src, size_t n)
     return stored == sum || stored == swapped;
 }
 
-/* The active steps of a packed pipeline, in the order of writing. */
+/* Returns the active filters of a packed pipeline, in the order of writing. */
 static int unpack(const uint32_t *words, size_t n, uint32_t mask, goh5z_step_t *steps, int *index)
 {
     int count = 0;
@@ -710,7 +715,7 @@ int goh5z_pipeline_decode(goh5z_state_t *s, const uint32_t *steps, size_t words,
     bound[0] = cap;
     for (int i = 0; i < count; i++) {
         size_t b = goh5z_bound(step[i].id, step[i].values, step[i].count, bound[i]);
-        bound[i + 1] = b + b / 8 + 64; /* other encoders may be a little worse than ours */
+        bound[i + 1] = b + b / 8 + 64; /* the output of other encoders may be a little longer */
     }
     const uint8_t *p = src;
     int turn = PING;
@@ -728,7 +733,7 @@ int goh5z_pipeline_decode(goh5z_state_t *s, const uint32_t *steps, size_t words,
             }
             rc = goh5z_decode(s, step[i].id, step[i].values, step[i].count, p, n, to, room, &len);
             if (rc == 0 && len == 0) {
-                rc = GOH5Z_EDATA; /* what libhdf5 takes for a failure */
+                rc = GOH5Z_EDATA; /* libhdf5 treats an empty result as a failure */
             }
             p = to;
             n = len;
@@ -771,7 +776,7 @@ int goh5z_pipeline_encode(goh5z_state_t *s, const uint32_t *steps, size_t words,
         int rc = goh5z_encode(s, step[i].id, step[i].values, step[i].count, exact, p, n, to, room, &len);
         if (rc == GOH5Z_EROOM && i == count - 1) {
             *failed = index[i];
-            return rc; /* the caller's buffer, and not the data */
+            return rc; /* the caller's buffer is too short, which is not a failure of the filter */
         }
         if (rc < 0) {
             if (!step[i].optional || rc == GOH5Z_ENOMEM) {

@@ -1,6 +1,7 @@
-/* shim_lzf.c: LZF, written from its format: a byte below 32 says that one more than so many literal bytes follow;
- * any other is a match: its high three bits are the length less 2, 7 for 9 and what the next byte adds, its low
- * five and the byte after them how far back the match begins, less 1. */
+/* shim_lzf.c: LZF, implemented from its format. A control byte below 32 is followed by that many
+ * plus 1 literal bytes. Any other control byte begins a match. Its high 3 bits are the length
+ * minus 2; 7 means 9 plus the next byte. Its low 5 bits and the byte after them are the distance
+ * to the match minus 1. */
 #include "shim.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ int goh5z_lzf_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, siz
         if (distance >= len) {
             memcpy(dst + at, dst + at - distance, len);
         } else {
-            for (size_t i = 0; i < len; i++) { /* a match may run into what it writes */
+            for (size_t i = 0; i < len; i++) { /* a match may overlap its own output */
                 dst[at + i] = dst[at + i - distance];
             }
         }
@@ -63,7 +64,7 @@ static inline size_t slot(const uint8_t *p)
     return (v * 2654435761U) >> 17 & (GOH5Z_LZF_TABLE - 1);
 }
 
-/* Flushes literals; 0 if they do not fit. */
+/* Writes literals; returns 0 if they do not fit. */
 static size_t literals(const uint8_t *p, size_t n, uint8_t *dst, size_t cap, size_t at)
 {
     while (n > 0) {
@@ -82,11 +83,11 @@ static size_t literals(const uint8_t *p, size_t n, uint8_t *dst, size_t cap, siz
 
 size_t goh5z_lzf_encode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, uint32_t *table)
 {
-    size_t i = 0, first = 0, at = 0; /* first literal that is not written yet */
+    size_t i = 0, first = 0, at = 0; /* first: index of the first literal that is not written yet */
     memset(table, 0, GOH5Z_LZF_TABLE * sizeof *table);
     while (i + MIN_MATCH <= n) {
         size_t h = slot(src + i);
-        size_t from = table[h]; /* the place plus 1, 0 for none */
+        size_t from = table[h]; /* offset plus 1; 0 if the slot is empty */
         table[h] = (uint32_t)(i + 1);
         if (from == 0 || i - (from - 1) > MAX_DISTANCE || memcmp(src + from - 1, src + i, MIN_MATCH) != 0) {
             i++;

@@ -1,11 +1,13 @@
-/* shim_register.c: the filters as libhdf5 calls them. It holds its lock (and this module's) while it does. */
+/* shim_register.c: the filters as libhdf5 calls them. The caller holds the lock of libhdf5 and
+ * of this module. */
 #include "shim.h"
 
 #include "../versions.h"
 
 #include <string.h>
 
-/* The parameters of a chunk that some filters store: bytes of an element and of a chunk. */
+/* Parameters of a chunk that some filters store: the sizes in bytes of an element and of a
+ * chunk. */
 static int chunk_facts(hid_t dcpl, hid_t type, uint64_t *element, uint64_t *bytes)
 {
     hsize_t dims[H5S_MAX_RANK];
@@ -30,7 +32,7 @@ static int get_values(hid_t dcpl, H5Z_filter_t id, unsigned *flags, unsigned *va
     return H5Pget_filter_by_id2(dcpl, id, flags, count, values, 0, NULL, NULL) < 0 || *count > VALUES ? -1 : 0;
 }
 
-/* LZF: revision 4, LZF's version 1.5, bytes of a chunk, as h5py writes. */
+/* LZF: revision 4, LZF version 1.5, chunk size in bytes, as written by h5py. */
 static herr_t lzf_local(hid_t dcpl, hid_t type, hid_t space)
 {
     (void)space;
@@ -46,7 +48,8 @@ static herr_t lzf_local(hid_t dcpl, hid_t type, hid_t space)
     return H5Pmodify_filter(dcpl, GOH5Z_LZF, flags, 3, values);
 }
 
-/* bitshuffle: version 0.4 and the bytes of an element stand before what the user gave: block, compression, level. */
+/* bitshuffle: version 0.4 and the element size come before the user's values: block,
+ * compression, level. */
 static herr_t bits_local(hid_t dcpl, hid_t type, hid_t space)
 {
     (void)space;
@@ -62,8 +65,9 @@ static herr_t bits_local(hid_t dcpl, hid_t type, hid_t space)
     return H5Pmodify_filter(dcpl, GOH5Z_BITSHUFFLE, flags, count + 3, values);
 }
 
-/* Blosc and Blosc2 leave the first four to the filter: revision, version or block size, element, chunk. The user's
- * are level, shuffle and codec from the fifth on; Blosc2 stores the shape of the chunk behind them. */
+/* The first four values of Blosc and Blosc2 are set by the filter: revision, version or block
+ * size, element size, chunk size. The user's values begin at the fifth: level, shuffle, codec.
+ * Blosc2 stores the shape of the chunk after them. */
 static herr_t blosc_local(hid_t dcpl, hid_t type, H5Z_filter_t id)
 {
     unsigned flags, values[VALUES];
@@ -75,7 +79,7 @@ static herr_t blosc_local(hid_t dcpl, hid_t type, H5Z_filter_t id)
     }
     uint64_t base = element;
     hid_t super = H5Tget_class(type) == H5T_ARRAY ? H5Tget_super(type) : H5I_INVALID_HID;
-    if (super >= 0) { /* of an array, an element of it */
+    if (super >= 0) { /* for an array, the size of its elements */
         base = H5Tget_size(super);
         H5Tclose(super);
     }
@@ -103,7 +107,7 @@ static herr_t blosc_local(hid_t dcpl, hid_t type, H5Z_filter_t id)
     if (rank == 1) {
         return H5Pmodify_filter(dcpl, id, flags, 7, values);
     }
-    values[2] = (unsigned)element; /* an array has elements, whatever is in them */
+    values[2] = (unsigned)element; /* the elements of a b2nd array have the size of the datatype */
     values[7] = (unsigned)rank;
     for (int i = 0; i < rank; i++) {
         values[8 + i] = (unsigned)dims[i];
@@ -133,7 +137,8 @@ void goh5z_give(uint8_t *p)
     H5free_memory(p);
 }
 
-/* What is decoded has the size of a chunk, which the filter is not told: so it is looked for. */
+/* Decodes a chunk. The filter does not get the decoded size, so it tries larger buffers until
+ * one is sufficient. */
 static size_t decode(goh5z_state_t *s, int32_t id, const uint32_t *values, size_t count, size_t n, size_t *buf_size,
                      void **buf)
 {
@@ -157,13 +162,14 @@ static size_t decode(goh5z_state_t *s, int32_t id, const uint32_t *values, size_
         if (rc != GOH5Z_EROOM || cap >= UINT32_MAX) {
             return 0;
         }
-        /* A size that the data claim is believed within reason: a codec that knows it makes no more. */
+        /* The size in the data is used if it is plausible: a codec that returns a size never
+         * produces more. */
         cap = out > cap && out <= UINT32_MAX && out / 1024 <= n ? out : cap * 2;
     }
 }
 
-/* The library tells a chunk that an optional filter left alone from others by its length: what is exactly as long as
- * before is left alone too. */
+/* libhdf5 distinguishes a chunk that an optional filter has skipped from others by its length.
+ * Therefore the filter is skipped too if its output has the same length as its input. */
 static int declined(unsigned flags, size_t out, size_t n)
 {
     return (flags & H5Z_FLAG_OPTIONAL) != 0 && out == n;

@@ -1,7 +1,8 @@
-/* shim_shuffle.c: bytes and bits of elements gathered by weight, and put back.
+/* shim_shuffle.c: shuffle of bytes and bits of elements, and its inverse.
  *
- * Both are transpositions. Elements of the common sizes go through vectors of 16 bytes, which the compiler turns
- * into the machine's interleaving instructions; the rest goes byte by byte. */
+ * Both are transpositions. Elements of the common sizes use vectors of 16 bytes, which the
+ * compiler translates to interleaving instructions of the machine. All others are processed byte
+ * by byte. */
 #include "shim.h"
 
 #include <string.h>
@@ -30,8 +31,8 @@ static inline vec high(vec a, vec b)
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
-/* Undoing the shuffle of 16 elements of `size` bytes is log2(size) rounds of interleaving the first half of the
- * planes with the second. */
+/* The inverse shuffle of 16 elements of `size` bytes takes log2(size) rounds. Each interleaves
+ * the first half of the planes with the second. */
 #define UNSHUFFLE(SIZE)                                                                                                \
     static size_t unshuffle##SIZE(const uint8_t *src, size_t n, uint8_t *dst)                                          \
     {                                                                                                                  \
@@ -72,7 +73,7 @@ static inline vec odd(vec a, vec b)
     return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
 }
 
-/* The inverse: rounds of taking every other byte. */
+/* The shuffle: rounds that separate even and odd bytes. */
 #define SHUFFLE(SIZE)                                                                                                  \
     static size_t shuffle##SIZE(const uint8_t *src, size_t n, uint8_t *dst)                                            \
     {                                                                                                                  \
@@ -103,7 +104,8 @@ SHUFFLE(4)
 SHUFFLE(8)
 SHUFFLE(16)
 
-/* Elements to planes, or with `back` planes to elements; what is left of an element behind the last goes along. */
+/* Converts elements to planes, or with `back` planes to elements. An incomplete element at the
+ * end is copied. */
 static void turn(int back, size_t size, const uint8_t *src, size_t n, uint8_t *dst)
 {
     static const struct {
@@ -122,7 +124,7 @@ static void turn(int back, size_t size, const uint8_t *src, size_t n, uint8_t *d
             done = (back ? fast[i].back : fast[i].there)(src, elements, dst);
         }
     }
-    /* By planes within a stretch that stays in the cache. */
+    /* Process the planes in ranges of elements that fit into the cache. */
     for (; done < elements; done += 256) {
         size_t stop = elements - done < 256 ? elements : done + 256;
         for (size_t k = 0; k < size; k++) {
@@ -153,7 +155,7 @@ void goh5z_shuffle(size_t size, const uint8_t *src, size_t n, uint8_t *dst)
 
 /* ---------- bits ---------- */
 
-/* The 8 by 8 bits of x, rows are bytes, turned over (Warren, Hacker's Delight, 7-3). */
+/* Transposes the 8 by 8 bits of x, whose rows are bytes (Warren, Hacker's Delight, 7-3). */
 static inline uint64_t transpose8(uint64_t x)
 {
     uint64_t t = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAULL;
@@ -164,8 +166,8 @@ static inline uint64_t transpose8(uint64_t x)
     return x ^ t ^ (t << 28);
 }
 
-/* A block of bits is, for each byte of an element and each bit of it from the lowest, one bit of every element:
- * element e is bit e % 8 of byte e / 8. */
+/* A block of bits contains, for each byte of an element and each bit of it from the lowest, one
+ * bit of every element: element e is bit e % 8 of byte e / 8. */
 void goh5z_bit_block(size_t size, const uint8_t *src, size_t elements, uint8_t *dst)
 {
     size_t row = elements / 8;
@@ -185,7 +187,8 @@ void goh5z_bit_block(size_t size, const uint8_t *src, size_t elements, uint8_t *
     }
 }
 
-/* The bytes of eight rows, eight columns at a time: an 8 by 8 transposition of bytes, then one of bits for each. */
+/* Processes the bytes of eight rows, eight columns at a time: an 8 by 8 transposition of bytes,
+ * then one of bits for each. */
 void goh5z_unbit_block(size_t size, const uint8_t *src, size_t elements, uint8_t *dst)
 {
     size_t row = elements / 8;
@@ -234,10 +237,10 @@ void goh5z_unbit_block(size_t size, const uint8_t *src, size_t elements, uint8_t
     }
 }
 
-/* ---------- the checksum ---------- */
+/* ---------- checksum ---------- */
 
-/* Fletcher's sums over words of two bytes, the first byte high, an odd last byte as a high one. 360 words is the
- * most that fits before the sums must be folded. */
+/* Fletcher's sums over words of two bytes, the first byte high; an odd last byte is a high byte.
+ * The sums must be folded after at most 360 words. */
 uint32_t goh5z_fletcher32(const uint8_t *p, size_t n)
 {
     uint32_t a = 0, b = 0;

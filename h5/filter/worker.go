@@ -1,5 +1,5 @@
-// What codecs keep between calls, one for each goroutine that uses them at the
-// same time.
+// Workers: codec state kept between calls, one for each goroutine that uses codecs at the same
+// time.
 
 package filter
 
@@ -17,24 +17,24 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// A worker serves one call at a time. Its buffers are by use; nobody needs two of
-// one at a time.
+// A worker serves one call at a time. It has one buffer for each use, because no call needs two for
+// the same use.
 type worker struct {
 	*owned
 	stages [2][]byte // between the segments of a pipeline, in turn
 	block  []byte    // a block, or a chunk with its blocks one after the other
-	frame  []byte    // a chunk on its way into a frame
+	frame  []byte    // a chunk of a frame that is read in parts
 }
 
-// owned is what has to be given back. It does not reach the worker.
+// owned contains the C state that must be freed. It must not reference the worker.
 type owned struct {
-	c           *C.goh5z_state_t // nil if there was no memory
+	c           *C.goh5z_state_t // nil if allocation failed
 	blosc       *cblosc.Decompressor
 	compressors map[cblosc.CParams]*cblosc.Compressor
 }
 
-// workers keeps the idle ones. The garbage collector takes what nobody uses, and
-// the cleanup gives back what it owned.
+// workers contains the idle workers. The garbage collector removes unused ones, and the cleanup
+// frees the state they own.
 var workers = sync.Pool{New: func() any {
 	w := &worker{owned: &owned{c: C.goh5z_state_new()}}
 	runtime.AddCleanup(w, (*owned).close, w.owned)
@@ -67,8 +67,8 @@ func (o *owned) decompressor() (*cblosc.Decompressor, error) {
 	return o.blosc, err
 }
 
-// A context has its tables of one set of parameters; a program has few datasets
-// at a time, but may have many one after the other.
+// maxCompressors is the maximum number of cached contexts, each with its own parameters. A program
+// usually writes few datasets at a time, but may write many in sequence.
 const maxCompressors = 8
 
 func (o *owned) compressor(p cblosc.CParams) (*cblosc.Compressor, error) {
