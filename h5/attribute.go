@@ -42,8 +42,8 @@ const (
 )
 
 // Attributes yields the attributes of the object in the order of their names (H5Aiterate2). One
-// call collects all of them before the first one is yielded. After an error it yields only the
-// error.
+// call of libhdf5 collects all of them before the first one is yielded. If it fails, Attributes
+// yields only the error.
 func (o *object) Attributes() iter.Seq2[AttributeInfo, error] { return o.AttributesIn(ByName) }
 
 // AttributesIn is like Attributes, but in the given order. If order is ByCreation and the object

@@ -49,7 +49,7 @@ type Core struct {
 // Log is like Sec2, but logs its operations (H5Pset_fapl_log).
 type Log struct {
 	Path   string // of the log file
-	Flags  uint64 // operations to log, H5FD_LOG_…; LogAll
+	Flags  uint64 // operations to log (H5FD_LOG_…), for example LogAll
 	Buffer int64  // number of file bytes with access counters, if Flags enable them
 }
 

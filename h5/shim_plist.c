@@ -273,8 +273,8 @@ static int put_creation(goh5_err_t *err, goh5_buf_t *b, hid_t file)
     hid_t root = H5I_INVALID_HID, gcpl = H5I_INVALID_HID;
     hid_t fcpl = H5Fget_create_plist(file);
     TRY(fcpl >= 0);
-    /* For an opened file, the list does not contain the options of the root group. The group's own
-     * list does. */
+    /* For an opened file, the file's list does not contain the options of the root group. Therefore
+     * they are read from the list of the group. */
     TRY((root = H5Gopen2(file, "/", H5P_DEFAULT)) >= 0);
     TRY((gcpl = H5Gget_create_plist(root)) >= 0);
     TRY(H5Pget_userblock(fcpl, &size) >= 0);

@@ -63,8 +63,7 @@ done:
     return rc;
 }
 
-/* Fails for datasets that class_is_odd reports. libhdf5 does not treat them as scales, if it does
- * not crash. */
+/* Fails with GOH5_ECLASS if class_is_odd reports the dataset, which is not a dimension scale. */
 static int check_class(goh5_err_t *err, hid_t id)
 {
     int rc = 0, odd;

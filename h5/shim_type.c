@@ -263,7 +263,7 @@ done:
     return rc;
 }
 
-/* Closes a type that libhdf5 does not let become the required one. */
+/* Closes a type whose properties libhdf5 could not set, and returns H5I_INVALID_HID. */
 static hid_t dropped(hid_t t)
 {
     goh5_close_type(t);
