@@ -1,14 +1,14 @@
-// Package advisory knows the published vulnerabilities of the C libraries, and which
-// release mends each.
+// Package advisory lists the published vulnerabilities of the C libraries, and the release that
+// fixes each.
 //
-// # What
+// # Overview
 //
-// Known lists them; Open those that a release of a library still has. Tools that
-// look for vulnerable Go modules see none of them.
+// Known returns all of them, and Open those that affect a release of a library. Tools that look for
+// vulnerable Go modules do not find vulnerabilities of C libraries.
 //
-// The list is that of HDFGroup/cve_hdf5 of 2026, of the libraries' release notes, and
-// of the CVE records those name. C-Blosc2 has mended much without asking for a CVE:
-// the defects table of package cblosc lists what is known of that.
+// The list is compiled from HDFGroup/cve_hdf5 of 2026, from the libraries' release notes, and from
+// the CVE records that those name. C-Blosc2 has fixed many defects without a CVE: the defects table
+// of package cblosc lists the known ones.
 //
 // # Concurrency
 //

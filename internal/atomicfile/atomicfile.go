@@ -1,4 +1,4 @@
-// The life of an output: pending, then committed or aborted.
+// The states of an output: pending, committed or aborted.
 
 package atomicfile
 
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// ErrExists reports a target that is there and may not be replaced.
+// ErrExists means that the target exists and must not be replaced.
 var ErrExists error = existsError{}
 
 type existsError struct{}
@@ -22,13 +22,13 @@ type existsError struct{}
 func (existsError) Error() string        { return "exists already" }
 func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// Options say what Commit may do.
+// Options are the options of Create.
 type Options struct {
-	Overwrite bool // replace a target that is there
-	Volatile  bool // Commit does not wait for the disk: for what is easily made again
+	Overwrite bool // replace a target that exists
+	Volatile  bool // Commit does not wait for the disk: for files that are easily made again
 }
 
-// Output is a file or directory in the making.
+// Output is a file or directory that is being written under a temporary name.
 type Output struct {
 	target, temp string
 	overwrite    bool
@@ -46,25 +46,24 @@ const (
 	aborted
 )
 
-// unfinished are the outputs that AbortAll removes.
+// unfinished contains the outputs that AbortAll removes.
 var unfinished struct {
 	sync.Mutex
 	set map[*Output]bool
 }
 
-// serial tells the temporary names of one process apart.
+// serial makes the temporary names of one process unique.
 var serial atomic.Int64
 
 // nameMax is the longest name of a directory entry, in bytes (NAME_MAX).
 const nameMax = 255
 
-// Create starts an output that shall become target, whose directory must exist.
-// Nothing is created yet, but temporary files in that directory whose process was killed are removed
-// (on Linux). A symbolic link at target counts as the target itself:
-// it is replaced, not followed.
+// Create starts an output that will become target, whose directory must exist. It creates no file
+// yet, but on Linux it removes temporary files in that directory whose process was killed. A
+// symbolic link at target counts as the target itself: it is replaced, not followed.
 //
-// It returns ErrExists without Overwrite if target is there, and syscall.EROFS where nothing
-// can be written.
+// Create returns ErrExists if target exists and Overwrite is not set, and syscall.EROFS if the file
+// system is read-only.
 func Create(target string, o Options) (*Output, error) {
 	dir, base := filepath.Split(filepath.Clean(target))
 	if base == "" || base == "." || base == ".." {
@@ -84,7 +83,7 @@ func Create(target string, o Options) (*Output, error) {
 	}
 	removeLeftovers(filepath.Join(dir, "."))
 	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile}
-	for { // a killed process with our id may have left a name behind
+	for { // a killed process with this process id may have left a name
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
 		if ns := namespace(); ns != "" {
 			suffix += "-" + ns
@@ -105,21 +104,21 @@ func Create(target string, o Options) (*Output, error) {
 	return out, nil
 }
 
-// Path is the temporary name. Whoever writes creates a file or directory there
-// and closes it before Commit.
+// Path is the temporary name. The caller must create a file or directory there and close it before
+// Commit.
 func (o *Output) Path() string { return o.temp }
 
-// Commit makes what is at Path durable, if not Volatile, and moves it to the target. A file or
-// directory that it replaces is gone afterwards; at every moment the target is
-// the old one or the new one, complete. A second Commit does nothing.
+// Commit makes the output at Path durable, unless it is Volatile, and moves it to the target. It
+// removes the file or directory that it replaces. At every moment the target is either the old one
+// or the new one, complete. A second Commit does nothing.
 //
-// After an error before the move the output is still pending, and Abort removes
-// it. An error after it, of syncing the parent or of removing what was
-// replaced, leaves the output committed.
+// After an error before the move the output is still pending, and Abort removes it. An error after
+// the move, for example of syncing the parent or of removing the replaced file, leaves the output
+// committed.
 //
-// It returns ErrExists if a target without Overwrite has come up since Create,
-// errors.ErrUnsupported if a directory is to be replaced on a file system that
-// cannot exchange two names, and fs.ErrClosed after Abort.
+// Commit returns ErrExists if the target has been created since Create and Overwrite is not set,
+// errors.ErrUnsupported if a directory must be replaced on a file system that cannot exchange two
+// names, and fs.ErrClosed after Abort.
 func (o *Output) Commit() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,7 +137,7 @@ func (o *Output) Commit() error {
 		return err
 	}
 	o.finish(committed)
-	// After an exchange the temporary name holds what was replaced.
+	// After an exchange the temporary name holds the replaced file or directory.
 	err := os.RemoveAll(o.temp)
 	if !o.volatile {
 		err = errors.Join(syncDir(filepath.Dir(o.target)), err)
@@ -146,8 +145,7 @@ func (o *Output) Commit() error {
 	return err
 }
 
-// Abort removes what is at Path. After Commit, or a second time, it does
-// nothing.
+// Abort removes the output at Path. After Commit, or a second time, it does nothing.
 func (o *Output) Abort() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -155,7 +153,7 @@ func (o *Output) Abort() error {
 		return nil
 	}
 	if err := os.RemoveAll(o.temp); err != nil {
-		if _, lost := os.Lstat(o.temp); !errors.Is(lost, fs.ErrNotExist) { // else the file system just does not remove
+		if _, lost := os.Lstat(o.temp); !errors.Is(lost, fs.ErrNotExist) { // otherwise there is no file that is left over
 			return err
 		}
 	}
@@ -163,8 +161,8 @@ func (o *Output) Abort() error {
 	return nil
 }
 
-// AbortAll aborts every output that is neither committed nor aborted. A Commit
-// that is under way is waited for and stands.
+// AbortAll aborts every output that is neither committed nor aborted. It waits for a Commit that is
+// in progress, and that output stays committed.
 func AbortAll() error {
 	unfinished.Lock()
 	all := make([]*Output, 0, len(unfinished.set))
@@ -179,8 +177,8 @@ func AbortAll() error {
 	return errors.Join(errs...)
 }
 
-// Unfinished are the temporary paths of the outputs that are neither committed nor
-// aborted, sorted; there need not be anything yet.
+// Unfinished returns the temporary paths of the outputs that are neither committed nor aborted,
+// sorted. The paths need not exist yet.
 func Unfinished() (paths []string) {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -198,7 +196,7 @@ func (o *Output) finish(s state) {
 	delete(unfinished.set, o)
 }
 
-// move puts the temporary in the target's place in one step.
+// move moves the temporary file to the target in one step.
 func (o *Output) move() error {
 	if !o.overwrite {
 		return moveNew(o.temp, o.target)
@@ -207,7 +205,7 @@ func (o *Output) move() error {
 		old, err := os.Lstat(o.target)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = moveNew(o.temp, o.target); errors.Is(err, ErrExists) {
-				continue // it came up in between: replace it
+				continue // the target was created in between: replace it
 			}
 			return err
 		}
@@ -221,9 +219,9 @@ func (o *Output) move() error {
 		if !old.IsDir() && !made.IsDir() {
 			return os.Rename(o.temp, o.target)
 		}
-		// rename(2) replaces no directory that has entries.
+		// rename(2) does not replace a directory that has entries.
 		if err = exchange(o.temp, o.target); errors.Is(err, fs.ErrNotExist) {
-			continue // it went away in between
+			continue // the target was removed in between
 		}
 		return err
 	}
@@ -241,9 +239,8 @@ func moveNew(temp, target string) error {
 	return err
 }
 
-// claim moves temp to target where the file system has no exclusive rename: a
-// second link, or an empty directory, is made at target only if nothing is
-// there, and then becomes the real thing.
+// claim moves temp to target on a file system without exclusive rename. It makes a second link, or
+// an empty directory, at target, which fails if target exists, and then replaces that.
 func claim(temp, target string) error {
 	info, err := os.Lstat(temp)
 	if err != nil {
@@ -264,7 +261,7 @@ func claim(temp, target string) error {
 	return os.Remove(temp)
 }
 
-// syncTree makes a file, or a directory with all that is in it, durable.
+// syncTree makes a file, or a directory with all its content, durable.
 func syncTree(path string) error {
 	return filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -288,8 +285,8 @@ func syncFile(path string) (err error) {
 	return f.Sync()
 }
 
-// syncDir makes the entries of a directory durable. Some file systems say
-// EINVAL: they have nothing to sync there.
+// syncDir makes the entries of a directory durable. It ignores EINVAL, which file systems that do
+// not sync directories return.
 func syncDir(path string) error {
 	if err := syncFile(path); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return err

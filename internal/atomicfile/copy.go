@@ -1,4 +1,4 @@
-// Copies of what is there, to be changed and put in its place.
+// Copies of files and directories that are changed and then replace the original.
 
 package atomicfile
 
@@ -11,9 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// Copy copies a file or a directory, with its permissions, to a name that is free. The
-// system shares the blocks where the file system can. Nothing is synced. It ends with
-// ctx.
+// Copy copies a file or a directory, with its permissions, to a name that must not exist. The file
+// system shares the blocks if it can. Nothing is synced. Copy stops when ctx is done.
 func Copy(ctx context.Context, to, from string) error {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -28,7 +27,7 @@ func Copy(ctx context.Context, to, from string) error {
 	return copyFile(ctx, to, from, info.Mode().Perm())
 }
 
-// copyStep is what is copied between two looks at the context, in bytes.
+// copyStep is the number of bytes that are copied between two checks of the context.
 const copyStep = 64 << 20
 
 func copyFile(ctx context.Context, to, from string, mode os.FileMode) (err error) {

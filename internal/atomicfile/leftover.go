@@ -10,17 +10,17 @@ import (
 	"sync"
 )
 
-// temporary matches the names that Create makes: .NAME.tmp-PROCESS-SERIAL-NAMESPACE. The namespace
-// identifies the running system and the set of process numbers in which the first number counts,
-// because several hosts and containers can share a directory. It is missing where it is unknown.
+// temporary matches the names that Create makes: .NAME.tmp-PROCESS-SERIAL-NAMESPACE. NAMESPACE
+// identifies the running system and its namespace of process numbers, because several hosts and
+// containers can share a directory. It is missing if it is unknown.
 var temporary = regexp.MustCompile(`^\..*\.tmp-([0-9]+)-[0-9]+-([0-9a-f]+)$`)
 
-// cleaned are the directories in which this process has looked for leftovers.
+// cleaned contains the directories in which this process has looked for leftovers.
 var cleaned sync.Map
 
 // removeLeftovers removes from dir the temporary files and directories of processes that no longer
-// run. It looks at each directory once per process, and ignores errors, because what remains takes
-// space and nothing else. It leaves alone what other users, hosts and containers made.
+// run. It looks at each directory once per process. It ignores errors, because a file that remains
+// only takes space. It keeps the files of other users, hosts and containers.
 func removeLeftovers(dir string) {
 	if path, err := filepath.Abs(dir); err == nil {
 		dir = path
@@ -32,7 +32,7 @@ func removeLeftovers(dir string) {
 	if err != nil {
 		return
 	}
-	names, _ := d.Readdirnames(-1) // an incomplete list is as good
+	names, _ := d.Readdirnames(-1) // an incomplete list is acceptable
 	_ = d.Close()
 	for _, name := range names {
 		m := temporary.FindStringSubmatch(name)

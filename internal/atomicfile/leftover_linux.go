@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// namespace identifies the boot of this host and the namespace of process numbers, "" if they are
-// unknown.
+// namespace identifies the boot of this host and the namespace of process numbers. It returns "" if
+// they are unknown.
 var namespace = sync.OnceValue(func() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

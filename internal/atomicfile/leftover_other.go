@@ -2,7 +2,8 @@
 
 package atomicfile
 
-// Other systems have no identifier of a namespace of process numbers, so nothing is removed there.
+// Other systems have no identifier of a namespace of process numbers, so no files are removed
+// there.
 
 func namespace() string { return "" }
 

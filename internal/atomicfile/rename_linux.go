@@ -1,5 +1,5 @@
-// Linux moves names exclusively and exchanges them (renameat2), and knows before anything is
-// written whether it can be (access).
+// Exclusive rename and exchange of names (renameat2), and a check for read-only file systems
+// (access).
 
 package atomicfile
 
@@ -21,8 +21,8 @@ func exchange(from, to string) error {
 	return renameat2(from, to, unix.RENAME_EXCHANGE)
 }
 
-// renameat2 returns errors.ErrUnsupported if kernel or file system lack the
-// flag; they say EINVAL or ENOSYS.
+// renameat2 returns errors.ErrUnsupported if the kernel or the file system does not support the
+// flag, in which case the system call returns EINVAL or ENOSYS.
 func renameat2(from, to string, flag uint) error {
 	for {
 		err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, flag)

@@ -1,7 +1,6 @@
 //go:build !linux
 
-// Systems without exclusive rename and exchange, which tell when it is tried that nothing can
-// be written.
+// Systems without exclusive rename and exchange. A read-only file system is found only by writing.
 
 package atomicfile
 

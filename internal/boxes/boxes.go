@@ -1,26 +1,26 @@
-// How a box lies in two memories: axes are merged until a few loops around runs are left.
+// Copying of boxes: dimensions are merged until a few loops around contiguous runs are left.
 
 package boxes
 
 import "encoding/binary"
 
-// MaxRank is the most axes a box can have.
+// MaxRank is the maximum number of dimensions of a box.
 const MaxRank = 32
 
-// axis is one loop: so many steps, so many bytes apart on both sides.
+// axis is one loop: n steps of dst and src bytes.
 type axis struct{ n, dst, src int }
 
-// Box is how a box of elements lies in two memories: a few loops around runs that
-// are in one piece in both.
+// Box describes a box of elements in two memories as a few loops around runs that are contiguous in
+// both.
 type Box struct {
-	run  int // bytes
-	n    int // loops
+	run  int // bytes of a run
+	n    int // number of loops
 	axes [MaxRank]axis
 }
 
-// New describes a box of n[d] elements of item bytes along each axis d, in two
-// memories in which neighbours along it are dst[d] and src[d] bytes apart. All
-// three have the length of the rank, which is at most MaxRank, and no n[d] is 0.
+// New describes a box of n[d] elements of item bytes along each dimension d. Neighbours along d are
+// dst[d] and src[d] bytes apart in the two memories. All three slices have the length of the rank,
+// which must be at most MaxRank, and no n[d] may be 0.
 func New(n, dst, src []int64, item int) Box {
 	b := Box{run: item}
 	for d := len(n) - 1; d >= 0; d-- {
@@ -43,8 +43,8 @@ func New(n, dst, src []int64, item int) Box {
 	return b
 }
 
-// Strides returns the bytes between neighbours along each axis of a dense memory
-// of that shape.
+// Strides returns the bytes between neighbours along each dimension of a dense memory of that
+// shape.
 func Strides(shape []int64, item int) []int64 {
 	s := make([]int64, len(shape))
 	step := int64(item)
@@ -55,7 +55,7 @@ func Strides(shape []int64, item int) []int64 {
 	return s
 }
 
-// each calls f with the places of the innermost loop's first runs.
+// each calls f with the offsets of the first run of every innermost loop.
 func (b *Box) each(f func(dst, src int, inner axis)) {
 	inner := axis{n: 1}
 	if b.n > 0 {
@@ -87,8 +87,8 @@ func (b *Box) each(f func(dst, src int, inner axis)) {
 func (b *Box) Copy(dst, src []byte) {
 	run := b.run
 	b.each(func(to, from int, a axis) {
-		// Single elements are moved as numbers: a call of memmove for each costs more
-		// than the bytes.
+		// Single elements are moved as integers, because a call of memmove for each costs more than
+		// the copy itself.
 		switch run {
 		case 1:
 			for range a.n {
@@ -119,8 +119,8 @@ func (b *Box) Copy(dst, src []byte) {
 	})
 }
 
-// Fill writes value to every element of the box at the beginning of dst. value
-// holds one element; none stands for zeros.
+// Fill writes value to every element of the box at the beginning of dst. value holds one element;
+// an empty value means zeros.
 func (b *Box) Fill(dst, value []byte) {
 	b.each(func(to, _ int, a axis) {
 		for range a.n {
@@ -130,11 +130,10 @@ func (b *Box) Fill(dst, value []byte) {
 	})
 }
 
-// Repeat fills dst, whole elements, with value; no bytes stand for zeros.
+// Repeat fills dst, whole elements, with value. An empty value means zeros.
 func Repeat(dst, value []byte) { RepeatFrom(dst, value, 0) }
 
-// RepeatFrom is Repeat for a dst that begins at byte phase of an endless row of
-// values.
+// RepeatFrom is Repeat for a dst that begins at byte phase of an endless sequence of values.
 func RepeatFrom(dst, value []byte, phase int) {
 	if len(value) == 0 {
 		clear(dst)
@@ -148,8 +147,8 @@ func RepeatFrom(dst, value []byte, phase int) {
 	}
 }
 
-// Dense reports that the box is one piece in both memories.
+// Dense reports whether the box is contiguous in both memories.
 func (b *Box) Dense() bool { return b.n == 0 }
 
-// Run returns the bytes of a run: all of a dense box.
+// Run returns the bytes of a run. For a dense box that is the whole box.
 func (b *Box) Run() int { return b.run }

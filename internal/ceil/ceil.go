@@ -1,13 +1,13 @@
-// Division and multiples.
+// Rounded division and multiples.
 
 package ceil
 
-// Integer is a type of numbers of elements, chunks or bytes.
+// Integer is a type for numbers of elements, chunks or bytes.
 type Integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
-// Div returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 whatever d is: chunks
+// Div returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 and any d, because chunks
 // along an empty dimension may have the length 0.
 func Div[T Integer](n, d T) T {
 	if n == 0 {
@@ -20,8 +20,8 @@ func Div[T Integer](n, d T) T {
 	return q
 }
 
-// Multiple returns the least multiple of d that is at least n, or limit if that is less, for
-// n ≥ 0, d > 0 and limit ≥ 0. It returns 0 for n = 0.
+// Multiple returns the least multiple of d that is at least n, or limit if that is less. It
+// requires n ≥ 0, d > 0 and limit ≥ 0, and returns 0 for n = 0.
 func Multiple[T Integer](n, d, limit T) T {
 	if n == 0 {
 		return 0

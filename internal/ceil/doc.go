@@ -1,3 +1,4 @@
-// Package ceil divides integers and rounds up without overflow. Shapes of files reach the
-// largest int64, so (n+d-1)/d is wrong for them. A test of internal/lint forbids it elsewhere.
+// Package ceil divides integers and rounds up without overflow. Dimensions in files reach the
+// largest int64, so (n+d-1)/d is wrong for them. A test of internal/lint forbids that form
+// elsewhere.
 package ceil

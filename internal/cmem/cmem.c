@@ -7,7 +7,8 @@
 #include <crt_externs.h>
 #endif
 
-/* One cache line before each block holds its size; the block itself stays aligned for any SIMD code. */
+/* One cache line before each block holds its size. The block itself stays aligned for any SIMD
+ * code. */
 enum { PREFIX = 64 };
 
 static _Atomic int64_t live_blocks;
@@ -62,7 +63,8 @@ extern char **environ;
 #define ENVIRON environ
 #endif
 
-/* Names of variables that libhdf5 and C-Blosc2 read: some load code, the others change results or print. */
+/* Prefixes of variables that libhdf5 and C-Blosc2 read: some load code, others change results or
+ * print. */
 static int is_library_variable(const char *v)
 {
     static const char *const prefixes[] = {"HDF5_", "H5_", "H5D_", "H5FD_", "BLOSC_", "BLOSC2_", "BTUNE_"};
@@ -74,9 +76,9 @@ static int is_library_variable(const char *v)
     return 0;
 }
 
-/* Runs before main, when the process has one thread: C gets an environment without these variables. The old array
- * stays as it is, because the Go runtime reads it, and so do the programs that Go code starts. A variable that the
- * program sets with os.Setenv reaches C. */
+/* Runs before main, when the process has one thread, and gives C an environment without these
+ * variables. The old array stays as it is, because the Go runtime and the programs that Go code
+ * starts read it. A variable that the program sets with os.Setenv reaches C. */
 __attribute__((constructor)) static void hide_library_variables(void)
 {
     char **all = ENVIRON;
@@ -117,8 +119,9 @@ int hyperslab_env(const char *name, char *value, size_t room)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* What the sanitizers do where the environment says nothing, as in a worker. Leaks are counted above: C memory that
- * Go alone knows of looks lost to the sanitizer. A size that cannot be had is an error, as without it. */
+/* Default options of the sanitizers, for example in a worker, whose environment does not set them.
+ * Leak detection is off because memory that only Go refers to looks lost; the counters above find
+ * leaks. An allocation that is too large returns NULL, as without the sanitizer. */
 #define OPTIONS "detect_leaks=0:allocator_may_return_null=1"
 
 const char *__asan_default_options(void);

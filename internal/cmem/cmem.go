@@ -18,15 +18,14 @@ import (
 	"unsafe"
 )
 
-// ErrOutOfMemory reports that the C allocator gave no memory.
+// ErrOutOfMemory reports that the C allocator failed.
 var ErrOutOfMemory = errors.New("cmem: out of memory")
 
-// ErrNUL reports a Go string that cannot become a C string because it holds a
-// zero byte.
+// ErrNUL reports a Go string that cannot become a C string because it contains a zero byte.
 var ErrNUL = errors.New("cmem: string holds a NUL byte")
 
-// Alloc returns n zeroed bytes of C memory, aligned to 64 bytes. The caller
-// gives the block back with Free; n = 0 is allowed and counts as a block.
+// Alloc returns n zeroed bytes of C memory, aligned to 64 bytes. The caller must release the block
+// with Free. n = 0 is allowed and counts as a block.
 func Alloc(n int) (unsafe.Pointer, error) {
 	if n < 0 || uint64(n) > math.MaxInt64/4 {
 		return nil, fmt.Errorf("%w: %d bytes asked for", ErrOutOfMemory, n)
@@ -38,16 +37,15 @@ func Alloc(n int) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// Free gives a block of Alloc, String or a shim back; nil is allowed.
+// Free releases a block of Alloc, String or a shim. nil is allowed.
 func Free(p unsafe.Pointer) { C.hyperslab_free(p) }
 
-// Bytes looks at n bytes of C memory at p. The slice is valid until the block
-// is freed.
+// Bytes returns n bytes of C memory at p as a slice, which is valid until the block is freed.
 func Bytes(p unsafe.Pointer, n int) []byte { return unsafe.Slice((*byte)(p), n) }
 
-// String copies s into C memory with a final zero byte. It is used instead of
-// C.CString because the sanitizer does not see a leaked C.CString; the counters
-// of this package do. A zero byte inside s is ErrNUL, never a shorter string.
+// String copies s into C memory with a final zero byte. It is used instead of C.CString because the
+// counters of this package find a leaked string and the sanitizer does not find a leaked C.CString.
+// A zero byte inside s is ErrNUL, never a shorter string.
 func String(s string) (unsafe.Pointer, error) {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return nil, fmt.Errorf("%w: %q at byte %d", ErrNUL, s, i)
@@ -60,7 +58,7 @@ func String(s string) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// Live reports how many blocks, and how many bytes in them, are not freed.
+// Live returns the number of blocks that are not freed, and the bytes in them.
 func Live() (blocks, bytes int64) {
 	var b, n C.int64_t
 	C.hyperslab_live(&b, &n)
@@ -68,8 +66,8 @@ func Live() (blocks, bytes int64) {
 }
 
 // Env returns an environment variable as the C libraries see it. Variables that libhdf5 and
-// C-Blosc2 read are hidden from C unless the program sets them with os.Setenv: some load code
-// before the first call returns, others change results or print to standard error.
+// C-Blosc2 read are hidden from C unless the program sets them with os.Setenv, because some of them
+// load code before the first call returns and others change results or print to standard error.
 func Env(name string) string {
 	n, err := String(name)
 	if err != nil {

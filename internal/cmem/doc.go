@@ -1,8 +1,8 @@
-// Package cmem is counted C memory: what our shims and our Go code take from
-// the C allocator goes through here, so that a test package can prove at its
-// end that nothing was left behind.
+// Package cmem allocates counted C memory. The shims and the Go code of this module use it for all
+// memory from the C allocator, so that a test package can prove at its end that every block was
+// freed.
 //
-// The C side is cmem.h (hyperslab_alloc, hyperslab_free); the shims of cblosc
-// and h5 include it. Blocks that a C library allocates itself are not counted
-// here and are freed by that library's own function.
+// The C side is cmem.h (hyperslab_alloc, hyperslab_free), which the shims of cblosc and h5 include.
+// Blocks that a C library allocates itself are not counted here; that library's own function frees
+// them.
 package cmem

@@ -1,4 +1,4 @@
-// A directory at any moment of a recording, with or without what was not synced.
+// The content of a directory at any moment of a recording, with or without unsynced changes.
 
 package crashtest
 
@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Disk is the state of a directory before a recording.
+// Disk is the content of a directory before a recording.
 type Disk struct {
 	files map[string][]byte
 	dirs  map[string]bool
 }
 
-// Snapshot takes the state of a directory.
+// Snapshot reads the content of a directory.
 func Snapshot(dir string) (*Disk, error) {
 	d := &Disk{files: map[string][]byte{}, dirs: map[string]bool{}}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
@@ -39,20 +39,19 @@ func Snapshot(dir string) (*Disk, error) {
 	return d, err
 }
 
-// inode is a file in the making: names come and go, it stays.
+// inode is the content of a file, independent of its names.
 type inode struct{ b []byte }
 
-// Loss says what a loss of power takes of the events before it. Nil takes nothing.
+// Loss selects the events that a power failure loses. A nil Loss loses no event.
 type Loss interface {
-	// Write says whether the i-th event, a write or truncation that was not synced, is
-	// lost.
+	// Write reports whether the i-th event, an unsynced write or truncation, is lost.
 	Write(i int) bool
-	// Names is how many of the n newest changes of names that were not synced are lost.
+	// Names returns how many of the n newest unsynced changes of names are lost.
 	Names(n int) int
 }
 
-// Restore writes the state after the first n events to an empty directory. With a
-// Loss, what was not synced may be missing: any write, and of names the newest.
+// Restore writes the state after the first n events to an empty directory. With a Loss, unsynced
+// changes may be missing: any of the writes, and the newest of the changes of names.
 func (d *Disk) Restore(dir string, events []Event, n int, loss Loss) error {
 	files := map[string]*inode{}
 	for name, b := range d.files {
@@ -85,13 +84,13 @@ func (d *Disk) Restore(dir string, events []Event, n int, loss Loss) error {
 	return nil
 }
 
-// lostOf says which events leave no trace.
+// lostOf reports for each event whether it is lost.
 func lostOf(files map[string]*inode, events []Event, loss Loss) ([]bool, error) {
 	lost := make([]bool, len(events))
 	if loss == nil {
 		return lost, nil
 	}
-	// Which file an event is about, by where its name leads at that time.
+	// The file of each event, found by its name at that time.
 	at := map[string]int{}
 	next := 0
 	for name := range files {
@@ -113,7 +112,7 @@ func lostOf(files map[string]*inode, events []Event, loss Loss) ([]bool, error) 
 		}
 		file[i] = at[e.Path]
 	}
-	var names []int // changes of names, in order
+	var names []int // indexes of changes of names, in order
 	for i, e := range events {
 		switch e.Kind {
 		case Write, Truncate:
@@ -126,7 +125,7 @@ func lostOf(files map[string]*inode, events []Event, loss Loss) ([]bool, error) 
 			names = append(names, i)
 		}
 	}
-	// Names come to the disk in their order: one that is synced brings all before it.
+	// Names reach the disk in their order: a synced change includes all changes before it.
 	first := 0
 	for k, i := range names {
 		for s := i + 1; s < len(events); s++ {
@@ -143,7 +142,7 @@ func lostOf(files map[string]*inode, events []Event, loss Loss) ([]bool, error) 
 	return lost, nil
 }
 
-// move follows a rename in a map by names, with all below a directory.
+// move applies a rename to a map with names as keys, including all names below a directory.
 func move[T any](m map[string]T, e Event) {
 	moved := map[string]T{}
 	take := func(from, to string) {
@@ -169,8 +168,8 @@ func move[T any](m map[string]T, e Event) {
 	}
 }
 
-// apply does the events that are not lost. A write into a file whose name was lost
-// goes where no name leads.
+// apply applies the events that are not lost. A write into a file whose creation was lost goes to
+// an inode without a name.
 func apply(files map[string]*inode, dirs map[string]bool, events []Event, lost []bool) error {
 	seen := map[string]*inode{} // as the program saw it
 	for name, f := range files {

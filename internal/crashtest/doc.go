@@ -1,16 +1,16 @@
-// Package crashtest runs a program under the eyes of the kernel's tracer, stops it at
-// any of its changes to files, or makes any of its system calls fail.
+// Package crashtest runs a program under ptrace. It kills the program at any of its changes to
+// files, or makes any of its system calls on files fail.
 //
-// # What
+// # Overview
 //
-// Run starts a command and shows a Judge every system call that changes or reads files
-// below a directory: writes, truncations, syncs, names that come and go. The Judge lets
-// it pass, kills the program before it, makes it fail with an error, or cuts a write
-// short. So whatever writes, Go or C, is tested as it is. A Disk replays what was
-// recorded: every prefix of the changes, or with writes missing that nothing had synced
-// yet, as after a loss of power.
+// Run starts a command and passes a Judge every system call that changes or reads files below a
+// directory: writes, truncations, syncs, creation and removal of names. The Judge lets the call
+// pass, kills the program before it, makes it fail with an error, or shortens a write. The program
+// is tested unmodified, whether Go or C code writes the file. A Disk replays the recorded events:
+// every prefix of the changes, also without the writes that were not synced yet, as after a power
+// failure.
 //
 // # Systems
 //
-// Linux on amd64, where the tracer may be used. Elsewhere Run is errors.ErrUnsupported.
+// Linux on amd64, if ptrace is allowed. Elsewhere Run returns errors.ErrUnsupported.
 package crashtest

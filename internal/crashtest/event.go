@@ -1,4 +1,4 @@
-// What a program does to files.
+// System calls on files, as events.
 
 package crashtest
 
@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// Kind is what an event does.
+// Kind is the kind of an event.
 type Kind int
 
-// The kinds.
+// Kinds of events.
 const (
 	Write    Kind = iota // Data at Offset of Path
 	Truncate             // Path to Offset bytes
 	Sync                 // Path, a file or a directory
-	Create               // the file Path, empty if it was there
+	Create               // the file Path, empty if it existed
 	Mkdir                // the directory Path
 	Rename               // Path to To; Swap exchanges the two
 	Remove               // Path
@@ -25,23 +25,23 @@ const (
 
 var kinds = [...]string{"write", "truncate", "sync", "create", "mkdir", "rename", "remove", "read", "copy"}
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string { return kinds[k] }
 
-// Changes reports whether it changes a file or a name.
+// Changes reports whether events of this kind change a file or a name.
 func (k Kind) Changes() bool { return k != Read && k != Sync }
 
 // Event is one system call.
 type Event struct {
 	Kind   Kind
-	Path   string // from the directory that is watched
+	Path   string // relative to the watched directory
 	To     string // Rename
 	Swap   bool   // Rename
 	Offset int64  // Write, Truncate; bytes
 	Data   []byte // Write
 }
 
-// String shows the event in a line.
+// String describes the event in one line.
 func (e Event) String() string {
 	switch e.Kind {
 	case Write:
@@ -54,14 +54,14 @@ func (e Event) String() string {
 	return e.Kind.String() + " " + e.Path
 }
 
-// Verdict says what becomes of a system call. The zero Verdict lets it pass.
+// Verdict is the decision of a Judge about a system call. The zero Verdict lets it pass.
 type Verdict struct {
 	Kill   bool           // the program is killed before the call
-	Signal syscall.Signal // the program gets it before the call, and may go on; 0: none
-	Errno  syscall.Errno  // the call fails and does nothing
-	Short  int            // a write, or read, is told to move only so many bytes; 0: all
+	Signal syscall.Signal // sent to the program before the call; the program may continue; 0: no signal
+	Errno  syscall.Errno  // the call fails and has no effect
+	Short  int            // maximum bytes that a write or read moves; 0: no maximum
 }
 
-// Judge is asked before each call that reads or changes a file below the directory,
-// with its number, counted from 0.
+// Judge is called before each system call that reads or changes a file below the directory. n is
+// the number of the call, counted from 0.
 type Judge func(n int, e Event) Verdict

@@ -1,4 +1,4 @@
-// The tracer.
+// The tracer (ptrace).
 
 package crashtest
 
@@ -18,26 +18,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result is how a program ended.
+// Result describes how a program ended.
 type Result struct {
 	Killed bool // by the Judge
 	Code   int  // exit status; -1 after a signal
 }
 
-// Run starts a command and lets the judge decide about each of its system calls that
-// reads or changes a file below dir. The events are those that were let pass, with a
-// short write as short as it was. The command must not be started yet; its standard
-// streams should be files or nil.
+// Run starts a command and calls the judge for each of its system calls that reads or changes a
+// file below dir. The events are those that passed; a shortened write has its actual length. The
+// command must not be started yet; its standard streams should be files or nil.
 //
-// The error is of starting or tracing, errors.ErrUnsupported where tracing is not
-// allowed. How the program ended is no error.
+// The error is one of starting or tracing the program, errors.ErrUnsupported if tracing is not
+// allowed. The way in which the program ended is in the Result and is not an error.
 func Run(cmd *exec.Cmd, dir string, judge Judge) (events []Event, r *Result, err error) {
 	dir, err = filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	// All calls of a tracer must come from one thread, which ends with the goroutine: it
-	// is never unlocked.
+	// All ptrace calls must come from one thread. The goroutine never unlocks it, so the thread
+	// ends with the goroutine.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -50,10 +49,10 @@ func Run(cmd *exec.Cmd, dir string, judge Judge) (events []Event, r *Result, err
 	return events, r, err
 }
 
-// thread is a thread of the program between its stops.
+// thread is the state of a thread of the program between its stops.
 type thread struct {
-	inside  bool   // of a system call
-	event   *Event // that it makes
+	inside  bool   // in a system call
+	event   *Event // of the system call
 	verdict Verdict
 }
 
@@ -71,7 +70,7 @@ type tracer struct {
 const traceOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACECLONE | unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK | unix.PTRACE_O_EXITKILL
 
 func (t *tracer) run(cmd *exec.Cmd) (*Result, error) {
-	// A group of its own: then its threads can be waited for, and nobody else's children.
+	// A process group of its own lets Wait4 wait for the program's threads only.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, syscall.EPERM) {
@@ -128,7 +127,7 @@ func (t *tracer) run(cmd *exec.Cmd) (*Result, error) {
 	}
 }
 
-// call is a stop before or behind a system call.
+// call handles a stop before or after a system call.
 func (t *tracer) call(id int, th *thread) {
 	var regs unix.PtraceRegs
 	if err := unix.PtraceGetRegs(id, &regs); err != nil {
@@ -164,7 +163,7 @@ func (t *tracer) call(id int, th *thread) {
 	}
 }
 
-// leave is the stop behind a system call.
+// leave handles the stop after a system call.
 func (t *tracer) leave(id int, th *thread, regs *unix.PtraceRegs) {
 	if th.verdict.Errno != 0 {
 		regs.Rax = uint64(-int64(th.verdict.Errno))
@@ -181,12 +180,12 @@ func (t *tracer) leave(id int, th *thread, regs *unix.PtraceRegs) {
 	th.event, th.verdict = nil, Verdict{}
 }
 
-// copied makes a write of a copy, now that the file has what was copied.
+// copied turns a Copy into a Write. It reads the copied bytes from the file after the call.
 func (t *tracer) copied(e *Event, n int) {
 	e.Kind, e.Data = Write, make([]byte, n)
 	f, err := os.Open(filepath.Join(t.dir, e.Path))
 	if errors.Is(err, fs.ErrNotExist) {
-		return // a file that has no name any more
+		return // the file has no name any more
 	}
 	if err == nil {
 		_, err = f.ReadAt(e.Data, e.Offset)
@@ -195,7 +194,8 @@ func (t *tracer) copied(e *Event, n int) {
 	t.err = errors.Join(t.err, err)
 }
 
-// event is what a system call is about to do; nil if that is none of our concern.
+// event returns the event of a system call that is about to run, or nil if the call does not
+// concern the directory.
 func (t *tracer) event(id int, r *unix.PtraceRegs) *Event {
 	at := func(dirfd, path uint64) string { return t.below(t.path(id, int(int32(dirfd)), t.text(id, path))) }
 	fd := func(n uint64) string { return t.below(t.link(int(int32(n)))) }
@@ -225,7 +225,7 @@ func (t *tracer) event(id int, r *unix.PtraceRegs) *Event {
 		}
 		e := one(Copy, fd(n))
 		if e != nil {
-			e.Offset = t.position(int(n)) // Go gives no offset of its own
+			e.Offset = t.position(int(n)) // Go passes no offset
 		}
 		return e
 	case unix.SYS_READ, unix.SYS_PREAD64:
@@ -277,7 +277,7 @@ func (t *tracer) event(id int, r *unix.PtraceRegs) *Event {
 	return nil
 }
 
-// below is a path from the directory that is watched, "" for one elsewhere.
+// below returns a path relative to the watched directory, or "" for a path elsewhere.
 func (t *tracer) below(path string) string {
 	if path == t.dir {
 		return "."
@@ -289,7 +289,7 @@ func (t *tracer) below(path string) string {
 	return strings.TrimSuffix(rest, " (deleted)")
 }
 
-// link is where a descriptor of the program leads.
+// link returns the path of an open descriptor of the program.
 func (t *tracer) link(fd int) string {
 	p, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", t.pid, fd))
 	if err != nil {
@@ -298,7 +298,8 @@ func (t *tracer) link(fd int) string {
 	return p
 }
 
-// path is a path that the program gives, from a descriptor of a directory.
+// path returns the absolute path of a path argument, which may be relative to a directory
+// descriptor.
 func (t *tracer) path(id, dirfd int, path string) string {
 	if !filepath.IsAbs(path) {
 		if dirfd == unix.AT_FDCWD {
@@ -311,14 +312,14 @@ func (t *tracer) path(id, dirfd int, path string) string {
 			path = filepath.Join(t.link(dirfd), path)
 		}
 	}
-	// What the path is called, whatever links lead to its directory.
+	// The path without symbolic links in its directory.
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
 	}
 	return path
 }
 
-// position is where the next write of a descriptor goes.
+// position returns the file offset of a descriptor.
 func (t *tracer) position(fd int) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%d", t.pid, fd))
 	if err != nil {
@@ -335,7 +336,7 @@ func (t *tracer) position(fd int) int64 {
 	return 0
 }
 
-// memory reads the program's.
+// memory reads n bytes of the program's memory.
 func (t *tracer) memory(id int, at uint64, n int) []byte {
 	b := make([]byte, n)
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", id))
@@ -347,7 +348,7 @@ func (t *tracer) memory(id int, at uint64, n int) []byte {
 	return b
 }
 
-// text reads a text that ends with a zero.
+// text reads a NUL-terminated string from the program's memory.
 func (t *tracer) text(id int, at uint64) string {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", id))
 	if err != nil {
@@ -358,7 +359,7 @@ func (t *tracer) text(id int, at uint64) string {
 	b := make([]byte, unix.PathMax)
 	n, err := f.ReadAt(b, int64(at))
 	if n == 0 && err != nil && !errors.Is(err, io.EOF) {
-		return "" // not memory: the call will fail
+		return "" // not mapped memory: the call will fail
 	}
 	text, _, _ := strings.Cut(string(b[:n]), "\x00")
 	return text

@@ -8,12 +8,12 @@ import (
 	"os/exec"
 )
 
-// Run is errors.ErrUnsupported on this system.
+// Run returns errors.ErrUnsupported on this system.
 func Run(*exec.Cmd, string, Judge) ([]Event, *Result, error) {
 	return nil, nil, fmt.Errorf("%w: tracing of system calls is for Linux on amd64", errors.ErrUnsupported)
 }
 
-// Result is how a program ended.
+// Result describes how a program ended.
 type Result struct {
 	Killed bool
 	Code   int

@@ -1,4 +1,4 @@
-// Walking the source and making the objects of the new file.
+// The walk through the source file and the creation of objects in the new file.
 
 package h5copy
 
@@ -12,45 +12,46 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Options say how a Copier works.
+// Options are the options of a Copier.
 type Options struct {
-	// Directory is the absolute path of the directory that the new file will be in. Names of
-	// other files that are relative to the source file are rewritten to be relative to it.
-	// "" leaves them as they are.
+	// Directory is the absolute path of the directory that the new file will be in. Names of other
+	// files that are relative to the source file are rewritten to be relative to Directory. ""
+	// keeps them unchanged.
 	Directory string
 
 	// AllowMissing copies virtual datasets and datasets with external files if those files do
 	// not exist. Without it they are problems of kind Missing.
 	AllowMissing bool
 
-	// ExternalDir is the directory of external files with relative names; "" is the working
-	// directory. The new file has the same names.
+	// ExternalDir is the directory of external files with relative names; "" means the working
+	// directory. The new file keeps the names.
 	ExternalDir string
 
-	// Follow copies the objects that references lead to outside of what is copied. Such
-	// objects have no name in the new file. Without it the references become null.
+	// Follow copies objects outside the copied part that references refer to. Such objects have no
+	// name in the new file. Without Follow these references become null.
 	Follow bool
 
-	// Exclude reports whether the object or link that will be at a path of the new file is left
-	// out, with everything below it; nil: none is.
+	// Exclude reports whether the object or link with that path in the new file is left out, with
+	// everything below it. A nil Exclude leaves out no object.
 	Exclude func(path string) bool
 
 	// Unreadable is called for an object that cannot be copied. If it returns true, the object is
-	// left out, or of a group the rest of its members. If it is nil, the copy fails.
+	// left out; of a group, the rest of its members is left out. If Unreadable is nil, the copy
+	// fails.
 	Unreadable func(path string, err error) bool
 
-	// Dataset may create a dataset at a path of the new file and write its elements. The
-	// Copier then adds the comment and the attributes. It returns false to leave the dataset
-	// to the Copier. It is called in a dry run, too.
+	// Dataset may create a dataset at a path of the new file and write its elements. The Copier
+	// then adds the comment and the attributes. Dataset returns false to leave the dataset to the
+	// Copier. It is also called in a dry run.
 	Dataset func(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, path string) (bool, error)
 }
 
 // Kind is the kind of a Problem.
 type Kind int
 
-// The kinds.
+// Kinds of problems.
 const (
-	Dangling Kind = iota + 1 // a reference to an object that has no name in the source, or none any more: it becomes null
+	Dangling Kind = iota + 1 // a reference to an object that has no name in the source or was deleted: it becomes null
 	Outside                  // a reference to an object that is not copied: it becomes null
 	Missing                  // a file that a dataset needs does not exist
 )
@@ -85,7 +86,7 @@ func New(src, dst *h5.File, o Options) *Copier {
 	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref), failed: make(map[uint64]bool)}
 }
 
-// File copies the whole file. The new one must be empty.
+// File copies the whole file. The new file must be empty.
 func (c *Copier) File(ctx context.Context) error {
 	c.whole = true
 	info, err := c.src.Root().Stat()
@@ -99,8 +100,8 @@ func (c *Copier) File(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// Object copies the object that the path from leads to, with everything below it. The groups on
-// the way to the new path are made.
+// Object copies the object at the path from, with everything below it. It creates the missing
+// groups of the path to.
 func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
 	o, err := c.src.Root().OpenObject(from)
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	if info.FileNo != root.FileNo { // an external link leads there
+	if info.FileNo != root.FileNo { // the path leads through an external link
 		if c.dst == nil {
 			return nil
 		}
@@ -180,10 +181,10 @@ func (c *Copier) problem(kind Kind, path, what string, err error) {
 	c.Problems = append(c.Problems, Problem{kind, path, what, err})
 }
 
-// later keeps a step until all objects of the new file are there.
+// later defers a step until all objects of the new file exist.
 func (c *Copier) later(f func(ctx context.Context) error) { c.waiting = append(c.waiting, f) }
 
-// finish does what needs all objects.
+// finish runs the deferred steps and removes the temporary group.
 func (c *Copier) finish(ctx context.Context) error {
 	for i := 0; i < len(c.waiting); i++ { // a step may add others
 		if err := ctx.Err(); err != nil {
@@ -235,7 +236,7 @@ func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr 
 	return nil
 }
 
-// PathError says at which object of the source a copy failed.
+// PathError is an error with the path of the source object at which a copy failed.
 type PathError struct {
 	Path string
 	Err  error
@@ -266,7 +267,7 @@ func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path s
 			return dst.LinkHard(l.Name, there)
 		}
 		if c.failed[l.Address] {
-			return nil // reported
+			return nil // already reported
 		}
 		c.placed[l.Address] = path
 		waiting := len(c.waiting)
@@ -300,8 +301,8 @@ func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path s
 	return dst.LinkUser(l.Name, l.Class, l.Value)
 }
 
-// object copies one object: link of the group src leads to it, name in the group dst is its new
-// name, path the new path.
+// object copies one object. link is its link in the group src, name its new name in the group dst,
+// and path its new path.
 func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) (err error) {
 	switch o := o.(type) {
 	case *h5.Group:
@@ -346,8 +347,8 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 	return fmt.Errorf("%w: an object of class %T", errors.ErrUnsupported, o)
 }
 
-// groupOptions are the properties that a new group can have: a group of the old format reports
-// those of the other format as defaults.
+// groupOptions returns the properties that a new group can have. A group of the old format reports
+// defaults for the properties of the new format.
 func groupOptions(info h5.GroupInfo) h5.GroupOptions {
 	if info.Storage != h5.SymbolTable {
 		o := info.Options
@@ -357,7 +358,7 @@ func groupOptions(info h5.GroupInfo) h5.GroupOptions {
 	return h5.GroupOptions{AttributeOrder: info.Options.AttributeOrder, Times: info.Options.Times}
 }
 
-// attributes lists the attributes of an object in the order in which they are created again.
+// attributes lists the attributes of an object in the order in which they must be created.
 func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
 	var out []h5.AttributeInfo
 	ordered := true
@@ -374,8 +375,8 @@ func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
 	return out, nil
 }
 
-// simple reports whether H5Ocopy copies the attributes right: none has references or a committed
-// datatype.
+// simple reports whether H5Ocopy copies the attributes correctly. It does so if no attribute has
+// references or a committed datatype.
 func simple(attrs []h5.AttributeInfo) bool {
 	return !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return Refers(a.Datatype) || a.Datatype.Committed != 0 })
 }
@@ -388,11 +389,11 @@ func Refers(t h5.Datatype) bool {
 	return slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && Refers(*m.Type) })
 }
 
-// mostInHeader is the size of an attribute that fits into an object header with its name, type
-// and shape (64 KiB in all).
+// mostInHeader is the maximum size of an attribute that fits into an object header together with
+// its name, type and shape (64 KiB in all).
 const mostInHeader = 60000
 
-// large creates an object with create, in the format that holds its attributes.
+// large calls create to create an object, in a file format that can store its attributes.
 func (c *Copier) large(attrs []h5.AttributeInfo, create func() error) (err error) {
 	if !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return a.Bytes > mostInHeader }) {
 		return create()
@@ -428,7 +429,7 @@ func (c *Copier) beside(o, made h5.Object, path string, addr uint64) error {
 	return nil
 }
 
-// attributesLater copies the attributes when references can be made.
+// attributesLater copies the attributes after all objects exist, because references need them.
 func (c *Copier) attributesLater(addr uint64, path string, attrs []h5.AttributeInfo) {
 	c.later(func(context.Context) (err error) {
 		o, err := c.src.OpenAddress(addr)
@@ -502,7 +503,7 @@ func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (
 	return made.WriteAttribute(v)
 }
 
-// sized is s, or a list of n elements if s has another number of them.
+// sized returns s, or a one-dimensional dataspace of n elements if s has a different number.
 func sized(s h5.Dataspace, n int) h5.Dataspace {
 	if s.NumElems() == int64(n) {
 		return s
@@ -510,7 +511,7 @@ func sized(s h5.Dataspace, n int) h5.Dataspace {
 	return h5.SimpleSpace(int64(n))
 }
 
-// committed opens the committed datatype of the new file that stands for one of the source.
+// committed opens the committed datatype of the new file that corresponds to one of the source.
 func (c *Copier) committed(t h5.Datatype) (*h5.CommittedType, error) {
 	path, err := c.typeAt(t)
 	if err != nil {
@@ -519,8 +520,8 @@ func (c *Copier) committed(t h5.Datatype) (*h5.CommittedType, error) {
 	return c.dst.Root().OpenDatatype(path)
 }
 
-// typeAt returns the path of that datatype. If it was not copied yet it is put into the temporary
-// group: a link to it may come later, or there is none.
+// typeAt returns the path of that datatype. A datatype that is not copied yet goes into the
+// temporary group, because a link to it may follow or may not exist.
 func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 	if path, ok := c.placed[t.Committed]; ok {
 		return path, nil
@@ -533,7 +534,7 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 	if path, err = c.tempPath(); err != nil {
 		return "", err
 	}
-	if c.same() { // the datatype is shared with what is copied
+	if c.same() { // the copy shares the datatype
 		return path, c.dst.Root().LinkObject(path, o)
 	}
 	attrs, err := attributes(o)

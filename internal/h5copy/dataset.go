@@ -1,4 +1,4 @@
-// Datasets: by H5Ocopy where it is right, else created again.
+// Datasets: copied with H5Ocopy where its result is correct, otherwise created again.
 
 package h5copy
 
@@ -91,7 +91,7 @@ func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs []h5.A
 	return errors.Join(c.beside(d, made, path, addr), made.Close())
 }
 
-// create makes a dataset like the one that info describes, without elements.
+// create creates a dataset like the one that info describes, without elements.
 func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (err error) {
 	t := info.Datatype
 	if t.Committed != 0 {
@@ -120,7 +120,7 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (
 }
 
 // Recreate returns options that create a dataset as info describes it. Fill values of types that
-// are not Plain are those of the source file.
+// are not Plain refer to the source file.
 func Recreate(info h5.DatasetInfo) *h5.DatasetOptions {
 	phase := info.AttributePhase
 	o := &h5.DatasetOptions{
@@ -137,9 +137,9 @@ func Recreate(info h5.DatasetInfo) *h5.DatasetOptions {
 	return o
 }
 
-// Parameters returns filters with the parameters that a dataset is created with: a filter that
-// computes more of them gets those it was given. A filter that is not linked becomes optional,
-// because libhdf5 refuses to create the dataset otherwise.
+// Parameters returns filters with the parameters for creating a dataset. For a filter that computes
+// additional parameters, only the user's parameters are kept. A filter that is not linked becomes
+// optional, because libhdf5 otherwise refuses to create the dataset.
 func Parameters(list []h5.Filter) []h5.Filter {
 	list = slices.Clone(list)
 	for i := range list {
@@ -149,7 +149,7 @@ func Parameters(list []h5.Filter) []h5.Filter {
 			f.Values = f.Values[:min(2, len(f.Values))]
 		case h5.FilterNbit:
 			f.Values = nil
-		case filter.BitShuffle: // after its version and the size of an element
+		case filter.BitShuffle: // the first 3 values are its version and the element size
 			f.Values = f.Values[min(3, len(f.Values)):]
 		}
 		if !f.Optional {
@@ -160,8 +160,8 @@ func Parameters(list []h5.Filter) []h5.Filter {
 	return list
 }
 
-// values copies elements that H5Ocopy does not copy right, at once or, if they hold references,
-// when all objects are there.
+// values copies elements that H5Ocopy does not copy correctly, after all objects exist. refs means
+// that the elements hold references.
 func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool) {
 	c.later(func(ctx context.Context) (err error) {
 		if c.dst == nil && !refs {
@@ -209,10 +209,10 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool
 	})
 }
 
-// mostAtOnce is the number of elements that are read at once from a dataset without chunks.
+// mostAtOnce is the maximum number of elements in one read from a dataset without chunks.
 const mostAtOnce = 1 << 16
 
-// parts are regions that together hold every stored element.
+// parts yields regions that together hold every stored element.
 func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
 	return func(yield func(h5.Region, error) bool) {
 		dims := info.Space.Dims
@@ -241,7 +241,7 @@ func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
 			}
 			return
 		}
-		// The slowest dimensions are walked, the fastest ones are read whole as far as they fit.
+		// The slowest dimensions are iterated; the fastest ones are read whole as far as they fit.
 		count, split, n := slices.Clone(dims), len(dims), int64(1)
 		for split > 0 && (n == 0 || dims[split-1] <= mostAtOnce/n) { // the product could overflow
 			split--

@@ -1,4 +1,4 @@
-// New files that are laid out like another one.
+// New files with the creation properties of another file.
 
 package h5copy
 
@@ -10,9 +10,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Create makes a file with the creation properties of src: user block, shared messages, creation
-// order of the root group and the rest of h5.FileCreation. Its objects may use the formats of
-// src's superblock. CopyUserBlock copies the content of the user block when the file is closed.
+// Create creates a file with the creation properties of src: user block, shared messages, creation
+// order of the root group and the other fields of h5.FileCreation. Its objects may use the formats
+// of src's superblock. The caller should call CopyUserBlock after closing the file.
 func Create(path string, src *h5.File) (*h5.File, error) {
 	creation, err := src.Creation()
 	if err != nil {
@@ -32,7 +32,7 @@ func Create(path string, src *h5.File) (*h5.File, error) {
 	return createIn(path, src, o)
 }
 
-// CreatePlain makes a file with default creation properties, whose objects may use the formats of
+// CreatePlain creates a file with default creation properties, whose objects may use the formats of
 // src's superblock.
 func CreatePlain(path string, src *h5.File) (*h5.File, error) {
 	return createIn(path, src, h5.DefaultCreateOptions())
@@ -52,7 +52,7 @@ func createIn(path string, src *h5.File, o h5.CreateOptions) (*h5.File, error) {
 	return h5.Create(path, &o)
 }
 
-// CopyUserBlock copies the first n bytes of a file, its user block, to another file that has room
+// CopyUserBlock copies the first n bytes of a file, its user block, to another file that has space
 // for them.
 func CopyUserBlock(to, from string, n int64) (err error) {
 	if n == 0 {

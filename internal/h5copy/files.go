@@ -1,4 +1,4 @@
-// Other files: sources of virtual datasets, external files, targets of external links.
+// Names of other files: sources of virtual datasets, external files, targets of external links.
 
 package h5copy
 
@@ -14,10 +14,10 @@ import (
 
 func (c *Copier) moved(name string) (string, bool) { return Moved(c.src.Path(), c.o.Directory, name) }
 
-// Moved returns the name of another file that source contains as a new file in target must contain
-// it, and whether the other file exists. source has the name relative to its own directory or, if the
-// file is not there, to the working directory, as libhdf5 looks for it. An empty target is the
-// directory of source.
+// Moved returns the name of another file for use in a new file in the directory target, and whether
+// the other file exists. The name in source is relative to source's directory or, if the file is
+// not there, to the working directory. libhdf5 searches in the same order. An empty target means
+// the directory of source.
 func Moved(source, target, name string) (string, bool) {
 	if filepath.IsAbs(name) {
 		return name, exists(name)
@@ -45,7 +45,7 @@ func Moved(source, target, name string) (string, bool) {
 	return rel, true
 }
 
-// directory is the real directory of a file.
+// directory returns the directory of a file, without symbolic links.
 func directory(file string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -57,7 +57,7 @@ func directory(file string) (string, error) {
 	return filepath.Dir(real), nil
 }
 
-// exists reports whether there is a file of that name, or of one with a number in place of %b.
+// exists reports whether a file of that name exists. %b in the name stands for any number.
 func exists(name string) bool {
 	if _, err := os.Stat(name); err == nil {
 		return true
@@ -70,8 +70,8 @@ func exists(name string) bool {
 	return err == nil && len(found) > 0
 }
 
-// files puts the new names of other files into the description of a dataset. It returns true if
-// one has changed: H5Ocopy would keep the old one.
+// files puts the new names of other files into the description of a dataset. It returns true if a
+// name has changed, because H5Ocopy would keep the old one.
 func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 	missing := func(what, name string) {
 		if !c.o.AllowMissing {
@@ -87,7 +87,7 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 			if c.whole || c.same() || c.o.Directory == "" {
 				continue
 			}
-			m.File = filepath.Base(c.src.Path()) // the source may not be among what is copied
+			m.File = filepath.Base(c.src.Path()) // the source may not be part of the copy
 		}
 		name, there := c.moved(m.File)
 		if !there && !told[m.File] && c.o.Directory != "" {
@@ -107,7 +107,7 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 	for i := range info.External {
 		x := &info.External[i]
 		if at := x.Name; filepath.IsAbs(at) || c.o.ExternalDir == "" {
-			if exists(at) { // libhdf5 looks in the working directory alone
+			if exists(at) { // libhdf5 looks in the working directory only
 				continue
 			}
 		} else if exists(filepath.Join(c.o.ExternalDir, at)) {

@@ -1,4 +1,4 @@
-// References, which hold addresses of the source file.
+// References, which contain addresses of the source file.
 
 package h5copy
 
@@ -10,14 +10,14 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// The attributes in which dimension scales keep where they are used (H5DSpublic.h). A reference
-// that leads nowhere is removed from them: readers expect only valid ones.
+// The attributes in which dimension scales store their uses (H5DSpublic.h). References without a
+// target are removed from them, because readers expect only valid ones.
 const (
 	scalesAttr = "DIMENSION_LIST"
 	usersAttr  = "REFERENCE_LIST"
 )
 
-// translate returns v with references of the new file.
+// translate returns v with references to the new file.
 func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
 	told := false
 	return v.MapRefs(func(r h5.Ref) (h5.Ref, error) {
@@ -33,8 +33,8 @@ func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
 	})
 }
 
-// translateAttribute is translate of an attribute. It returns false if none of the references of
-// a dimension scale is left.
+// translateAttribute is translate for an attribute. It returns false if all references of a
+// dimension scale attribute were removed.
 func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, left bool, err error) {
 	if v, err = a.Elements(); err != nil {
 		return v, false, err
@@ -92,7 +92,7 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 	return v, true, err
 }
 
-// rerrOf is an error that is no problem of the reference.
+// rerrOf returns err unless it is reported as a problem of the reference.
 func rerrOf(kind Kind, err error) error {
 	if kind != 0 {
 		return nil
@@ -100,8 +100,8 @@ func rerrOf(kind Kind, err error) error {
 	return err
 }
 
-// reference returns the reference of the new file that stands for r. A kind that is not 0 says
-// why there is none.
+// reference returns the reference of the new file that corresponds to r. A kind other than 0 is the
+// reason why there is no such reference.
 func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 	if r.IsNull() {
 		return r, 0, nil
@@ -153,7 +153,7 @@ func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 	return to, 0, err
 }
 
-// address is that of the object that a token names.
+// address returns the address of the object that a token identifies.
 func (c *Copier) address(t h5.Token) (addr uint64, err error) {
 	o, err := c.src.OpenToken(t)
 	if err != nil {
@@ -164,8 +164,8 @@ func (c *Copier) address(t h5.Token) (addr uint64, err error) {
 	return info.Address, err
 }
 
-// follow copies an object that only a reference leads to. It gets no name, and stays because its
-// count of links is raised (H5Oincr_refcount).
+// follow copies an object that only a reference leads to. The copy gets no name; a raised link
+// count keeps it in the file (H5Oincr_refcount).
 func (c *Copier) follow(t h5.Token, addr uint64) (path string, err error) {
 	if c.dst == nil {
 		c.placed[addr] = "?"
@@ -194,7 +194,7 @@ func (c *Copier) follow(t h5.Token, addr uint64) (path string, err error) {
 	return path, errors.Join(keep(made), made.Close())
 }
 
-// keep raises the count of links of an object.
+// keep raises the link count of an object.
 func keep(o h5.Object) error {
 	k, ok := o.(interface{ Keep() error })
 	if !ok {

@@ -1,4 +1,3 @@
-// Package inorder puts numbered things back into their order that workers finish in any:
-// a [Gate] keeps the workers close together, and in a [Queue] what is too early waits,
-// in bounded memory.
+// Package inorder restores the order of numbered items that workers finish in any order. A [Gate]
+// limits how far ahead the workers run, and a [Queue] holds early items in bounded memory.
 package inorder

@@ -1,25 +1,25 @@
-// The gate: numbers are given out in order, and none too far ahead of the first that is
-// still worked on.
+// Gate, which gives out numbers in order and limits how far they run ahead of the first unfinished
+// number.
 
 package inorder
 
 import "sync"
 
-// Gate gives numbers to workers: each takes one, and says when it is done with it. At most
-// Ahead numbers lie between the first that is not done and the last that was given out, so
-// that one slow piece of work does not make all that follow wait in memory. The worker
-// with the first number never waits.
+// Gate gives numbers to workers. Each worker calls Take for a number and Done when it has finished
+// the work. At most Ahead numbers lie between the first unfinished one and the last one given out.
+// Therefore one slow item does not make all later items wait in memory. The worker with the first
+// number never waits.
 type Gate struct {
 	Ahead int64 // 1 or more
 
 	mu   sync.Mutex
-	free sync.Cond // the first number has changed
+	free sync.Cond // signals that the first number has changed
 	next int64
-	done map[int64]bool // numbers behind first that are done
-	at   int64          // the first that is not
+	done map[int64]bool // numbers after the first unfinished one that are done
+	at   int64          // the first unfinished number
 }
 
-// Take returns the next number, from 0 on, when its turn has come.
+// Take returns the next number, counted from 0. It waits until the number is within Ahead.
 func (g *Gate) Take() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -34,8 +34,7 @@ func (g *Gate) Take() int64 {
 	return n
 }
 
-// Done says that a number is done with, whatever came of it. Every number that was taken
-// must be.
+// Done marks a number as finished, successfully or not. Every number that was taken must be marked.
 func (g *Gate) Done(n int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,5 +1,5 @@
-// The queue: what comes too early waits, in memory as far as that is allowed and behind
-// that in a temporary file.
+// Queue, which holds blocks that arrive too early in memory and, beyond a limit, in a temporary
+// file.
 
 package inorder
 
@@ -13,42 +13,42 @@ import (
 	"sync"
 )
 
-// Queue calls a function for numbered blocks of bytes in the order of their numbers,
-// whatever the order in which they come. Its methods are safe for any number of goroutines
-// at once; the function is called by one of them at a time.
+// Queue calls a function for numbered blocks of bytes in the order of their numbers, in whichever
+// order they arrive. Its methods are safe for concurrent use; the function is called by one
+// goroutine at a time.
 type Queue[T any] struct {
 	store func(n int64, b []byte, tag T) error
 	limit int
 	dir   string
 
 	mu      sync.Mutex
-	next    int64 // all before it are stored, or will not come
+	next    int64 // all blocks before it are stored or skipped
 	waiting map[int64]block[T]
-	held    int      // bytes of those in memory
-	file    *os.File // nil until there is no more room in memory
-	end     int64    // of file
-	err     error    // the first of store, or of the file
+	held    int      // bytes of the waiting blocks in memory
+	file    *os.File // nil until the memory limit is first exceeded
+	end     int64    // end of the used part of file
+	err     error    // the first error of store or of the file
 }
 
-// block is one that waits.
+// block is a waiting block.
 type block[T any] struct {
-	b    []byte // nil if it has none, or they are in the file
+	b    []byte // nil if the block has no bytes or they are in the file
 	tag  T
-	skip bool  // it will not come
-	at   int64 // in the file
-	n    int   // bytes in the file; 0: it is not there
+	skip bool  // the block was skipped
+	at   int64 // offset in the file
+	n    int   // bytes in the file; 0: the block is not in the file
 }
 
-// New returns a queue that begins with number 0. Of the bytes that wait at most limit are
-// in memory; more are in a temporary file in the folder dir, "" for os.TempDir, which has
-// no name and ends with the program at the latest. store must not keep b.
+// New returns a queue that begins with number 0. At most limit bytes of waiting blocks are in
+// memory. The others are in a temporary file in the directory dir, "" for os.TempDir. The file has
+// no name, so it disappears with the process at the latest. store must not keep b.
 func New[T any](limit int, dir string, store func(n int64, b []byte, tag T) error) *Queue[T] {
 	return &Queue[T]{store: store, limit: limit, dir: dir, waiting: make(map[int64]block[T])}
 }
 
-// Put brings block n. It is stored at once if it is the next one, or one before that,
-// which comes again; otherwise a copy waits. It returns what storing, or the temporary
-// file, returned, now or in an earlier call.
+// Put adds block n. It is stored at once if it is the next block, or an earlier one that is put
+// again; otherwise a copy waits. Put returns the first error of store or of the temporary file,
+// from this call or an earlier one.
 func (q *Queue[T]) Put(n int64, b []byte, tag T) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +69,7 @@ func (q *Queue[T]) put(n int64, b []byte, tag T) error {
 	return q.advance()
 }
 
-// Skip says that block n will not come.
+// Skip marks block n as missing, so that later blocks do not wait for it.
 func (q *Queue[T]) Skip(n int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +84,7 @@ func (q *Queue[T]) Skip(n int64) error {
 	return q.err
 }
 
-// wait keeps block n.
+// wait keeps block n until its turn.
 func (q *Queue[T]) wait(n int64, b []byte, tag T) error {
 	q.held -= len(q.waiting[n].b)
 	x := block[T]{tag: tag}
@@ -99,7 +99,7 @@ func (q *Queue[T]) wait(n int64, b []byte, tag T) error {
 			if err != nil {
 				return fmt.Errorf("temporary file: %w", err)
 			}
-			if err := os.Remove(f.Name()); err != nil { // gone with the program, whatever ends it
+			if err := os.Remove(f.Name()); err != nil { // the file disappears when the process ends for any reason
 				return errors.Join(fmt.Errorf("temporary file: %w", err), f.Close())
 			}
 			q.file = f
@@ -114,7 +114,7 @@ func (q *Queue[T]) wait(n int64, b []byte, tag T) error {
 	return nil
 }
 
-// advance stores what has waited for the blocks before it.
+// advance stores the blocks that waited for those before them.
 func (q *Queue[T]) advance() error {
 	for ; ; q.next++ {
 		x, ok := q.waiting[q.next]
@@ -126,7 +126,7 @@ func (q *Queue[T]) advance() error {
 		}
 	}
 	if len(q.waiting) == 0 {
-		q.end = 0 // the file is used again from its beginning
+		q.end = 0 // reuse the file from its beginning
 	}
 	return nil
 }
@@ -146,8 +146,7 @@ func (q *Queue[T]) release(n int64, x block[T]) error {
 	return q.store(n, x.b, x.tag)
 }
 
-// Flush stores all that wait, in order, whatever is missing between them. What comes then
-// is stored at once.
+// Flush stores all waiting blocks in order, and skips the missing ones between them.
 func (q *Queue[T]) Flush() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -161,7 +160,8 @@ func (q *Queue[T]) Flush() error {
 	return q.err
 }
 
-// Close forgets what waits, and frees the temporary file. The queue is not used again.
+// Close discards the waiting blocks and removes the temporary file. Later calls return
+// os.ErrClosed.
 func (q *Queue[T]) Close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

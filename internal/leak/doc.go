@@ -1,7 +1,7 @@
-// Package leak ends a test binary that left something behind: a goroutine, a
-// block of C memory, a handle of a C library.
+// Package leak makes a test binary fail that leaks goroutines, blocks of C memory or handles of a C
+// library.
 //
-// A package of ours that owns such things has one TestMain:
+// A package that owns such resources must have one TestMain:
 //
 //	func TestMain(m *testing.M) { leak.Main(m, leak.Check{Name: "open handles", Left: count}) }
 package leak

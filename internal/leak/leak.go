@@ -1,4 +1,4 @@
-// Main: the tests, and what must be gone after them.
+// Main, which runs the tests and then looks for leaks.
 
 package leak
 
@@ -16,23 +16,24 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// Check counts one kind of thing that must be gone when the tests are done.
+// Check counts one kind of resource that must be released when the tests are done.
 type Check struct {
-	Name string                // what is counted, in the plural: "open HDF5 ids"
-	Left func() (int64, error) // how many are left; asked several times
+	Name string                // a plural: "open HDF5 ids"
+	Left func() (int64, error) // the number of unreleased resources; called several times
 }
 
-// Rounds of garbage collection that leftovers get before they count: what a cleanup
-// lets go may have cleanups of its own, and a sync.Pool takes two to forget.
+// rounds is the maximum number of garbage collections before a leftover counts as a leak. A cleanup
+// can release objects with further cleanups, and a sync.Pool needs two collections to release its
+// objects.
 const rounds = 20
 
-// patience is how long goroutines that are about to end may take, and in each round the
-// cleanups that are due. Nothing comes of it but how late a test binary that leaks says so:
-// on a machine that is busy elsewhere a thread may wait for seconds.
+// patience is the maximum time that goroutines may take to end, and that the cleanups of one round
+// may take. It only delays the report of a leak. It is long because a thread may wait for seconds
+// on a busy machine.
 const patience = 10 * time.Second
 
-// Main runs the tests and then Find, prints what is left and ends the process:
-// with the tests' own status if they failed, else with 1 if anything is left.
+// Main runs the tests and then Find, prints the leaks and exits. The exit status is that of the
+// tests if they failed, 1 if there are leaks, and 0 otherwise.
 func Main(m *testing.M, checks ...Check) {
 	status := m.Run()
 	if status == 0 {
@@ -44,10 +45,10 @@ func Main(m *testing.M, checks ...Check) {
 	os.Exit(status)
 }
 
-// Find waits for goroutines to end, then collects garbage until no counted C memory
-// and nothing that the checks count is left, and returns nil; or, after some rounds, one
-// error that names everything left. Goroutines come first: what one of them still holds
-// is not left behind yet.
+// Find waits for goroutines to end, then collects garbage until all counted C memory is freed and
+// all checks return 0. If that does not happen in 20 rounds, it returns one error that lists all
+// leaks. It waits for goroutines first, because memory that a running goroutine holds is not leaked
+// yet.
 func Find(checks ...Check) error {
 	running := goroutines()
 	var err error
@@ -60,7 +61,7 @@ func Find(checks ...Check) error {
 	return errors.Join(running, err)
 }
 
-// goroutines waits until there are none but those of the runtime and the caller's.
+// goroutines waits until only the goroutines of the runtime and of the caller are left.
 func goroutines() (err error) {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if err = goleak.Find(); err == nil {
@@ -87,9 +88,9 @@ func count(checks []Check) error {
 	return errors.Join(errs...)
 }
 
-// collect runs the garbage collector and waits until every cleanup that is due then
-// has been run. One that is queued behind others may be run before they are done, so it
-// is the runtime that is asked.
+// collect runs the garbage collector and waits until the runtime has run every cleanup that was
+// due. It compares the counters of the runtime, because a cleanup that is queued last may run
+// before the others are done.
 func collect() {
 	runtime.GC()
 	queue := []metrics.Sample{{Name: "/gc/cleanups/queued:cleanups"}, {Name: "/gc/cleanups/executed:cleanups"}}

@@ -1,5 +1,4 @@
-// Package lint holds the rules of the house as tests: which package may import
-// which, where C may stand, what the top level looks like, and what must not be
-// written at all. It has no code of its own; `go test ./internal/lint` is the
-// whole of it.
+// Package lint contains the conventions of this module as tests: allowed imports between packages,
+// directories with C code, names at the top level, and forbidden constructs. It has no code except
+// tests; run `go test ./internal/lint`.
 package lint

@@ -1,5 +1,4 @@
-// Package need finds what tests compare with and git does not hold: other people's
-// files, tools and Python libraries. What a developer's machine lacks skips the test,
-// loudly; in CI, where the environment has CI, all of it belongs to the proof and its
-// absence is a failure.
+// Package need finds files, tools and Python libraries that tests compare with and that are not in
+// git. If one is missing, the test is skipped and the skip is reported. In CI (the environment
+// variable CI is set) a missing one is a failure.
 package need

@@ -1,4 +1,4 @@
-// Folders, files, tools and Python libraries, each found in one way.
+// Lookup of directories, files, tools and Python libraries for tests.
 
 package need
 
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// The folders of files that others wrote, named by the environment. CONTRIBUTING.md
-// tells where they come from.
+// Environment variables with directories of files from other projects. CONTRIBUTING.md describes
+// where to get them.
 const (
 	Corpus       = "HYPERSLAB_CORPUS"
 	Blosc2Source = "HYPERSLAB_BLOSC2_SRC"
@@ -37,7 +37,7 @@ func Sample[T any](items []T, step int) []T {
 	return out
 }
 
-// Missing ends a test that lacks something.
+// Missing skips a test because something it needs is missing. In CI it fails the test.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -46,7 +46,7 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf("NOT TESTED: "+format, args...)
 }
 
-// Folder is the folder named by one of the variables above, without symbolic links.
+// Folder returns the directory named by one of the variables above, without symbolic links.
 func Folder(t testing.TB, variable string) string {
 	t.Helper()
 	dir := os.Getenv(variable)
@@ -57,8 +57,8 @@ func Folder(t testing.TB, variable string) string {
 	return real
 }
 
-// Files are the files below such a folder that match the patterns, each of which
-// must match one at least.
+// Files returns the files in such a directory that match the patterns. Each pattern must match at
+// least one file.
 func Files(t testing.TB, variable string, patterns ...string) []string {
 	t.Helper()
 	dir := Folder(t, variable)
@@ -73,8 +73,8 @@ func Files(t testing.TB, variable string, patterns ...string) []string {
 	return files
 }
 
-// Tool is the path of a program of libhdf5: the one built with the library, or, in a
-// build with the system's libraries, the system's.
+// Tool returns the path of a program of libhdf5: the one built with the library or, in a build with
+// the system's libraries, the system's.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	if root, ok := root(); ok {
@@ -90,7 +90,7 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// Program is the path of a program of the system.
+// Program returns the path of a program of the system.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -100,7 +100,7 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// root is the folder with go.mod: tests run in the folder of their package.
+// root returns the directory with go.mod. Tests run in the directory of their package.
 func root() (string, bool) {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -117,14 +117,15 @@ func root() (string, bool) {
 
 var imports sync.Map // by interpreter and statement: the error of the import, or ""
 
-// Python is the interpreter named by HYPERSLAB_PYTHON, which can import the modules.
+// Python returns the path of the interpreter in HYPERSLAB_PYTHON. The interpreter must be able to
+// import the modules.
 func Python(t testing.TB, modules ...string) string {
 	t.Helper()
 	return interpreter(t, "HYPERSLAB_PYTHON", modules)
 }
 
-// OldPython is the interpreter named by HYPERSLAB_OLD_PYTHON, which has the oldest releases of the
-// modules that must read files with default options.
+// OldPython returns the path of the interpreter in HYPERSLAB_OLD_PYTHON, which has the oldest
+// releases of the modules that must read files with default options.
 func OldPython(t testing.TB, modules ...string) string {
 	t.Helper()
 	return interpreter(t, "HYPERSLAB_OLD_PYTHON", modules)
@@ -155,8 +156,8 @@ func interpreter(t testing.TB, variable string, modules []string) string {
 	return python
 }
 
-// NoRace skips a test that takes long under the race detector and has nothing for it to find: the
-// work is done by one goroutine, or by other processes. Without the detector the test runs.
+// NoRace skips a test under the race detector if it is slow there and cannot have races, because
+// one goroutine or other processes do the work. Without the detector the test runs.
 func NoRace(t testing.TB, why string) {
 	t.Helper()
 	if Race() {

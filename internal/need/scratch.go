@@ -1,4 +1,4 @@
-// A place for files that are made and thrown away.
+// Directory for temporary files of tests.
 
 package need
 
@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Scratch is a directory for the time of a test where a sync costs nothing, if the
-// system has one: for tests that write very many files, or very often. A test of
-// durability itself takes t.TempDir.
+// Scratch returns a directory for the duration of a test. If possible it is on a file system where
+// a sync costs no time, for tests that write very many files or write very often. A test of
+// durability must use t.TempDir instead.
 func Scratch(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "hyperslab")

@@ -1,3 +1,3 @@
-// Package profile writes a CPU profile of a program of ours if the environment asks for
-// one: HYPERSLAB_CPUPROFILE names the file, for `go tool pprof`.
+// Package profile writes a CPU profile of a program if the environment variable
+// HYPERSLAB_CPUPROFILE is set. The variable names the file, which `go tool pprof` reads.
 package profile

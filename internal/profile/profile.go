@@ -1,4 +1,4 @@
-// Start: the profile, if one is asked for.
+// Start of the profile.
 
 package profile
 
@@ -12,7 +12,8 @@ import (
 // Env is the environment variable that names the file.
 const Env = "HYPERSLAB_CPUPROFILE"
 
-// Start begins a profile; stop ends and closes it. Without the variable both do nothing.
+// Start begins a profile, and stop ends it and closes the file. Without the variable both have no
+// effect.
 func Start() (stop func() error, err error) {
 	path := os.Getenv(Env)
 	if path == "" {

@@ -1,9 +1,9 @@
-// Package regular opens files for reading that must be regular ones.
+// Package regular opens files for reading and rejects paths that are not regular files.
 //
-// # What
+// # Overview
 //
-// A path from outside may lead to anything. To open a named pipe waits until somebody
-// writes to it, perhaps for ever, and perhaps under a lock that the whole program needs;
-// a device may have no end. Open and Check refuse both, and directories and sockets,
+// A path from outside may lead to any kind of file. Opening a named pipe waits until another
+// process writes to it, perhaps forever, and perhaps while the caller holds a lock that the whole
+// program needs. A device may have no end. Open and Check reject both, and directories and sockets,
 // before anything is read.
 package regular

@@ -1,4 +1,4 @@
-// A directory whose files stay the ones that were looked at.
+// File system of a directory that detects replaced files.
 
 package regular
 
@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// ErrReplaced means a file of a Frozen directory that is not the one from the beginning.
+// ErrReplaced means that a file of a Frozen directory is not the one that existed at Freeze.
 var ErrReplaced = errors.New("file was replaced or changed while its directory was open")
 
-// Frozen is a file system of a directory and what is below it. It opens a file only if it is
-// the one that was there when Freeze was called, with the same length and time of change, so
-// that a check of the file holds for later reads. Nothing leads out of the directory.
+// Frozen is a file system of a directory and everything below it. It opens a file only if the file
+// is the one that existed when Freeze was called, with the same length and modification time. A
+// check of the file therefore stays valid for later reads. Paths cannot lead out of the directory.
 type Frozen struct {
 	root  *os.Root
 	files map[string]fs.FileInfo
@@ -25,7 +25,7 @@ var (
 	_ fs.ReadDirFS = (*Frozen)(nil)
 )
 
-// Freeze notes all files of a directory. The caller closes the result.
+// Freeze records all files of a directory. The caller must close the result.
 func Freeze(dir string) (_ *Frozen, err error) {
 	root, err := OpenRoot(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func Freeze(dir string) (_ *Frozen, err error) {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		// A link that leads out of the directory, or nowhere, is no file.
+		// Links out of the directory, and links without a target, are skipped.
 		if info, err := root.Stat(name); err == nil && info.Mode().IsRegular() {
 			f.files[name] = info
 		}
@@ -48,12 +48,12 @@ func Freeze(dir string) (_ *Frozen, err error) {
 	return f, nil
 }
 
-// Same reports whether a and b describe the same file, with the same length and time of change.
+// Same reports whether a and b describe the same file, with the same length and modification time.
 func Same(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Open opens a file or a directory. It returns ErrReplaced for a file that is another one.
+// Open opens a file or a directory. It returns ErrReplaced if the file is not the recorded one.
 func (f *Frozen) Open(name string) (fs.File, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -72,13 +72,13 @@ func (f *Frozen) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// Stat describes a file as it is now.
+// Stat returns the current state of a file.
 func (f *Frozen) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }
 
-// Lstat describes a file as it is now, and a symbolic link itself.
+// Lstat returns the current state of a file. For a symbolic link that is the link itself.
 func (f *Frozen) Lstat(name string) (fs.FileInfo, error) { return f.root.Lstat(name) }
 
-// ReadDir lists a directory as it is now.
+// ReadDir lists the current content of a directory.
 func (f *Frozen) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(f.root.FS(), name) }
 
 // Close closes the directory.

@@ -1,4 +1,4 @@
-// What is opened is what was looked at.
+// Open, which checks the type of the file that it has opened.
 
 package regular
 
@@ -9,17 +9,17 @@ import (
 	"syscall"
 )
 
-// ErrNot means a path that leads to something else than a regular file.
+// ErrNot means that a path leads to something other than a regular file.
 var ErrNot = errors.New("not a regular file")
 
-// Open opens a file for reading, and says what it is: os.Open that never waits.
+// Open opens a file for reading and returns its FileInfo. Unlike os.Open it never waits.
 //
-// It returns ErrNot, with what there is instead, or the errors of os.Open, each as an
-// *fs.PathError.
+// It returns an error that matches ErrNot and names the actual type, or the errors of os.Open. All
+// are *fs.PathError.
 func Open(path string) (*os.File, fs.FileInfo, error) {
-	// Looked at once it is open, so that nobody can change what is there in between.
+	// The type is checked after opening, so that the file cannot be replaced in between.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ENXIO) { // a socket: nobody opens it as a file
+	if errors.Is(err, syscall.ENXIO) { // a socket cannot be opened as a file
 		err = &fs.PathError{Op: "open", Path: path, Err: ErrNot}
 	}
 	if err != nil {
@@ -35,17 +35,17 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// OpenRoot is os.OpenRoot that does not wait at a pipe either.
+// OpenRoot is os.OpenRoot, except that it does not wait at a named pipe.
 func OpenRoot(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir + "/.") // leads nowhere but in a directory
+	root, err := os.OpenRoot(dir + "/.") // the path is valid for a directory only
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		e.Path = dir
 	}
 	return root, err
 }
 
-// Check returns ErrNot, as an *fs.PathError that says what there is, for what is no
-// regular file. It is for those who have to leave the opening to a library.
+// Check returns an *fs.PathError that matches ErrNot and names the actual type if info is not that
+// of a regular file. It is for callers whose library opens the file.
 func Check(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
@@ -53,7 +53,7 @@ func Check(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: notRegular(info.Mode())}
 }
 
-// notRegular is the mode of what is no regular file.
+// notRegular is the mode of a file that is not regular.
 type notRegular fs.FileMode
 
 func (m notRegular) Error() string {

@@ -1,5 +1,5 @@
-// Package scan lists what a file reaches outside itself, which decoders it needs, which limits it
-// exceeds, and which structural errors it has.
+// Package scan lists the references of a file to other files, the decoders it needs, the limits it
+// exceeds, and its structural errors.
 //
 // # Overview
 //
@@ -7,8 +7,8 @@
 // frames (contiguous and sparse, with their b2nd or Caterva metalayers) and bcolz trees. Each
 // Finding belongs to one of the Rules.
 //
-// All parsing is done by the packages below format/, which are plain Go. No C library receives
-// bytes of the file, and no chunk is decompressed, except the index of a frame and HDF5 elements
+// All parsing is done by the packages below format/, which are plain Go. C libraries do not receive
+// bytes of the file. Chunks are not decompressed, except the index of a frame and HDF5 elements
 // that refer to global heaps, which are decoded in Go. File opens the file that the caller names
 // and, for a directory, the regular files in it. It never opens a target of a link.
 //
@@ -23,7 +23,7 @@
 //
 // # Errors
 //
-// An error of File means that the file cannot be scanned: it wraps ndarray.ErrFormat for an unknown
-// format, or is the error of the context or of the operating system. Whatever is wrong inside a
-// recognised file is a Finding.
+// An error of File means that the file cannot be scanned. It wraps ErrFormat for an unknown format,
+// or is the error of the context or of the operating system. Errors inside a recognised file are
+// Findings.
 package scan

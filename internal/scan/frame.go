@@ -118,7 +118,7 @@ func (s *scanner) frame(f *cframe.Frame, err error, stored int64) (string, error
 	return kind, s.fail("", f.CheckChunks(anyCodec(), nil))
 }
 
-// seen are the codecs and filters that are reported already.
+// seen contains the codecs and filters that are already reported.
 type seen struct {
 	codecs  map[chunk.Codec]bool
 	filters map[chunk.Filter]bool

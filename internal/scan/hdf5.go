@@ -94,7 +94,7 @@ func (s *scanner) objectHDF5(at string, o *hdf5.Object, all map[hdf5.FilterID]bo
 	}
 }
 
-// add returns a + b, or the largest number if there is no room for the sum.
+// add returns a + b, or the largest uint64 if the sum overflows.
 func add(a, b uint64) uint64 {
 	sum, carry := bits.Add64(a, b, 0)
 	return sum | -carry
@@ -127,7 +127,7 @@ func (s *scanner) filter(at string, f hdf5.Filter) {
 	s.addLevel(PluginFilter, level, at, -1, "filter %s: %s", name, known)
 }
 
-// sources reports the files that the elements of a virtual dataset are in.
+// sources reports the files that contain the elements of a virtual dataset.
 func (s *scanner) sources(at string, o *hdf5.Object) {
 	all, err := o.Mappings()
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *scanner) structure(f *hdf5.File, r io.ReaderAt, size int64, filters []h
 	err := f.Check(hdf5.Policy{
 		Filters: filters, ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true,
 		OtherFile: func(name string, at int64) { s.add(Reference, "", at, "reference to an object in the file %q", name) },
-		// Elements behind a filter that Go cannot decode count as null references.
+		// Elements after a filter that Go cannot decode count as null references.
 		Decode: func(l *hdf5.Pipeline, mask uint32, b []byte, n uint64) ([]byte, error) {
 			for _, x := range l.Filters {
 				if x.ID > hdf5.Fletcher32 {

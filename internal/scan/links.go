@@ -11,7 +11,7 @@ import (
 // maxFollowed is the number of soft links that libhdf5 follows in one lookup (H5L_NUM_LINKS).
 const maxFollowed = 16
 
-// entry is a link by its group.
+// entry identifies a link by its group and name.
 type entry struct {
 	group hdf5.Addr
 	name  string
@@ -26,7 +26,7 @@ type resolver struct {
 
 // target is the object that a link leads to.
 type target struct {
-	object  hdf5.Addr // undefined if there is none
+	object  hdf5.Addr // undefined if there is no such object
 	outside bool      // the lookup leaves the file
 }
 

@@ -35,7 +35,7 @@ const (
 type Rule struct {
 	ID    string
 	Level Level
-	Text  string // a sentence on the findings
+	Text  string // a sentence that describes the findings
 }
 
 // The rules.
@@ -72,24 +72,24 @@ type Options struct {
 	Chunk    int64 // maximum bytes of a decoded chunk
 	Metadata int64 // maximum bytes of one structure of metadata
 	Ratio    int64 // maximum ratio of declared to stored bytes of an array
-	Findings int   // maximum findings that are kept
+	Findings int   // maximum number of findings that are kept
 
-	// Exclude are IDs of rules whose findings are ignored.
+	// Exclude contains IDs of rules whose findings are ignored.
 	Exclude map[string]bool
 	// KnownFilter reports whether the program can decode an HDF5 filter.
 	KnownFilter func(id int) bool
 }
 
-// smallestExpansion is the number of declared bytes below which no ratio is reported: an array of
-// this size is harmless however few bytes store it.
+// smallestExpansion is the number of declared bytes below which no ratio is reported, because an
+// array of this size is harmless at any ratio.
 const smallestExpansion = 64 << 20
 
 // Finding is one result of a scan.
 type Finding struct {
 	Rule   Rule
-	Level  Level  // that of the rule, except a filter that the program can decode: Note
+	Level  Level  // the level of the rule, except that a filter that the program can decode is a Note
 	Object string // path inside the file; "" for the file as a whole
-	File   string // in a directory the file, from its root; "" otherwise
+	File   string // path from the root of a scanned directory; "" otherwise
 	Offset int64  // bytes from the start of the file; -1 if unknown
 	Text   string
 }
@@ -99,7 +99,7 @@ type Report struct {
 	Format   string    // hdf5, b2nd, caterva, blosc2, bcolz or directory
 	Findings []Finding // the first Options.Findings
 	Count    int64     // all findings
-	Worst    Level     // the highest level of all findings; "" without any
+	Worst    Level     // the highest level of all findings; "" without findings
 }
 
 // ErrFormat is the error for a file of an unknown format.
@@ -128,7 +128,7 @@ type scanner struct {
 	ctx    context.Context
 	o      Options
 	report *Report
-	file   string // of a directory the file, or the directory below it, that is scanned
+	file   string // in a directory, the file or subdirectory that is being scanned
 }
 
 // add adds a finding.
@@ -161,7 +161,7 @@ func (s *scanner) fail(object string, err error) error {
 	return nil
 }
 
-// ruleOf is the rule that an error of a reader belongs to.
+// ruleOf returns the rule for an error of a reader.
 func ruleOf(err error) Rule {
 	switch {
 	case errors.Is(err, format.ErrLimit):

@@ -68,7 +68,8 @@ func (s *scanner) carray(object string, a *bcolz.Array, err error, codecs *seen)
 		}
 		chunks, err := a.ReadChunks(i)
 		if errors.Is(err, fs.ErrNotExist) {
-			// How many files are missing is a number in a file of a few bytes.
+			// Report one error, because the number of missing files is a number in a small file and
+			// can be huge.
 			err = &format.Error{Format: "bcolz", What: a.FileName(i), Got: "no such file", Want: fmt.Sprintf("%d chunk files", a.NumFiles()), Err: format.ErrTruncated}
 			if err := s.fail(object, err); err != nil {
 				return err

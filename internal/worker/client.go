@@ -1,4 +1,4 @@
-// Client: a worker that is started when it is needed, and again when it died.
+// Client, which starts a worker on demand and restarts it after a crash.
 
 package worker
 
@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// A Client calls one service in a worker process. The process starts with the
-// first call, and again with the call after one in which it died.
+// A Client calls one service in a worker process. The process starts with the first call, and again
+// with the next call after it died.
 type Client struct {
 	cfg Config
 
@@ -22,8 +22,8 @@ type Client struct {
 	closed bool
 }
 
-// NewClient checks cfg and returns a client; no process is started yet. The host
-// keeps cfg.Files open as long as it uses the client.
+// NewClient checks cfg and returns a client. It does not start a process yet. The caller must keep
+// cfg.Files open as long as it uses the client.
 func NewClient(cfg Config) (*Client, error) {
 	fail := func(err error, detail string) (*Client, error) {
 		return nil, &Error{Op: "start", Service: cfg.Service, Err: err, Detail: detail}
@@ -44,21 +44,20 @@ func NewClient(cfg Config) (*Client, error) {
 	return &Client{cfg: cfg}, nil
 }
 
-// Call sends one request and returns the answer. use, if not nil, sees the answer
-// and the window while no other call can change it. The error is the service's
-// (a *RemoteError), ctx's, or an *Error that tells what became of the worker.
+// Call sends one request and returns the answer. If use is not nil, it receives the answer and the
+// window, and no other call changes the window meanwhile. The error is that of the service (a
+// *RemoteError), that of ctx, or an *Error that describes the failure of the worker.
 func (c *Client) Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
 	return c.Stream(ctx, 1, func(yield func([]byte) bool) { yield(request) }, use)
 }
 
-// MaxAhead is the most requests that Stream sends ahead.
+// MaxAhead is the maximum number of requests that Stream sends ahead.
 const MaxAhead = 64
 
-// Stream makes calls one after the other, and wastes no time between them: while use
-// sees one answer, the worker already works on the next requests, as many as ahead says
-// (1 to MaxAhead), which therefore must not touch what use looks at in the window. Answers
-// come in the order of the requests. It ends with the first error, that of use included;
-// its errors are those of Call.
+// Stream makes calls one after the other without gaps. While use processes one answer, the worker
+// already handles up to ahead further requests (1 to MaxAhead). These requests therefore must not
+// change the part of the window that use reads. Answers arrive in the order of the requests. Stream
+// ends with the first error, which may be one of use; its errors are those of Call.
 func (c *Client) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +88,7 @@ func (c *Client) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte
 	return err
 }
 
-// workerError is an error after which the process is of no more use.
+// workerError is an error after which the process cannot be used any more.
 type workerError struct{ error }
 
 func (e *workerError) Unwrap() error { return e.error }
@@ -97,7 +96,7 @@ func (e *workerError) Unwrap() error { return e.error }
 func (c *Client) streamLocked(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
 	next, stop := iter.Pull(requests)
 	defer stop()
-	under, more := 0, true // requests that are not answered; whether there may be others
+	under, more := 0, true // number of unanswered requests; whether there may be more requests
 	send := func() error {
 		for more && under < ahead {
 			var request []byte
@@ -111,7 +110,7 @@ func (c *Client) streamLocked(ctx context.Context, ahead int, requests iter.Seq[
 		}
 		return nil
 	}
-	// end waits for the answers that are nobody's any more.
+	// end receives and discards the remaining answers.
 	end := func(why error) error {
 		for ; under > 0; under-- {
 			if _, err := c.p.receive(ctx); err != nil {
@@ -147,14 +146,14 @@ func (c *Client) streamLocked(ctx context.Context, ahead int, requests iter.Seq[
 	return nil
 }
 
-// Level reports what holds the worker; the zero Level before the first call.
+// Level returns the isolation of the worker, or the zero Level before the first call.
 func (c *Client) Level() Level {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.level
 }
 
-// Starts counts the processes that this client has started.
+// Starts returns the number of processes that this client has started.
 func (c *Client) Starts() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,54 +1,51 @@
-// Package worker runs code that may crash in another process: the same binary,
-// executed again, with little memory, little time and no rights.
+// Package worker runs code that may crash in another process: the same binary, executed again, with
+// limited memory, limited time and few rights.
 //
-// # What
+// # Overview
 //
-// A package that wants isolation registers a Service in its init function. The
-// program calls Init first in main (a test binary: in TestMain); in a worker
-// Init never returns. A Client then sends requests to the service and gets its
-// answers; large data pass through a window of shared memory. What happens to the
-// worker (a signal, an abort, a limit, a hang) is an *Error of the one call that
-// met it, and the next call gets a fresh process.
+// A package that needs isolation registers a Service in its init function. The program must call
+// Init first in main (a test binary: in TestMain); in a worker Init never returns. A Client then
+// sends requests to the service and receives its answers. Large data pass through a window of
+// shared memory. If the worker fails (by a signal, an abort, a limit or a hang), the current call
+// returns an *Error, and the next call starts a new process.
 //
-// # What a worker may do
+// # Rights of a worker
 //
-// Limits bound its address space, its processor time, the wall time of one call
-// and the descriptors; it can write no file and leaves no core. Where the kernel
-// has them, Landlock leaves it nothing of the file system but the files it is given
-// and the paths its Config names, for reading, and a seccomp filter leaves it the system calls that
-// reading takes: no exec, no fork, no socket, no ptrace. Level reports which of
-// them hold. No environment of the host goes with it.
+// Limits bound the worker's address space, its processor time, the wall time of one call and the
+// number of descriptors. The worker cannot write files and leaves no core file. If the kernel
+// supports Landlock, the worker can read only the files that it receives and the paths in its
+// Config. If the kernel supports seccomp, a filter allows only the system calls that reading needs:
+// no exec, no fork, no socket, no ptrace. Level reports which of them are active. The worker does
+// not inherit the host's environment.
 //
-// A worker whose Config names a directory to write in has the system calls for that too,
-// files of bounded length, and by Landlock that one directory. What is in it afterwards
-// is not to be trusted: there may be links and anything else that a directory can hold.
+// A worker whose Config names a directory for writing may also use the system calls for that. Its
+// files have a bounded length, and Landlock allows only that directory. The caller must not trust
+// the content of the directory afterwards, because it may contain links and any other kind of file.
 //
-// # The spare
+// # The idle worker
 //
-// To start a process takes longer than most small files take to read. So when workers
-// begin within seconds of each other, one process waits for the next client: it has been
-// started and has been told nothing. Its settings and files come over the socket, as for
-// any worker, and it is held before it sees a request; it serves one client and ends with
-// it. It ends after a few seconds of waiting; one that died costs only the time. Left
-// ends it at once.
+// Starting a process takes longer than reading most small files. So when workers start within
+// seconds of each other, one idle process waits for the next client. It receives its settings and
+// files over the socket, as any worker, and is restricted before it receives a request. It serves
+// one client and ends with it. It ends after a few seconds without a client; if it died, a new
+// process is started instead. Left ends it at once.
 //
 // # Trust
 //
-// The host treats what comes back as it treats a file: frames are bounded before
-// they are read, the window is sealed so that a worker cannot cut it under the
-// host's feet, and services decode answers with checks.
+// The host treats the worker's output as untrusted. Frames are bounded before they are read, the
+// window is sealed so that the worker cannot truncate it, and services must check the answers that
+// they decode.
 //
 // # Concurrency
 //
-// A Client may be used by any number of goroutines; it makes one call at a time.
-// Closing it ends the process. A host that dies takes its workers with it: a
-// worker ends when its control socket does.
+// A Client is safe for concurrent use and makes one call at a time. Closing it ends the process. A
+// worker ends when its control socket closes, so workers end with their host.
 //
 // # Signals
 //
-// The host's side catches no signal and waits for no process but its own, by its
-// descriptor. A program may have SIGCHLD ignored, or wait for whatever child ends, as
-// the first process of a container does: how a worker ended is then not known, and a
-// limit of processor time that it met is ErrCrashed. A worker is in a process group
-// of its own, so that an interrupt from a terminal is the program's alone.
+// The host side catches no signals and waits only for its own processes, by their process
+// descriptors. The program may ignore SIGCHLD, or wait for any child, as the first process of a
+// container does. The exit status of a worker is then unknown, and exceeding the limit of processor
+// time is ErrCrashed. A worker has its own process group, so that an interrupt from a terminal
+// reaches only the program.
 package worker

@@ -1,7 +1,7 @@
-// Frames: what travels over the control socket, both ways.
+// Frames of the control socket, in both directions.
 //
-// A frame is a kind (1 byte), a length (4 bytes, little-endian) and that many
-// bytes. The reader bounds the length before it reads.
+// A frame is a kind (1 byte), a length (4 bytes, little-endian) and that many bytes. The reader
+// checks the length before it reads the bytes.
 
 package worker
 
@@ -12,17 +12,17 @@ import (
 	"io"
 )
 
-// The kinds of frame.
+// Kinds of frames.
 const (
-	frameFiles  byte = iota + 1 // host: the window and the files, which come as descriptors; no payload
-	frameConfig                 // host: the worker's settings, as JSON
-	frameHello                  // worker: its Level, as JSON
-	frameCall                   // host: a request
-	frameAnswer                 // worker: the answer
-	frameError                  // worker: the error of the call
+	frameFiles  byte = iota + 1 // from the host: the window and the files, as descriptors; no payload
+	frameConfig                 // from the host: the worker's settings, as JSON
+	frameHello                  // from the worker: its Level, as JSON
+	frameCall                   // from the host: a request
+	frameAnswer                 // from the worker: the answer
+	frameError                  // from the worker: the error of the call
 )
 
-// maxFrame bounds a frame, in bytes: larger data use the window.
+// maxFrame is the maximum payload of a frame in bytes. Larger data must use the window.
 const maxFrame = 16 << 20
 
 const frameHead = 5 // bytes
@@ -31,7 +31,7 @@ func writeFrame(w io.Writer, kind byte, payload []byte) error {
 	if len(payload) > maxFrame {
 		return fmt.Errorf("frame of %d bytes, at most %d", len(payload), maxFrame)
 	}
-	// One write a frame: a worker that dies between two would leave half of one.
+	// One write per frame, because a worker that dies between two writes would leave half a frame.
 	b := make([]byte, frameHead, frameHead+len(payload))
 	b[0] = kind
 	binary.LittleEndian.PutUint32(b[1:], uint32(len(payload)))
@@ -55,10 +55,10 @@ func readFrame(r io.Reader) (kind byte, payload []byte, err error) {
 	return head[0], payload, nil
 }
 
-// An error crosses as the indexes of the registered sentinels it wraps (a count
-// of 2 bytes, then 2 bytes each) and its text.
+// An error is sent as the indexes of the registered sentinels it wraps (a count of 2 bytes, then 2
+// bytes each) and its text.
 
-// WithText is err with another text.
+// WithText returns an error with another text that wraps err.
 func WithText(err error, text string) error { return &withText{text, err} }
 
 type withText struct {
@@ -69,12 +69,12 @@ type withText struct {
 func (e *withText) Error() string { return e.text }
 func (e *withText) Unwrap() error { return e.err }
 
-// EncodeError is an error as it crosses to the other side, for answers that hold more
-// than one; DecodeError is its inverse, a *RemoteError.
+// EncodeError encodes an error for the other side, for answers that contain more than one error.
+// DecodeError decodes it to a *RemoteError.
 func EncodeError(err error) []byte { return encodeError(err, errors.Is) }
 
-// DecodeError returns what EncodeError wrote in a worker of the same binary; ErrProtocol
-// for bytes that it does not write.
+// DecodeError decodes an error that EncodeError encoded in a worker of the same binary. It returns
+// ErrProtocol for invalid bytes.
 func DecodeError(b []byte) error { return decodeError(b) }
 
 func encodeError(err error, is func(error, error) bool) []byte {

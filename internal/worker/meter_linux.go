@@ -1,5 +1,5 @@
-// The limit of processor time, which the host enforces: code in the worker can ignore the
-// signal of a soft limit, and a hard limit cannot be raised for the next call.
+// Limit of processor time. The host enforces it, because code in the worker can ignore the signal
+// of a soft limit, and a hard limit cannot be raised for the next call.
 
 package worker
 
@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A meter kills its process when that has used its processor time, also between calls.
+// A meter kills its process when the process has used its processor time, also between calls.
 type meter struct {
 	mu    sync.Mutex
 	p     *process
 	limit time.Duration // of one call
 	end   time.Duration // reading of the processor clock at which the process is killed
-	over  bool          // it was
+	over  bool          // the process was killed because of the limit
 	timer *time.Timer
 }
 
@@ -37,7 +37,7 @@ func (m *meter) start(p *process, limit time.Duration) error {
 	return nil
 }
 
-// wait is how long the process needs at least to use up its time, on all processors.
+// wait returns the least time after which the process can have used up its processor time.
 func (m *meter) wait(now time.Duration) time.Duration {
 	return max((m.end-now)/time.Duration(runtime.NumCPU()), pause)
 }
@@ -57,7 +57,7 @@ func (m *meter) look() {
 	m.timer.Reset(m.wait(now))
 }
 
-// renew gives the process the time of a call from now on.
+// renew gives the process the processor time of one call, starting now.
 func (m *meter) renew() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,8 @@ func (m *meter) renew() {
 	}
 }
 
-// stop must precede the wait for the process, after which its id may belong to another.
+// stop must be called before waiting for the process, because afterwards its id may belong to
+// another process.
 func (m *meter) stop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,4 +1,4 @@
-// The host's side of one worker process.
+// Host side of one worker process.
 
 package worker
 
@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdControl is the descriptor of the control socket in a worker. The window and the files
-// come over it.
+// fdControl is the descriptor of the control socket in a worker. The window and the files arrive
+// over it.
 const fdControl = 3
 
 // envWorker marks a process as a worker.
@@ -39,7 +39,7 @@ type settings struct {
 	File    int64    `json:"file"`
 }
 
-// hello is what a worker says when it is held.
+// hello is the message of a worker that has applied its restrictions.
 type hello struct {
 	Level Level `json:"level"`
 }
@@ -47,39 +47,39 @@ type hello struct {
 type process struct {
 	cmd     *exec.Cmd
 	control *os.File
-	errors  *os.File // what it writes to standard error
-	host    host     // that it was started by
+	errors  *os.File // the worker's standard error
+	host    host     // state of the program when it started the process
 
-	// From begin on.
+	// Set by begin.
 	cfg    *Config
 	window []byte
 	level  Level
 	stderr head
-	read   chan struct{} // closed when all of errors is in stderr; nil before begin
+	read   chan struct{} // closed when stderr contains all of errors; nil before begin
 
 	once sync.Once
-	over chan struct{} // closed when the process was waited for
+	over chan struct{} // closed when the process has been waited for
 	cpu  meter
 }
 
-// processes counts those that were started and not waited for.
+// processes counts processes that were started and not yet waited for.
 var processes atomic.Int64
 
-// Left ends the spare process, counts those of clients that were not closed, and returns
-// their number and nil: for what a program must not leave behind.
+// Left ends the idle process and returns the number of worker processes of clients that were not
+// closed. The error is always nil. The signature is that of leak.Check.
 func Left() (int64, error) {
 	closeSpare()
 	return processes.Load(), nil
 }
 
-// start returns a process that is held: the spare one, or a new one.
+// start returns a restricted process: the idle one, or a new one.
 func start(ctx context.Context, cfg *Config) (*process, error) {
 	if p := takeSpare(); p != nil {
 		err := p.begin(ctx, cfg)
 		if err == nil || !errors.Is(err, ErrCrashed) {
 			return p, err
 		}
-		// It may have died before its turn; a new one knows better.
+		// The idle process may have died before, so a new one is tried.
 	}
 	p, err := spawn()
 	if err != nil {
@@ -88,14 +88,14 @@ func start(ctx context.Context, cfg *Config) (*process, error) {
 	return p, p.begin(ctx, cfg)
 }
 
-// A host is what the program is at a time, and its workers are with it: the ids that decide
-// what a process may reach, and the processors it takes.
+// A host identifies the state of the program that its workers inherit: the ids that decide their
+// access rights, and the number of processors.
 type host struct{ user, group, processors int }
 
 func thisHost() host { return host{os.Geteuid(), os.Getegid(), runtime.GOMAXPROCS(0)} }
 
-// spawn executes the binary again. The new process closes the descriptors that it inherited
-// and waits for its settings.
+// spawn executes the binary again. The new process closes the descriptors that it inherited and
+// waits for its settings.
 func spawn() (_ *process, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -107,7 +107,7 @@ func spawn() (_ *process, err error) {
 		unix.Close(pair[0])
 		return nil, err
 	}
-	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), host: thisHost(), over: make(chan struct{})} // nonblocking: deadlines work
+	p := &process{control: os.NewFile(uintptr(pair[0]), "control"), host: thisHost(), over: make(chan struct{})} // nonblocking, so that deadlines work
 	var stderr *os.File
 	if p.errors, stderr, err = os.Pipe(); err != nil {
 		p.control.Close()
@@ -116,10 +116,10 @@ func spawn() (_ *process, err error) {
 	defer stderr.Close()
 	p.cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{os.Args[0], "worker"},
-		// GOMAXPROCS is the host's, so that the runtime does not look it up. MALLOC_ARENA_MAX: by default glibc
-		// reserves 64 MiB of address space for each thread that calls malloc, and the limit of the address
-		// space counts it. The number of threads depends on scheduling, so that a worker with enough memory
-		// failed now and then.
+		// GOMAXPROCS is the host's, so that the runtime does not look it up. MALLOC_ARENA_MAX is 1
+		// because glibc by default reserves 64 MiB of address space for each thread that calls
+		// malloc, which counts toward the limit of address space. The number of threads depends on
+		// scheduling, so a worker with enough memory would sometimes fail.
 		Env:        []string{envWorker + "=1", "MALLOC_ARENA_MAX=1", "GOTRACEBACK=single", fmt.Sprintf("GOMAXPROCS=%d", p.host.processors)},
 		Dir:        "/",
 		Stderr:     stderr,
@@ -128,7 +128,8 @@ func spawn() (_ *process, err error) {
 			// A terminal sends its signals to the foreground process group. The host handles them;
 			// a worker ends when its socket closes.
 			Setpgid: true,
-			// Hostile code in a worker can ignore the end of the socket. The kernel kills it with its host.
+			// Hostile code in a worker can ignore the end of the socket. The kernel kills it with
+			// its host.
 			Pdeathsig: unix.SIGKILL,
 		},
 	}
@@ -152,13 +153,13 @@ func spawn() (_ *process, err error) {
 	return p, nil
 }
 
-// begin tells the process what it is for and waits until it is held. After an error it
-// is gone.
+// begin sends the settings to the process and waits until it is restricted. After an error the
+// process has ended.
 func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
 	p.cfg = cfg
 	p.read = make(chan struct{})
 	go func() {
-		io.Copy(&p.stderr, p.errors) // until it ends, or wait has no more patience
+		io.Copy(&p.stderr, p.errors) // until the pipe ends or wait sets its deadline
 		close(p.read)
 	}()
 	defer func() {
@@ -217,8 +218,8 @@ func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
 	return nil
 }
 
-// newWindow makes the shared memory. It is sealed: if a worker could cut it, the
-// host would die of SIGBUS.
+// newWindow creates the shared memory. It is sealed because the host would die of SIGBUS if a
+// worker could truncate it.
 func newWindow(size int64) (*os.File, error) {
 	fd, err := unix.MemfdCreate("hyperslab-window", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -239,7 +240,7 @@ func newWindow(size int64) (*os.File, error) {
 	return f, nil
 }
 
-// answer makes of a received frame what the service answered, or its error.
+// answer returns the answer in a received frame, or the service's error.
 func (p *process) answer(kind byte, payload []byte) ([]byte, error) {
 	switch kind {
 	case frameAnswer:
@@ -254,7 +255,7 @@ func (p *process) answer(kind byte, payload []byte) ([]byte, error) {
 	return nil, &Error{Op: "call", Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("a frame of kind %d for an answer", kind)}
 }
 
-// send gives the worker a request, receive takes the answer to the oldest one.
+// send sends a request to the worker. receive returns the answer to the oldest one.
 func (p *process) send(ctx context.Context, request []byte) error {
 	return p.transfer(ctx, "call", func() error { return writeFrame(p.control, frameCall, request) }, len(request))
 }
@@ -271,7 +272,7 @@ func (p *process) receive(ctx context.Context) (answer []byte, err error) {
 	return p.answer(kind, answer)
 }
 
-// transfer moves frames as long as ctx and the wall limit allow.
+// transfer runs move, which sends or receives a frame, until ctx ends or the wall limit is reached.
 func (p *process) transfer(ctx context.Context, op string, move func() error, size int) error {
 	if size > maxFrame {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("request of %d bytes, at most %d", size, maxFrame)}
@@ -288,7 +289,7 @@ func (p *process) transfer(ctx context.Context, op string, move func() error, si
 	})
 	defer func() {
 		if !stop() {
-			<-past // or it would end the next call
+			<-past // otherwise it could end the next call
 		}
 	}()
 	err := move()
@@ -305,7 +306,7 @@ func (p *process) transfer(ctx context.Context, op string, move func() error, si
 	return p.died(op, err)
 }
 
-// died tells from the process's end why the socket broke.
+// died returns the error for a broken socket. It derives the cause from the end of the process.
 func (p *process) died(op string, cause error) error {
 	p.reap(2 * time.Second)
 	e := &Error{Op: op, Service: p.cfg.Service, Err: ErrCrashed, Stderr: p.stderr.String()}
@@ -324,8 +325,8 @@ func (p *process) died(op string, cause error) error {
 	return e
 }
 
-// outOfMemory reports whether the Go runtime of a worker, or what watches over it in
-// a race build, ended for want of memory.
+// outOfMemory reports whether the Go runtime of a worker, or the race detector in a race build,
+// ended for lack of memory.
 func outOfMemory(stderr string) bool {
 	for _, s := range []string{"out of memory", "cannot allocate memory", "failed to reserve", "pthread_create failed", "failed to allocate", "too many address space collisions"} {
 		if strings.Contains(stderr, s) {
@@ -335,8 +336,7 @@ func outOfMemory(stderr string) bool {
 	return false
 }
 
-// reap waits for the end of a process whose socket broke, and kills it if it does
-// not come.
+// reap waits for the end of a process whose socket broke, and kills it after patience.
 func (p *process) reap(patience time.Duration) {
 	t := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	defer t.Stop()
@@ -351,7 +351,7 @@ func (p *process) wait() {
 		processes.Add(-1)
 		p.control.Close()
 		if p.read != nil {
-			p.errors.SetReadDeadline(time.Now().Add(time.Second)) // whoever else still has the other end
+			p.errors.SetReadDeadline(time.Now().Add(time.Second)) // another process may still have the other end open
 			<-p.read
 		}
 		p.errors.Close()
@@ -365,13 +365,13 @@ func (p *process) wait() {
 // kill ends the process and frees what the host holds for it.
 func (p *process) kill() {
 	if p.cmd.ProcessState == nil {
-		p.cmd.Process.Kill() // gone already is as good
+		p.cmd.Process.Kill() // it may have ended already
 	}
 	p.wait()
 }
 
-// head keeps the first bytes a worker writes to standard error, where the cause of
-// a fatal error stands, and drops the rest.
+// head keeps the first bytes that a worker writes to standard error, which contain the cause of a
+// fatal error, and drops the rest.
 type head struct {
 	mu sync.Mutex
 	b  []byte

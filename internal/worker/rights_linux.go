@@ -1,4 +1,4 @@
-// Descriptors over the control socket: the window and the files of a worker.
+// Transfer of descriptors over the control socket: the window and the files of a worker.
 
 package worker
 
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sendFiles sends a frame without a payload, and the files with it.
+// sendFiles sends a frame without a payload, together with the files.
 func sendFiles(control *os.File, files []*os.File) error {
 	var fds []int
 	for _, f := range files {
@@ -30,7 +30,8 @@ func sendFiles(control *os.File, files []*os.File) error {
 	return sent
 }
 
-// receiveFiles is the other side of sendFiles. No bytes and no error: the host has gone.
+// receiveFiles receives a frame of sendFiles. It returns nil without an error if the host has
+// ended.
 func receiveFiles(control *os.File) ([]int, error) {
 	raw, err := control.SyscallConn()
 	if err != nil {

@@ -1,4 +1,4 @@
-// What holds a worker: limits, Landlock, seccomp, in this order.
+// Restrictions of a worker: limits, Landlock and seccomp, applied in this order.
 
 package worker
 
@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold takes from the process what it does not need. What the kernel lacks is
-// missing from the Level; what the kernel has and refuses is an error. calls is the filter
-// for a worker that only reads.
+// hold restricts the process to the rights that it needs. A mechanism that the kernel does not
+// support is missing from the Level; one that the kernel supports and refuses is an error. calls is
+// the filter for a worker that only reads.
 func hold(set *settings, calls program) (Level, error) {
 	var l Level
 	if err := limit(set); err != nil {
@@ -48,7 +48,7 @@ func limit(set *settings) error {
 	}
 	longest := uint64(0)
 	if set.Write != "" {
-		longest = uint64(set.File) // the Go runtime leaves SIGXFSZ alone: a write fails with EFBIG
+		longest = uint64(set.File) // the Go runtime ignores SIGXFSZ, so a write fails with EFBIG
 	}
 	for _, r := range []struct {
 		what int
@@ -60,14 +60,14 @@ func limit(set *settings) error {
 		{unix.RLIMIT_FSIZE, "file size", longest},
 		{unix.RLIMIT_CORE, "core file", 0},
 	} {
-		// The environment may have set stricter limits, for example by ulimit. They stay.
+		// The environment may have set stricter limits, for example by ulimit. They stay in force.
 		var is unix.Rlimit
 		if err := unix.Getrlimit(r.what, &is); err != nil {
 			return fmt.Errorf("limit of %s: %w", r.name, err)
 		}
 		most := min(r.max, is.Max)
 		if r.what == unix.RLIMIT_AS {
-			// The runtime returns memory before it meets the limit.
+			// The runtime returns memory before it reaches the limit.
 			debug.SetMemoryLimit(max(int64(min(most, math.MaxInt64))-size, 0))
 		}
 		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
@@ -77,8 +77,8 @@ func limit(set *settings) error {
 	return nil
 }
 
-// addressSpace reads the size of the process in bytes: what the Go runtime has
-// reserved is much, is not used, and does not count against the caller's limit.
+// addressSpace returns the size of the process in bytes. The Go runtime reserves much address space
+// that it does not use, so this size does not count toward the caller's limit.
 func addressSpace() (int64, error) {
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -92,13 +92,12 @@ func addressSpace() (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// fence leaves the process the given paths, for reading, the directory write, if it is
-// not "", and nothing else of the file system or the network. It returns the kernel's
-// version of Landlock.
+// fence restricts access to the file system: the given paths for reading, and the directory write
+// for reading and writing if it is not "". It returns the version of Landlock that is in use, or 0.
 func fence(read []string, write string) (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return 0, nil // not built in, or not enabled: the Level says so
+		return 0, nil // not built in, or not enabled: the Level shows it
 	}
 	var rules []landlock.Rule
 	for _, path := range read {
@@ -128,15 +127,15 @@ func fence(read []string, write string) (int, error) {
 // newestLandlock is the newest version that workers use. Only tests change it, to 1.
 var newestLandlock = 7
 
-// allowed are the system calls that the Go runtime, libc and the C libraries make
-// while they read. All others, and those of conditional with other arguments, fail with ENOSYS
-// as on a kernel without them. libc handles this error: for example it tries clone3, whose
-// flags a filter cannot see, and then clone.
+// allowed contains the system calls that the Go runtime, libc and the C libraries make while they
+// read. All others, and those of conditional with other arguments, fail with ENOSYS as on a kernel
+// without them. libc handles this error: for example it tries clone3, whose flags a filter cannot
+// see, and then clone.
 var allowed = []string{
 	// memory and threads
 	"brk", "futex", "get_robust_list", "madvise", "membarrier", "mincore", "mmap", "mprotect", "mremap", "munmap", "rseq",
 	"sched_getaffinity", "sched_yield", "set_robust_list", "set_tid_address",
-	// files that are open, or may be opened
+	// open files, and files that may be opened
 	"access", "close", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fstat", "fstatfs", "getcwd", "getdents64", "lseek",
 	"lstat", "newfstatat", "pread64", "preadv", "read", "readlink", "readlinkat", "readv", "stat", "statfs", "statx",
 	// the control socket and standard error
@@ -144,21 +143,22 @@ var allowed = []string{
 	// waiting and time
 	"clock_getres", "clock_gettime", "clock_nanosleep", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "gettimeofday",
 	"nanosleep", "pipe2", "poll", "ppoll", "pselect6", "restart_syscall", "select", "time", "timer_create", "timer_delete", "timer_settime",
-	// oneself
+	// the process itself
 	"exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "getrusage", "gettid", "getuid",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sysinfo", "uname",
 }
 
-// writing are the further system calls of a worker that may write files. truncate is missing:
-// Landlock restricts it from version 3 on only, and ftruncate needs a file that is open for writing.
+// writing contains the additional system calls of a worker that may write files. truncate is
+// missing because Landlock restricts it only from version 3 on; ftruncate needs a file that is open
+// for writing.
 var writing = []string{
 	"fallocate", "fdatasync", "fsync", "ftruncate", "mkdir", "mkdirat", "pwrite64", "pwritev", "rename", "renameat", "renameat2",
 	"rmdir", "sync_file_range", "umask", "unlink", "unlinkat",
 }
 
-// conditional are the system calls that are allowed with some arguments. Together with allowed
-// they cover what Landlock restricts in newer versions only: truncation (version 3), TCP (4),
-// ioctl (5), signals to other processes and abstract sockets (6).
+// conditional returns the system calls that are allowed with some arguments only. Together with
+// allowed they cover restrictions that only newer versions of Landlock have: truncation (version
+// 3), TCP (4), ioctl (5), signals to other processes and abstract sockets (6).
 func conditional(write bool) (calls []seccomp.NameWithConditions) {
 	allow := func(name string, all ...seccomp.Condition) {
 		calls = append(calls, seccomp.NameWithConditions{Name: name, Conditions: all})
@@ -197,14 +197,14 @@ func conditional(write bool) (calls []seccomp.NameWithConditions) {
 	return calls
 }
 
-// A program is a filter of system calls that is ready to be installed: none where the
-// kernel or the processor is not known to have it.
+// A program is an assembled filter of system calls. Its code is empty if the kernel or the
+// processor does not support filters.
 type program struct {
 	code []unix.SockFilter
 	err  error
 }
 
-// assemble makes the filter of a worker that reads, or also writes.
+// assemble returns the filter of a worker that reads or, if write is set, also writes.
 func assemble(write bool) program {
 	if !seccomp.Supported() {
 		return program{}
@@ -250,8 +250,8 @@ func assemble(write bool) program {
 	return program{code: code}
 }
 
-// install puts the filter before all threads of the process; false without an error if
-// there is none.
+// install applies the filter to all threads of the process. It returns false without an error if
+// there is no filter.
 func (p program) install() (bool, error) {
 	if p.err != nil || len(p.code) == 0 {
 		return false, p.err
@@ -260,7 +260,8 @@ func (p program) install() (bool, error) {
 	if err := seccomp.SetNoNewPrivs(); err != nil {
 		return false, fmt.Errorf("no_new_privs: %w", err)
 	}
-	// TSYNC: all threads at once, or a thread's id if one would not follow.
+	// TSYNC applies the filter to all threads at once, or returns the id of a thread that cannot
+	// follow.
 	tid, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 || tid != 0 {
 		return false, fmt.Errorf("seccomp: thread %d: %w", tid, errno)

@@ -1,4 +1,4 @@
-// The worker's side: hold oneself, then answer.
+// Worker side: restrict the process, then answer requests.
 
 package worker
 
@@ -21,9 +21,8 @@ var inited atomic.Bool
 
 func initialized() bool { return inited.Load() }
 
-// Init makes isolation available to this program. It must be the first call of
-// main (of a test binary: of TestMain). In a process that a Client started, it
-// serves and never returns.
+// Init makes isolation available to this program. It must be the first call of main (of a test
+// binary: of TestMain). In a process that a Client started, it serves requests and never returns.
 func Init() {
 	if _, ok := os.LookupEnv(envWorker); ok {
 		os.Exit(serve())
@@ -33,8 +32,8 @@ func Init() {
 
 // serve returns the exit status of the worker.
 func serve() int {
-	// A socket stands where the host puts one; a person who sets the variable by
-	// hand gets a word and not a hang.
+	// The host puts a socket at this descriptor. If a user sets the variable by hand, the program
+	// prints an error and does not hang.
 	if t, err := unix.GetsockoptInt(fdControl, unix.SOL_SOCKET, unix.SO_TYPE); err != nil || t != unix.SOCK_STREAM {
 		fmt.Fprintf(os.Stderr, "%s is set, but this process was not started as a worker\n", envWorker)
 		return 2
@@ -47,7 +46,7 @@ func serve() int {
 	control := os.NewFile(fdControl, "control")
 	h, session, err := begin(control)
 	if errors.Is(err, io.EOF) {
-		return 0 // a spare that nobody needed
+		return 0 // an idle worker that was not used
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -61,8 +60,8 @@ func serve() int {
 	if err != nil {
 		return 2
 	}
-	// Requests are read beside the call: a host that goes away ends the worker at
-	// once, even inside a C call that does not return.
+	// A separate goroutine reads requests, so that a worker ends at once with its host, even during
+	// a C call that does not return.
 	requests := make(chan []byte, MaxAhead)
 	go func() {
 		for {
@@ -78,7 +77,7 @@ func serve() int {
 			}
 		}
 	}()
-	// Answers go out in the order of the requests, however long each takes.
+	// Answers are sent in the order of the requests, independent of the duration of each call.
 	type result struct {
 		kind   byte
 		answer []byte
@@ -92,7 +91,7 @@ func serve() int {
 		}
 	}()
 	var handler Handler
-	// Calls that run beside each other do so in goroutines that stay: their stacks have grown.
+	// Concurrent calls run in goroutines that are reused, because their stacks have grown.
 	var running sync.WaitGroup
 	calls := make(chan func())
 	hands := 0
@@ -135,9 +134,9 @@ func serve() int {
 	return 0
 }
 
-// closeInherited closes the descriptors of the host after the control socket. Libraries in the
-// host open files without O_CLOEXEC, and such a descriptor would give the worker the host's
-// file with its rights and its lock. What the runtime of this process has opened has the flag.
+// closeInherited closes the host's descriptors after the control socket. Libraries in the host open
+// files without O_CLOEXEC, and such a descriptor would give the worker the host's file with its
+// rights and its lock. Descriptors that the runtime of this process has opened have the flag.
 func closeInherited() error {
 	names, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -150,15 +149,16 @@ func closeInherited() error {
 		}
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 		if fd > fdControl && err == nil && flags&unix.FD_CLOEXEC == 0 {
-			unix.Close(fd) // an error of writing the host's data is the host's
+			unix.Close(fd) // errors of writing the host's data concern the host
 		}
 	}
 	unix.CloseOnExec(fdControl)
 	return nil
 }
 
-// begin takes the settings, holds the process and prepares the session. The
-// service itself starts with the first call, when all holds. io.EOF: there were none.
+// begin receives the settings, restricts the process and prepares the session. The service itself
+// starts with the first call, when all restrictions are active. io.EOF means that the host has
+// ended without sending settings.
 func begin(control *os.File) (*settings, *Session, error) {
 	reading := assemble(false) // most workers only read, and an idle worker has time to prepare
 	fds, err := receiveFiles(control)
@@ -180,8 +180,8 @@ func begin(control *os.File) (*settings, *Session, error) {
 	window := fds[0]
 	for i, fd := range fds[1:] {
 		s.Files = append(s.Files, os.NewFile(uintptr(fd), fmt.Sprintf("file %d", i)))
-		// Libraries take paths: this one is the file that the host has open, whatever
-		// its name leads to by now.
+		// Libraries need paths. This path leads to the file that the host has open, even if its
+		// name now leads to another file.
 		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
 			set.Read = append(set.Read, FilePath(s.Files[i]))
 		}
@@ -197,8 +197,8 @@ func begin(control *os.File) (*settings, *Session, error) {
 	return &set, s, nil
 }
 
-// serviceOf makes the handler, and answerOf calls it. A panic of Go code is an error of the
-// call; the worker lives on.
+// serviceOf creates the handler, and answerOf calls it. A panic of Go code is an error of the call;
+// the worker continues.
 func serviceOf(s *Session, name string) (_ Handler, err error) {
 	defer caught(&err)
 	return service(name)(s)

@@ -1,5 +1,5 @@
-// The spare: one process that has been started and knows nothing yet, for the next client
-// that needs one.
+// The idle worker: one process that has been started without settings and waits for the next
+// client.
 
 package worker
 
@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// spareIdle is how long the spare waits, and how close to each other two workers must
-// begin to make one worth having: a program that opens one file pays nothing.
+// spareIdle is the time that the idle process waits for a client. It is also the maximum time
+// between the starts of two workers for an idle process to be started, so a program that opens one
+// file does not start one.
 var spareIdle = 5 * time.Second
 
 var spare struct {
 	mu    sync.Mutex
 	p     *process
 	timer *time.Timer   // ends p
-	made  chan struct{} // closed when the one that is being started is p, or failed; nil if none is
-	last  time.Time     // when a worker last began
+	made  chan struct{} // closed when the process that is being started is p, or failed; nil if no process is being started
+	last  time.Time     // time of the last start of a worker
 }
 
-// takeSpare returns the spare process, nil if there is none. Each serves one client: what
-// one file did to a process meets no other.
+// takeSpare returns the idle process, or nil if there is none. Each process serves one client, so
+// that one file cannot affect the processing of another.
 func takeSpare() *process {
 	spare.mu.Lock()
 	p := spare.p
@@ -30,14 +31,14 @@ func takeSpare() *process {
 		spare.p = nil
 	}
 	spare.mu.Unlock()
-	if p != nil && p.host != thisHost() { // the program has become another
+	if p != nil && p.host != thisHost() { // the ids or the number of processors of the program have changed
 		p.kill()
 		return nil
 	}
 	return p
 }
 
-// makeSpare is called when a worker has begun.
+// makeSpare is called when a worker has started.
 func makeSpare() {
 	spare.mu.Lock()
 	defer spare.mu.Unlock()
@@ -50,7 +51,7 @@ func makeSpare() {
 	made := make(chan struct{})
 	spare.made = made
 	go func() {
-		p, err := spawn() // without one the next worker starts as the first did, and tells of the error
+		p, err := spawn() // on failure the next worker starts without an idle process and reports the error
 		spare.mu.Lock()
 		defer spare.mu.Unlock()
 		if spare.made = nil; err == nil {
@@ -61,7 +62,7 @@ func makeSpare() {
 	}()
 }
 
-// dropSpare ends p if it is still the spare.
+// dropSpare ends p if it is still the idle process.
 func dropSpare(p *process) {
 	spare.mu.Lock()
 	mine := spare.p == p
@@ -74,8 +75,7 @@ func dropSpare(p *process) {
 	}
 }
 
-// closeSpare ends the process that waits for the next client, if there is one, and waits
-// for its end.
+// closeSpare ends the idle process, if there is one, and waits for its end.
 func closeSpare() {
 	spare.mu.Lock()
 	made := spare.made

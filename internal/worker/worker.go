@@ -1,4 +1,4 @@
-// What host and worker agree on: configuration, limits, levels and errors.
+// Configuration, limits, levels and errors that host and worker share.
 
 package worker
 
@@ -16,20 +16,20 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// The sentinels of an *Error.
+// Sentinels of an *Error.
 var (
-	// ErrUnavailable: this program has not called Init, or the system cannot
-	// isolate as the Config requires.
+	// ErrUnavailable: this program has not called Init, or the system cannot isolate as the Config
+	// requires.
 	ErrUnavailable = errors.New("isolation unavailable")
-	// ErrCrashed: the worker died by a signal or ended by itself.
+	// ErrCrashed: the worker died by a signal or exited.
 	ErrCrashed = errors.New("worker crashed")
-	// ErrPanic: Go code of the service panicked; the worker lives on.
+	// ErrPanic: Go code of the service panicked; the worker continues.
 	ErrPanic = errors.New("panic in the worker")
-	// ErrLimit: the worker met a limit of memory or of processor time.
+	// ErrLimit: the worker exceeded a limit of memory or of processor time.
 	ErrLimit = errors.New("worker met a limit")
 	// ErrTimeout: a call took longer than Limits.Wall; the worker was killed.
 	ErrTimeout = errors.New("worker timed out")
-	// ErrProtocol: the worker answered what no worker of ours answers.
+	// ErrProtocol: the worker sent an invalid answer.
 	ErrProtocol = errors.New("worker broke the protocol")
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("worker client closed")
@@ -41,7 +41,7 @@ type Error struct {
 	Service string
 	Err     error  // one of the sentinels
 	Detail  string // the signal, the exit status, the limit
-	Stderr  string // the end of what the worker wrote to standard error, "" if nothing
+	Stderr  string // the beginning of the worker's output on standard error (at most 8 KiB)
 }
 
 func (e *Error) Error() string {
@@ -56,11 +56,11 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the sentinel to errors.Is.
+// Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
 
-// RemoteError is an error that a service returned in the worker: its text, and
-// those of the registered sentinels that it wrapped there.
+// RemoteError is an error that a service returned in the worker: its text, and the registered
+// sentinels that it wrapped there.
 type RemoteError struct {
 	Text      string
 	Sentinels []error
@@ -68,20 +68,20 @@ type RemoteError struct {
 
 func (e *RemoteError) Error() string { return e.Text }
 
-// Unwrap gives the sentinels to errors.Is.
+// Unwrap returns the sentinels.
 func (e *RemoteError) Unwrap() []error { return e.Sentinels }
 
-// Limits bound one worker. A zero field takes the default named with it.
+// Limits are the limits of one worker. A zero field means the default in its comment.
 type Limits struct {
-	Memory int64         // bytes of address space beyond what the started process has; default 1 GiB
-	CPU    time.Duration // processor time from one call or answer to the next, of all threads; default 60 s
+	Memory int64         // bytes of address space beyond the size of the started process; default 1 GiB
+	CPU    time.Duration // processor time of all threads from one call or answer to the next; default 60 s
 	Wall   time.Duration // wall time of one call; default 120 s
-	Files  int           // descriptors beyond those the worker is given; default 64
+	Files  int           // descriptors beyond those that the worker receives; default 64
 	Window int64         // bytes of shared memory, a multiple of the page size; default 16 MiB
-	File   int64         // bytes of the longest file in Config.Write; default 1 GiB; without Write it is 0
+	File   int64         // maximum length in bytes of a file in Config.Write; default 1 GiB; 0 without Write
 }
 
-// The defaults of Limits.
+// Defaults of Limits.
 const (
 	DefaultMemory = 1 << 30
 	DefaultCPU    = 60 * time.Second
@@ -128,16 +128,16 @@ func (l Limits) check() error {
 // Level reports the isolation of a worker.
 type Level struct {
 	Landlock int  // version of the kernel's interface that is in use, 0 without Landlock
-	Seccomp  bool // the filter of system calls and their arguments is installed
+	Seccomp  bool // a filter of system calls and their arguments is installed
 	Rlimits  bool // address space, descriptors, file size
 }
 
-// Full reports whether all parts hold. Any version of Landlock suffices, because the filter
-// denies what newer versions restrict: truncation (version 3), TCP (4), ioctl on devices (5),
-// signals to other processes and abstract sockets (6).
+// Full reports whether all parts are active. Any version of Landlock suffices, because the filter
+// denies operations that only newer versions restrict: truncation (version 3), TCP (4), ioctl on
+// devices (5), signals to other processes and abstract sockets (6).
 func (l Level) Full() bool { return l.Landlock > 0 && l.Seccomp && l.Rlimits }
 
-// Full is the Level to require where isolation must be complete.
+// Full is the Level to require if isolation must be complete.
 var Full = Level{Landlock: 1, Seccomp: true, Rlimits: true}
 
 func (l Level) String() string {
@@ -157,32 +157,32 @@ func (l Level) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// maxFiles bounds the files of a Config: with the window as many descriptors as one
-// message carries (Linux: SCM_MAX_FD).
+// maxFiles is the maximum number of files of a Config. Together with the window they are as many
+// descriptors as one message can carry (Linux: SCM_MAX_FD).
 const maxFiles = 252
 
-// Config says what a worker runs and what it may reach.
+// Config configures a worker: its service, its files and its limits.
 type Config struct {
 	Service string
-	Open    []byte     // given to the Service when it starts
-	Files   []*os.File // given to the Service as Session.Files, in this order, at most 252; the host keeps its own
-	Read    []string   // files and directories the worker may open for reading; absolute paths
-	Write   string     // a directory in which it may make, change and remove files; absolute path; "" for none
+	Open    []byte     // passed to the Service when it starts
+	Files   []*os.File // passed to the Service as Session.Files, in this order, at most 252; the host keeps its descriptors
+	Read    []string   // files and directories that the worker may open for reading; absolute paths
+	Write   string     // directory in which the worker may create, change and remove files; absolute path; "": no directory
 	Limits  Limits
-	Require Level // minimum: with less, starting the worker is ErrUnavailable
+	Require Level // minimum: if less is available, starting the worker is ErrUnavailable
 }
 
-// A Session is what a Service finds in its worker.
+// A Session is the input of a Service in its worker.
 type Session struct {
-	Open   []byte     // of the Config
-	Files  []*os.File // of the Config; a worker may also open them anew, by FilePath
-	Window []byte     // the shared memory
+	Open   []byte     // Config.Open
+	Files  []*os.File // Config.Files; a worker may also reopen them by FilePath
+	Window []byte     // shared memory
 	Level  Level
 }
 
-// FilePath is a path that leads to an open file or directory itself, whatever
-// became of the name it was opened by. It is good as long as the file is open, and
-// on Linux alone: elsewhere it is the file's name.
+// FilePath returns a path that leads to an open file or directory even if its name was removed or
+// replaced. It is valid as long as the file is open, and on Linux only: elsewhere it is the file's
+// name.
 func FilePath(f *os.File) string {
 	if runtime.GOOS != "linux" {
 		return f.Name()
@@ -192,34 +192,33 @@ func FilePath(f *os.File) string {
 
 // A Handler answers the calls of one worker, one at a time unless it is also a Beside.
 type Handler interface {
-	// Call answers one request. Data that do not fit into an answer of a few
-	// kilobytes go into Session.Window.
+	// Call answers one request. Data that do not fit into an answer of a few kilobytes should go
+	// into Session.Window.
 	Call(request []byte) (answer []byte, err error)
 }
 
-// A Beside is a Handler some of whose calls may run beside each other, which a Stream
-// makes use of.
+// A Beside is a Handler that can run some of its calls concurrently, for a Stream.
 type Beside interface {
 	Handler
-	// Beside reports whether the call with this request may run beside others for which
-	// it said so. It is asked before the call, while such may be running.
+	// Beside reports whether the call with this request may run concurrently with other such calls.
+	// It is called before the call, while other calls may be running.
 	Beside(request []byte) bool
 }
 
-// A Service makes the Handler of one worker. An error ends the worker and is the
-// error of the host's first call.
+// A Service creates the Handler of one worker. An error ends the worker and is the error of the
+// host's first call.
 type Service func(*Session) (Handler, error)
 
 var registry = struct {
 	mu       sync.Mutex
 	services map[string]Service
-	errors   []error // their indexes cross the border: host and worker are one binary
+	errors   []error // identified by index in messages, because host and worker are the same binary
 }{
 	services: make(map[string]Service),
 	errors:   []error{ErrPanic, ErrProtocol},
 }
 
-// Register names a service. It is called in init functions: a worker knows the
+// Register names a service. It must be called in init functions, because a worker needs the
 // services of its binary when Init runs. It panics if the name is taken.
 func Register(name string, s Service) {
 	registry.mu.Lock()
@@ -230,8 +229,8 @@ func Register(name string, s Service) {
 	registry.services[name] = s
 }
 
-// RegisterErrors names sentinels that errors.Is shall find in the host when a
-// service's error wraps them. It is called in init functions.
+// RegisterErrors registers sentinels for which errors.Is works in the host when a service's error
+// wraps them. It must be called in init functions.
 func RegisterErrors(sentinels ...error) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -1,4 +1,4 @@
-// Systems without isolation: every use says so.
+// Systems without isolation: starting a worker returns ErrUnavailable.
 
 //go:build !linux
 
@@ -9,12 +9,12 @@ import (
 	"runtime"
 )
 
-// Init does nothing on this system.
+// Init has no effect on this system.
 func Init() {}
 
 func initialized() bool { return true }
 
-// Left is 0 on this system.
+// Left returns 0 on this system.
 func Left() (int64, error) { return 0, nil }
 
 func makeSpare() {}
