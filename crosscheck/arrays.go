@@ -32,7 +32,7 @@ var itemSizes = map[string]int{
 	"|b1": 1, "<i2": 2, ">i4": 4, "<f4": 4, "<f8": 8, "<c16": 16, "|S5": 5, "<U3": 12, "<M8[ns]": 8, "[('a', '<i4'), ('b', '<f8')]": 12,
 }
 
-// arrayShapes derives shape, chunks and blocks.
+// arrayShapes derives shape, chunk shape and block shape from the parameters.
 func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
 	rank := number(v, "rank")
 	for i := range rank {
@@ -66,7 +66,7 @@ func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
 		switch v["block"] {
 		case "whole":
 			block = max(chunk/2, 1)
-		case "ragged": // does not divide the chunk: chunks are padded to whole blocks
+		case "ragged": // does not divide the chunk, so chunks are padded to whole blocks
 			block = max(chunk*2/3, 1)
 		}
 		shape, chunks, blocks = append(shape, n), append(chunks, chunk), append(blocks, block)
@@ -98,8 +98,7 @@ func emitArrays(ctx context.Context, e *emitter) error {
 	return e.brokenArrays("b2nd")
 }
 
-// emitCaterva adds arrays as Caterva had them: at most 8 dimensions, elements
-// without a type.
+// emitCaterva adds arrays that Caterva could write: at most 8 dimensions, elements without a dtype.
 func emitCaterva(_ context.Context, e *emitter) error {
 	for i, rank := range arrayParameters[0].values {
 		for k, shape := range []string{"whole", "ragged", "prime", "zero"} {
@@ -121,7 +120,7 @@ func emitCaterva(_ context.Context, e *emitter) error {
 	return e.brokenArrays("caterva")
 }
 
-// dtypeName is a dtype as part of a file name.
+// dtypeName converts a dtype to a part of a file name.
 func dtypeName(dtype string) string {
 	var b []byte
 	for _, c := range []byte(dtype) {
@@ -135,8 +134,8 @@ func dtypeName(dtype string) string {
 	return string(b)
 }
 
-// array writes an array by the reference, reads it back and adds it. Of Caterva the
-// dtype gives no more than the size of an element.
+// array writes an array with the reference library, reads it back and adds it. For Caterva the
+// dtype only determines the element size.
 func (e *emitter) array(area string, v map[string]string, i int) error {
 	shape, chunks, blocks := arrayShapes(v)
 	size := itemSizes[v["dtype"]]
@@ -196,7 +195,7 @@ func writeArray(p *cblosc.ArrayParams, data []byte) error {
 	return a.WriteRegion(data, make([]int64, len(p.Shape)), p.Shape)
 }
 
-// decodeArray reads a whole array by the reference.
+// decodeArray reads a whole array with the reference library.
 func decodeArray(path string) ([]byte, error) {
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: trusted})
 	if err != nil {
@@ -215,13 +214,14 @@ func decodeArray(path string) ([]byte, error) {
 	return out, a.ReadRegion(out, make([]int64, len(shape)), shape)
 }
 
-// tiling says where in the chunk's bytes an element is looked for.
+// tiling returns the position of an element in a stored chunk, in elements. chunk is the index of
+// the chunk, in the index of the element in the chunk.
 type tiling func(g geometry, chunk, in []int64) int64
 
-// geometry is what a b2nd metalayer says, in elements.
+// geometry is the content of a b2nd metalayer, in elements.
 type geometry struct{ shape, chunks, blocks []int64 }
 
-// padded is the extent of a stored chunk: whole blocks.
+// padded returns the shape of a stored chunk, which consists of whole blocks.
 func (g geometry) padded() []int64 {
 	p := make([]int64, len(g.chunks))
 	for i := range p {
@@ -230,8 +230,9 @@ func (g geometry) padded() []int64 {
 	return p
 }
 
-// place is where the element at in, counted from the chunk's first, stands in the
-// stored chunk: blocks in row-major order, and in each block row-major again.
+// place returns the position in the stored chunk of the element with index in, counted from the
+// chunk's first element. Blocks are stored in row-major order, and so are the elements of each
+// block.
 func (g geometry) place(in []int64) int64 {
 	padded := g.padded()
 	var block, inner, items int64
@@ -252,7 +253,7 @@ func rowMajor(at, shape []int64) int64 {
 	return n
 }
 
-// The ways to misread how chunks and blocks tile an array.
+// Possible mistakes of a reader in the tiling of an array by chunks and blocks.
 var arrayRules = []rule[tiling]{
 	{"the blocks of a chunk are taken for one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
 		return rowMajor(in, g.padded())
@@ -266,8 +267,8 @@ var arrayRules = []rule[tiling]{
 		return e.place(in)
 	}},
 	{"blocks at the far edge of a chunk are taken to be cut to the chunk", "edge block", "Blocks: every block is stored whole; a chunk is padded to whole blocks", func(g geometry, _, in []int64) int64 {
-		// The walk of a reader that stores as many elements of the last block as
-		// the chunk has.
+		// The order of a reader that stores only those elements of the last block that are in the
+		// chunk.
 		var before int64
 		count := func(block []int64) int64 {
 			n := int64(1)
@@ -312,8 +313,8 @@ var arrayRules = []rule[tiling]{
 	}},
 }
 
-// tile builds an array from its decoded chunks, taking each element from where at
-// looks for it. What is looked for outside the chunk comes out as zeros.
+// tile builds an array from its decoded chunks. It takes each element from the position that at
+// returns. Positions outside the chunk give zeros.
 func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 	n := int64(1)
 	grid := make([]int64, len(g.shape))
@@ -340,8 +341,7 @@ func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 	return out
 }
 
-// explainArray tries the rules of tiling, then explains the chunk that holds the
-// first difference.
+// explainArray tries the tiling rules, then explains the chunk that contains the first difference.
 func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: trusted})
 	if err != nil {
@@ -389,8 +389,8 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 		x.Stage = "shape"
 		return x, nil
 	}
-	// The chunk as the reader must have seen it: its own values where the array
-	// shows them, the reference's in the padding.
+	// The chunk as the reader must have decoded it: its own values inside the array, the
+	// reference's in the padding.
 	theirs := bytes.Clone(chunks[x.Chunk])
 	for k := range int64(len(want) / item) {
 		rest := k
@@ -413,9 +413,9 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 	return x, nil
 }
 
-// Vectors of the metalayer alone: its bytes decode to one line of JSON, with the
-// keys version, shape, chunks, blocks, dtype_format, dtype. The library holds
-// fewer dimensions than the format.
+// emitMetalayers adds vectors of metalayers without a frame. Their bytes decode to one line of JSON
+// with the keys version, shape, chunks, blocks, dtype_format, dtype. They cover ranks that the
+// library does not support, because the format allows more dimensions.
 
 func emitMetalayers(_ context.Context, e *emitter) error {
 	for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
@@ -429,7 +429,7 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 				m.DType = []string{"<f8", "|S7", "[('x', '<i2'), ('y', '>f4', (2, 3))]"}[rank%3]
 			}
 			for i := range rank {
-				// Every width of number, in arrays that a frame could hold.
+				// Integers of every width, in arrays that a frame could hold.
 				shape, chunk, block := []int64{7, 300, 70_000, 5_000_000_000, 0, 1}[i%6], []int32{7, 200, 65_537, 127, 128, 1}[i%6], []int32{3, 130, 40_000, 100, 2, 1}[i%6]
 				if rank > 3 && i != rank/2 {
 					shape, chunk, block = int64(2+i%2), int32(1+i%2), 1

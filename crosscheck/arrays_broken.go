@@ -1,5 +1,5 @@
-// Arrays with one field of the metalayer broken, in the frame and alone; and the
-// codecs and filters that only arrays have.
+// Arrays with one broken field of the metalayer, in a frame and as a metalayer only, and arrays
+// with codecs and filters that exist for arrays only.
 
 package crosscheck
 
@@ -17,29 +17,29 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// trusted lets the reference decode what is for trusted files only: the vectors are
-// its own.
+// trusted allows the reference to use decoders that are for trusted files only, because it made the
+// vectors itself.
 var trusted = chunk.Policy{
 	Codecs:  []chunk.Codec{chunk.Codec(cblosc.NDLZ), chunk.Codec(cblosc.ZFPAccuracy), chunk.Codec(cblosc.ZFPPrecision), chunk.Codec(cblosc.ZFPRate)},
 	Filters: []chunk.Filter{chunk.Filter(cblosc.NDCell), chunk.Filter(cblosc.NDMean)},
 }
 
-// The arrays that are broken have 2 dimensions. Positions in their metalayer:
-// markers stand before the numbers (README_B2ND_METALAYER.rst).
+// Offsets in the metalayer of the arrays that are broken, which have 2 dimensions. Every number
+// follows its msgpack marker (README_B2ND_METALAYER.rst).
 const (
 	metaVersion = 1
 	metaDims    = 2
-	metaShape   = 3 // the marker of the array; its first number's is behind it
+	metaShape   = 3 // the marker of the array; the marker of its first number follows
 	metaChunks  = metaShape + 1 + 2*9
 	metaBlocks  = metaChunks + 1 + 2*5
 	metaDType   = metaBlocks + 1 + 2*5 // dtype_format, then marker and length of dtype
 )
 
-// putBig sets the number behind the marker at at.
+// putBig sets the number after the marker at offset at.
 func putBig(at, size int, v int64) func([]byte) []byte { return setBig(at+1, size, v) }
 
-// metalayerBreakages change the content of the metalayer and not its length; base is
-// the name of the metalayer that has the field, "" for both.
+// metalayerBreakages change the content of the metalayer but not its length. base is the name of
+// the metalayer that has the field, "" for both.
 var metalayerBreakages = []breakage{
 	{"array-marker", "", "Metalayer format", "another number of fields", func(b []byte) []byte { b[0]--; return b }},
 	{"version", "", "version", "a version that was never written", setByte(metaVersion, 1)},
@@ -65,14 +65,14 @@ var metalayerBreakages = []breakage{
 	{"dtype-negative", b2nd.Name, "dtype", "a negative length", putBig(metaDType+1, 4, -1)},
 }
 
-// frameBreakagesOfArrays contradict the frame around the metalayer, which is sound.
+// frameBreakagesOfArrays change a metalayer that stays valid so that it contradicts its frame.
 var frameBreakagesOfArrays = []breakage{
 	{"shape-other-chunks", "", "shape", "a shape of more chunks than the frame has", putBig(metaShape+1, 8, 100)},
 	{"chunks-other-size", "", "chunkshape", "chunks of another size than the frame's", putBig(metaChunks+1, 4, 12)},
 	{"blocks-other-size", "", "blockshape", "blocks that fill chunks of another size than the frame's", putBig(metaBlocks+1, 4, 4)},
 }
 
-// brokenArrays adds to an area the frames whose metalayer is broken.
+// brokenArrays adds frames with broken metalayers to an area.
 func (e *emitter) brokenArrays(area string) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
@@ -131,7 +131,7 @@ func (e *emitter) brokenArrays(area string) error {
 	return add(breakage{name: "cut-header", section: "Metalayer format", rule: "the file ends inside the metalayer"}, whole[:at+len(content)/2])
 }
 
-// brokenMetalayers adds the same alone.
+// brokenMetalayers adds the broken metalayers without a frame.
 func (e *emitter) brokenMetalayers(name string) error {
 	m := b2nd.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: name == b2nd.CatervaName}
 	if m.Caterva {
@@ -157,8 +157,8 @@ func (e *emitter) brokenMetalayers(name string) error {
 	return nil
 }
 
-// arrayCodecs adds arrays behind the codecs and filters that know the block's shape.
-// What the lossy ones decode to is what the reference makes of it.
+// arrayCodecs adds arrays compressed with the codecs and filters that depend on the block shape.
+// For lossy ones the expected result is that of the reference.
 func (e *emitter) arrayCodecs() error {
 	for i, x := range []struct {
 		name  string
@@ -233,13 +233,13 @@ func (e *emitter) arrayCodecs() error {
 	return nil
 }
 
-// metalayerText is what a metalayer decodes to.
+// metalayerText returns the expected result of decoding a metalayer.
 func metalayerText(m b2nd.Meta) ([]byte, error) {
 	return json.Marshal(metalayerJSON{m.Version, m.Shape, m.Chunks, m.Blocks, m.DTypeFormat, m.DType})
 }
 
-// brokenBlosc1 adds what the reference, guarded as in this module, refuses of a
-// chunk with the header of Blosc1.
+// brokenBlosc1 adds chunks with a Blosc1 header that the reference, with the checks of this module,
+// refuses.
 func (e *emitter) brokenBlosc1(d *cblosc.Decompressor) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize, p.Split = 4, 4096, cblosc.SplitForwardCompat

@@ -1,4 +1,4 @@
-// Vectors of bcolz: carray and ctable directories, as bcolz 1.x writes them.
+// Vectors of bcolz: carray and ctable directories as bcolz 1.x writes them.
 
 package crosscheck
 
@@ -35,8 +35,8 @@ var bcolzParameters = []parameter{
 	{"data", []string{"ramp", "random", "runs", "constant"}},
 }
 
-// bcolzLengths are rows: of no chunk, of the leftover alone, of full chunks alone,
-// of both, and of more than ten files, whose names sort otherwise than they count.
+// bcolzLengths are numbers of rows: without chunks, with the leftover only, with full chunks only,
+// with both, and with more than ten files, whose lexical order differs from their numeric order.
 var bcolzLengths = map[string]int64{"none": 0, "one": 1, "few": 7, "whole": 3 * bcolzRows, "ragged": 2*bcolzRows + 5, "many": 12*bcolzRows + 3}
 
 var bcolzSuffixes = map[string][]int64{"scalar": nil, "3": {3}, "2x3": {2, 3}}
@@ -73,8 +73,8 @@ func bcolzSpec(v map[string]string) (ndarray.Spec, error) {
 	return s, nil
 }
 
-// bcolz writes one array, or a table of two columns of which one is that array,
-// reads it back by the reference's decoder and adds it.
+// bcolz writes one array, or a table of two columns that contains this array, reads it back with
+// the reference's decoder and adds it.
 func (e *emitter) bcolz(ctx context.Context, v map[string]string, seed uint64) error {
 	id := fmt.Sprintf("bcolz/%s/%s-%s-rows_%s-row_%s-%s-%s-%s", v["kind"], v["codec"], v["level"], v["rows"], v["row"], v["filters"], dtypeName(v["dtype"]), v["data"])
 	c := Case{ID: id, Area: "bcolz", Must: Accept, Path: id + ".bcolz", Section: bcolzDocument + ": meta, data; the superchunk layout", Params: v}
@@ -90,8 +90,8 @@ func (e *emitter) bcolz(ctx context.Context, v map[string]string, seed uint64) e
 	return e.bcolzCase(c, data)
 }
 
-// writeBcolz makes a carray at path, or a ctable whose column x it is, and returns
-// its elements in stored order.
+// writeBcolz creates a carray at path, or a ctable with the carray as column x, and returns its
+// elements in stored order.
 func writeBcolz(ctx context.Context, path string, v map[string]string, seed uint64, attrs []ndarray.Attr) (data []byte, err error) {
 	spec, err := bcolzSpec(v)
 	if err != nil {
@@ -138,7 +138,7 @@ func fillBcolz(ctx context.Context, path string, spec ndarray.Spec, kind string,
 		for i := range data {
 			data[i] &= 1
 		}
-	case ndarray.Unicode: // code points that Python has
+	case ndarray.Unicode: // code points that Python accepts
 		for i := 0; i < len(data); i += 4 {
 			data[i], data[i+1], data[i+2], data[i+3] = data[i]|1, 0, 0, 0
 		}
@@ -155,7 +155,7 @@ func fillBcolz(ctx context.Context, path string, spec ndarray.Spec, kind string,
 	return data, b.WriteRegion(ctx, native, ndarray.Region{Start: make([]int64, len(spec.Shape)), Shape: spec.Shape})
 }
 
-// bcolzCase reads an array or a column back and adds it; it must decode to want.
+// bcolzCase reads an array or a column back and adds it. The result must equal want.
 func (e *emitter) bcolzCase(c Case, want []byte) error {
 	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
 	s, err := loadBcolz(path, c.Object)
@@ -185,15 +185,15 @@ func (e *emitter) bcolzCase(c Case, want []byte) error {
 	return e.add(c)
 }
 
-// bcolzLeftovers adds what is no combination: attributes, files that are left over
-// from a longer array, texts that older versions wrote.
+// bcolzLeftovers adds vectors that are not combinations of parameters: attributes, leftover files
+// of a longer array, metadata forms of older versions.
 func (e *emitter) bcolzLeftovers(ctx context.Context) error {
 	base := map[string]string{"codec": "lz4", "level": "5", "filters": "shuffle", "dtype": "<i4", "row": "scalar", "rows": "many", "kind": "carray", "data": "ramp"}
 	text := ndarray.Text("größe, \"m\"")
 	for _, x := range []struct {
 		name    string
 		attrs   []ndarray.Attr
-		rows    int64 // after shrinking; 0: as they are
+		rows    int64 // after shrinking; 0: unchanged
 		replace [3]string
 	}{
 		{name: "attributes", attrs: []ndarray.Attr{{Name: "unit", Value: text}}},
@@ -210,7 +210,7 @@ func (e *emitter) bcolzLeftovers(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if x.rows > 0 {
-			// bcolz shrinks by the sizes, and leaves the files.
+			// bcolz shrinks an array by changing the sizes, and keeps the files.
 			s, err := loadBcolz(path, "")
 			if err != nil {
 				return err
@@ -233,8 +233,8 @@ func (e *emitter) bcolzLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// shrinkBcolz writes the sizes of fewer rows; the last chunk file that counts stays
-// whole, and those behind it stay, too.
+// shrinkBcolz writes the sizes of fewer rows. The last chunk file that is still used stays
+// complete, and later files stay, too.
 func shrinkBcolz(path string, s *bcolzStored, rows int64) error {
 	sizes := s.array.Sizes
 	sizes.NBytes = sizes.NBytes / sizes.Shape[0] * rows
@@ -253,17 +253,17 @@ func replaceIn(name, old, other string) error {
 	return os.WriteFile(name, []byte(strings.Replace(string(b), old, other, 1)), 0o644)
 }
 
-// bcolzStored is a carray with its chunks decompressed.
+// bcolzStored is a carray with its decompressed chunks.
 type bcolzStored struct {
 	array *bcolz.Array
-	names []string // of the columns of its table; nil: it stands alone
+	names []string // columns of its table; nil if the array is not in a table
 	files []bcolzFile
-	stale [][]byte // decoded files that the shape does not reach
+	stale [][]byte // decoded files beyond the shape
 }
 
 type bcolzFile struct {
 	name   string
-	rows   []byte // as many as count
+	rows   []byte // only rows inside the shape
 	chunks [][]byte
 }
 
@@ -310,7 +310,7 @@ func loadBcolz(path, column string) (*bcolzStored, error) {
 	for i := s.array.NumFiles(); ; i++ {
 		chunks, err := longer.ReadChunks(i)
 		if err != nil || len(chunks) == 0 {
-			return s, nil // there is no more
+			return s, nil // there are no more files
 		}
 		b := make([]byte, chunks[0].Header.NBytes)
 		if _, err := d.Decompress(b, chunks[0].Data); err != nil {
@@ -320,13 +320,13 @@ func loadBcolz(path, column string) (*bcolzStored, error) {
 	}
 }
 
-// bcolzMisread is a rule of bcolz that a reader got wrong. The zero value reads right.
+// bcolzMisread selects a mistake of a bcolz reader. The zero value selects no mistake.
 type bcolzMisread struct {
-	lexical  bool // chunk files are taken in the order of their names
-	leftover bool // the last chunk, which is not full, is left out
-	stale    bool // files that the shape does not reach are read
-	swapped  bool // the bytes of each element are in the other order
-	columns  bool // the first axis of a row changes fastest
+	lexical  bool // chunk files are read in the order of their names
+	leftover bool // the last chunk, which is not full, is omitted
+	stale    bool // files beyond the shape are read
+	swapped  bool // the bytes of each element are reversed
+	columns  bool // the first dimension of a row changes fastest
 }
 
 var bcolzRules = []rule[bcolzMisread]{
@@ -337,7 +337,7 @@ var bcolzRules = []rule[bcolzMisread]{
 	{"the first axis of a row is taken to change fastest", "axis order", "meta/sizes: shape is rows and the shape of a row, of which the last axis changes fastest", bcolzMisread{columns: true}},
 }
 
-// read puts the rows together.
+// read concatenates the rows.
 func (s *bcolzStored) read(m bcolzMisread) []byte {
 	files := slices.Clone(s.files)
 	if m.lexical {
@@ -390,8 +390,7 @@ func (s *bcolzStored) read(m bcolzMisread) []byte {
 	return out
 }
 
-// explainBcolz tries the rules of bcolz, then explains the chunk that holds the
-// first difference.
+// explainBcolz tries the bcolz rules, then explains the chunk that contains the first difference.
 func explainBcolz(path string, c Case, got []byte) (*Explanation, error) {
 	s, err := loadBcolz(path, c.Object)
 	if err != nil {

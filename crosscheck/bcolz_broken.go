@@ -1,4 +1,4 @@
-// bcolz directories with one rule broken: what a reader must refuse.
+// bcolz directories that violate one rule and that a reader must refuse.
 
 package crosscheck
 
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// bcolzBreakage is one rule and how to break it in the directory of a ctable.
+// bcolzBreakage is one rule and a change of a ctable's directory that violates it.
 type bcolzBreakage struct {
 	name, section, rule string
 	change              func(dir string) error

@@ -1,5 +1,5 @@
-// Vectors of Blosc1 chunks, as C-Blosc 1.x, bcolz, zarr and HDF5's filter 32001
-// have them: a header of 16 bytes, one filter.
+// Vectors of Blosc1 chunks, as in C-Blosc 1.x, bcolz, zarr and the HDF5 filter 32001: a header of
+// 16 bytes, one filter.
 
 package crosscheck
 

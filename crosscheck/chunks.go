@@ -1,5 +1,4 @@
-// Vectors of Blosc2 chunks: codecs, filters, sizes, and what headers say without
-// data.
+// Vectors of Blosc2 chunks: codecs, filters, sizes, and special values in headers.
 
 package crosscheck
 
@@ -18,7 +17,7 @@ import (
 
 const chunkDocument = "README_CHUNK_FORMAT.rst"
 
-// The parameters of a compressed chunk.
+// Parameters of a compressed chunk.
 var chunkParameters = []parameter{
 	{"codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
 	{"level", []string{"0", "1", "5", "9"}},
@@ -33,9 +32,9 @@ var chunkParameters = []parameter{
 type pipeline struct {
 	name    string
 	filters []cblosc.Filter // ByteDelta takes the type size as its parameter
-	lossy   bool            // decodes to other data than it was given
-	whole   bool            // needs whole elements: the library loses the rest
-	sizes   []int           // of elements; nil for any
+	lossy   bool            // does not decode to the original data
+	whole   bool            // needs whole elements, because the library loses the rest
+	sizes   []int           // allowed element sizes; nil for any size
 }
 
 var pipelines = []pipeline{
@@ -58,7 +57,7 @@ func pipelineNames() []string {
 	return names
 }
 
-// values names the values of a row.
+// values maps the names of the parameters to the values of a row.
 func values(ps []parameter, row []int) map[string]string {
 	m := make(map[string]string, len(ps))
 	for i, p := range ps {
@@ -75,7 +74,7 @@ func number(v map[string]string, name string) int {
 	return n
 }
 
-// chunkAllowed says whether the library can make a chunk of these parameters.
+// chunkAllowed reports whether the library can make a chunk with these parameters.
 func chunkAllowed(v map[string]string) bool {
 	p := pipelineOf(v["filters"])
 	size := number(v, "typesize")
@@ -94,7 +93,7 @@ func pipelineOf(name string) pipeline {
 	panic("crosscheck: no pipeline " + name)
 }
 
-// blockBytes is the block size asked for, 0 for the library's own.
+// blockBytes returns the requested block size, 0 for the library's choice.
 func blockBytes(v map[string]string) int {
 	size := number(v, "typesize")
 	switch v["block"] {
@@ -106,7 +105,7 @@ func blockBytes(v map[string]string) int {
 	return 0
 }
 
-// lengthBytes is the length of the data.
+// lengthBytes returns the length of the data.
 func lengthBytes(v map[string]string) int {
 	size := number(v, "typesize")
 	block := blockBytes(v)
@@ -116,11 +115,11 @@ func lengthBytes(v map[string]string) int {
 	switch v["length"] {
 	case "one":
 		return size
-	case "ragged": // not whole elements
+	case "ragged": // not a multiple of the element size
 		return 700*size + size/2 + 1
 	case "block":
 		return block
-	case "tail": // whole blocks, and one that is shorter and no multiple of 8 elements
+	case "tail": // whole blocks, and a shorter one that is not a multiple of 8 elements
 		return 3*block + 5*size
 	case "large":
 		return 40_000/size*size + 3*size
@@ -161,8 +160,8 @@ func emitChunks(ctx context.Context, e *emitter) error {
 			return err
 		}
 	}
-	// Pairs may fall where they show nothing: a ragged end behind a filter only
-	// counts in data that is compressed. These rows do not leave it to chance.
+	// A row of the pairs may not exercise a combination: for example a ragged end after a filter
+	// matters only if the data are compressed. These rows cover the combinations explicitly.
 	for _, p := range pipelines {
 		for _, size := range []string{"3", "4", "16"} {
 			for _, length := range []string{"ragged", "tail"} {
@@ -208,8 +207,8 @@ func (e *emitter) chunk(d *cblosc.Decompressor, v map[string]string, seed uint64
 	return e.goodChunk(d, Case{ID: id, Section: chunkDocument + ": Blocks, Streams, Filter pipeline", Params: v}, b[:n], data, pipelineOf(v["filters"]).lossy)
 }
 
-// goodChunk decodes a chunk by the reference and adds it; what it decodes to must
-// be data, unless a filter was lossy.
+// goodChunk decodes a chunk with the reference and adds it. The result must equal data unless a
+// filter is lossy.
 func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, lossy bool) error {
 	h, err := chunk.ParseHeader(b)
 	if err != nil {
@@ -228,7 +227,7 @@ func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, loss
 	c.Must, c.Decoded = Accept, decodedBytes(got, max(h.ItemSize(), 1))
 	c.Decoded.Lossy = lossy
 	if h.Special == chunk.Uninitialized {
-		c.Decoded.SHA256 = "" // whatever the buffer of a reader holds
+		c.Decoded.SHA256 = "" // the content of the reader's buffer is not defined
 	}
 	var filters []any
 	for i, f := range h.Filters {

@@ -1,4 +1,4 @@
-// Chunks with one rule broken: what a reader must refuse.
+// Chunks that violate one rule and that a reader must refuse.
 
 package crosscheck
 
@@ -10,8 +10,9 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// breakage is one rule and how to break it in a sound chunk. base names the chunk:
-// "compressed" has several blocks behind shuffle, "stored" and "special" say it.
+// breakage is one rule and a change of a valid chunk that violates it. base selects the chunk:
+// "compressed" has several blocks and shuffle, "stored" is not compressed, "special" has a special
+// value.
 type breakage struct {
 	name, base, section, rule string
 	change                    func(b []byte) []byte
@@ -75,7 +76,7 @@ var chunkBreakages = []breakage{
 	{"empty", "compressed", "Header", "no byte at all", cut(0)},
 }
 
-// brokenChunks adds what the reference, guarded as in this module, refuses.
+// brokenChunks adds chunks that the reference, with the checks of this module, refuses.
 func (e *emitter) brokenChunks(d *cblosc.Decompressor) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 4096

@@ -1,5 +1,5 @@
-// Chunks that are no combination of parameters: dictionaries, older versions of
-// the header, every type size, and with all of them every short length.
+// Chunks that are not combinations of parameters: dictionaries, older header versions, every type
+// size and, in the full corpus, every short length.
 
 package crosscheck
 
@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// dictionaryChunks adds chunks whose blocks share a dictionary of Zstd.
+// dictionaryChunks adds chunks whose blocks share a Zstd dictionary.
 func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
 	for i, v := range []struct{ typesize, block, n int }{{1, 4096, 200_000}, {4, 4096, 200_000}, {8, 8192, 300_001}} {
 		p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 5, TypeSize: v.typesize, BlockSize: v.block, Threads: 1, Dict: true, Split: cblosc.SplitNever}
@@ -37,9 +37,9 @@ func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
 	return nil
 }
 
-// olderChunks adds headers of the versions before the one that is written now:
-// they differ in the number alone as long as they use nothing newer, but that
-// version 3 did not clear the last filter, which counts for nothing in it.
+// olderChunks adds chunks with older header versions. As long as a chunk uses no newer feature,
+// these headers differ only in the version number. As an exception, version 3 did not clear the
+// last filter, which a reader must ignore.
 func (e *emitter) olderChunks(d *cblosc.Decompressor) error {
 	p := &cblosc.CParams{Codec: cblosc.LZ4, Level: 5, TypeSize: 4, BlockSize: 4096, Threads: 1, Split: cblosc.SplitForwardCompat}
 	p.Filters[cblosc.MaxFilters-2] = cblosc.Filter{ID: cblosc.Shuffle}
@@ -60,8 +60,8 @@ func (e *emitter) olderChunks(d *cblosc.Decompressor) error {
 	return nil
 }
 
-// sweepChunks adds every type size behind the shuffle; with all combinations behind
-// every filter, in three lengths, and every short length.
+// sweepChunks adds every type size with shuffle. The full corpus has every type size with every
+// filter in three lengths, and every short length.
 func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error {
 	add := func(typesize, n int, p pipeline) error {
 		if p.sizes != nil || p.whole && n%typesize != 0 || ctx.Err() != nil {
@@ -124,7 +124,7 @@ func chunkSweep(full bool) []swept {
 	return all
 }
 
-// compress makes a chunk and hands the data back beside it.
+// compress compresses data and returns the chunk and data.
 func compress(p *cblosc.CParams, data []byte) (b, same []byte, err error) {
 	c, err := cblosc.NewCompressor(p)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Emit: the corpus, written by the reference libraries.
+// Emit, which writes the corpus with the reference libraries.
 
 package crosscheck
 
@@ -14,11 +14,11 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Options say what Emit writes. A nil *Options is the zero value.
+// Options are the options of Emit. A nil *Options is the zero value.
 type Options struct {
-	Full     bool                         // the whole product of parameters instead of all pairs
-	Areas    []string                     // nil: all of them
-	Progress func(area string, cases int) // called as an area is done; nil: nobody asks
+	Full     bool                         // every combination of parameters instead of all pairs
+	Areas    []string                     // nil: all areas
+	Progress func(area string, cases int) // called after each area if not nil
 }
 
 // area is one part of the corpus.
@@ -39,8 +39,7 @@ var areas = []area{
 	{"hdf5", emitHDF5, explainHDF5},
 }
 
-// Areas returns the names of the parts of the corpus in the order they are
-// written.
+// Areas returns the names of the parts of the corpus in the order in which they are written.
 func Areas() []string {
 	names := make([]string, len(areas))
 	for i, a := range areas {
@@ -49,16 +48,15 @@ func Areas() []string {
 	return names
 }
 
-// Emit writes the vectors and their manifest into dir, which must not exist or be
-// empty. The bytes depend on the linked versions of the libraries alone. What the
-// reference libraries do not decode as the manifest will say is an error of Emit:
-// a vector is never wrong.
+// Emit writes the vectors and their manifest into dir, which must not exist or must be empty. The
+// bytes depend only on the linked versions of the libraries. Emit decodes each vector with the
+// reference library, and returns an error if the result differs from the manifest.
 func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 	if o == nil {
 		o = &Options{}
 	}
 	for _, v := range os.Environ() {
-		// The library lets these override the parameters of the vectors.
+		// These variables override parameters of the library.
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "BLOSC_") {
 			return nil, fmt.Errorf("crosscheck: emit: the environment sets %s, which changes what C-Blosc2 writes", name)
 		}
@@ -109,8 +107,7 @@ type emitter struct {
 	m    *Manifest
 }
 
-// file writes one vector and adds its case; c.Path is set from the area and the
-// id.
+// file writes one vector and adds its case. It sets c.Path from the id.
 func (e *emitter) file(c Case, ext string, content []byte) error {
 	c.Path = c.ID + ext
 	name := filepath.Join(e.dir, filepath.FromSlash(c.Path))
@@ -123,7 +120,7 @@ func (e *emitter) file(c Case, ext string, content []byte) error {
 	return e.add(c)
 }
 
-// add adds the case of a file or directory that is written.
+// add adds the case of a file or directory that has been written.
 func (e *emitter) add(c Case) error {
 	var err error
 	c.Bytes, c.SHA256, err = Digest(filepath.Join(e.dir, filepath.FromSlash(c.Path)))

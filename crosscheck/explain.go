@@ -1,4 +1,5 @@
-// Explain: where a wrong answer parts from the reference, and by which rule.
+// Explain, which finds the first difference between a wrong result and the reference, and the
+// misread rule.
 
 package crosscheck
 
@@ -11,26 +12,26 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Explanation tells how an answer differs from the reference's.
+// Explanation describes the difference between a result and the reference's.
 type Explanation struct {
-	Offset   int64    `json:"offset"`             // first differing byte of the decoded output; -1 if there is none
+	Offset   int64    `json:"offset"`             // first differing byte of the decoded output; -1 if there is no difference
 	Element  int64    `json:"element"`            // the element it belongs to
 	Index    []int64  `json:"index,omitempty"`    // that element's index in an array
 	Got      string   `json:"got"`                // bytes from there, as hex
-	Want     string   `json:"want"`               // of the reference
-	GotSize  int64    `json:"got_size"`           // bytes of the answer
+	Want     string   `json:"want"`               // bytes of the reference from there, as hex
+	GotSize  int64    `json:"got_size"`           // bytes of the result
 	WantSize int64    `json:"want_size"`          // bytes of the reference
-	Differ   int64    `json:"differ"`             // bytes that differ, where both have one
-	Chunk    int64    `json:"chunk"`              // of a frame or an array; 0 for a chunk alone
-	Block    int      `json:"block"`              // in the chunk; -1 if the chunk is not cut into blocks
-	Stream   int      `json:"stream"`             // in the block, that the byte comes from; -1 unknown
-	Stage    string   `json:"stage"`              // the step in which the answers part
-	Rule     string   `json:"rule,omitempty"`     // the misread rule that gives exactly this answer
-	Sentence string   `json:"sentence,omitempty"` // what the specification says of it
-	Header   []string `json:"header,omitempty"`   // fields that matter, "name = value (meaning)"
+	Differ   int64    `json:"differ"`             // number of differing bytes, up to the shorter length
+	Chunk    int64    `json:"chunk"`              // in a frame or an array; 0 for a single chunk
+	Block    int      `json:"block"`              // in the chunk; -1 if the chunk has no blocks
+	Stream   int      `json:"stream"`             // stream of the block that contains the byte; -1 if unknown
+	Stage    string   `json:"stage"`              // the first decoding step with a different result
+	Rule     string   `json:"rule,omitempty"`     // the misread rule that gives exactly this result
+	Sentence string   `json:"sentence,omitempty"` // the sentence of the specification
+	Header   []string `json:"header,omitempty"`   // relevant fields, "name = value (meaning)"
 }
 
-// String is several lines for a person.
+// String formats the explanation as several lines.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	switch {
@@ -69,7 +70,7 @@ func (x *Explanation) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// difference fills what can be said without knowing the format.
+// difference fills in the fields that do not depend on the format.
 func difference(got, want []byte, item int) *Explanation {
 	x := &Explanation{Offset: -1, GotSize: int64(len(got)), WantSize: int64(len(want)), Block: -1, Stream: -1}
 	for i := range min(len(got), len(want)) {
@@ -90,7 +91,7 @@ func difference(got, want []byte, item int) *Explanation {
 	return x
 }
 
-// window is up to 16 bytes from offset, as hex.
+// window formats up to 16 bytes from offset as hex.
 func window(b []byte, offset int64) string {
 	if offset >= int64(len(b)) {
 		return "nothing"
@@ -98,15 +99,15 @@ func window(b []byte, offset int64) string {
 	return fmt.Sprintf("% x", b[offset:min(offset+16, int64(len(b)))])
 }
 
-// rule is one way to misread a vector, its stage, and the sentence against it. M tells a
-// reader of ours how to misread so.
+// rule is one mistake of a reader, its stage, and the sentence of the specification. m selects the
+// mistake in a reader of this package.
 type rule[M any] struct {
 	name, stage, sentence string
 	m                     M
 }
 
-// explainedBy notes the first rule whose misreading gives the bytes that somebody got,
-// and reports whether there is one.
+// explainedBy records in x the first rule whose mistake gives the bytes in got, and reports whether
+// there is one.
 func explainedBy[M any](x *Explanation, rules []rule[M], got []byte, read func(M) ([]byte, error)) bool {
 	for _, r := range rules {
 		if other, err := read(r.m); err == nil && bytes.Equal(other, got) {
@@ -139,8 +140,8 @@ var chunkRules = []rule[misread]{
 	{"the bytes of each element are in the other order", "byte order", "Data are stored in the order of the machine that wrote them; blosc2_flags bit 1 marks big-endian", misread{swapped: true}},
 }
 
-// stageSentences are what the specification says of a stage, where no misread rule says
-// more: of the first whose key stands in the stage's name.
+// stageSentences are the sentences of the specification for stages, used if no misread rule
+// applies. The first entry whose key is in the stage's name counts.
 var stageSentences = []struct{ key, sentence string }{
 	{"(shuffle)", "Shuffle: the first bytes of all elements stand first, then the second ones; bytes behind the last whole element are copied as they are"},
 	{"(bitshuffle)", "Bit shuffle: the lowest bits of the first bytes of 8 elements a byte stand first; elements behind the last multiple of 8 are copied as they are"},
@@ -152,8 +153,8 @@ var stageSentences = []struct{ key, sentence string }{
 	{"stored", "Header: if the flag for it is set the data stand behind the header as they are"},
 }
 
-// complete fills in what every difference has: a stage, and a sentence of the
-// specification, of the stage or else the section that the vector is about.
+// complete sets a missing stage and a missing sentence of the specification: that of the stage, or
+// else the section of the vector.
 func (x *Explanation) complete(section string) {
 	if x.Offset < 0 || x.Sentence != "" {
 		return
@@ -178,8 +179,8 @@ func explainChunkFile(path string, _ Case, got []byte) (*Explanation, error) {
 	return ExplainChunk(b, got)
 }
 
-// ExplainChunk compares got, what a reader made of the chunk b, with what the
-// reference makes of it. The chunk must be sound.
+// ExplainChunk compares got, a reader's result for the chunk b, with the result of the reference.
+// The chunk must be valid.
 func ExplainChunk(b, got []byte) (*Explanation, error) {
 	c, err := chunk.Parse(b)
 	if err != nil {
@@ -227,8 +228,8 @@ func ExplainChunk(b, got []byte) (*Explanation, error) {
 	return x, nil
 }
 
-// lastEqual names the stage from which the answer parts: the one behind a stage
-// that it equals, or the last.
+// lastEqual returns the name of the stage that the reader omitted: the one after the stage that its
+// result equals. If there is none, it returns the last stage.
 func lastEqual(block []stage, theirs []byte) string {
 	for i := len(block) - 2; i >= 0; i-- {
 		if bytes.Equal(block[i].data, theirs) {
@@ -241,8 +242,8 @@ func lastEqual(block []stage, theirs []byte) string {
 	return block[len(block)-1].name + ", or a step before it"
 }
 
-// streamOf finds the stream that byte at of a block comes from: through the byte
-// shuffle if there is one, through others not at all.
+// streamOf returns the stream that contains byte at of a block. It maps the offset through the byte
+// shuffle, but not through other filters.
 func streamOf(c *chunk.Chunk, block, at int) int {
 	streams := c.Blocks[block].Streams
 	if len(streams) == 1 {
@@ -257,7 +258,7 @@ func streamOf(c *chunk.Chunk, block, at int) int {
 				at = at%size*whole + at/size
 			}
 		case chunk.BitShuffle:
-			return at % size // all bits of a byte lie in the planes of one stream
+			return at % size // all bits of a byte are in the planes of one stream
 		}
 	}
 	for i, s := range streams {
@@ -269,7 +270,7 @@ func streamOf(c *chunk.Chunk, block, at int) int {
 	return -1
 }
 
-// headerLines are the fields of the header that decide how it is decoded.
+// headerLines formats the fields of the header that determine the decoding.
 func headerLines(c *chunk.Chunk) []string {
 	lines := []string{
 		fmt.Sprintf("version = %d", c.Version),

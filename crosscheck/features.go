@@ -1,5 +1,5 @@
-// What the HDF5 vectors hold of the format: counted in the files themselves, by the
-// reader in plain Go, not from what was asked of the library.
+// Features of the HDF5 format that the vectors contain. The Go reader counts them in the files, so
+// the counts do not depend on the options given to the library.
 
 package crosscheck
 
@@ -13,15 +13,15 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// featureFields are the fields whose value tells one kind of a structure from another.
+// featureFields are the fields whose value distinguishes kinds of a structure.
 var featureFields = map[string]bool{
 	"version": true, "version number": true, "layout class": true, "chunk indexing type": true, "link type": true, "node type": true, "type": true,
 	"filter identification value": true, "class and version": true, "space allocation time": true, "fill value write time": true, "fill value defined": true,
 	"size of offsets": true, "size of lengths": true,
 }
 
-// hdf5Features counts the sound files that hold each structure, each message, and
-// each value of the fields above.
+// hdf5Features counts the valid files that contain each structure, each message, and each value of
+// the fields above.
 func hdf5Features(dir string, cases []Case) (map[string]int, error) {
 	count := make(map[string]int)
 	seen := make(map[string]bool)
@@ -55,7 +55,7 @@ func collectFeatures(f format.Field, in string, held map[string]bool) {
 			continue
 		}
 		if !featureFields[name] || strings.HasPrefix(part.Value, "0x") && part.Meaning == "" {
-			continue // the number of a message's type, which its name says
+			continue // the type number of a message, which its name replaces
 		}
 		value := part.Value
 		if part.Meaning != "" {

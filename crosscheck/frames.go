@@ -1,5 +1,4 @@
-// Vectors of Blosc2 frames: in one file and as directories, their metalayers, and
-// every way an offset says something without a chunk.
+// Vectors of Blosc2 frames: contiguous and sparse, metalayers, and all special offsets.
 
 package crosscheck
 
@@ -52,8 +51,8 @@ func emitFrames(ctx context.Context, e *emitter) error {
 	return nil
 }
 
-// metalayers makes n of them; their contents are msgpack, as those of the
-// libraries are: a byte string (bin 8).
+// metalayers returns n metalayers. Their contents are msgpack, as those of the libraries: a byte
+// string (bin 8).
 func metalayers(prefix string, n int, seed uint64) []cblosc.Metalayer {
 	var out []cblosc.Metalayer
 	for i := range n {
@@ -71,7 +70,7 @@ func layerMap(layers []cblosc.Metalayer) map[string]any {
 	return m
 }
 
-// frame writes one frame by the reference, reads it back and adds it.
+// frame writes one frame with the reference library, reads it back and adds it.
 func (e *emitter) frame(v map[string]string, seed uint64) (err error) {
 	size := number(v, "typesize")
 	n := number(v, "chunks")
@@ -134,7 +133,7 @@ func (e *emitter) frame(v map[string]string, seed uint64) (err error) {
 	return e.add(c)
 }
 
-// frameChunk is the data of one chunk: constant ones become special offsets.
+// frameChunk returns the data of one chunk. Constant data become special offsets.
 func frameChunk(content string, i int, seed uint64, length, size int) []byte {
 	if content == "mixed" {
 		content = []string{"data", "zeros", "value", "data", "nan"}[i%5]
@@ -154,7 +153,7 @@ func frameChunk(content string, i int, seed uint64, length, size int) []byte {
 	return series([]string{"ramp", "text", "random"}[i%3], seed+uint64(i), length, size)
 }
 
-// decodeFrame reads all chunks of a frame by the reference.
+// decodeFrame reads all chunks of a frame with the reference library.
 func decodeFrame(path string) ([]byte, error) {
 	s, err := cblosc.OpenSChunk(path)
 	if err != nil {
@@ -173,7 +172,7 @@ func decodeFrame(path string) ([]byte, error) {
 	return out, nil
 }
 
-// Positions in a frame's header (README_CFRAME_FORMAT.rst, Header).
+// Offsets in a frame's header (README_CFRAME_FORMAT.rst, Header).
 const (
 	frameMagic     = 2
 	frameHeaderLen = 12

@@ -1,5 +1,5 @@
-// Where a wrong reading of a frame parts from the reference's, and the misread rule of
-// its index that gives exactly it.
+// Explanation of a wrong result for a frame: the chunk, and the misread rule of the index that
+// gives exactly this result.
 
 package crosscheck
 
@@ -16,13 +16,13 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// frameMisread is a rule of frames that a reader got wrong. The zero value reads right.
+// frameMisread selects a mistake of a reader of frames. The zero value selects no mistake.
 type frameMisread struct {
-	zeros     bool // special offsets come out as zeros
+	zeros     bool // special offsets decode to zeros
 	nanBits   bool // the NaN of a special offset has all bits set
-	skipped   bool // a special offset is taken for no chunk at all
-	fileOrder bool // chunks are taken in the order in which they are stored
-	lastFull  bool // the last chunk is taken to be as long as the others
+	skipped   bool // special offsets are skipped
+	fileOrder bool // chunks are read in the order in which they are stored
+	lastFull  bool // the last chunk has the length of the others
 }
 
 var frameRules = []rule[frameMisread]{
@@ -33,14 +33,14 @@ var frameRules = []rule[frameMisread]{
 	{"the last chunk is taken to be as long as the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last one has what is left", frameMisread{lastFull: true}},
 }
 
-// frameStored is a frame as package format/cframe reads it, with its index.
+// frameStored is a frame and its index as package format/cframe reads them.
 type frameStored struct {
 	*cframe.Frame
 	offsets []cframe.Offset
 	d       *cblosc.Decompressor
 }
 
-// withFrame opens a frame for f. Its chunks must have one size.
+// withFrame calls f with an open frame. Its chunks must have the same size.
 func withFrame(path string, f func(*frameStored) error) (err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -70,7 +70,7 @@ func withFrame(path string, f func(*frameStored) error) (err error) {
 	return f(s)
 }
 
-// read puts the chunks together.
+// read concatenates the chunks.
 func (s *frameStored) read(m frameMisread) ([]byte, error) {
 	offsets := slices.Clone(s.offsets)
 	if m.fileOrder {
@@ -142,7 +142,8 @@ func (s *frameStored) nan(b []byte, m frameMisread) {
 	}
 }
 
-// explainFrame tries the rules of the index, then finds the chunk and explains that.
+// explainFrame tries the rules of the index, then explains the chunk that contains the first
+// difference.
 func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 	want, err := decodeFrame(path)
 	if err != nil {
@@ -176,8 +177,8 @@ func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 	return explainPart(x, s, i, theirs, i*size)
 }
 
-// explainPart explains the differences of chunk i, whose bytes a reader made
-// theirs; at is where they stand in its output.
+// explainPart explains the differences of chunk i. theirs are the bytes that a reader returned for
+// it, at is their offset in its output.
 func explainPart(x *Explanation, s *cblosc.SChunk, i int64, theirs []byte, at int64) (*Explanation, error) {
 	b, err := s.Chunk(i)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Frames that are no combination of parameters: every special offset, and chunks that
-// are stored in another order than they count.
+// Frames that are not combinations of parameters: every special offset, and chunks that are stored
+// in another order than that of the index.
 
 package crosscheck
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// frameOf makes a frame in both storages, reads it back and adds it; it must hold what
-// fill returns, or if that is nil any bytes of n elements.
+// frameOf makes a frame in both storages, reads it back and adds it. It must contain the bytes that
+// fill returns. If fill returns nil, it must contain n elements with any content.
 func (e *emitter) frameOf(name, section string, size int, n int64, fill func(s *cblosc.SChunk) ([]byte, error)) error {
 	for _, storage := range []string{"contiguous", "sparse"} {
 		c := Case{
@@ -55,7 +55,7 @@ func (e *emitter) frameOf(name, section string, size int, n int64, fill func(s *
 	return nil
 }
 
-// filledFrames adds every special offset: alone, and between stored chunks.
+// filledFrames adds every special offset, alone and between stored chunks.
 func (e *emitter) filledFrames() error {
 	const section = "Chunks: special offsets"
 	nan4, nan8 := []byte{0, 0, 0xC0, 0x7F}, []byte{0, 0, 0, 0, 0, 0, 0xF8, 0x7F}
@@ -118,8 +118,7 @@ func (e *emitter) filledFrames() error {
 	})
 }
 
-// changedFrames adds frames whose chunks were moved, replaced, put between others and
-// taken away.
+// changedFrames adds frames whose chunks were reordered, replaced, inserted and deleted.
 func (e *emitter) changedFrames() error {
 	const size, length = 4, 480
 	data := func(i int) []byte { return series([]string{"text", "ramp", "random"}[i%3], uint64(i), length, size) }
@@ -134,7 +133,7 @@ func (e *emitter) changedFrames() error {
 	for _, x := range []struct {
 		name   string
 		change func(s *cblosc.SChunk) error
-		order  []int // the chunks that it has then
+		order  []int // the resulting chunks
 	}{
 		{"reordered", func(s *cblosc.SChunk) error { return s.Reorder([]int64{3, 0, 4, 1, 2}) }, []int{3, 0, 4, 1, 2}},
 		{"updated", func(s *cblosc.SChunk) error {

@@ -1,4 +1,4 @@
-// The runner for Go: ten lines in anyone's test.
+// Conformance tests for Go functions.
 
 package crosscheck
 
@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// Reader judges a function that decodes files of one area, one subtest a case. It
-// emits the vectors into a folder of the test. read gets the path of the file or
-// directory and, for HDF5, the object; it returns the decoded bytes as the package
-// comment says, or an error where the file is broken. skip names cases that the
-// reader does not claim to read; a name that is no case is an error, and so is a
-// skipped case that passes: the list stays true.
+// Reader tests a function that decodes files of one area, with one subtest per case. It emits the
+// vectors into a temporary directory. read gets the path of the file or directory and, for HDF5,
+// the object. It must return the decoded bytes as the package comment defines them, or an error if
+// the file is broken. skip lists the IDs of cases that the reader does not support. An unknown ID
+// and a skipped case that passes are errors, so that the list stays accurate.
 func Reader(t *testing.T, area string, read func(path, object string) ([]byte, error), skip ...string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "vectors")
@@ -27,7 +26,7 @@ func Reader(t *testing.T, area string, read func(path, object string) ([]byte, e
 	eachCase(t, m.Cases, skip, func(c Case) Result { return try(dir, c, read) })
 }
 
-// Codec judges a function that decodes Blosc2 chunks, as Reader does for files.
+// Codec tests a function that decodes Blosc2 chunks, as Reader does for files.
 func Codec(t *testing.T, decode func(chunk []byte) ([]byte, error), skip ...string) {
 	t.Helper()
 	Reader(t, "chunk", func(path, _ string) ([]byte, error) {
@@ -39,9 +38,9 @@ func Codec(t *testing.T, decode func(chunk []byte) ([]byte, error), skip ...stri
 	}, skip...)
 }
 
-// Writer judges a function that writes files of one area, as Reader does one that
-// reads: it makes a file or directory at out that holds data, as s says, or returns
-// an error where it does not claim to; the reference reads it.
+// Writer tests a function that writes files of one area, as Reader does for one that reads. write
+// must create a file or directory at out that contains data as s describes, or return an error if
+// it does not support that. The reference library reads the result.
 func Writer(t *testing.T, area string, write func(s Spec, data []byte, out string) error, skip ...string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "vectors")
@@ -52,7 +51,7 @@ func Writer(t *testing.T, area string, write func(s Spec, data []byte, out strin
 	writeEach(t, dir, m.Cases, write, skip)
 }
 
-// writeEach judges a writer over cases of the vectors in dir.
+// writeEach tests a writer on cases of the vectors in dir.
 func writeEach(t *testing.T, dir string, cases []Case, write func(s Spec, data []byte, out string) error, skip []string) {
 	t.Helper()
 	out := t.TempDir()
@@ -64,7 +63,7 @@ func writeEach(t *testing.T, dir string, cases []Case, write func(s Spec, data [
 	})
 }
 
-// eachCase runs a subtest a case.
+// eachCase runs one subtest per case.
 func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Result) {
 	t.Helper()
 	left := slices.Clone(skip)
@@ -92,7 +91,7 @@ func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Resul
 	}
 }
 
-// tryWrite calls write for one case; a panic is a crash.
+// tryWrite calls write for one case. A panic counts as a crash.
 func tryWrite(dir string, c Case, out string, write func(s Spec, data []byte, out string) error) (res Result) {
 	res = Result{Case: c.ID, Area: c.Area, Direction: Writing}
 	s, data, err := newSpec(dir, c)
@@ -115,7 +114,7 @@ func tryWrite(dir string, c Case, out string, write func(s Spec, data []byte, ou
 	return res
 }
 
-// try calls read for one case; a panic is a crash.
+// try calls read for one case. A panic counts as a crash.
 func try(dir string, c Case, read func(path, object string) ([]byte, error)) (res Result) {
 	res = Result{Case: c.ID, Area: c.Area, Direction: Reading}
 	start := time.Now()

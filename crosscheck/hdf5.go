@@ -1,6 +1,5 @@
-// Vectors of HDF5 datasets: layouts, chunk indexes, filters, element types, fill
-// values and formats, one file a case. What is no dataset, or no combination, is in
-// hdf5_single.go.
+// Vectors of HDF5 datasets: layouts, chunk indexes, filters, datatypes, fill values and formats,
+// one file per case. Vectors that are not datasets, or not combinations, are in hdf5_single.go.
 
 package crosscheck
 
@@ -36,7 +35,8 @@ var hdf5Parameters = []parameter{
 
 var hdf5Formats = map[string]h5.LibVer{"earliest": h5.Earliest, "v18": h5.V18, "v110": h5.V110, "v114": h5.V114}
 
-// hdf5Filter is a pipeline. Those for numbers look at the type of the elements.
+// hdf5Filter is a filter pipeline. numbers and ints restrict it to numeric or integer elements,
+// because some filters depend on the datatype.
 type hdf5Filter struct {
 	name    string
 	steps   []h5.Filter
@@ -81,7 +81,7 @@ func hdf5FilterOf(name string) hdf5Filter {
 	panic("crosscheck: no HDF5 filter " + name)
 }
 
-// hdf5Types are the types that go through every layout and filter.
+// hdf5Types are the types that are combined with every layout and filter.
 var hdf5Types = []struct {
 	name string
 	dt   h5.Datatype
@@ -117,7 +117,7 @@ func hdf5TypeOf(name string) h5.Datatype {
 	panic("crosscheck: no HDF5 type " + name)
 }
 
-// hdf5Allowed says whether the library can make a dataset of these parameters.
+// hdf5Allowed reports whether the library can make a dataset with these parameters.
 func hdf5Allowed(v map[string]string) bool {
 	f := hdf5FilterOf(v["filter"])
 	chunked := v["layout"] != "compact" && v["layout"] != "contiguous"
@@ -126,9 +126,9 @@ func hdf5Allowed(v map[string]string) bool {
 	case f.name != "none" && !chunked, f.numbers && !number, f.ints && hdf5TypeOf(v["type"]).Class != h5.Integer:
 		return false
 	case f.name == "scaleoffset" && (v["data"] != "ramp" || v["type"] == "<i1" || v["type"] == ">i4"):
-		return false // differences that need all bits: the library does not read back what it wrote
+		return false // differences that need all bits: the library does not read back the data it wrote
 	case v["layout"] == "early" && f.name != "none":
-		return false // such chunks have an index like any other
+		return false // such chunks have the same index as others
 	case v["layout"] == "one chunk" && v["shape"] == "ragged":
 		return false
 	case v["edges"] == "plain":
@@ -137,7 +137,7 @@ func hdf5Allowed(v map[string]string) bool {
 	return true
 }
 
-// hdf5Shape derives shape, limits and chunks.
+// hdf5Shape derives the dataspace and the chunk shape.
 func hdf5Shape(v map[string]string) (space h5.Dataspace, chunks []int64) {
 	space = h5.SimpleSpace(12, 24)
 	chunks = []int64{4, 8}
@@ -191,13 +191,14 @@ func emitHDF5(ctx context.Context, e *emitter) error {
 	return e.brokenHDF5()
 }
 
-// hdf5Declined reports that there is no such dataset: LZF declines a chunk that it does not
-// make smaller, and the library then does not store it. That shows in trying it.
+// hdf5Declined reports whether err means that this dataset cannot be written. LZF declines a chunk
+// that it does not make smaller, and the library then does not store the chunk. Only an attempt
+// shows whether that happens.
 func hdf5Declined(v map[string]string, err error) bool {
 	return err != nil && v["filter"] == "shuffle+lzf" && v["written"] != "none" && strings.Contains(err.Error(), "H5Z_pipeline")
 }
 
-// hdf5Fill is one element for what was never written.
+// hdf5Fill returns a fill value.
 func hdf5Fill(dt h5.Datatype) []byte {
 	b := make([]byte, dt.Size)
 	for i := range b {
@@ -231,7 +232,7 @@ func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 	}
 	write := space.All()
 	switch v["written"] {
-	case "some": // the chunk in the middle, and nothing around it
+	case "some": // only the chunk in the middle
 		write = h5.Region{Start: []int64{4, 8}, Count: []int64{4, 8}}
 	case "none":
 		write = h5.Region{Start: []int64{0, 0}, Count: []int64{0, 0}}
@@ -260,8 +261,8 @@ func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 	})
 }
 
-// hdf5File makes a file in the format of low, reads the object back and adds it.
-// What it decodes to must be want, unless that is nil.
+// hdf5File makes a file with low as the lowest format, reads the object back and adds it. Its
+// decoded bytes must equal want, unless want is nil.
 func (e *emitter) hdf5File(c Case, low h5.LibVer, creation *h5.FileCreation, want []byte, fill func(f *h5.File) error) error {
 	c.Area, c.Must, c.Path = "hdf5", Accept, c.ID+".h5"
 	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
@@ -271,8 +272,8 @@ func (e *emitter) hdf5File(c Case, low h5.LibVer, creation *h5.FileCreation, wan
 	return e.hdf5Case(c, want)
 }
 
-// unlocked takes no lock on a file: nobody else writes a vector, and a process that is
-// just being started by another goroutine keeps its lock alive behind the closing.
+// unlocked disables file locking. Vectors have no other writers, and a process that another
+// goroutine is just starting would keep the lock after the file is closed.
 func unlocked() *h5.FileAccess {
 	a := h5.DefaultFileAccess()
 	a.Locking = h5.LockNever
@@ -285,7 +286,7 @@ func openHDF5File(path string) (*h5.File, error) {
 	return h5.OpenWith(path, &o)
 }
 
-// makeHDF5 makes a file without times, unless it shall keep them.
+// makeHDF5 makes a file, and clears the times in it unless times is set.
 func makeHDF5(path string, low h5.LibVer, creation *h5.FileCreation, times bool, fill func(f *h5.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -307,9 +308,9 @@ func makeHDF5(path string, low h5.LibVer, creation *h5.FileCreation, times bool,
 	return os.WriteFile(path, b, 0o644)
 }
 
-// clearTimes zeroes the times in object headers of version 2 and returns how many
-// it found. Nothing keeps the library from storing them in the extension of the
-// superblock, and nothing in package h5 in those of committed datatypes.
+// clearTimes zeroes the times in object headers of version 2 and returns the number of such
+// headers. It is needed because libhdf5 always stores times in the extension of the superblock, and
+// package h5 has no option to omit them in committed datatypes.
 func clearTimes(b []byte) int {
 	found := 0
 	for at := 0; ; at += 4 {
@@ -320,7 +321,7 @@ func clearTimes(b []byte) int {
 		at += next
 		flags := b[min(at+5, len(b)-1)]
 		head := 6 + 16
-		if flags&0x10 != 0 { // the limits of attribute storage
+		if flags&0x10 != 0 { // thresholds of attribute storage
 			head += 4
 		}
 		width := 1 << (flags & 3)
@@ -336,7 +337,7 @@ func clearTimes(b []byte) int {
 		}
 		end := at + head + width + int(size)
 		if binary.LittleEndian.Uint32(b[end:]) != hdf5.Lookup3(b[at:end]) {
-			continue // no object header
+			continue // not an object header
 		}
 		clear(b[at+6 : at+22])
 		binary.LittleEndian.PutUint32(b[end:], hdf5.Lookup3(b[at:end]))
@@ -344,7 +345,7 @@ func clearTimes(b []byte) int {
 	}
 }
 
-// hdf5Case adds one object of a file that is written.
+// hdf5Case adds one object of a file that has been written.
 func (e *emitter) hdf5Case(c Case, want []byte) error {
 	c.Area, c.Must = "hdf5", Accept
 	x, err := decodeHDF5(filepath.Join(e.dir, filepath.FromSlash(c.Path)), c.Object)
@@ -359,7 +360,7 @@ func (e *emitter) hdf5Case(c Case, want []byte) error {
 	return e.add(c)
 }
 
-// hdf5Layout describes how a dataset is stored, as metadata of a case.
+// hdf5Layout describes the storage of a dataset, as metadata of a case.
 func hdf5Layout(i *h5.DatasetInfo) map[string]any {
 	m := map[string]any{"datatype": i.Datatype.String(), "dataspace": i.Space.String(), "layout": i.Layout.String()}
 	if i.Layout == h5.Chunked {

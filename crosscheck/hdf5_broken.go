@@ -1,5 +1,5 @@
-// HDF5 files with one field broken, found by name in the annotated tree of a sound
-// vector: what libhdf5 and the reader in plain Go both refuse.
+// HDF5 files with one broken field, which is found by name in the annotated tree of a valid vector.
+// libhdf5 and the Go reader both refuse them.
 
 package crosscheck
 
@@ -18,13 +18,13 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// hdf5Break is a rule, the fields it is about, and how to break it in the bytes of
-// such a field. A name ends a path from the structure on.
+// hdf5Break is a rule, the fields that it applies to, and a change of their bytes that violates it.
+// The fields are matched by the end of their path.
 type hdf5Break struct {
 	name   string
 	fields *regexp.Regexp
 	rule   string
-	change func(b []byte, file int) // b is the field; file the file's length in bytes
+	change func(b []byte, file int) // b is the field; file is the file's length in bytes
 }
 
 func setField(v uint64) func([]byte, int) {
@@ -64,16 +64,15 @@ var hdf5Breaks = []hdf5Break{
 	{"beyond", fieldNames(`bit offset|bit precision`), "bits that the element does not have", setField(200)},
 }
 
-// hdf5BreakBases are sound vectors, one for each structure that shall be broken.
+// hdf5BreakBases are valid vectors, one for each structure to break.
 var hdf5BreakBases = []string{
 	"hdf5/mask/earliest/all-of-three", "hdf5/mask/v114/all-of-three", "hdf5/type/earliest/vstring-utf8", "hdf5/type/v18/compound-nested",
 	"hdf5/index/v114/two-unlimited-sparse", "hdf5/index/v114/one-unlimited-sparse", "hdf5/group/v114/dense-indexed", "hdf5/file/v18/shared", "hdf5/elsewhere/v114/virtual",
 }
 
-// brokenHDF5 adds the files that package format/hdf5 refuses and libhdf5 does not
-// accept. libhdf5 is not asked while vectors are written, because some of them end
-// the process that asks: what it did is in hdf5_broken_table.go, which a test holds
-// true in processes of their own.
+// brokenHDF5 adds the files that package format/hdf5 refuses and libhdf5 does not accept. Emit does
+// not run libhdf5 on them, because some of them crash the process. Its results are in
+// hdf5_broken_table.go; a test checks that table in separate processes.
 func (e *emitter) brokenHDF5() error {
 	for _, base := range hdf5BreakBases {
 		i := slices.IndexFunc(e.m.Cases, func(c Case) bool { return c.ID == base })
@@ -95,8 +94,8 @@ func (e *emitter) brokenHDF5() error {
 
 const hdf5Refusals = "hdf5/refuse/"
 
-// eachBrokenHDF5 calls f with every break that fits a field of a vector of dir: the
-// first of fields that are alike.
+// eachBrokenHDF5 calls f with every change that fits a field of a vector of dir. Of fields with the
+// same path, except for indexes, it uses the first.
 func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error {
 	whole, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(base.Path)))
 	if err != nil {
@@ -137,8 +136,8 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 	return err
 }
 
-// checkHDF5 is the verdict of package format/hdf5 on a file, which may use all that
-// the vectors use.
+// checkHDF5 checks a file with package format/hdf5 under a policy that allows everything the
+// vectors use.
 func checkHDF5(b []byte) error {
 	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
@@ -153,8 +152,7 @@ func checkHDF5(b []byte) error {
 	return f.Check(p)
 }
 
-// walkFields calls f with every field that has no parts; messages are named by what
-// they are.
+// walkFields calls f with every field without parts. Messages are named by their type.
 func walkFields(field format.Field, path string, above []format.Field, f func(path string, field format.Field, above []format.Field)) {
 	above = append(above, field)
 	for _, part := range field.Fields {
@@ -173,15 +171,15 @@ func walkFields(field format.Field, path string, above []format.Field, f func(pa
 	}
 }
 
-// indexes are the numbers behind the names of repeated fields.
+// indexes matches the numbers after the names of repeated fields.
 var indexes = regexp.MustCompile(` \d+\b`)
 
 func slug(name string) string {
 	return strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(name, "_"), "_")
 }
 
-// holdChecksums computes the checksums of the structures around a changed field
-// anew, innermost first: it is the field that shall be wrong.
+// holdChecksums updates the checksums of the structures around a changed field, innermost first, so
+// that only the field is wrong.
 func holdChecksums(b, whole []byte, above []format.Field) {
 	for i := len(above) - 1; i >= 0; i-- {
 		for _, part := range above[i].Fields {

@@ -1,10 +1,9 @@
-// The broken HDF5 files that are no vectors, because a reader takes them.
+// Broken HDF5 files that are not vectors, because a reader accepts them.
 
 package crosscheck
 
-// hdf5Verdicts holds "accepts" for what libhdf5 does not see or mind while it reads
-// the object, and "only libhdf5" for what package format/hdf5 does not see or mind. What
-// is not listed is a vector.
+// hdf5Verdicts has the value "accepts" for files that libhdf5 accepts when it reads the object, and
+// "only libhdf5" for files that only libhdf5 refuses. Files that are not listed are vectors.
 var hdf5Verdicts = map[string]string{
 	"elsewhere-v114-virtual/object_header_message_group_info_version-newer":                                         "accepts",
 	"elsewhere-v114-virtual/object_header_message_link_info_address_of_v2_B_tree_for_name_index-beyond":             "accepts",

@@ -1,4 +1,4 @@
-// What an object of an HDF5 file decodes to, by the reference.
+// Decoding of HDF5 objects with the reference library.
 
 package crosscheck
 
@@ -17,8 +17,8 @@ type hdf5Object struct {
 	data     []byte
 	dtype    string
 	shape    []int64
-	item     int   // 0 where elements differ in length
-	starts   []int // of the elements in data, where they do
+	item     int   // 0 if elements differ in length
+	starts   []int // offsets of the elements in data, if they differ in length
 	metadata map[string]any
 }
 
@@ -63,7 +63,7 @@ func decodeType(o *h5.CommittedType) (*hdf5Object, error) {
 	return &hdf5Object{data: text, shape: []int64{int64(len(text))}, item: 1, metadata: map[string]any{"kind": "datatype"}}, nil
 }
 
-// describe adds what few objects have: a comment, and times in seconds since 1970.
+// describe adds optional properties: a comment, and times in seconds since 1970.
 func (x *hdf5Object) describe(o h5.Object) error {
 	info, err := o.Stat()
 	if err != nil {
@@ -81,7 +81,7 @@ func (x *hdf5Object) describe(o h5.Object) error {
 	return err
 }
 
-// openHDF5 opens an object; files that hold its elements lie beside its own.
+// openHDF5 opens an object. External files of a dataset must be in the directory of its file.
 func openHDF5(f *h5.File, name string) (h5.Object, error) {
 	if kind, err := f.Root().Kind(name); err == nil && kind == h5.DatasetObject {
 		return f.Root().OpenDatasetWith(name, &h5.DatasetAccess{ExternalPrefix: "${ORIGIN}"})
@@ -125,8 +125,8 @@ func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) 
 	return x, x.appendValues(f, &a.Values)
 }
 
-// asStored puts elements in the order of this machine into the order of t. Numbers
-// must take as many bytes as in memory.
+// asStored converts elements from the byte order of this machine to that of t. Numbers must have
+// the same size in memory.
 func asStored(b []byte, t h5.Datatype) error {
 	if n := t.Native(); n.Size != t.Size {
 		return fmt.Errorf("%w: an attribute of %v", errors.ErrUnsupported, t)
@@ -153,8 +153,8 @@ func asStored(b []byte, t h5.Datatype) error {
 	return nil
 }
 
-// decodeGroup lists the links: a line for each, in the order of names, with the
-// kind, the name and what it leads to, behind tabs.
+// decodeGroup lists the links, one per line in the order of names: the kind, the name and the
+// target, separated by tabs.
 func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 	var b []byte
 	for l, err := range g.Links() {
@@ -183,8 +183,8 @@ func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 	return &hdf5Object{data: b, shape: []int64{int64(len(b))}, item: 1, metadata: map[string]any{"kind": "group", "links": i.Links, "storage": i.Storage.String()}}, nil
 }
 
-// numpyType is the type as NumPy writes it, "" where that has none, and the bytes
-// of an element, 0 where they differ.
+// numpyType returns the NumPy name of a type, or "" if NumPy has no such type, and the bytes of an
+// element, or 0 if elements differ in length.
 func numpyType(t h5.Datatype) (name string, item int) {
 	if !t.Plain() {
 		return "", 0
@@ -206,7 +206,7 @@ func numpyType(t h5.Datatype) (name string, item int) {
 		name = fmt.Sprintf("%su%d", order, t.Size)
 	case t.Class == h5.Float && t.Order != h5.VAX && t.Size <= 8 && t.Equal(h5.IEEEFloat(max(t.Size, 2), t.Order)):
 		name = fmt.Sprintf("%sf%d", order, t.Size)
-	case t.Class == h5.String && t.CharSet == h5.ASCII && t.Pad == h5.NullPad: // NumPy knows no other padding
+	case t.Class == h5.String && t.CharSet == h5.ASCII && t.Pad == h5.NullPad: // NumPy has no other padding
 		name = fmt.Sprintf("|S%d", t.Size)
 	}
 	return name, t.Size
@@ -224,8 +224,8 @@ func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
 	return nil
 }
 
-// appendView appends an element: what is nothing but its bytes as they are stored,
-// what varies in length behind its length.
+// appendView appends an element. Plain elements are appended as they are stored; elements of
+// variable length are preceded by their length.
 func appendView(b []byte, f *h5.File, v h5.View) (_ []byte, err error) {
 	t := v.Datatype()
 	if t.Plain() {
@@ -251,15 +251,15 @@ func appendView(b []byte, f *h5.File, v h5.View) (_ []byte, err error) {
 	if t.Class == h5.Sequence {
 		return appendSized(b, inner), nil
 	}
-	return append(b, inner...), nil // a compound, or an array
+	return append(b, inner...), nil // a compound or an array
 }
 
 func appendSized(b, content []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(content))), content...)
 }
 
-// referenceText is the path of what a reference refers to; "@" and the name of an
-// attribute; the corners of each block of a region. A null reference is "".
+// referenceText returns the path of the object that a reference refers to. For an attribute "@" and
+// its name follow, for a region the corners of each block. A null reference is "".
 func referenceText(f *h5.File, r h5.Ref) (string, error) {
 	if r.IsNull() {
 		return "", nil

@@ -1,5 +1,5 @@
-// Where a wrong reading of an HDF5 dataset parts from the reference's, and the
-// misread rule that gives exactly it.
+// Explanation of a wrong result for an HDF5 dataset: the chunk and filter, and the misread rule
+// that gives exactly this result.
 
 package crosscheck
 
@@ -18,16 +18,16 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// hdf5Misread is a rule of HDF5 that a reader got wrong. The zero value reads right.
+// hdf5Misread selects a mistake of a reader of HDF5. The zero value selects no mistake.
 type hdf5Misread struct {
-	swapped       bool // the bytes of each number are taken in the other order
+	swapped       bool // the bytes of each number are reversed
 	maskIgnored   bool // every filter is undone for every chunk
-	edgesFiltered bool // chunks at the edges are taken to be filtered like the others
+	edgesFiltered bool // filters are undone for chunks at the edges, too
 	skip          int  // this filter is not undone
-	fillZero      bool // what is not stored is zero
-	edgeCut       bool // chunks at the edges are taken to be as short as the array
-	packed        bool // stored chunks are put one after another, as if none were missing
-	columnMajor   bool // the first axis of a chunk is taken to change fastest
+	fillZero      bool // unallocated elements are zero
+	edgeCut       bool // chunks at the edges are cut to the shape of the dataset
+	packed        bool // stored chunks are placed one after another, without gaps for missing ones
+	columnMajor   bool // the first dimension of a chunk changes fastest
 }
 
 var hdf5Rules = []rule[hdf5Misread]{
@@ -46,7 +46,7 @@ type hdf5Stored struct {
 	info   h5.DatasetInfo
 	item   int
 	chunks []hdf5Chunk
-	whole  []byte // of other layouts: the elements
+	whole  []byte // elements, for other layouts
 }
 
 type hdf5Chunk struct {
@@ -54,8 +54,8 @@ type hdf5Chunk struct {
 	data []byte
 }
 
-// loadStored reads the stored chunks of a dataset, or nil if it is none that the
-// rules know.
+// loadStored reads the stored chunks of a dataset. It returns nil if the rules do not apply to the
+// object.
 func loadStored(path, object string) (s *hdf5Stored, err error) {
 	f, err := openHDF5File(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 		b := make([]byte, c.Bytes)
 		if len(c.Offset) < h5.MaxRank {
 			_, _, err = d.ReadChunk(b, c.Offset...)
-		} else { // ReadChunk refuses so many dimensions, see h5.Defects
+		} else { // ReadChunk does not support 32 dimensions, see h5.Defects
 			err = readAt(path, b, int64(c.Address))
 		}
 		if err != nil {
@@ -104,7 +104,7 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 	return s, nil
 }
 
-// readAt fills b with what is at an offset of a file.
+// readAt fills b with the bytes at an offset of a file.
 func readAt(path string, b []byte, offset int64) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func readAt(path string, b []byte, offset int64) (err error) {
 	return err
 }
 
-// partial reports whether a chunk reaches over the edge.
+// partial reports whether a chunk extends beyond the edge of the dataset.
 func (s *hdf5Stored) partial(c *hdf5Chunk) bool {
 	for i, at := range c.Offset {
 		if at+s.info.Chunks[i] > s.info.Space.Dims[i] {
@@ -148,7 +148,7 @@ func (s *hdf5Stored) chunk(c *hdf5Chunk, m hdf5Misread) ([]byte, error) {
 	return out, p.Decode(out, c.data, mask)
 }
 
-// read puts the dataset together.
+// read assembles the dataset.
 func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 	dims := s.info.Space.Dims
 	var out []byte
@@ -192,15 +192,15 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 	return out, nil
 }
 
-// elsewhere reports whether the elements lie outside the file.
+// elsewhere reports whether the elements are outside the file.
 func (s *hdf5Stored) elsewhere() bool {
 	return s.info.Layout == h5.Virtual || len(s.info.External) > 0
 }
 
-// place copies the elements of a chunk to where they belong.
+// place copies the elements of a chunk to their positions in the dataset.
 func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
 	dims, chunks := s.info.Space.Dims, s.info.Chunks
-	shape := make([]int64, len(dims)) // of the part inside
+	shape := make([]int64, len(dims)) // of the part inside the dataset
 	n := int64(1)
 	for i := range dims {
 		shape[i] = min(chunks[i], dims[i]-offset[i])
@@ -244,7 +244,7 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	if x.Offset < 0 {
 		return x, nil
 	}
-	if want.starts != nil { // elements of many lengths
+	if want.starts != nil { // elements of different lengths
 		x.Element = int64(max(sort.SearchInts(want.starts, int(x.Offset)+1)-1, 0))
 	}
 	x.Stage, x.Sentence = "elements", elementsSentence
@@ -281,9 +281,8 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	return x, nil
 }
 
-// stages are the bytes of a chunk as they are stored, and behind each filter undone. Where
-// the length between two filters is not known, or a filter is one of libhdf5 alone, they
-// end early.
+// stages returns the bytes of a chunk as stored, and after each filter that is undone. The list
+// ends early if the length between two filters is unknown, or if only libhdf5 has a filter.
 func (s *hdf5Stored) stages(c *hdf5Chunk) []stage {
 	out := []stage{{name: "stored", slot: -1, data: c.data}}
 	if s.info.PlainEdges && s.partial(c) {
@@ -299,7 +298,7 @@ func (s *hdf5Stored) stages(c *hdf5Chunk) []stage {
 		case h5.FilterShuffle:
 		case h5.FilterFletcher32:
 			n -= 4
-		default: // a codec: what the filters before it made of the chunk
+		default: // a codec: its output has the length after the filters before it
 			n = s.item * int(s.chunkElems())
 			for k, before := range s.info.Filters[:i] {
 				if before.ID == h5.FilterFletcher32 && c.FilterMask>>k&1 == 0 {
@@ -320,8 +319,8 @@ func (s *hdf5Stored) stages(c *hdf5Chunk) []stage {
 	return out
 }
 
-// inside is where the elements of a chunk stand in the dataset, with b for its bytes and
-// zeros around it.
+// inside returns a buffer of the size of the dataset with the bytes b at the positions of the
+// chunk's elements, and zeros elsewhere.
 func (s *hdf5Stored) inside(c *hdf5Chunk, b []byte) []byte {
 	out := make([]byte, s.info.Space.NumElems()*int64(s.item))
 	whole := make([]byte, int64(s.item)*s.chunkElems())
@@ -330,7 +329,7 @@ func (s *hdf5Stored) inside(c *hdf5Chunk, b []byte) []byte {
 	return out
 }
 
-// only is what an answer has inside a chunk, and zeros around it.
+// only returns a copy of a result with zeros outside a chunk.
 func (s *hdf5Stored) only(c *hdf5Chunk, got []byte) []byte {
 	out := bytes.Clone(got)
 	for i, m := range s.inside(c, bytes.Repeat([]byte{0xFF}, s.item*int(s.chunkElems()))) {
@@ -339,7 +338,7 @@ func (s *hdf5Stored) only(c *hdf5Chunk, got []byte) []byte {
 	return out
 }
 
-// partsAt names the step of a chunk in which an answer parts from the reference.
+// partsAt returns the decoding step of a chunk from which a result differs from the reference.
 func (s *hdf5Stored) partsAt(c *hdf5Chunk, got []byte) string {
 	steps := s.stages(c)
 	theirs := s.only(c, got)
@@ -362,7 +361,7 @@ func (s *hdf5Stored) chunkElems() int64 {
 	return n
 }
 
-// explainChunk names the chunk that holds the first difference, and the step.
+// explainChunk reports the chunk that contains the first difference, and the step.
 func (s *hdf5Stored) explainChunk(x *Explanation, got []byte) {
 	x.Stage, x.Sentence = "chunks", chunkSentence
 	if x.Index == nil {

@@ -1,7 +1,6 @@
-// HDF5 vectors that cannot be written twice the same: those that hold the time they were
-// written at, and references of HDF5 1.12, in whose elements libhdf5 leaves bytes that it
-// never set. They were written once and are carried as they are; golden/MANIFEST.md says
-// by what.
+// HDF5 vectors that cannot be written twice with the same bytes: files with times, and references
+// of HDF5 1.12, because libhdf5 leaves bytes of their elements uninitialized. They were written
+// once and are embedded. golden/MANIFEST.md lists the programs that wrote them.
 
 package crosscheck
 
@@ -18,12 +17,12 @@ import (
 //go:embed golden/*.h5
 var golden embed.FS
 
-// goldenVector is one file of folder golden and the objects in it.
+// goldenVector is one file of the directory golden, and its objects.
 type goldenVector struct {
 	name, section string
 	objects       []string
 	low           h5.LibVer
-	fill          func(f *h5.File) error // writes the like of it anew
+	fill          func(f *h5.File) error // writes a file with the same content
 }
 
 var goldenVectors = []goldenVector{
@@ -33,7 +32,7 @@ var goldenVectors = []goldenVector{
 	{"references-v114", "IV.A.2.d Datatype, class 7, types 2 to 4; VIII.D References", []string{"/r"}, h5.V114, writeStandardReferences},
 }
 
-// hdf5Golden adds them.
+// hdf5Golden adds the golden vectors.
 func (e *emitter) hdf5Golden() error {
 	for _, v := range goldenVectors {
 		b, err := golden.ReadFile("golden/" + v.name + ".h5")
@@ -58,7 +57,7 @@ func (e *emitter) hdf5Golden() error {
 	return nil
 }
 
-// writeTimes makes a dataset and a group that keep their times.
+// writeTimes makes a dataset and a group with times.
 func writeTimes(f *h5.File) error {
 	g, err := f.Root().CreateGroupWith("g", &h5.GroupOptions{Times: true})
 	if err == nil {
@@ -71,8 +70,8 @@ func writeTimes(f *h5.File) error {
 	return writeDataset(f, "d", i4, h5.SimpleSpace(3), &h5.DatasetOptions{Times: true}, plainBytes(i4, 3))
 }
 
-// writeStandardReferences makes a dataset of references to an object, to regions, to an
-// attribute and to nothing.
+// writeStandardReferences makes a dataset of references to an object, to regions and to an
+// attribute, and a null reference.
 func writeStandardReferences(f *h5.File) error {
 	i1 := h5.Int(1, h5.LittleEndian)
 	if err := writeDataset(f, "d", i1, h5.SimpleSpace(4, 6), nil, plainBytes(i1, 24)); err != nil {

@@ -1,6 +1,6 @@
-// HDF5 messages in versions that libhdf5 reads and no longer writes: put together here,
-// byte by byte from the specification, in files as the first releases wrote them. The
-// library is the judge: what it does not read is an error of Emit.
+// HDF5 messages in versions that libhdf5 reads but no longer writes. They are assembled here from
+// the specification, in files like those of the first releases. A file that the library does not
+// read is an error of Emit.
 
 package crosscheck
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// bin is bytes in the order of a file: little-endian.
+// bin contains bytes of a file, in little-endian order.
 type bin []byte
 
 func (b bin) u8(v ...int) bin {
@@ -43,7 +43,7 @@ type rawMessage struct {
 	body bin
 }
 
-// header1 is an object header of version 1 (IV.A.1.a).
+// header1 returns an object header of version 1 (IV.A.1.a).
 func header1(messages []rawMessage) bin {
 	var all bin
 	for _, m := range messages {
@@ -53,21 +53,21 @@ func header1(messages []rawMessage) bin {
 	return bin(nil).u8(1, 0).u16(len(messages)).u32(1).u32(len(all)).u32(0).bytes(all)
 }
 
-// Ranks of the trees of a file without other ones (II.A).
+// Ranks of the B-trees of a file that does not specify them (II.A).
 const (
 	leafK     = 4
 	internalK = 16
 	chunkK    = 32
 )
 
-// oldFile is a file with a superblock of version 0 and one object, /d, in a group with a
-// symbol table. Its builder appends to it what the object refers to.
+// oldFile is a file with a superblock of version 0 and one object, /d, in a group with a symbol
+// table. Its builder appends the structures that the object refers to.
 type oldFile struct {
 	b     bin
-	entry int // where the address of the object's header stands
+	entry int // offset of the address of the object's header
 }
 
-const rootHeader = 96 // where the object header of the root group stands
+const rootHeader = 96 // offset of the object header of the root group
 
 func newOldFile() *oldFile {
 	const tree, heap, names, node = 136, 680, 712, 728
@@ -85,7 +85,7 @@ func newOldFile() *oldFile {
 	return f
 }
 
-// add appends a structure and returns where it stands.
+// add appends a structure and returns its offset.
 func (f *oldFile) add(b []byte) (at int) {
 	f.b = f.b.pad8()
 	at = len(f.b)
@@ -93,18 +93,18 @@ func (f *oldFile) add(b []byte) (at int) {
 	return at
 }
 
-// object appends the header of /d. Nothing may be added behind it.
+// object appends the header of /d. It must be the last structure.
 func (f *oldFile) object(messages ...rawMessage) {
 	f.b.put64(f.entry, f.add(header1(messages)))
 }
 
-// finish sets the end of the file.
+// finish sets the end-of-file address.
 func (f *oldFile) finish() []byte {
 	f.b.put64(40, len(f.b))
 	return f.b
 }
 
-// space1 is a dataspace of version 1 (IV.A.2.b).
+// space1 returns a dataspace message of version 1 (IV.A.2.b).
 func space1(dims ...int) rawMessage {
 	b := bin(nil).u8(1, len(dims), 0, 0, 0, 0, 0, 0)
 	for _, d := range dims {
@@ -113,7 +113,7 @@ func space1(dims ...int) rawMessage {
 	return rawMessage{hdf5.DataspaceType, b}
 }
 
-// typeHead begins a datatype (IV.A.2.d).
+// typeHead returns the beginning of a datatype (IV.A.2.d).
 func typeHead(version int, class hdf5.Class, bits, size int) bin {
 	return bin(nil).u8(version<<4|int(class), bits&0xFF, bits>>8&0xFF, bits>>16&0xFF).u32(size)
 }
@@ -130,7 +130,8 @@ func rawFloat(version int) bin {
 	return typeHead(version, hdf5.FloatClass, 31<<8|0x20, 4).u16(0).u16(32).u8(23, 8, 0, 23).u32(127)
 }
 
-// rawArray is an array type: version 2 has indices of a permutation, which were never used.
+// rawArray returns an array type. Versions before 3 contain permutation indices, which were never
+// used.
 func rawArray(version int, base bin, size int, dims ...int) bin {
 	for _, d := range dims {
 		size *= d
@@ -150,7 +151,7 @@ func rawArray(version int, base bin, size int, dims ...int) bin {
 	return b.bytes(base)
 }
 
-// rawMember is a member of a compound: in version 1 it may be an array itself.
+// rawMember returns a member of a compound. In version 1 a member can have dimensions.
 func rawMember(version int, name string, offset, size int, t bin, dims ...int) bin {
 	var b bin
 	switch {
@@ -170,7 +171,7 @@ func rawMember(version int, name string, offset, size int, t bin, dims ...int) b
 	return b.bytes(t)
 }
 
-// rawType is a datatype of every class in one version; its elements take size bytes.
+// rawType is a datatype, and the bytes of its elements.
 type rawType struct {
 	name string
 	t    bin
@@ -209,7 +210,7 @@ func rawTypes(version int) []rawType {
 	return append(all, rawType{name: "array", t: rawArray(version, i2, 2, 2, 3), size: 12})
 }
 
-// heapOf is a global heap collection with these objects, numbered from 1 (III.E).
+// heapOf returns a global heap collection with these objects, numbered from 1 (III.E).
 func heapOf(objects ...string) bin {
 	const size = 4096
 	b := bin(nil).text("GCOL").u8(1, 0, 0, 0).u64(size)
@@ -220,12 +221,12 @@ func heapOf(objects ...string) bin {
 	return b.u16(0).u16(0).u32(0).u64(left).zeros(left - 16)
 }
 
-// contiguous is a layout of version 3 (IV.A.2.i).
+// contiguous returns a layout message of version 3 (IV.A.2.i).
 func contiguous(at, size int) rawMessage {
 	return rawMessage{hdf5.LayoutType, bin(nil).u8(3, int(hdf5.Contiguous)).addr(at).u64(size)}
 }
 
-// oldCase writes a file that build has filled and adds it.
+// oldCase writes a file that build fills, and adds it.
 func (e *emitter) oldCase(name, section string, want []byte, build func(f *oldFile)) error {
 	f := newOldFile()
 	build(f)
@@ -286,7 +287,7 @@ func (e *emitter) oldTypes() error {
 	return nil
 }
 
-// chunkTree is the index of two rows of chunks in a B-tree of version 1 (III.A.1).
+// chunkTree returns the index of two rows of chunks in a B-tree of version 1 (III.A.1).
 func chunkTree(rows, cols, size int, at []int) bin {
 	b := bin(nil).text("TREE").u8(1, 0).u16(len(at)).undefined().undefined()
 	for i, child := range at {
@@ -297,7 +298,7 @@ func chunkTree(rows, cols, size int, at []int) bin {
 	return b.zeros(24 + (2*chunkK+1)*key + 2*chunkK*8 - len(b))
 }
 
-// oldLayouts adds the layouts of versions 1 and 2: the dimensions stand in each of them.
+// oldLayouts adds layouts of versions 1 and 2, which contain the dimensions for every class.
 func (e *emitter) oldLayouts() error {
 	const rows, cols, size = 4, 3, 2
 	want := series("ramp", 1, rows*cols*size, size)
@@ -325,7 +326,7 @@ func (e *emitter) oldLayouts() error {
 	return nil
 }
 
-// oldFills adds datasets of which nothing is stored, with fill values of old.
+// oldFills adds datasets without stored elements, with fill values of old versions.
 func (e *emitter) oldFills() error {
 	const n, size = 5, 4
 	value := []byte{0x11, 0x22, 0x33, 0x44}
@@ -350,13 +351,13 @@ func (e *emitter) oldFills() error {
 	return nil
 }
 
-// The time of the messages that hold one.
+// The time in messages that contain one.
 const (
 	oldTime    = "19991231235958"
 	oldSeconds = 946684798
 )
 
-// oldMessages adds messages that say something of an object and nothing of its elements.
+// oldMessages adds messages that describe an object and do not affect its elements.
 func (e *emitter) oldMessages() error {
 	want := series("ramp", 1, 12, 4)
 	for _, x := range []struct {
@@ -379,7 +380,8 @@ func (e *emitter) oldMessages() error {
 	return nil
 }
 
-// oldAttributes adds attributes of versions 1 and 2, which pad their parts and do not.
+// oldAttributes adds attributes of versions 1 and 2. Version 1 pads their parts, version 2 does
+// not.
 func (e *emitter) oldAttributes() error {
 	value := []byte{1, 0, 2, 0, 3, 0}
 	for version := 1; version <= 2; version++ {
@@ -403,9 +405,8 @@ func (e *emitter) oldAttributes() error {
 	return nil
 }
 
-// oldDrivers adds the information of a file driver that no reader knows, in the block
-// of superblock 0 and in the message of the extension: a file in one piece is read
-// without it.
+// oldDrivers adds the information of an unknown file driver, in the block of superblock 0 and in
+// the message of the superblock extension. Readers must ignore it for a single file.
 func (e *emitter) oldDrivers() error {
 	const driver = "crosschk"
 	about := bin(nil).text("sixteen bytes ok")

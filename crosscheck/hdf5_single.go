@@ -1,5 +1,5 @@
-// Vectors of HDF5 that are listed one by one: element types, dataspaces,
-// attributes, groups, files of every kind, references, storage in other files.
+// HDF5 vectors that are listed one by one: datatypes, dataspaces, attributes, groups, files with
+// various creation properties, references, storage in other files.
 
 package crosscheck
 
@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// hdf5FormatNames are the formats that differ in what is listed here.
+// hdf5FormatNames are the formats that differ for these vectors.
 var hdf5FormatNames = []string{"earliest", "v18", "v114"}
 
 func (e *emitter) hdf5Single() error {
@@ -27,7 +27,7 @@ func (e *emitter) hdf5Single() error {
 	return nil
 }
 
-// inFormats calls f with each of them.
+// inFormats calls f with each of these formats.
 func inFormats(f func(name string, low h5.LibVer) error) error {
 	for _, name := range hdf5FormatNames {
 		if err := f(name, hdf5Formats[name]); err != nil {
@@ -37,14 +37,14 @@ func inFormats(f func(name string, low h5.LibVer) error) error {
 	return nil
 }
 
-// hdf5Type is an element type; write is nil where bytes will do.
+// hdf5Type is a datatype. write is nil if plain bytes suffice as elements.
 type hdf5Type struct {
 	name  string
 	dt    h5.Datatype
 	write func(d *h5.Dataset) error
 }
 
-// typed writes Go values.
+// typed returns a function that writes Go values.
 func typed[T any](v []T) func(d *h5.Dataset) error {
 	return func(d *h5.Dataset) error {
 		dt, err := d.Datatype()
@@ -59,7 +59,7 @@ func typed[T any](v []T) func(d *h5.Dataset) error {
 	}
 }
 
-const hdf5Elements = 4 // of a dataset of a listed type
+const hdf5Elements = 4 // number of elements of a dataset of a listed type
 
 func hdf5EveryType() []hdf5Type {
 	var all []hdf5Type
@@ -129,7 +129,7 @@ func hdf5EveryType() []hdf5Type {
 	return all
 }
 
-// plainBytes are elements of a type that is nothing but bytes: small numbers.
+// plainBytes returns elements of a plain type: small numbers.
 func plainBytes(dt h5.Datatype, n int) []byte {
 	b := make([]byte, 0, n*dt.Size)
 	for i := range n {
@@ -241,7 +241,7 @@ func writeDataset(f *h5.File, name string, dt h5.Datatype, space h5.Dataspace, o
 	return errors.Join(err, d.Close())
 }
 
-// hdf5Masks adds chunks for which filters were left out.
+// hdf5Masks adds chunks with skipped filters.
 func (e *emitter) hdf5Masks() error {
 	dt := h5.Uint(2, h5.LittleEndian)
 	for _, m := range []struct {
@@ -277,13 +277,13 @@ func (e *emitter) hdf5Masks() error {
 	return nil
 }
 
-// hdf5Indexes adds indexes that are more than one node, block or page.
+// hdf5Indexes adds indexes of more than one node, block or page.
 func (e *emitter) hdf5Indexes() error {
 	i2 := h5.Int(2, h5.BigEndian)
 	for _, x := range []struct {
 		name string
 		max  []int64
-		step int64 // every chunk, or every step-th
+		step int64 // 1: every chunk is written; otherwise every step-th
 		o    h5.DatasetOptions
 	}{
 		{"fixed", nil, 1, h5.DatasetOptions{Chunks: []int64{2, 3}}},
@@ -332,7 +332,7 @@ func (e *emitter) hdf5Attributes() error {
 	for _, storage := range []string{"compact", "dense", "ordered", "dense-ordered"} {
 		err := inFormats(func(format string, low h5.LibVer) error {
 			if format == "earliest" && storage != "compact" {
-				return nil // the format of 1.6 has one place for attributes
+				return nil // the format of 1.6 has only one form of attribute storage
 			}
 			o := &h5.DatasetOptions{AttributePhase: &h5.PhaseChange{MaxCompact: 8, MinDense: 6}}
 			if strings.HasPrefix(storage, "dense") {
@@ -351,7 +351,7 @@ func (e *emitter) hdf5Attributes() error {
 				for _, a := range attributes {
 					err = errors.Join(err, d.WriteAttribute(a))
 				}
-				if format != "earliest" { // more than a header's message can be long
+				if format != "earliest" { // longer than a header message can be
 					err = errors.Join(err, d.WriteAttribute(h5.Attribute{Name: "huge", Datatype: h5.Uint(1, h5.LittleEndian), Space: h5.SimpleSpace(70_000), Data: series("text", 1, 70_000, 1)}))
 				}
 				return errors.Join(err, d.Close())
@@ -430,14 +430,14 @@ func (e *emitter) hdf5Groups() error {
 	return nil
 }
 
-// hdf5Files adds the same content in files laid out differently.
+// hdf5Files adds the same content in files with different creation properties.
 func (e *emitter) hdf5Files() error {
 	i4 := h5.Int(4, h5.LittleEndian)
 	data := plainBytes(i4, 35)
 	for _, x := range []struct {
 		name string
 		edit func(*h5.FileCreation)
-		from string // the oldest format that can
+		from string // the oldest format that supports it
 	}{
 		{"plain", func(*h5.FileCreation) {}, "earliest"},
 		{"sizes-4-4", func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 4, 4 }, "earliest"},
@@ -503,8 +503,8 @@ func (e *emitter) hdf5Files() error {
 }
 
 func (e *emitter) hdf5References() error {
-	// Not h5.StandardReference: the library writes of such elements bytes that it never
-	// set, so that no two files are the same.
+	// h5.StandardReference is missing because the library does not set all bytes of such elements,
+	// so that no two files are the same.
 	for i, name := range []string{"object", "region"} {
 		kind := h5.ObjectReference + h5.ReferenceKind(i)
 		err := inFormats(func(format string, low h5.LibVer) error {

@@ -1,4 +1,4 @@
-// The manifest: what each vector is and what a reader must make of it.
+// The manifest: a description of each vector and of the expected result.
 
 package crosscheck
 
@@ -15,26 +15,25 @@ import (
 	"strings"
 )
 
-// Schema names the version of the manifest's form. docs/crosscheck-manifest.md
-// documents it.
+// Schema is the version of the manifest's format, which docs/crosscheck-manifest.md documents.
 const Schema = "hyperslab.crosscheck/1"
 
-// ManifestName is the file in the folder of the vectors.
+// ManifestName is the name of the manifest in the directory of the vectors.
 const ManifestName = "manifest.json"
 
-// Manifest lists the vectors of a folder.
+// Manifest lists the vectors of a directory.
 type Manifest struct {
 	Schema   string            `json:"schema"`
-	Versions map[string]string `json:"versions"` // of the libraries the bytes depend on
-	Full     bool              `json:"full"`     // the whole product of parameters, not pairs
+	Versions map[string]string `json:"versions"` // of the libraries that determine the bytes
+	Full     bool              `json:"full"`     // every combination of parameters instead of all pairs
 	Cases    []Case            `json:"cases"`
-	Coverage []Coverage        `json:"coverage"` // of pairs of parameters, by area
+	Coverage []Coverage        `json:"coverage"` // pairs of parameters, by area
 }
 
-// Must says what a reader has to do with a vector.
+// Must is the required reaction of a reader to a vector.
 type Must string
 
-// What a reader must do.
+// Values of Must.
 const (
 	Accept Must = "accept"
 	Refuse Must = "refuse"
@@ -42,32 +41,32 @@ const (
 
 // Case is one vector.
 type Case struct {
-	ID       string            `json:"id"`               // unique, stable between versions
+	ID       string            `json:"id"`               // unique, and stable between versions
 	Area     string            `json:"area"`             // one of Areas
 	Path     string            `json:"path"`             // file or directory, relative, with slashes
 	Object   string            `json:"object,omitempty"` // path inside an HDF5 file
-	Beside   []string          `json:"beside,omitempty"` // files that the vector refers to, in its folder
+	Beside   []string          `json:"beside,omitempty"` // files in its directory that the vector refers to
 	Must     Must              `json:"must"`
-	Rule     string            `json:"rule,omitempty"` // what a refused vector breaks
+	Rule     string            `json:"rule,omitempty"` // the rule that a vector to be refused violates
 	Section  string            `json:"section"`        // of the specification
 	Params   map[string]string `json:"params,omitempty"`
-	Metadata map[string]any    `json:"metadata,omitempty"` // what a reader must report
-	Bytes    int64             `json:"bytes"`              // of the file; of all files of a directory
+	Metadata map[string]any    `json:"metadata,omitempty"` // metadata that a reader must report
+	Bytes    int64             `json:"bytes"`              // size of the file, or of all files of a directory
 	SHA256   string            `json:"sha256"`             // of the file; see Digest for a directory
-	Decoded  *Decoded          `json:"decoded,omitempty"`  // nil for a refused vector
+	Decoded  *Decoded          `json:"decoded,omitempty"`  // nil for a vector to be refused
 }
 
-// Decoded describes the bytes a reader must produce.
+// Decoded describes the bytes that a reader must produce.
 type Decoded struct {
 	Bytes  int64   `json:"bytes"`
-	SHA256 string  `json:"sha256"`          // "": only their number counts, the contents are unspecified
-	DType  string  `json:"dtype,omitempty"` // as NumPy writes it; "" where the format has none
+	SHA256 string  `json:"sha256"`          // "" if the content is unspecified and only the number of bytes counts
+	DType  string  `json:"dtype,omitempty"` // in NumPy's notation; "" if the format has none
 	Shape  []int64 `json:"shape"`
 	Item   int     `json:"item"`            // bytes of an element
-	Lossy  bool    `json:"lossy,omitempty"` // a filter or codec changed the elements that were written
+	Lossy  bool    `json:"lossy,omitempty"` // a filter or codec changed the original elements
 }
 
-// Load reads and checks the manifest of a folder.
+// Load reads and checks the manifest of a directory.
 func Load(dir string) (*Manifest, error) {
 	name := filepath.Join(dir, ManifestName)
 	b, err := os.ReadFile(name)
@@ -125,9 +124,9 @@ func (m *Manifest) Areas() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Digest returns the size in bytes and the SHA-256 of a file; of a directory the
-// size of all files and the SHA-256 of the lines "sha256  path\n" of each, in
-// the order of their paths.
+// Digest returns the size in bytes and the SHA-256 of a file. For a directory they are the size of
+// all files, and the SHA-256 of the lines "sha256  path\n" of all files in the order of their
+// paths.
 func Digest(path string) (bytes int64, digest string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

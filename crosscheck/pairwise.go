@@ -1,11 +1,11 @@
-// Pairwise coverage: few cases that hold every pair of values of every two
-// parameters, and the count that proves it.
+// Pairwise coverage: a small number of cases with every pair of values of any two parameters, and a
+// count that verifies it.
 
 package crosscheck
 
 import "slices"
 
-// A parameter and its values.
+// parameter is a parameter and its values.
 type parameter struct {
 	name   string
 	values []string
@@ -15,17 +15,17 @@ type parameter struct {
 type Coverage struct {
 	Area       string   `json:"area"`
 	Parameters []string `json:"parameters"`
-	Pairs      int      `json:"pairs"`      // pairs that can occur
+	Pairs      int      `json:"pairs"`      // pairs that are possible
 	Covered    int      `json:"covered"`    // pairs that occur in a case
-	Impossible int      `json:"impossible"` // pairs the format or the library rules out
+	Impossible int      `json:"impossible"` // pairs that the format or the library excludes
 	Cases      int      `json:"cases"`
 
-	Features map[string]int `json:"features,omitempty"` // what the files hold of the format, and how many files hold it
+	Features map[string]int `json:"features,omitempty"` // number of files that contain each feature of the format
 }
 
-// choose returns rows, one index into each parameter's values, such that every
-// pair of values that some allowed row holds stands in at least one row; or with
-// full every allowed row. The result depends on the arguments alone.
+// choose returns rows, each with one index into each parameter's values. Every pair of values that
+// an allowed row contains is in at least one returned row. With full, every allowed row is
+// returned. The result depends only on the arguments.
 func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]int, pairs, impossible int) {
 	if full {
 		each(ps, func(row []int) {
@@ -56,7 +56,7 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 			}
 		}
 	}
-	gain := func(row []int, upTo int) int { // open pairs among the values chosen so far
+	gain := func(row []int, upTo int) int { // number of open pairs among the values chosen so far
 		n := 0
 		for p := range row {
 			for q := p + 1; q < len(row); q++ {
@@ -75,8 +75,8 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 		if !open[k] {
 			continue
 		}
-		// Grow a row from the open pair, each parameter by the value that closes
-		// most; from other starts if the row is not allowed.
+		// Extend the open pair to a row. Each parameter gets the value that covers most open pairs.
+		// If the row is not allowed, try again with other starting values.
 		found := false
 		for try := range 64 {
 			row := make([]int, len(ps))
@@ -94,7 +94,7 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 					v := (first + i) % len(ps[p].values)
 					row[p] = v
 					n := gain(row, p)
-					if try > 8 { // greed has failed: try chance
+					if try > 8 { // the greedy choice has failed: choose randomly
 						n = int(g.next() >> 60)
 					}
 					if n > most {
@@ -111,7 +111,7 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 			}
 		}
 		if !found {
-			// Chance may miss the one allowed row: look at all of them.
+			// Random choices may miss the only allowed row, so try all rows.
 			each(ps, func(row []int) {
 				if !found && row[k.p] == k.v && row[k.q] == k.w && allowed(row) {
 					rows = append(rows, slices.Clone(row))
@@ -128,7 +128,7 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 	return rows, total - impossible, impossible
 }
 
-// each calls f with every row; f must not keep it.
+// each calls f with every row, which f must not keep.
 func each(ps []parameter, f func(row []int)) {
 	row := make([]int, len(ps))
 	for {
@@ -146,8 +146,7 @@ func each(ps []parameter, f func(row []int)) {
 	}
 }
 
-// covered counts the pairs of values that stand in rows: a second count, so that
-// choose does not mark its own work.
+// covered counts the pairs of values in rows, independently of choose.
 func covered(ps []parameter, rows [][]int) int {
 	seen := make(map[[4]int]bool)
 	for _, row := range rows {

@@ -1,4 +1,4 @@
-// Reports for machines: JUnit, which every CI reads.
+// Reports in JUnit format for CI systems.
 
 package crosscheck
 
@@ -38,9 +38,8 @@ type problem struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes the report as JUnit XML: one suite an area, with
-// "write " before it where they wrote, a crash or a hang
-// as an error, every other verdict but Pass as a failure.
+// WriteJUnit writes the report as JUnit XML. Each area is a suite; the suites of a writer have the
+// prefix "write ". A crash or a hang is an error, every other verdict except Pass a failure.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	all := junitSuites{Name: "crosscheck " + r.Subject}
 	at := make(map[string]int)

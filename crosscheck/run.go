@@ -1,4 +1,4 @@
-// Run: an outside program over the vectors, and what became of each.
+// Run, which runs a program on the vectors and classifies the results.
 
 package crosscheck
 
@@ -19,52 +19,52 @@ import (
 	"time"
 )
 
-// Verdict is what became of one case.
+// Verdict is the result of one case.
 type Verdict string
 
-// The verdicts.
+// Verdicts of a case.
 const (
-	Pass            Verdict = "pass"             // the right bytes, or the refusal that was due
-	Wrong           Verdict = "wrong"            // other bytes, and no complaint
-	Refused         Verdict = "refused"          // an error where the vector is sound
+	Pass            Verdict = "pass"             // the right bytes, or a required refusal
+	Wrong           Verdict = "wrong"            // wrong bytes without an error
+	Refused         Verdict = "refused"          // an error for a valid vector
 	Crash           Verdict = "crash"            // ended by a signal, a panic or an abort
-	Hang            Verdict = "hang"             // beyond the time limit
-	WronglyAccepted Verdict = "wrongly accepted" // no error where the vector is broken
-	Unreadable      Verdict = "unreadable"       // the reference refuses what was written
+	Hang            Verdict = "hang"             // exceeded the time limit
+	WronglyAccepted Verdict = "wrongly accepted" // no error for a broken vector
+	Unreadable      Verdict = "unreadable"       // the reference refuses the written file
 )
 
-// Verdicts are all verdicts, from good to bad.
+// Verdicts lists all verdicts, from good to bad.
 var Verdicts = []Verdict{Pass, Refused, Wrong, WronglyAccepted, Unreadable, Crash, Hang}
 
-// Direction is which side the reference is on.
+// Direction is the direction of a test.
 type Direction string
 
-// The directions.
+// Directions of a test.
 const (
-	Reading Direction = "read"  // the reference wrote, they read
-	Writing Direction = "write" // they wrote, the reference reads
+	Reading Direction = "read"  // the reference wrote the file, the program reads it
+	Writing Direction = "write" // the program writes the file, the reference reads it
 )
 
-// Result is the verdict on one case.
+// Result is the result of one case.
 type Result struct {
 	Case        string        `json:"case"`
 	Direction   Direction     `json:"direction"`
 	Area        string        `json:"area"`
 	Verdict     Verdict       `json:"verdict"`
-	Detail      string        `json:"detail,omitempty"` // the exit status, the error, the end of standard error
+	Detail      string        `json:"detail,omitempty"` // the exit status, the error, the last line of standard error
 	Explanation *Explanation  `json:"explanation,omitempty"`
 	Time        time.Duration `json:"nanoseconds"`
 }
 
-// Report is the outcome of one run.
+// Report is the result of one run.
 type Report struct {
 	Schema  string                     `json:"schema"`
 	Subject string                     `json:"subject"` // the command, or the name given by a test
 	Results []Result                   `json:"results"`
-	Counts  map[string]map[Verdict]int `json:"counts"` // by area; "write " before it where they wrote
+	Counts  map[string]map[Verdict]int `json:"counts"` // by area; with the prefix "write " for writers
 }
 
-// ReportSchema names the version of the report's form.
+// ReportSchema is the version of the report's format.
 const ReportSchema = "hyperslab.crosscheck.report/1"
 
 // OK reports whether every case passed.
@@ -77,7 +77,7 @@ func (r *Report) OK() bool {
 	return true
 }
 
-// suite is the area, with "write " before it where they wrote.
+// suite returns the area, with the prefix "write " for writers.
 func (x *Result) suite() string {
 	if x.Direction == Writing {
 		return "write " + x.Area
@@ -97,24 +97,26 @@ func (r *Report) add(x Result) {
 	r.Counts[key][x.Verdict]++
 }
 
-// RunOptions say how Run judges a program. Zero fields take the defaults named.
+// RunOptions are the options of Run. Zero fields mean the defaults in their comments.
 type RunOptions struct {
-	Read    string        // shell command with {in}, {out} and, where it likes, {object} and {area}; "": nothing is read
-	Write   string        // shell command with {spec}, {out} and, where it likes, {object} and {area}; "": nothing is written
-	Areas   []string      // nil: all
+	Read    string        // shell command with {in}, {out} and optionally {object} and {area}; "": no reader
+	Write   string        // shell command with {spec}, {out} and optionally {object} and {area}; "": no writer
+	Areas   []string      // nil: all areas
 	Timeout time.Duration // of one case; default 10 s
 	Memory  int64         // bytes of address space of one process; 0: no limit
-	Workers int           // cases at a time; default the number of processors
-	Begin   func(int)     // called with the number of cases, before the first; nil: nobody asks
-	Done    func(Result)  // called after each case, in the order of the cases; nil: nobody asks
+	Workers int           // concurrent cases; default GOMAXPROCS
+	Begin   func(int)     // called with the number of cases before the first one, if not nil
+	Done    func(Result)  // called after each case, in the order of the cases, if not nil
 }
 
-// Run runs a reader, a writer or both over the vectors of dir. For each case Read is
-// run by /bin/sh with {in} and {out} replaced by quoted paths: it reads {in} and writes
-// the decoded bytes to {out} and ends with status 0, or refuses with another. A
-// status of 128 and above counts as a crash. For each case of known elements that no
-// lossy filter made, Write gets the path of a Spec, and writes a file or directory to
-// {out}, which the reference reads; a status but 0 says that it does not claim to.
+// Run tests a reader, a writer or both with the vectors of dir. For each case it runs Read by
+// /bin/sh with {in} and {out} replaced by quoted paths. The reader must read {in}, write the
+// decoded bytes to {out} and exit with status 0, or refuse the file with another status. A status
+// of 128 or more counts as a crash.
+//
+// Write runs for each valid case with specified elements that no lossy filter changed. It gets the
+// path of a Spec and must write a file or directory to {out}, which the reference reads. A status
+// other than 0 means that the writer does not support the case.
 func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	m, err := Load(dir)
 	if err != nil {
@@ -209,10 +211,10 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	return r, nil
 }
 
-// quote makes one word of s for /bin/sh.
+// quote quotes s as one word for /bin/sh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// runRead asks the command for what one case decodes to.
+// runRead runs the Read command for one case.
 func runRead(ctx context.Context, dir string, c Case, out string, o *RunOptions) Result {
 	res := Result{Case: c.ID, Area: c.Area, Direction: Reading}
 	in := filepath.Join(dir, filepath.FromSlash(c.Path))
@@ -237,8 +239,8 @@ func runRead(ctx context.Context, dir string, c Case, out string, o *RunOptions)
 	return judged
 }
 
-// execute runs a command with words put into it, under the limits, and reports
-// whether it ended with status 0. If not, it sets the verdict: Refused, Crash or Hang.
+// execute runs a command with quoted values in place of the names in words, under the limits, and
+// reports whether it exited with status 0. Otherwise it sets the verdict: Refused, Crash or Hang.
 func execute(ctx context.Context, o *RunOptions, line string, words map[string]string, res *Result) bool {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(words)) {
@@ -253,7 +255,7 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
 	var talk bytes.Buffer
 	cmd.Stderr = &bounded{b: &talk}
-	// The shell's children die with it.
+	// A process group, so that the shell's children are killed with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
@@ -281,8 +283,8 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 	return false
 }
 
-// Judge says what became of a case of the vectors in dir that a reader decoded to got,
-// or refused with err: all that Run and Reader say but Crash and Hang.
+// Judge classifies the result of a reader for a case of the vectors in dir: the decoded bytes got,
+// or the error err. It returns every verdict of Run and Reader except Crash and Hang.
 func Judge(dir string, c Case, got []byte, err error) Result {
 	res := Result{Case: c.ID, Area: c.Area, Direction: Reading}
 	switch {
@@ -298,7 +300,7 @@ func Judge(dir string, c Case, got []byte, err error) Result {
 	return res
 }
 
-// Decode returns what the reference makes of a case of the vectors in dir.
+// Decode returns the reference's result for a case of the vectors in dir.
 func Decode(dir string, c Case) ([]byte, error) {
 	w, err := readWritten(c.Area, filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object, c.Params["name"])
 	if err != nil {
@@ -326,9 +328,8 @@ func judge(res *Result, dir string, c Case, got []byte) {
 	}
 }
 
-// Explain compares what a reader made of a case of the vectors in dir with what
-// the reference makes of it. It returns an error if the vector is not the one of
-// the manifest, or broken.
+// Explain compares a reader's result for a case of the vectors in dir with that of the reference.
+// It returns an error if the vector does not match the manifest, or is broken.
 func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	if c.Must == Refuse {
 		return nil, fmt.Errorf("crosscheck: %s must be refused: there is nothing to compare", c.ID)
@@ -341,7 +342,7 @@ func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	if sum != c.SHA256 {
 		return nil, fmt.Errorf("crosscheck: %s: the file has changed: sha256 %s, the manifest says %s", c.ID, sum, c.SHA256)
 	}
-	if c.Decoded.SHA256 == "" { // the contents are unspecified: only their number counts
+	if c.Decoded.SHA256 == "" { // the content is unspecified: only the number of bytes counts
 		x := &Explanation{Offset: -1, GotSize: int64(len(got)), WantSize: c.Decoded.Bytes, Block: -1, Stream: -1}
 		if x.GotSize != x.WantSize {
 			x.Offset, x.Stage, x.Got, x.Want = min(x.GotSize, x.WantSize), "length", "unspecified", "unspecified"
@@ -353,7 +354,7 @@ func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	return explainFile(path, c, got)
 }
 
-// explainFile explains by the area of a case.
+// explainFile calls the explain function of the case's area.
 func explainFile(path string, c Case, got []byte) (*Explanation, error) {
 	for _, a := range areas {
 		if a.name == c.Area {
@@ -389,7 +390,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// bounded keeps the first part of what a program says.
+// bounded keeps the first 16 KiB of a program's output.
 type bounded struct{ b *bytes.Buffer }
 
 const talkSize = 16 << 10

@@ -1,4 +1,4 @@
-// Series: the data of the vectors, the same on every machine and in every version.
+// Data of the vectors, identical on every machine and in every version.
 
 package crosscheck
 
@@ -7,11 +7,11 @@ import (
 	"math"
 )
 
-// The kinds of data. Each does something to a codec: a ramp makes filters useful,
-// random bytes cannot be compressed, runs make special blocks and streams.
+// Kinds of data. Each exercises other parts of a codec: a ramp makes filters effective, random
+// bytes cannot be compressed, runs make special blocks and streams.
 var seriesNames = []string{"ramp", "random", "runs", "text", "constant", "wave"}
 
-// series fills n bytes of elements of size bytes.
+// series returns n bytes of data: elements of size bytes.
 func series(kind string, seed uint64, n, size int) []byte {
 	b := make([]byte, n)
 	g := generator(seed)
@@ -48,9 +48,9 @@ func series(kind string, seed uint64, n, size int) []byte {
 		for i := 0; i < n; i += size {
 			putInt(b[i:min(i+size, n)], 0x0807060504030201)
 		}
-	case "wave": // floats where elements can be floats, else bytes of a slow wave
+	case "wave": // floats if elements can be floats, otherwise bytes of a slow wave
 		for i := 0; i < n; i += size {
-			// A triangle, not a sine: its values are the same on every machine.
+			// A triangle instead of a sine, because its values are the same on every machine.
 			k := i / size % 2000
 			v := float64(min(k, 2000-k)) / 64
 			e := b[i:min(i+size, n)]
@@ -73,12 +73,12 @@ func series(kind string, seed uint64, n, size int) []byte {
 
 func putInt(e []byte, v uint64) { put(e, binary.LittleEndian.AppendUint64(nil, v)) }
 
-// put copies the little-endian v into the element e, which may be shorter, or
-// longer and then keeps zeros.
+// put copies the little-endian v into the element e. A shorter e is cut, the rest of a longer one
+// stays zero.
 func put(e, v []byte) { copy(e, v) }
 
-// generator is splitmix64: its sequence is its definition, where those of a
-// standard library may change.
+// generator is splitmix64, because its sequence is defined, while those of a standard library may
+// change.
 type generator uint64
 
 func (g *generator) next() uint64 {

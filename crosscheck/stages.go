@@ -1,9 +1,9 @@
-// Stages: a chunk decoded one step at a time, with every buffer between kept, and
-// with one rule misread where that is asked for.
+// Decoding of a chunk one step at a time. All buffers between the steps are kept, and one rule can
+// be misread on purpose.
 //
-// The codec's part is left to the reference: each block becomes a chunk of its own
-// without filters. The filters are undone here, in plain Go, from the format's
-// document; a test holds the last stage equal to the library's answer.
+// The reference library runs the codec: each block becomes a separate chunk without filters. The
+// filters are undone here in Go, as the format's document describes. A test checks that the last
+// stage equals the library's result.
 
 package crosscheck
 
@@ -16,36 +16,35 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// A stage is the block's bytes behind one step.
+// A stage contains the block's bytes after one step.
 type stage struct {
 	name string // "codec", "filter 5 (shuffle) undone"
 	slot int    // -1 for the codec
 	data []byte
 }
 
-// misread is a rule that a reader got wrong. The zero value reads right.
+// misread selects a mistake of a reader. The zero value selects no mistake.
 type misread struct {
-	firstStreamOnly  bool         // of a split block only the first stream is read
+	firstStreamOnly  bool         // only the first stream of a split block is read
 	runsAsZeros      bool         // a run of another byte is read as zeros
 	skip             chunk.Filter // this filter is not undone
-	tailDropped      bool         // bytes behind the last whole element come out as zeros
-	tailShuffled     bool         // the shuffle is undone as if the last, broken element were whole
-	bitTail          bool         // bit shuffle is undone over all elements, not over a multiple of 8
-	bitOrder         bool         // the bits of a byte are taken from the other end
+	tailDropped      bool         // bytes after the last whole element are zeros
+	tailShuffled     bool         // the shuffle is undone as if the last, partial element were whole
+	bitTail          bool         // bit shuffle is undone over all elements, not only over a multiple of 8
+	bitOrder         bool         // the bits of a byte are reversed
 	bitAsByte        bool         // bit shuffle is undone as byte shuffle
-	deltaPrevious    bool         // delta is undone against the block before, not the first
+	deltaPrevious    bool         // delta is undone against the previous block, not the first
 	filtersForward   bool         // filters are undone in the order in which they were applied
-	storedAt16       bool         // stored data is taken from behind a header of 16 bytes
+	storedAt16       bool         // stored data are read from offset 16, after a short header
 	valueOnce        bool         // a repeated value is written once
-	specialZeros     bool         // all special values come out as zeros
+	specialZeros     bool         // all special values are zeros
 	nanPayload       bool         // a NaN has all bits set
-	lastBlockMissing bool         // the last, shorter block is left out
-	swapped          bool         // the bytes of each element are in the other order
+	lastBlockMissing bool         // the last, shorter block is omitted
+	swapped          bool         // the bytes of each element are reversed
 }
 
-// stages decodes the chunk b; it returns for each block its stages, the last of
-// which is the block's values. A stored or special chunk is one block of one
-// stage.
+// stages decodes the chunk b and returns the stages of each block. The last stage contains the
+// block's decoded bytes. A stored or special chunk is one block with one stage.
 func stages(b []byte, m misread) ([][]stage, error) {
 	c, err := chunk.Parse(b)
 	if err != nil {
@@ -112,7 +111,7 @@ func blockStages(c *chunk.Chunk, b []byte, m misread) ([][]stage, error) {
 	}
 	defer d.Close()
 	var out [][]stage
-	var first, before []byte // values of the first block, and of the block before
+	var first, before []byte // decoded bytes of the first block, and of the previous block
 	for i, bl := range c.Blocks {
 		raw := make([]byte, bl.Length)
 		if _, err := d.Decompress(raw, alone(c, b, i)); err != nil {
@@ -163,8 +162,7 @@ func blockStages(c *chunk.Chunk, b []byte, m misread) ([][]stage, error) {
 	return out, nil
 }
 
-// alone makes a chunk of one block, without filters, from block i of b. Its
-// streams are as they were.
+// alone makes a chunk of one block, without filters, from block i of b. The streams are copied.
 func alone(c *chunk.Chunk, b []byte, i int) []byte {
 	bl := c.Blocks[i]
 	h := make([]byte, chunk.ExtendedHeaderSize, chunk.ExtendedHeaderSize+4+len(b))
@@ -172,8 +170,8 @@ func alone(c *chunk.Chunk, b []byte, i int) []byte {
 	if !c.Extended {
 		h[0] = c.Version
 	}
-	// The last block is not split where it is shorter: alone it is no longer the
-	// shorter one, so the header has to say it.
+	// A shorter last block is not split. In the new chunk it is not shorter than the others, so the
+	// header must have the flag for blocks that are not split.
 	h[2] = c.Flags&^(chunk.FlagShuffle|chunk.FlagBitShuffle|chunk.FlagDelta|chunk.FlagStored|chunk.FlagDontSplit) | chunk.FlagShuffle | chunk.FlagBitShuffle
 	if len(bl.Streams) == 1 {
 		h[2] |= chunk.FlagDontSplit
@@ -196,8 +194,8 @@ func alone(c *chunk.Chunk, b []byte, i int) []byte {
 	return h
 }
 
-// undo undoes one filter. first are the values of the reference block, nil while
-// that block itself is decoded.
+// undo undoes one filter. first contains the decoded bytes of the reference block, or is nil for
+// that block itself.
 func undo(c *chunk.Chunk, f chunk.Filter, meta uint8, src, first []byte, m misread) ([]byte, error) {
 	dst := make([]byte, len(src))
 	size := int(c.TypeSize)
@@ -216,7 +214,7 @@ func undo(c *chunk.Chunk, f chunk.Filter, meta uint8, src, first []byte, m misre
 	case chunk.ByteDelta:
 		copy(dst, src)
 		unbytedelta(dst, max(int(meta), 1))
-	case chunk.TruncPrec, chunk.IntTrunc: // lossy, nothing comes back
+	case chunk.TruncPrec, chunk.IntTrunc: // lossy: the original values cannot be restored
 		copy(dst, src)
 	default:
 		return nil, fmt.Errorf("%w: filter %s", errors.ErrUnsupported, f)
@@ -224,8 +222,8 @@ func undo(c *chunk.Chunk, f chunk.Filter, meta uint8, src, first []byte, m misre
 	return dst, nil
 }
 
-// unshuffle: the first bytes of all elements, then the second bytes, and so on;
-// bytes behind the last whole element were not moved.
+// unshuffle undoes a byte shuffle, which stores the first bytes of all elements, then the second
+// bytes, and so on. Bytes after the last whole element are not moved.
 func unshuffle(dst, src []byte, size int, m misread) {
 	n := len(src) / size
 	if m.tailShuffled && len(src)%size != 0 {
@@ -243,10 +241,10 @@ func unshuffle(dst, src []byte, size int, m misread) {
 	}
 }
 
-// unbitshuffle: bit 0 of byte 0 of all elements, then bit 1, and so on, 8 elements
-// a byte with the first in the lowest bit; over a multiple of 8 elements, the rest
-// was not moved. Chunks of version 2 were not moved at all if their block was no
-// such multiple.
+// unbitshuffle undoes a bit shuffle, which stores bit 0 of byte 0 of all elements, then bit 1, and
+// so on. A byte holds the bits of 8 elements, the first in the lowest bit. Only a multiple of 8
+// elements is moved. Chunks of version 2 are not moved at all if their block is not such a
+// multiple.
 func unbitshuffle(dst, src []byte, size int, version uint8, m misread) {
 	n := len(src) / size
 	if version == 2 && n%8 != 0 {
@@ -277,9 +275,9 @@ func unbitshuffle(dst, src []byte, size int, version uint8, m misread) {
 	}
 }
 
-// undelta: each byte was combined by exclusive or with the same byte of the first
-// block; the first block with itself, one unit earlier, where a unit is an element
-// of 1, 2, 4 or 8 bytes, 8 bytes if the element is a multiple of 8, else 1.
+// undelta undoes a delta: each byte is combined by exclusive or with the same byte of the first
+// block. The first block is combined with itself, one unit earlier. A unit is 2 or 4 bytes for
+// elements of that size, 8 bytes if the element size is a multiple of 8, otherwise 1 byte.
 func undelta(b, first []byte, size int) {
 	unit := 1
 	switch {
@@ -300,8 +298,8 @@ func undelta(b, first []byte, size int) {
 	}
 }
 
-// unbytedelta: each byte was replaced by its difference from the byte before, in
-// each of size planes of equal length.
+// unbytedelta undoes a byte delta: each byte is replaced by its difference from the previous byte,
+// in each of size planes of equal length.
 func unbytedelta(b []byte, size int) {
 	n := len(b) / size
 	for j := range size {
@@ -312,7 +310,7 @@ func unbytedelta(b []byte, size int) {
 	}
 }
 
-// valuesOf puts the last stages of all blocks one behind the other.
+// valuesOf concatenates the last stages of all blocks.
 func valuesOf(blocks [][]stage) []byte {
 	var out []byte
 	for _, s := range blocks {

@@ -1,4 +1,4 @@
-// The other direction: what a program writes, the reference library reads.
+// Tests of writers, whose files the reference library reads.
 
 package crosscheck
 
@@ -19,33 +19,33 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// SpecSchema names the version of the form of a Spec.
+// SpecSchema is the version of the format of a Spec.
 const SpecSchema = "hyperslab.crosscheck.spec/1"
 
-// Spec asks a writer for one file: with these elements, and with what Must says. How
-// it compresses is its own business; Params says how the vector of the reference was
-// made, which it may follow.
+// Spec describes a file that a writer must write: its elements, and the facts in Must. The writer
+// may choose the compression. Params contains the parameters of the reference's vector, which the
+// writer may use.
 type Spec struct {
 	Schema string            `json:"schema"`
 	Case   string            `json:"case"`
 	Area   string            `json:"area"`
-	Object string            `json:"object,omitempty"` // as of a case: what shall hold the elements
-	Data   string            `json:"data"`             // file with the elements, as the decoded bytes of a case
+	Object string            `json:"object,omitempty"` // as in a Case: the object that must contain the elements
+	Data   string            `json:"data"`             // file with the elements, in the form of a case's decoded bytes
 	DType  string            `json:"dtype,omitempty"`
 	Shape  []int64           `json:"shape"`
 	Item   int               `json:"item"`
-	Must   map[string]any    `json:"must"` // what the reference must find beside the elements, by area
+	Must   map[string]any    `json:"must"` // further facts that the reference must find, by area
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// written is what the reference finds in a file: its elements, and what Spec.Must
-// asks for.
+// written is the content of a file as the reference reads it: its elements and the facts of
+// Spec.Must.
 type written struct {
 	data  []byte
 	facts map[string]any
 }
 
-// readWritten reads a file of an area by the reference.
+// readWritten reads a file of an area with the reference library.
 func readWritten(area, path, object, name string) (w *written, err error) {
 	w = &written{}
 	switch area {
@@ -122,7 +122,7 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := checkHDF5(b); err != nil { // before libhdf5 sees a stranger's file
+		if err := checkHDF5(b); err != nil { // check an untrusted file before libhdf5 reads it
 			return nil, err
 		}
 		x, err := decodeHDF5(path, object)
@@ -148,13 +148,13 @@ func hexMap(layers *cblosc.Metalayers) (map[string]string, error) {
 	return m, nil
 }
 
-// writable reports whether a writer is asked for a case: its elements are known, and
-// are those that were encoded, in a file that is whole alone.
+// writable reports whether a case is a task for a writer: its elements are specified and lossless,
+// and the file does not need other files.
 func writable(c Case) bool {
 	return c.Must == Accept && c.Decoded.SHA256 != "" && !c.Decoded.Lossy && len(c.Beside) == 0
 }
 
-// newSpec makes the spec of a case and its data, from the vector.
+// newSpec returns the spec of a case, and its elements, from the vector.
 func newSpec(dir string, c Case) (*Spec, []byte, error) {
 	w, err := readWritten(c.Area, filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object, c.Params["name"])
 	if err != nil {
@@ -169,7 +169,7 @@ func newSpec(dir string, c Case) (*Spec, []byte, error) {
 	}, w.data, nil
 }
 
-// judgeWritten reads what a writer made of a spec.
+// judgeWritten reads a file that a writer made from a spec, and sets the verdict.
 func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 	got, err := readWritten(s.Area, out, s.Object, s.Params["name"])
 	if errors.Is(err, os.ErrNotExist) && !exists(out) {
@@ -195,12 +195,12 @@ func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 	res.Verdict = Pass
 }
 
-// explainWritten explains why the reference reads got from what a writer made of data:
-// data is taken for the answer of a reader that misread the file in the writer's way.
+// explainWritten explains why the reference reads got from a file that a writer made of data. It
+// treats data as the result of a reader with the same mistake.
 func explainWritten(s *Spec, got, data []byte, out string) *Explanation {
 	c := Case{ID: s.Case, Area: s.Area, Object: s.Object, Params: s.Params, Decoded: &Decoded{Item: s.Item}}
 	x, err := explainFile(out, c, data)
-	if err != nil || x.Offset < 0 { // the reference takes what cannot be looked into
+	if err != nil || x.Offset < 0 { // the file cannot be analysed
 		x = difference(got, data, s.Item)
 		x.Stage = "written"
 		return x
@@ -218,7 +218,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// runWrite asks the command for one case.
+// runWrite runs the Write command for one case.
 func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOptions) (Result, error) {
 	res := Result{Case: c.ID, Area: c.Area, Direction: Writing}
 	s, data, err := newSpec(dir, c)

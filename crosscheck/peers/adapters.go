@@ -1,4 +1,4 @@
-// The peers, and how each is asked.
+// The peers, and the functions that read with them.
 
 package main
 
@@ -65,8 +65,8 @@ func in(areas ...string) func(crosscheck.Case) bool {
 	return func(c crosscheck.Case) bool { return slices.Contains(areas, c.Area) }
 }
 
-// numpy says whether a case of HDF5 holds elements that NumPy has; broken files are
-// made of such ones, too, and of groups and strings, which are not asked for.
+// numpy reports whether an HDF5 case has elements of a NumPy dtype. Broken files with groups or
+// strings as their base are excluded.
 func numpy(c crosscheck.Case) bool {
 	if c.Area != "hdf5" {
 		return false
@@ -83,7 +83,7 @@ func numeric(c crosscheck.Case) bool {
 	return dataset(c) && (c.Must == crosscheck.Refuse || !strings.ContainsAny(c.Decoded.DType, "SbV"))
 }
 
-// module is the version of a module that this program was built with.
+// module returns the version of a module that this program was built with.
 func module(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -97,13 +97,13 @@ func module(path string) string {
 	return ""
 }
 
-// formatReads lets the packages of plain Go judge first.
+// formatReads checks a file with the Go packages before the C library decodes it.
 func formatReads(path string, c crosscheck.Case) ([]byte, error) {
 	if err := formatAccepts(path, c); err != nil {
 		return nil, err
 	}
 	if c.Must == crosscheck.Refuse {
-		return nil, nil // accepted, which is wrong; the C library does not get to see it
+		return nil, nil // accepted, which is wrong; the C library must not read the file
 	}
 	c.Path = "."
 	return crosscheck.Decode(path, c)
@@ -236,13 +236,13 @@ func scigolibReads(path string, c crosscheck.Case) ([]byte, error) {
 	return b, nil
 }
 
-// zstdChunks are the sound chunks that hold streams of Zstandard.
+// zstdChunks reports whether a case is a valid chunk with Zstd streams.
 func zstdChunks(c crosscheck.Case) bool {
 	return (c.Area == "chunk" || c.Area == "blosc1") && c.Must == crosscheck.Accept && c.Params["codec"] == "zstd"
 }
 
-// throughZstd decodes each stream of a chunk by another decoder, puts a copy where
-// the stream was, and leaves the rest to the C library.
+// throughZstd decodes each stream of a chunk with another decoder, replaces it by its uncompressed
+// bytes, and lets the C library decode the result.
 func throughZstd(decode func(stream, dictionary []byte, n int) ([]byte, error)) func(string, crosscheck.Case) ([]byte, error) {
 	return func(path string, _ crosscheck.Case) ([]byte, error) {
 		b, err := os.ReadFile(path)

@@ -1,6 +1,6 @@
 //go:build gonum
 
-// gonum.org/v1/hdf5, linked with the libhdf5 of this module (see run).
+// gonum.org/v1/hdf5, linked with the libhdf5 of this module (see the script run).
 
 package main
 
@@ -41,7 +41,7 @@ func gonumReads(path string, c crosscheck.Case) ([]byte, error) {
 	if s == nil {
 		return nil, errors.New("no dataspace")
 	}
-	// Read writes as many bytes as the file says, whatever the slice holds.
+	// Read writes as many bytes as the file declares, even if the slice is shorter.
 	n := s.SimpleExtentNPoints() * int(dt.Size())
 	if n < 0 || n > 1<<30 {
 		return nil, fmt.Errorf("%d bytes", n)

@@ -1,6 +1,6 @@
-// Command peers judges other implementations by the vectors of crosscheck, and
-// prints the table of docs/crosscheck.md. Each peer reads in a process of its own,
-// which is started again behind a case that ends it.
+// Command peers tests other implementations with the vectors of crosscheck, and prints the table of
+// docs/crosscheck.md. Each peer reads in a separate process, which is restarted after a case that
+// ends it.
 package main
 
 import (
@@ -25,12 +25,12 @@ import (
 type peer struct {
 	name, about string
 	asks        func(c crosscheck.Case) bool
-	values      bool                                                 // it gives numbers as float64, not elements as they are stored
+	values      bool                                                 // it returns numbers as float64, not stored elements
 	read        func(path string, c crosscheck.Case) ([]byte, error) // nil: a Python module, read by peer.py
-	version     func() string                                        // "": it is not there
+	version     func() string                                        // "" if the implementation is not available
 }
 
-// question goes to a peer's process, a line of JSON; answer comes back.
+// question is a request to a peer's process, one line of JSON; answer is the reply.
 type question struct {
 	Path string          `json:"path"`
 	Out  string          `json:"out"`
@@ -108,10 +108,10 @@ func run(only, caseID, python, dir, out string, serve bool) error {
 	return table(w, m, all)
 }
 
-// outcome is what became of the cases that a peer was asked.
+// outcome contains the results of the cases that a peer supports.
 type outcome struct {
 	peer    peer
-	version string // "": it is not there
+	version string // "" if the implementation is not available
 	results []crosscheck.Result
 }
 
@@ -149,7 +149,7 @@ func judge(p peer, m *crosscheck.Manifest, dir, caseID, python string) (o outcom
 		target := filepath.Join(scratch, "out")
 		os.Remove(target)
 		a, err := q.ask(question{path, target, c})
-		if err != nil && !errors.Is(err, errHang) { // not for what a case before did to its memory
+		if err != nil && !errors.Is(err, errHang) { // retry, because an earlier case may have corrupted the memory of the process
 			a, err = q.ask(question{path, target, c})
 		}
 		var r crosscheck.Result
@@ -191,7 +191,7 @@ type process struct {
 	talk   *head
 }
 
-// head keeps the beginning of what a process says since it was asked.
+// head keeps the beginning of a process's output on standard error since the last question.
 type head struct {
 	mu sync.Mutex
 	b  []byte
@@ -221,7 +221,7 @@ func (q *process) start() error {
 	if q.peer.read == nil {
 		q.cmd = exec.Command(q.python, "peer.py", q.peer.name)
 	}
-	q.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}") // of every libhdf5
+	q.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}") // used by libhdf5 in every peer
 	q.talk = &head{}
 	q.cmd.Stderr = q.talk
 	if q.in, err = q.cmd.StdinPipe(); err != nil {
@@ -245,7 +245,7 @@ func (q *process) stop() {
 	q.cmd = nil
 }
 
-// ask asks for one case; an error says that the process ended or hung.
+// ask sends one case to the process. An error means that the process ended or hung.
 func (q *process) ask(x question) (a answer, err error) {
 	if q.cmd == nil {
 		if err := q.start(); err != nil {
@@ -297,7 +297,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// serveQuestions is the process of a peer in Go.
+// serveQuestions runs as the process of a Go peer.
 func serveQuestions(p peer) error {
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
@@ -332,7 +332,7 @@ func serveQuestions(p peer) error {
 	}
 }
 
-// readOne makes a crash of a panic.
+// readOne converts a panic to an error.
 func readOne(p peer, x question) (got []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {

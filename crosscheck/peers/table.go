@@ -1,4 +1,4 @@
-// The table: peers by area, and each finding with the command that shows it.
+// The table: peers by area, and the findings, each with a command that reproduces it.
 
 package main
 
@@ -16,8 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// storedFrom turns the numbers that a peer gave as float64 into stored elements: those
-// of the reference where they are the same number, else the nearest of the type.
+// storedFrom converts numbers that a peer returned as float64 to stored elements. An equal number
+// becomes the element of the reference, any other number its complement, so that it counts as a
+// difference.
 func storedFrom(dir string, c crosscheck.Case, got []byte) ([]byte, error) {
 	want, err := crosscheck.Decode(dir, c)
 	if err != nil {
@@ -42,7 +43,7 @@ func storedFrom(dir string, c crosscheck.Case, got []byte) ([]byte, error) {
 	return out, nil
 }
 
-// number is the value of a stored element as a float64.
+// number returns the value of a stored element as a float64.
 func number(e []byte, dtype string) float64 {
 	var u uint64
 	for i := range e {
@@ -87,8 +88,7 @@ func half(h uint16) float64 {
 
 var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Crash, crosscheck.Hang}
 
-// word sums an area up: what became of sound vectors, from the worst, and of broken
-// ones.
+// word summarizes an area: the worst result for valid vectors, and the results for broken ones.
 func word(sound, broken map[crosscheck.Verdict]int) string {
 	asked := 0
 	for _, n := range sound {
@@ -184,10 +184,10 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 	return err
 }
 
-// numbers in a text: two failures that differ in them alone are alike.
+// numbers matches numbers in a message. Failures whose messages differ only in numbers are grouped.
 var numbers = regexp.MustCompile(`(0x)?[0-9a-f]*[0-9][0-9a-f]*`)
 
-// findings lists at most so many groups of failures.
+// findings lists at most the given number of groups of failures.
 func findings(b *strings.Builder, o outcome, most int) {
 	type group struct {
 		first crosscheck.Result
@@ -201,7 +201,7 @@ func findings(b *strings.Builder, o outcome, most int) {
 		}
 		text := r.Detail
 		if r.Verdict == crosscheck.Wrong {
-			text = "" // where it differs is in the data
+			text = "" // the position of the difference depends on the data
 			if r.Explanation != nil {
 				text = r.Explanation.Rule
 			}
