@@ -1,4 +1,5 @@
-// Children: the ways of ours to do the work, each in a process of its own, told what to do by lines (peers/peer.h).
+// Child processes that run the tasks of this module, controlled by lines on standard input
+// (peers/peer.h).
 
 package main
 
@@ -15,14 +16,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
-// work is what a task prepared: one run, what must happen before each that does not count, and what it knows already.
+// work is a prepared task: one run, an untimed step before each run, and facts that are known
+// before the first run.
 type work struct {
 	before func() error
 	run    func() (found string, err error)
 	facts  string
 }
 
-// args are the words behind the task's name. The first one that is wrong is remembered.
+// args are the words after the task's name. err is the first error in them.
 type args struct {
 	words []string
 	err   error
@@ -47,7 +49,7 @@ func (a *args) number() int64 {
 	return n
 }
 
-// rest are numbers up to the end.
+// rest returns the remaining arguments as numbers.
 func (a *args) rest() []int64 {
 	var v []int64
 	for len(a.words) > 0 {
@@ -56,10 +58,10 @@ func (a *args) rest() []int64 {
 	return v
 }
 
-// child does the runs that it is told to do, or one.
+// child performs a run for each line of standard input, or one run if once is set.
 func child(name string, words []string, once bool) int {
 	if n, ok := os.LookupEnv("BLOSC_NTHREADS"); ok {
-		if err := os.Setenv("BLOSC_NTHREADS", n); err != nil { // C sees it because the program sets it
+		if err := os.Setenv("BLOSC_NTHREADS", n); err != nil { // C sees the variable only if the program sets it
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -112,8 +114,8 @@ func serve(name string, words []string, once bool) (err error) {
 	return in.Err()
 }
 
-// processorTime is what all threads of this process have worked, and its processes that have
-// ended, which are workers of untrusted files, in nanoseconds.
+// processorTime returns the processor time in nanoseconds of all threads of this process and of its
+// ended child processes, for example workers for untrusted files.
 func processorTime() (n int64) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage
@@ -125,7 +127,7 @@ func processorTime() (n int64) {
 	return n
 }
 
-// checksum is the sum of all 32-bit words.
+// checksum returns the sum of all 32-bit words.
 func checksum(b []byte) string {
 	s := uint64(0)
 	for ; len(b) >= 4; b = b[4:] {
@@ -134,7 +136,7 @@ func checksum(b []byte) string {
 	return "sum=" + strconv.FormatUint(s, 10)
 }
 
-// random are the numbers that all sides draw.
+// random is the random number generator that all implementations use.
 type random uint64
 
 func (r *random) draw(below int64) int64 {

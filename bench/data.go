@@ -1,4 +1,5 @@
-// What is measured on: a measured field of the oceans, tiled with changes until it is large; noise; one number.
+// Data of the benchmark: a measured field of the oceans, tiled with changes to the required size;
+// noise; a constant.
 
 package main
 
@@ -24,14 +25,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// field is float32 values of planes, rows and columns.
+// field contains float32 values in planes, rows and columns.
 type field struct {
 	name   string
 	shape  [3]int64
 	values []float32
 }
 
-// readField takes the first field of float32 that the file has, of these names.
+// readField reads the dataset TEMP or ROSE, whichever the file has first.
 func readField(path string) (_ *field, err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {
@@ -70,7 +71,7 @@ func whole(dims []int64) h5.Region {
 	return h5.Region{Start: make([]int64, len(dims)), Count: dims}
 }
 
-// kind is what values are like.
+// kind is the kind of the values.
 type kind string
 
 const (
@@ -81,7 +82,8 @@ const (
 
 var kinds = []kind{real, noise, constant}
 
-// bytes is how much there is of it: of what is not real a part is enough to see the way it goes.
+// bytes returns the amount of data in bytes. Noise and constants are limited to 64 MiB, because
+// they need only show a trend.
 func (b *bench) bytes(k kind) int64 {
 	n := b.size
 	if k != real {
@@ -90,16 +92,16 @@ func (b *bench) bytes(k kind) int64 {
 	return b.shape(n)[0] * b.plane()
 }
 
-// plane is the bytes of one.
+// plane returns the bytes of one plane.
 func (b *bench) plane() int64 { return 4 * b.field.shape[1] * b.field.shape[2] }
 
-// shape is the planes, rows and columns of n bytes: whole groups of 16 planes, at least one.
+// shape returns the planes, rows and columns of n bytes: a multiple of 16 planes, at least 16.
 func (b *bench) shape(n int64) []int64 {
 	planes := max(n/b.plane()/16, 1) * 16
 	return []int64{planes, b.field.shape[1], b.field.shape[2]}
 }
 
-// chunks of about 1 MiB.
+// chunks returns a chunk shape of about 1 MiB.
 func (b *bench) chunks() []int64 { return []int64{4, b.field.shape[1], b.field.shape[2]} }
 
 // planes calls f with one plane after the other.
@@ -126,8 +128,8 @@ func (b *bench) planes(k kind, n int64, f func([]byte) error) error {
 	return nil
 }
 
-// tile writes plane number at. No two tiles are alike: each is turned round the Earth a little more and warmed by
-// a hundredth of a degree, which changes the last bits of everything but the land.
+// tile writes plane number at. All tiles differ: each is rotated a little further around the Earth
+// and warmed by a hundredth of a degree, which changes the last bits of all values except land.
 func (x *field) tile(plane []byte, at int64) {
 	rows, columns := x.shape[1], x.shape[2]
 	tile, k := at/x.shape[0], at%x.shape[0]
@@ -135,7 +137,7 @@ func (x *field) tile(plane []byte, at int64) {
 		row := x.values[(k*rows+i)*columns:][:columns]
 		for j := range columns {
 			v := row[(j+7*tile)%columns]
-			if math.Abs(float64(v)) < 1e30 { // measured; what is missing is a very large number
+			if math.Abs(float64(v)) < 1e30 { // a measured value; missing ones are a very large number
 				v += float32(tile) / 100
 			}
 			binary.LittleEndian.PutUint32(plane[4*(i*columns+j):], math.Float32bits(v))
@@ -143,7 +145,7 @@ func (x *field) tile(plane []byte, at int64) {
 	}
 }
 
-// raw is the values in a file without anything around them.
+// raw returns the path of a file that contains only the values.
 func (b *bench) raw(k kind) (string, error) {
 	return b.made(string(k)+".raw", func(path string) error {
 		f, err := os.Create(path)
@@ -170,7 +172,7 @@ func slurp(path string, n int64) ([]byte, error) {
 	return b[:got], errors.Join(err, f.Close())
 }
 
-// storage is a pipeline of filters by the name that rows have for it.
+// storage returns the filter pipeline with a name that rows use.
 func storage(name string) []h5.Filter {
 	switch name {
 	case "deflate":
@@ -181,7 +183,7 @@ func storage(name string) []h5.Filter {
 	return nil
 }
 
-// hdf5File is the values in a dataset "d", chunk by chunk as the library writes them.
+// hdf5File returns a file with the values in a dataset "d".
 func (b *bench) hdf5File(k kind, n int64, filters string, chunks []int64) (string, error) {
 	name := fmt.Sprintf("%s-%d-%s-%d.h5", k, n>>20, filters, chunks)
 	return b.made(strings.ReplaceAll(strings.Trim(name, "[]"), " ", "x"), func(path string) (err error) {
@@ -212,7 +214,7 @@ func (b *bench) hdf5File(k kind, n int64, filters string, chunks []int64) (strin
 	})
 }
 
-// frame is n chunks of size bytes of such data, on disk as one file.
+// frame returns a frame with n chunks of size bytes, in one file.
 func (b *bench) frame(k kind, n, size int64, codec cblosc.Codec) (string, error) {
 	return b.made(fmt.Sprintf("frame-%s-%d-%d-%v", k, n, size, codec), func(path string) error {
 		p := cblosc.DefaultCParams()
@@ -235,7 +237,7 @@ func (b *bench) frame(k kind, n, size int64, codec cblosc.Codec) (string, error)
 	})
 }
 
-// b2ndFile is the values of an HDF5 file as a b2nd array.
+// b2ndFile returns the values of an HDF5 file as a b2nd array.
 func (b *bench) b2ndFile(k kind, source string, n int64) (string, error) {
 	return b.made(fmt.Sprintf("%s-%d.b2nd", k, n>>20), func(path string) (err error) {
 		_, err = convert(context.Background(), source, path, "zstd", 0, nil)
@@ -243,7 +245,7 @@ func (b *bench) b2ndFile(k kind, source string, n int64) (string, error) {
 	})
 }
 
-// convert copies an array to a new file by the codec.
+// convert copies an array to a new file, compressed with the codec.
 func convert(ctx context.Context, from, to, codec string, workers int, chunks []int64) (stats ndarray.CopyStats, err error) {
 	src, err := formats.Open(ctx, from)
 	if err != nil {
@@ -256,7 +258,7 @@ func convert(ctx context.Context, from, to, codec string, workers int, chunks []
 	}
 	spec.Compression = &ndarray.Compression{Codec: codec, Level: 5, Filters: []string{"shuffle"}}
 	if file, _, object := strings.Cut(to, ":"); object && strings.HasSuffix(file, ".h5") {
-		spec.Compression = nil // its own
+		spec.Compression = nil // the default compression of the format
 	}
 	draft, err := formats.Create(ctx, to, spec, formats.WithOverwrite())
 	if err != nil {

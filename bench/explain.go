@@ -1,4 +1,5 @@
-// Why a row is below its bar: where the processor was, and what two processes that share nothing reach on this machine.
+// Explanation of rows below their bar: profiles, and the speedup of two independent processes on
+// this machine.
 
 package main
 
@@ -14,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
-// explain looks at the tasks of ours that missed a bar, each in runs of its own.
+// explain profiles the tasks of this module that missed a bar, in separate runs.
 func (b *bench) explain(ctx context.Context, r *result) error {
 	if !b.profile || b.quick {
 		return nil
@@ -38,7 +39,8 @@ func (b *bench) explain(ctx context.Context, r *result) error {
 	return nil
 }
 
-// alone is the task that does with one worker what the named one does with more; nil if there is none.
+// alone returns the task that does the work of the named one with one worker, or nil if there is
+// none.
 func (r *row) alone(name string) *task {
 	for i := range r.Tasks {
 		one := &r.Tasks[i]
@@ -49,7 +51,7 @@ func (r *row) alone(name string) *task {
 	return nil
 }
 
-// cores is on how many cores, of all, a way works.
+// cores returns the number of cores that a task uses. all is the number of cores.
 func (r *row) cores(name string, all int) int {
 	for _, t := range r.Tasks {
 		if t.Name == name && t.Once {
@@ -63,10 +65,11 @@ func (r *row) cores(name string, all int) int {
 	return n
 }
 
-// twiceRuns is how often one process and two do the same.
+// twiceRuns is the number of runs of one process, and of two processes.
 const twiceRuns = 5
 
-// twice returns how much more work two processes of the task do at once than one does, at most 2 where cores are equal.
+// twice returns the speedup of two concurrent processes of the task over one. It is at most 2 on
+// equal cores.
 func twice(ctx context.Context, c task) (float64, error) {
 	two := c
 	two.Twice = true
@@ -100,11 +103,11 @@ func twice(ctx context.Context, c task) (float64, error) {
 	return 2 * median(times[0].Wall) / median(times[1].Wall), nil
 }
 
-// profiled runs a task under perf, which sees C and the kernel too, and returns the functions that took most. Where there
-// is no perf it is Go's own profile, to which all of C is one function.
+// profiled runs a task under perf, which also covers C and the kernel, and returns the functions
+// that took most time. Without perf it uses Go's profile, which shows all C code as one function.
 func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 	file := filepath.Join(b.scratch, "profile")
-	if c.Once { // behind peer-run, which takes the time of the program it is given
+	if c.Once { // without peer-run, which would count the time of its child
 		c.Command = c.Command[1:]
 	}
 	program := c.Command[0]
@@ -131,7 +134,8 @@ func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 	return "Go's profile, perf is not to be had; all of C is runtime.cgocall:\n" + string(out), nil
 }
 
-// topOfPerf is the first n functions of a report of perf, a line each: share, file, function; [k] is the kernel.
+// topOfPerf returns the first n functions of a report of perf, one per line: share, file, function.
+// [k] is the kernel.
 func topOfPerf(report string, n int) string {
 	var top strings.Builder
 	for line := range strings.Lines(report) {
@@ -145,7 +149,7 @@ func topOfPerf(report string, n int) string {
 	return top.String()
 }
 
-// rerun runs a task once more, or some times if that needs no new process.
+// rerun runs a task once more, or 10 times if that needs no new process.
 func (b *bench) rerun(ctx context.Context, c *task) error {
 	p := &process{task: c, t: &timing{Facts: map[string]string{}}}
 	if c.Once {
@@ -161,7 +165,7 @@ func (b *bench) rerun(ctx context.Context, c *task) error {
 	if err != nil {
 		return err
 	}
-	for range 10 { // so that what it prepares is little of it
+	for range 10 { // so that the preparation is a small part of the profile
 		if err := p.run(ctx, false); err != nil {
 			p.kill()
 			return err

@@ -1,4 +1,5 @@
-// How cost grows: with the size of a chunk, their number, and the goroutines that share a handle.
+// Growth of cost with the chunk size, the number of chunks, and the number of goroutines that share
+// a handle.
 
 package main
 
@@ -9,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// growthRuns is how often each of them runs: what is looked at is the shape of a curve.
+// growthRuns is the number of runs of each of these rows. Few suffice, because only the shape of
+// the curve matters.
 const growthRuns = 5
 
 func (b *bench) growth() []spec {
@@ -59,10 +61,10 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d KiB", n>>10)
 }
 
-// growthBytes is how much data these rows have.
+// growthBytes returns the bytes of data in these rows.
 func (b *bench) growthBytes() int64 { return min(b.bytes(real), 32<<20) &^ (1<<20 - 1) }
 
-// line is a dataset of one axis, in chunks of that many bytes.
+// lineFile returns a file with a dataset of one dimension in chunks of size bytes.
 func (b *bench) lineFile(bytes, size int64) (string, error) {
 	raw, err := b.raw(real)
 	if err != nil {
@@ -115,7 +117,7 @@ func (b *bench) chunkAppend(size int64, x string) (*row, error) {
 	return r, nil
 }
 
-// smallChunk is what a million of can be had of.
+// smallChunk is the size in bytes of the chunks in rows with up to a million chunks.
 const smallChunk = 256
 
 func (b *bench) numberAppend(n int64, x string) (*row, error) {
@@ -126,7 +128,8 @@ func (b *bench) numberAppend(n int64, x string) (*row, error) {
 	r.X, r.Work, r.Compare = x, fmt.Sprintf("append chunks of %d bytes to a new frame, lz4", smallChunk), nil
 	r.Tasks[0].Name = "C"
 	if n > 10_000 {
-		// The library compresses its whole index for each chunk: the square of their number.
+		// The library compresses its whole index for each chunk, so the cost is quadratic in their
+		// number.
 		r.Tasks, r.Same = r.Tasks[1:], r.Same[:2]
 	}
 	return r, nil
@@ -145,7 +148,7 @@ func (b *bench) numberWrite(n int64, x string) (*row, error) {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, elements, smallChunk/4))
 	}
 	if n > 100_000 {
-		r.Runs = 2 // of half a minute each
+		r.Runs = 2 // each run takes half a minute
 	}
 	return r, nil
 }
@@ -185,8 +188,9 @@ func (b *bench) usersSlices(g int64, x string) (*row, error) {
 		b.ours("ours", "h5slices", file, "d", 1, g, count, box)}}, nil
 }
 
-// growthOf says in words how the time of one way changes from the first row of a table to the last: the power of x that
-// fits it best, by least squares of the logarithms. It is "" for fewer than three rows.
+// growthOf describes how the time of one task changes from the first row of a table to the last:
+// the power of x that fits best, by least squares of the logarithms. It returns "" for fewer than
+// three rows.
 func growthOf(rows []*result, way string) string {
 	var x, y []float64
 	var first, last, best *result

@@ -1,10 +1,10 @@
-// Command bench measures what the project promises about speed: each row of the table in README's words, its peer
-// beside it in the same minutes on the same data, and how cost grows with chunks and goroutines. It writes what it
-// found to bench/results.md. scripts/bench.sh builds what it needs and calls it.
+// Command bench measures the performance that the README documents: each row of its table with the
+// peer on the same data at the same time, and the growth of cost with chunks and goroutines. It
+// writes its results to bench/results.md. scripts/bench.sh builds its inputs and calls it.
 //
-// Nobody works in the process that measures: every peer and every way of ours is a child, told line by line when to
-// do a run (peers/peer.h), so that the runs alternate, a child's peak memory is its own, and C, Python and Go are
-// held by one clock.
+// All work runs in child processes, both the peers and this module, which receive one line per run
+// (peers/peer.h). Therefore the runs can alternate, the peak memory of each child is measured
+// separately, and the same clock measures C, Python and Go.
 package main
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
-// options are the flags.
+// options contains the flags.
 type options struct {
-	dir     string // what is built and made: programs, data, results of rows
+	dir     string // directory of programs, data and results of rows
 	out     string // the report
 	rows    *regexp.Regexp
 	runs    int
-	size    int64 // bytes of values of the real data
-	big     int64 // of the files that are written anew whole
+	size    int64 // bytes of real data
+	big     int64 // bytes of the files that are repacked and converted
 	quick   bool
 	resume  bool
 	python  string
@@ -115,15 +115,15 @@ func run(ctx context.Context, o *options) error {
 	return f.Close()
 }
 
-// bench is one call of the program.
+// bench is one execution of the program.
 type bench struct {
 	*options
 	self    string
-	data    string // folder
-	peers   string // folder
-	all     int    // workers where all work
+	data    string // directory
+	peers   string // directory
+	all     int    // number of workers if all cores are used
 	field   *field
-	scratch string // what runs write
+	scratch string // directory of files that runs write
 }
 
 func newBench(o *options) (*bench, error) {
@@ -145,7 +145,8 @@ func newBench(o *options) (*bench, error) {
 	return b, err
 }
 
-// results is where finished rows are kept. Sizes are part of the name: rows of other data are others.
+// results returns the directory of finished rows. The sizes are part of its name, because rows of
+// other data must not be mixed.
 func (b *bench) results() string {
 	return filepath.Join(b.peers, fmt.Sprintf("rows-%d-%d", b.size>>20, b.big>>20))
 }
@@ -170,10 +171,10 @@ func (b *bench) keep(r *result) error {
 	return os.WriteFile(filepath.Join(b.results(), strings.ReplaceAll(r.Name, "/", "_")+".json"), j, 0o666)
 }
 
-// out is a file that a run writes, in a place that no other task writes.
+// outFile returns the path of a file that a run writes and that no other task writes.
 func (b *bench) outFile(name string) string { return filepath.Join(b.scratch, name) }
 
-// made returns a file of the data folder, which create makes if it is not there.
+// made returns a file of the data directory. It calls create if the file does not exist.
 func (b *bench) made(name string, create func(path string) error) (string, error) {
 	path := filepath.Join(b.data, fmt.Sprintf("%d-%s", b.size>>20, name))
 	if _, err := os.Stat(path); err == nil {

@@ -1,4 +1,4 @@
-// Measuring: children that alternate, and what is made of their times.
+// Measurement: child processes that run alternately, and the evaluation of their times.
 
 package main
 
@@ -19,57 +19,57 @@ import (
 	"time"
 )
 
-// task is one way to do the work of a row: a child process.
+// task is one implementation of the work of a row, which runs in a child process.
 type task struct {
 	Name    string
 	Command []string
 	Env     []string
-	Once    bool     // a process for each run, which is told nothing, and whose run is its life
-	Out     string   // for Once: what it writes, removed before each run
-	Twice   bool     // two processes at once, which share nothing but the machine; not for Once
+	Once    bool     // one process per run, without control lines; the run is the life of the process
+	Out     string   // for Once: its output file, removed before each run
+	Twice   bool     // two independent concurrent processes; not for Once
 	Writes  []string // the arguments that are files it writes
 }
 
-// row is work, and the ways to do it.
+// row is the description of some work, and the tasks that do it.
 type row struct {
 	Name, Group string
 	Work        string
-	Note        string // why a bar may be out of reach, for the report of rows below it
-	Bytes       int64  // of values, in each run
-	Ops         int64  // operations in each run; 0: the time of a run is what matters
+	Note        string // why a bar may be unreachable, for the report of rows below it
+	Bytes       int64  // bytes of values per run
+	Ops         int64  // operations per run; 0: only the time of a run matters
 	Tasks       []task
 	Compare     []compare
-	Peak        map[string]int64 // the most memory that a task may take, bytes
-	Same        []string         // files that must be the same, byte for byte, when all is done
-	Runs        int              // 0: as many as asked for
-	X           string           // in a table of growth
+	Peak        map[string]int64 // maximum memory of a task in bytes
+	Same        []string         // files that must be identical at the end
+	Runs        int              // maximum number of runs; 0: the number in the flags
+	X           string           // label in a table of growth
 	N           int64            // the same as a number
 }
 
-// compare is a promise: Peer's time over Ours is at least Bar. A Bar of 0 is only looked at.
+// compare requires that Peer's time divided by Ours is at least Bar. A Bar of 0 is only reported.
 type compare struct {
 	Peer, Ours string
 	Bar        float64
 }
 
-// timing is what became of one task.
+// timing is the result of one task.
 type timing struct {
 	Name     string
 	Wall     []float64 // nanoseconds of each run
 	CPU      []float64
-	Peak     int64             // bytes, most that was ever resident
-	Facts    map[string]string // what the task found out
-	Skipped  string            // why it could not run
+	Peak     int64             // peak resident memory in bytes
+	Facts    map[string]string // results that the task reported
+	Skipped  string            // the reason why it could not run
 	Profiled string            // the profile, if a bar was missed
-	Twice    float64           // and how much more than one of the same with one worker two processes at once did; 0: not tried
+	Twice    float64           // speedup of two concurrent processes with one worker over one process; 0: not measured
 }
 
-// result is a row that was measured.
+// result is a measured row.
 type result struct {
 	row
 	Timings []*timing
 	Date    time.Time
-	Load    string // of the machine, before
+	Load    string // load average of the machine before the row
 }
 
 func median(v []float64) float64 {
@@ -84,7 +84,7 @@ func median(v []float64) float64 {
 	return (s[n/2-1] + s[n/2]) / 2
 }
 
-// spread is the half of the runs in the middle: from its first to its last, as parts of the median.
+// spread returns the bounds of the middle half of the runs.
 func spread(v []float64) (low, high float64) {
 	s := slices.Sorted(slices.Values(v))
 	n := len(s)
@@ -100,7 +100,7 @@ func (r *result) timing(name string) *timing {
 	return nil
 }
 
-// ratio is what a comparison came to: by medians, and the same run by run.
+// ratio is the result of a comparison: of the medians, and of the single runs.
 type ratio struct {
 	compare
 	Median, Low, High, CPU float64
@@ -127,7 +127,7 @@ func (r *result) ratios() []ratio {
 	return out
 }
 
-// line is the row in one line, for the terminal.
+// line formats the row as one line for the terminal.
 func (r *result) line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-34s", r.Name)
@@ -154,7 +154,7 @@ func (r *result) line() string {
 	return b.String()
 }
 
-// measure runs all tasks of a row in turns.
+// measure runs all tasks of a row alternately.
 func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 	res := &result{row: *r, Date: time.Now().UTC(), Load: loadAverage()}
 	runs := b.runs
@@ -176,9 +176,9 @@ func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 		}
 		children = append(children, p)
 	}
-	first := -1 // warms up
+	first := -1 // a warm-up run
 	if !slices.ContainsFunc(r.Tasks, func(t task) bool { return !t.Once }) {
-		first = 0 // whole programs are as cold as they are
+		first = 0 // whole programs have no warm-up run
 	}
 	for k := first; k < runs; k++ {
 		for i := range children {
@@ -202,7 +202,7 @@ func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 	return res, b.explain(ctx, res)
 }
 
-// agree compares what the tasks found out: checksums must be the same.
+// agree checks that the checksums of all tasks are equal.
 func (r *result) agree() error {
 	first := map[string]string{}
 	for _, t := range r.Timings {
@@ -243,7 +243,7 @@ func sameFiles(paths []string) error {
 	return nil
 }
 
-// over are the tasks that took more memory than they may.
+// over returns the tasks that exceeded their maximum memory.
 func (r *result) over() []*timing {
 	var out []*timing
 	for _, t := range r.Timings {
@@ -254,7 +254,7 @@ func (r *result) over() []*timing {
 	return out
 }
 
-// process is a task that runs.
+// process is a running task.
 type process struct {
 	task *task
 	t    *timing
@@ -310,7 +310,7 @@ func start(ctx context.Context, c *task, t *timing) (*process, error) {
 	}
 }
 
-// startTwo starts two; the second writes what it writes beside what the first does.
+// startTwo starts two processes. The second one appends ".twin" to the names of its output files.
 func startTwo(ctx context.Context, c *task, t *timing) (*process, error) {
 	one, two := *c, *c
 	one.Twice, two.Twice = false, false
@@ -345,7 +345,7 @@ func (p *process) learn(words []string) {
 	}
 }
 
-// run has the child do one run, which counts or warms up.
+// run makes the child perform one run. counts is false for a warm-up run.
 func (p *process) run(ctx context.Context, counts bool) error {
 	if p.task.Once {
 		return p.once(ctx, counts)
@@ -373,7 +373,7 @@ func (p *process) run(ctx context.Context, counts bool) error {
 	return nil
 }
 
-// answer waits for the end of a run, and returns the nanoseconds that it took.
+// answer waits for the end of a run, and returns its times in nanoseconds.
 func (p *process) answer() (wall, cpu float64, err error) {
 	line, err := p.out.ReadString('\n')
 	if err != nil {
@@ -431,7 +431,7 @@ func (p *process) once(ctx context.Context, counts bool) error {
 	return nil
 }
 
-// end lets the child go, and reads before how much memory it had at most.
+// end ends the child, after it has read its peak memory.
 func (p *process) end() error {
 	if p.cmd == nil || p.t.Skipped != "" {
 		return nil
@@ -458,7 +458,7 @@ func (p *process) end() error {
 	return err
 }
 
-// kill ends a child that was left behind by an error.
+// kill ends a child after an error.
 func (p *process) kill() {
 	if p.cmd != nil && p.t.Skipped == "" {
 		_ = p.cmd.Process.Kill()
@@ -469,7 +469,7 @@ func (p *process) kill() {
 	}
 }
 
-// facts are in the order of their names.
+// facts formats the facts in the order of their names.
 func (t *timing) facts() string {
 	var s []string
 	for _, k := range slices.Sorted(maps.Keys(t.Facts)) {

@@ -1,4 +1,5 @@
-// The report: the machine, the promises with their ratios, what was below and why, and the curves.
+// The report: the machine, the documented ratios, the rows below their bar with explanations, and
+// the curves.
 
 package main
 
@@ -16,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// loadAverage is how many others were at work in the last minute.
+// loadAverage returns the load average of the last minute.
 func loadAverage() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -25,7 +26,7 @@ func loadAverage() string {
 	return strings.Fields(string(b))[0]
 }
 
-// fromProc is the value of a line of a file like /proc/cpuinfo.
+// fromProc returns the value of a line of a file such as /proc/cpuinfo.
 func fromProc(path, key string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -102,7 +103,7 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 			}
 			low, high := spread(t.Wall)
 			m := median(t.Wall)
-			delete(t.Facts, "sum") // they were compared
+			delete(t.Facts, "sum") // agree has compared them
 			delete(t.Facts, "done")
 			facts := t.facts()
 			p("| %s | %s | %d | %s | %s–%s | %.0f MB/s | %s | %d MiB | %s | %s |\n", r.Name, t.Name, len(t.Wall), duration(m), duration(low), duration(high),
@@ -122,7 +123,7 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 	p("\n")
 }
 
-// below are the rows that missed their bar, with the profile.
+// below lists the rows that missed their bar, with the profile.
 func (b *bench) below(p func(string, ...any), results []*result) {
 	p("## Below the bar\n\n")
 	any := false
@@ -162,7 +163,8 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 	}
 }
 
-// twoAtOnce is what the machine's cores give to C programs that share nothing: no way of working on two does better.
+// twoAtOnce lists the speedup of independent C programs on two cores, which is the upper bound for
+// two workers.
 func twoAtOnce(p func(string, ...any), results []*result) {
 	p("## %s\n\n", strings.ToUpper(machine[:1])+machine[1:])
 	p("Two processes at once against one; a ratio of two workers to one above this is not to be had for such work.\n\n")
@@ -177,7 +179,7 @@ func twoAtOnce(p func(string, ...any), results []*result) {
 	p("\n")
 }
 
-// curves are tables with a line for each X and a column for each way.
+// curves writes tables with a line for each X and a column for each task.
 func curves(p func(string, ...any), group string, results []*result) {
 	p("## %s\n\n", strings.ToUpper(group[:1])+group[1:])
 	var works []string

@@ -1,4 +1,4 @@
-// The rows: what is promised, with its peers.
+// The rows: the documented performance, with its peers.
 
 package main
 
@@ -11,13 +11,13 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// spec is a row before its data is there.
+// spec is a row whose data is not prepared yet.
 type spec struct {
 	name, group string
 	row         func(*bench) (*row, error)
 }
 
-// The groups of rows: each is a table of the report.
+// Groups of rows. Each group is a table of the report.
 const (
 	promised = "promised"
 	machine  = "what two cores do here"
@@ -26,7 +26,7 @@ const (
 	byUsers  = "by goroutines on one handle"
 )
 
-// words makes the arguments of a child.
+// words returns the arguments of a child.
 func words(v ...any) []string {
 	var out []string
 	for _, w := range v {
@@ -42,23 +42,23 @@ func words(v ...any) []string {
 	return out
 }
 
-// ours is a child of ours.
+// ours returns a task of this module.
 func (b *bench) ours(name, kind string, v ...any) task {
 	return task{Name: name, Command: append([]string{b.self, "task", kind}, words(v...)...)}
 }
 
-// writes says which of its arguments the task writes.
+// writes marks an argument of the task as an output file.
 func (t task) writes(path string) task {
 	t.Writes = append(t.Writes, path)
 	return t
 }
 
-// c is a child in C.
+// c returns a task in C.
 func (b *bench) c(name, program string, v ...any) task {
 	return task{Name: name, Command: append([]string{filepath.Join(b.peers, "peer-"+program)}, words(v...)...)}
 }
 
-// py is a child in Python, which is skipped where the peers are not installed.
+// py returns a task in Python, which is skipped if the peers are not installed.
 func (b *bench) py(name string, v ...any) task {
 	if b.python == "" {
 		return task{Name: name, Command: []string{""}}
@@ -66,7 +66,7 @@ func (b *bench) py(name string, v ...any) task {
 	return task{Name: name, Command: append([]string{b.python, filepath.Join("bench", "peers", "peer.py")}, words(v...)...)}
 }
 
-// once is a program that does the work and ends; out is what it writes.
+// once returns a task that is a program with one run. out is its output file.
 func (b *bench) once(name, out string, v ...any) task {
 	t := task{Name: name, Once: true, Out: out}
 	if v[0] == "" {
@@ -77,7 +77,7 @@ func (b *bench) once(name, out string, v ...any) task {
 	return t
 }
 
-// workers are the numbers of them that are tried: 1, 2 and all.
+// workers returns the numbers of workers to measure: 1, 2 and all.
 func (b *bench) workers() []int {
 	w := []int{1, 2}
 	if b.all > 2 {
@@ -88,10 +88,10 @@ func (b *bench) workers() []int {
 
 func named(workers int) string { return fmt.Sprintf("ours, %d", workers) }
 
-// oneGoroutine is the way of one of those who share a handle.
+// oneGoroutine is the name of the task with one goroutine, in rows with a shared handle.
 const oneGoroutine = "ours, 1 goroutine"
 
-// most is the name of the way with all workers.
+// most returns the name of the task with all workers.
 func (b *bench) most() string { return named(max(2, b.all)) }
 
 func (b *bench) specs() []spec {
@@ -103,8 +103,8 @@ func (b *bench) specs() []spec {
 		}
 		return s
 	}
-	// half is for rows of many seconds, and for data that nothing is promised about; ten runs are the fewest that a
-	// spread is told of.
+	// half halves the number of runs of a row, but not below 10, which the spread needs. It is for
+	// rows that take many seconds, and for data without a bar.
 	half := func(is bool, f func(*bench) (*row, error)) func(*bench) (*row, error) {
 		return func(b *bench) (*row, error) {
 			r, err := f(b)
@@ -114,8 +114,8 @@ func (b *bench) specs() []spec {
 			return r, err
 		}
 	}
-	// each adds a row for every kind of data. What is promised is about real values; of the others the same is measured.
-	// %s is where the name says the kind; without, the row of real values is the one that says none.
+	// each adds a row for every kind of data. Only real data have a bar. %s in the name stands for
+	// the kind; without it the name of the row with real data does not contain the kind.
 	each := func(name string, f func(b *bench, k kind) (*row, error)) {
 		for _, k := range kinds {
 			of := name
@@ -146,7 +146,7 @@ func (b *bench) specs() []spec {
 	}
 	each("slices/b2nd", (*bench).b2ndSlices)
 	each("read/b2nd", (*bench).b2nd)
-	for _, k := range kinds { // promised of all data
+	for _, k := range kinds { // the bar is for all kinds of data
 		add(promised, fmt.Sprintf("append/20000/%s", k), half(k != real, func(b *bench) (*row, error) { return b.append(k, 20000, 4096, "1", 50) }))
 	}
 	add(promised, "append/20000/four-threads", half(true, func(b *bench) (*row, error) { return b.append(real, 20000, 4096, "", 50) }))
@@ -188,7 +188,8 @@ func (b *bench) specs() []spec {
 	return append(s, b.growth()...)
 }
 
-// pair makes of a row one of its peer alone and twice at once: what a machine does for processes that share nothing.
+// pair returns a row that compares one process of r's peer with two concurrent processes. It
+// measures the speedup of independent processes on the machine.
 func (r *row) pair(work string) *row {
 	if r == nil {
 		return nil
@@ -198,7 +199,8 @@ func (r *row) pair(work string) *row {
 	return &row{Work: work, Bytes: r.Bytes, Ops: r.Ops, Tasks: []task{one, two}}
 }
 
-// read is all of a dataset. The peer's bar is that of H5Dread; plugin's that of hdf5plugin's filter.
+// read reads a whole dataset. bar is the bar against H5Dread, plugin that against hdf5plugin's
+// filter.
 func (b *bench) read(k kind, filters string, bar, plugin float64) (*row, error) {
 	n := b.bytes(k)
 	file, err := b.hdf5File(k, n, filters, b.chunks())
@@ -240,7 +242,7 @@ func (b *bench) write(k kind) (*row, error) {
 	return r, nil
 }
 
-// isolatedRead is all of an untrusted dataset, checked and read here or in a worker.
+// isolatedRead checks and reads an untrusted dataset, in this process or in a worker.
 func (b *bench) isolatedRead(filters string) (*row, error) {
 	n := b.bytes(real)
 	file, err := b.hdf5File(real, n, filters, b.chunks())
@@ -253,7 +255,7 @@ func (b *bench) isolatedRead(filters string) (*row, error) {
 		Compare: []compare{{here, there, 0.8}}}, nil
 }
 
-// isolatedStart is how long it takes until a worker has opened a small file, against the 5 ms that it may.
+// isolatedStart measures the time until a worker has opened a small file. The limit is 5 ms.
 func (b *bench) isolatedStart() (*row, error) {
 	const count = 40
 	file, err := b.hdf5File(real, 1<<20, "deflate", b.chunks())
@@ -267,7 +269,8 @@ func (b *bench) isolatedStart() (*row, error) {
 		Compare: []compare{{may, starts, 1}}}, nil
 }
 
-// slices are boxes smaller than a chunk of 4 MiB, which no cache of the library holds.
+// slices reads boxes that are smaller than a chunk of 4 MiB. The chunks do not fit into the
+// library's cache.
 func (b *bench) slices(k kind, filters string) (*row, error) {
 	n := min(b.bytes(k), 128<<20)
 	chunks := []int64{16, b.field.shape[1], b.field.shape[2]}
@@ -287,7 +290,7 @@ func (b *bench) slices(k kind, filters string) (*row, error) {
 	return r, nil
 }
 
-// b2ndSlices are boxes of a b2nd array, by the library and by frameio.
+// b2ndSlices reads boxes of a b2nd array with the library and with frameio.
 func (b *bench) b2ndSlices(k kind) (*row, error) {
 	file, err := b.b2ndOfDeflate(k)
 	if err != nil {
@@ -324,7 +327,8 @@ func (b *bench) b2nd(k kind) (*row, error) {
 	return r, nil
 }
 
-// append is a new frame of n chunks, each handed over alone, by the library with those threads for its index.
+// append writes a new frame of n chunks, which are passed one by one. threads is the library's
+// number of threads, which it also uses for its index.
 func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row, error) {
 	n = min(n, b.bytes(k)/size)
 	raw, err := b.raw(k)
@@ -353,14 +357,14 @@ func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row
 	return r, nil
 }
 
-// random are chunks of a frame on disk.
+// random reads random chunks of a frame on disk.
 func (b *bench) random(k kind, n, size int64) (*row, error) {
 	n = min(n, b.bytes(k)/size)
 	file, err := b.frame(k, n, size, cblosc.LZ4)
 	if err != nil {
 		return nil, err
 	}
-	const count = 50000 // long enough that starting goroutines is no part of it
+	const count = 50000 // enough that the start of the goroutines does not matter
 	r := &row{Work: fmt.Sprintf("%d random chunks of %d bytes of %s values of a frame on disk, one handle", count, size, k), Bytes: count * size, Ops: count,
 		Tasks: []task{b.c("blosc2_schunk_decompress_chunk", "blosc2", "random", file, count),
 			b.ours(oneGoroutine, "random", file, count, 1), b.ours("ours, 2 goroutines", "random", file, count, 2)}}
@@ -368,7 +372,8 @@ func (b *bench) random(k kind, n, size int64) (*row, error) {
 	return r, nil
 }
 
-// rounds is how often a run does 4 MiB of buffers: long enough for the clock.
+// rounds returns how often a run processes 4 MiB of buffers, so that it is long enough for the
+// clock.
 func (b *bench) rounds(way string) int64 {
 	switch {
 	case b.quick:
@@ -379,7 +384,7 @@ func (b *bench) rounds(way string) int64 {
 	return 4
 }
 
-// buffer is one call for each buffer.
+// buffer measures one call per buffer.
 func (b *bench) buffer(k kind, way, codec string, size int64) (*row, error) {
 	raw, err := b.raw(k)
 	if err != nil {
@@ -393,7 +398,7 @@ func (b *bench) buffer(k kind, way, codec string, size int64) (*row, error) {
 	return r, nil
 }
 
-// batch is one call for many small buffers.
+// batch measures one call for many small buffers.
 func (b *bench) batch(k kind, way, codec string) (*row, error) {
 	raw, err := b.raw(k)
 	if err != nil {
@@ -414,7 +419,7 @@ func (b *bench) batch(k kind, way, codec string) (*row, error) {
 	return r, nil
 }
 
-// bigBytes are those of the files of whole commands.
+// bigBytes returns the size of the files of whole commands.
 func (b *bench) bigBytes(k kind) int64 {
 	if k == real {
 		return b.big
@@ -453,10 +458,10 @@ func (b *bench) convert(k kind) (*row, error) {
 	return r, nil
 }
 
-// peak is the memory that a copy may take, whatever the size of the arrays.
+// peak is the maximum memory of a copy, independent of the size of the arrays.
 const peak = 256 << 20
 
-// copyLarge copies 10 GiB of values between grids that have nothing in common.
+// copyLarge copies 10 GiB of values between chunk shapes that do not match.
 func (b *bench) copyLarge(to string) (*row, error) {
 	const n = 10 << 30
 	file, err := b.hdf5File(real, n, "lz4", b.chunks())

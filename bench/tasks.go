@@ -1,4 +1,4 @@
-// The ways of ours to do the work of the rows.
+// The tasks of this module.
 
 package main
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// tasks prepare work, by the names that children are started with.
+// tasks maps the names of tasks to functions that prepare them.
 var tasks = map[string]func(*args) (*work, error){
 	"h5read":     readTask,
 	"h5write":    writeTask,
@@ -38,7 +38,7 @@ var tasks = map[string]func(*args) (*work, error){
 	"wait":       waitTask,
 }
 
-// how says who works: that many workers, or, for 0, the library.
+// how returns the options for a number of workers; 0 means that the library does the work.
 func how(workers int64) *chunkio.Options {
 	return &chunkio.Options{Workers: int(workers), Library: workers == 0}
 }
@@ -57,7 +57,7 @@ func withDataset(file, name string, f func(*h5.Dataset) error) (err error) {
 	return f(d)
 }
 
-// readTask: FILE DATASET WORKERS reads all of a dataset, in a file opened anew for each run.
+// readTask: FILE DATASET WORKERS reads a whole dataset. It reopens the file for each run.
 func readTask(a *args) (*work, error) {
 	file, name, workers := a.text(), a.text(), a.number()
 	if a.err != nil {
@@ -85,7 +85,7 @@ func readTask(a *args) (*work, error) {
 	return &work{run: read, facts: checksum(dst)}, nil
 }
 
-// asked makes it an error that the library did what was not asked of it.
+// asked returns an error if the library did the work although workers were requested.
 func asked(err error, s chunkio.Stats, workers int64) error {
 	if err == nil && workers > 0 && s.Fallback != "" {
 		err = fmt.Errorf("left to the library: %s", s.Fallback)
@@ -93,7 +93,7 @@ func asked(err error, s chunkio.Stats, workers int64) error {
 	return err
 }
 
-// writeTask: RAW FILE FILTERS WORKERS RANK SHAPE... CHUNK... writes a new file.
+// writeTask: RAW FILE FILTERS WORKERS SHAPE... CHUNK... writes a new file.
 func writeTask(a *args) (*work, error) {
 	raw, file, filters, workers := a.text(), a.text(), a.text(), a.number()
 	dims := a.rest()
@@ -125,7 +125,8 @@ func writeTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// slicesTask: FILE DATASET WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes, shared out to goroutines.
+// slicesTask: FILE DATASET WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes, distributed
+// over the goroutines.
 func slicesTask(a *args) (*work, error) {
 	file, name, workers, goroutines, count := a.text(), a.text(), a.number(), a.number(), a.number()
 	box := a.rest()
@@ -170,9 +171,9 @@ func firstWord(b []byte) uint64 {
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24
 }
 
-// shareOut calls f for all numbers below count on that many goroutines, each with a buffer of its own, and returns
-// the sums of what they return. A goroutine takes the next few numbers when it is done with its last ones, so that none
-// is idle while another, on a slower core, has much left.
+// shareOut calls f for all numbers below count on that many goroutines, each with its own buffer,
+// and returns the sum of the results of each goroutine. A goroutine takes a few numbers at a time,
+// so that it is not idle while another one on a slower core has much work left.
 func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, error), buffer int64) ([]uint64, error) {
 	few := min(max(count/goroutines/8, 1), 16)
 	sums, errs := make([]uint64, goroutines), make([]error, goroutines)
@@ -201,8 +202,9 @@ func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, erro
 	return sums, errors.Join(errs...)
 }
 
-// appendTask: RAW BYTES SIZE CODEC LEVEL OUT WORKERS SYNCED writes a new frame chunk by chunk: to an open file, as the
-// library does it, or, with SYNCED 1, beside its path, synced and renamed.
+// appendTask: RAW BYTES SIZE CODEC LEVEL OUT WORKERS SYNCED writes a new frame chunk by chunk: to
+// an open file, as the library does, or, with SYNCED 1, to a temporary file that is synced and
+// renamed.
 func appendTask(a *args) (*work, error) {
 	raw, bytes, size := a.text(), a.number(), a.number()
 	p, err := params(a)
@@ -243,7 +245,7 @@ func appendTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// storedBytes is the length of a file that was written without an error.
+// storedBytes returns the length of a file that was written without an error.
 func storedBytes(path string, err error) (string, error) {
 	if err != nil {
 		return "", err
@@ -291,8 +293,9 @@ func randomTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// bufferTask: compress or decompress RAW BYTES SIZE CODEC LEVEL ROUNDS WORKERS does it ROUNDS times with all buffers of
-// SIZE bytes: with WORKERS 0 by one call for each, else in one batch: with 1 on one context, with more on GOMAXPROCS.
+// bufferTask: compress or decompress RAW BYTES SIZE CODEC LEVEL ROUNDS WORKERS processes all
+// buffers of SIZE bytes ROUNDS times. With WORKERS 0 it makes one call per buffer, otherwise one
+// batch: on one context with 1, on GOMAXPROCS contexts with more.
 func bufferTask(a *args) (*work, error) {
 	direction := a.text()
 	raw, bytes, size := a.text(), a.number(), a.number()
@@ -366,7 +369,8 @@ func bufferTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// batches are the calls for many buffers: of one context for at most one worker, else of a pool.
+// batches returns the calls for many buffers: of one context for at most one worker, otherwise of a
+// pool.
 func batches(p *cblosc.CParams, workers int64) (compress, decompress func(dst, src *cblosc.Batch) error, err error) {
 	if workers > 1 {
 		pool, err := cblosc.NewPool(p, nil)
@@ -386,7 +390,7 @@ func batches(p *cblosc.CParams, workers int64) (compress, decompress func(dst, s
 	return c.CompressBatch, d.DecompressBatch, nil
 }
 
-// arrayTask: FILE WORKERS reads all of a b2nd array.
+// arrayTask: FILE WORKERS reads a whole b2nd array.
 func arrayTask(a *args) (*work, error) {
 	file, workers := a.text(), a.number()
 	if a.err != nil {
@@ -411,8 +415,8 @@ func arrayTask(a *args) (*work, error) {
 	return &work{run: read, facts: checksum(dst)}, nil
 }
 
-// arraySlicesTask: FILE WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes of a b2nd array on one handle; with
-// WORKERS 0 by the library.
+// arraySlicesTask: FILE WORKERS GOROUTINES COUNT BOX... reads COUNT random boxes of a b2nd array on
+// one handle. With WORKERS 0 the library reads them.
 func arraySlicesTask(a *args) (*work, error) {
 	file, workers, goroutines, count := a.text(), a.number(), a.number(), a.number()
 	box := a.rest()
@@ -452,8 +456,8 @@ func arraySlicesTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// copyTask: FROM TO CODEC WORKERS CHUNK... copies an array to a new file, in chunks of that shape or, without one, of
-// the source's.
+// copyTask: FROM TO CODEC WORKERS CHUNK... copies an array to a new file. The default chunk shape
+// is the source's.
 func copyTask(a *args) (*work, error) {
 	from, to, codec, workers := a.text(), a.text(), a.text(), a.number()
 	chunks := a.rest()
@@ -466,7 +470,7 @@ func copyTask(a *args) (*work, error) {
 	}}, nil
 }
 
-// guarded opens an untrusted array: "on" requires a worker, "off" none.
+// guarded opens an untrusted array: "on" requires a worker, "off" forbids one.
 func guarded(location, isolation string) (*formats.Guarded, error) {
 	u := formats.Untrusted{Isolation: formats.Required}
 	if isolation == "off" {
@@ -516,7 +520,7 @@ func workersTask(a *args) (*work, error) {
 	}}, a.err
 }
 
-// waitTask: MICROSECONDS passes them.
+// waitTask: MICROSECONDS sleeps that long.
 func waitTask(a *args) (*work, error) {
 	n := a.number()
 	return &work{run: func() (string, error) {

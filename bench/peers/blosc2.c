@@ -1,4 +1,4 @@
-/* blosc2.c: what a C program does with C-Blosc2, on one thread, as the peer of cblosc and frameio.
+/* blosc2.c: tasks in C with C-Blosc2, on one thread, as the peer of cblosc and frameio.
  *
  * blosc2 compress|decompress RAW BYTES SIZE CODEC LEVEL ROUNDS   buffers of SIZE bytes, one after the other
  * blosc2 append RAW BYTES SIZE CODEC LEVEL OUT                   a new frame, chunk by chunk

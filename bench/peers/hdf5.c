@@ -1,7 +1,7 @@
-/* hdf5.c: what a C program does with libhdf5, as the peer of chunkio.
+/* hdf5.c: tasks in C with libhdf5, as the peer of chunkio.
  *
- * hdf5 read FILE DATASET                                  all of it, in a file opened anew for each run
- * hdf5 write RAW FILE LEVEL RANK SHAPE... CHUNK...        float32 behind shuffle and deflate */
+ * hdf5 read FILE DATASET                                  the whole dataset; the file is reopened for each run
+ * hdf5 write RAW FILE LEVEL RANK SHAPE... CHUNK...        float32, compressed with shuffle and deflate */
 #include "peer.h"
 #include <hdf5.h>
 

@@ -1,8 +1,9 @@
-/* peer.h: how the programs of this folder talk to the one that measures them.
+/* peer.h: the protocol between the programs of this directory and the benchmark.
  *
- * A program prepares, prints "ready", and does one run for each line it reads. It answers each with the nanoseconds
- * that passed and those the processor worked, all threads together, and what the run found out: "key=number" words that
- * must agree with what others found. */
+ * A program prepares its work, prints "ready", and performs one run for each line it reads. It
+ * answers each line with the nanoseconds of wall time, the nanoseconds of processor time of all
+ * threads, and the results of the run: "key=number" words, whose values the benchmark compares
+ * between the programs. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -34,7 +35,7 @@ static int64_t cpu(void)
            1000 * ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* A run: its argument is the program's own, and what it returns is what it found out. */
+/* A run. Its argument belongs to the program, and it returns its result. */
 typedef uint64_t (*peer_run)(void *);
 
 static void serve(peer_run before, peer_run run, void *arg, const char *key)
@@ -66,7 +67,7 @@ static inline uint64_t checksum(const uint8_t *b, size_t n)
     return s;
 }
 
-/* draw is the random numbers that all sides use. */
+/* draw returns a random number below a bound. All implementations use this generator. */
 static inline uint64_t draw(uint64_t *state, uint64_t below)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;

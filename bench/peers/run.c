@@ -1,7 +1,7 @@
-/* run.c: runs a command and prints the most memory it had resident, in KiB, as "peak=NUMBER".
+/* run.c: runs a command and prints its peak resident memory in KiB as "peak=NUMBER".
  *
- * A process that Go starts counts the memory of the one that started it as its own, since both are one for a moment;
- * this one is small. */
+ * The peak of a process that Go starts includes the memory of its parent, because both share it for
+ * a moment. This program is a small parent. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
