@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# bench.sh: builds the benchmark and its peers into .bench/, gets the real data, and runs it with the
-# arguments of this script (bench -h lists them). `make bench` builds the rest and calls it.
+# bench.sh: builds the benchmark and its peers into .bench/, gets the real data, and runs the
+# benchmark with the arguments of this script (bench -h lists them). `make bench` builds everything
+# else and calls it.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +17,7 @@ for file in "${files[@]}"; do
 done
 cp "$field" .bench/field.h5
 
-# The peers are linked with the very archives that the packages bind.
+# The peers are linked with the same archives as the packages.
 for peer in blosc2 hdf5; do
     "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Ithird_party/build/include "bench/peers/$peer.c" -o ".bench/peer-$peer" \
         -Lthird_party/build/lib "-lgo$peer" -lpthread -ldl -lm

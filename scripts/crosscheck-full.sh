@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # crosscheck-full.sh [AREA...]
-# Emits all vectors of crosscheck, every combination of parameters, twice and over a
-# minute apart, area by area; says how many they are, how large and how long it took, and
-# compares the manifests, which hold the digest of every vector. Keeps one area at a time
-# below TMPDIR, gigabytes. CROSSCHECK_FULL_LOG names a file to which each line goes, too.
+# Emits all vectors of crosscheck with every combination of parameters, twice, at least a minute
+# apart, area by area. Prints their number, size and time, and compares the manifests, which contain
+# the digest of every vector. Keeps one area at a time in TMPDIR, which takes gigabytes.
+# CROSSCHECK_FULL_LOG names a file to which each line is also written.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cli=${HYPERSLAB:-bin/hyperslab}

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# demo.sh: takes real measurements there and back through every format and proves that nothing
-# changed. `make demo` builds what it needs and calls it.
+# demo.sh: converts real measurements to every format and back, and proves that the values are
+# unchanged. `make demo` builds what it needs and calls it.
 #
-# The data is that of measurements.sh; where apt has none of it, the small file in testdata/ is used.
+# The data are those of measurements.sh. If apt does not have them, the small file in testdata/ is
+# used.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # dist.sh
 # Writes dist/hyperslab-<version>.tar.gz: the sources of HEAD, every pinned file of the C libraries
-# under third_party/cache/, and the Go modules under vendor/. It builds with a C
-# compiler, cmake, make and Go, and no network. The same HEAD gives the same bytes. The last word printed
-# is the archive's path.
+# under third_party/cache/, and the Go modules under vendor/. It builds without network access and
+# needs a C compiler, cmake, make and Go. The same HEAD gives the same bytes. The last word of the
+# output is the archive's path.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # fresh.sh [SUITE ...] [-- TARGET ...]
-# Proves that Go and make are all that a bare Debian needs. For each suite (default: bookworm trixie) a
-# minimal system is made with debootstrap in .fresh/<suite>; a clean clone of HEAD, this machine's Go
-# toolchain and make go in; then `make TARGET` runs there (default: demo, then test), and a table of
-# times is printed. Needs root. What the machine has and a bare one must get from somewhere is passed
-# on: apt's archive and settings, name resolution, certificates and proxy variables, and the settings of
-# Go, pip and cargo that name the source of packages; packages and build results themselves are not.
-# Logs: .fresh/<suite>.log
+# Proves that a bare Debian needs only Go and make. For each suite (default: bookworm trixie) it
+# makes a minimal system with debootstrap in .fresh/<suite>, adds a clean clone of HEAD, this
+# machine's Go toolchain and make, and runs `make TARGET` there (default: demo, then test). At the
+# end it prints a table of times. It must run as root. The system gets the settings of this machine
+# for the sources of packages: apt's archive and settings, name resolution, certificates and proxy
+# variables, and the settings of Go, pip and cargo. It does not get packages or build results. Logs:
+# .fresh/<suite>.log
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -30,8 +30,8 @@ goroot=$(go env GOROOT)
 base=$root/.fresh
 mkdir -p "$base/cache"
 
-# bare SUITE makes the minimal system with make and Go in it. (One chain: errexit is off in a function
-# whose result is looked at.)
+# bare SUITE makes the minimal system with make and Go in it. (It is one && chain, because errexit
+# is off in a function whose result is tested.)
 bare() {
     local folder=$base/$1
     rm -rf "$folder" && # no mounts to cross: they live in a namespace that ended with its run
@@ -45,7 +45,7 @@ bare() {
         git clone --no-hardlinks "$root" "$folder/src"
 }
 
-# certificates prints this machine's bundle of certificate authorities, with those of a proxy of ours.
+# certificates prints this machine's bundle of certificate authorities, including those of a proxy.
 certificates() {
     local file
     for file in "${SSL_CERT_FILE:-}" /etc/ssl/certs/ca-certificates.crt; do
@@ -53,8 +53,8 @@ certificates() {
     done
 }
 
-# inside SUITE COMMAND ... runs a command in the system's /src. Its mounts live in a namespace of their
-# own, so that nothing is left mounted, however this ends.
+# inside SUITE COMMAND ... runs a command in the system's /src. Its mounts are in a separate mount
+# namespace, so that they end with the command in any case.
 inside() {
     local folder=$base/$1 name environment=(
         HOME=/root LANG=C.UTF-8
@@ -87,7 +87,8 @@ inside() {
     ' inside "$folder" "${environment[@]}" "${@:2}"
 }
 
-# timed NAME COMMAND ... runs a command with its output in the log and notes how it ended and when.
+# timed NAME COMMAND ... runs a command with its output in the log, and records its result and its
+# time.
 table=()
 timed() {
     local start=$SECONDS result=ok

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # fuzz.sh TIME
-# Runs every fuzz target of the module for TIME, one after the other: a number of inputs (20000x) or a
-# duration (1m). With a duration `go test` may report a deadline that passed in a worker as a failure
-# ("context deadline exceeded", nothing saved under testdata/fuzz); a number never does.
+# Runs every fuzz target of the module for TIME, one after the other. TIME is a number of inputs
+# (20000x) or a duration (1m). With a duration `go test` may report a deadline that passed in a
+# worker as a failure ("context deadline exceeded", and no file is saved under testdata/fuzz). With
+# a number it does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # image.sh
 # Builds the images hyperslab-deps (a builder for Go services that use Hyperslab) and hyperslab (the
-# command) from the Dockerfile, with docker, podman or buildah, whichever is there and works.
-# Environment: GO_IMAGE, RUN_IMAGE, the base images (see the Dockerfile); TAG, by default the version.
+# command) from the Dockerfile, with the first of docker, podman and buildah that works.
+# Environment: GO_IMAGE, RUN_IMAGE, the base images (see the Dockerfile); TAG, by default the
+# version.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
 . "$here/lib.sh"
 
-# engine prints the first container engine that answers.
+# engine prints the first container engine that works.
 engine() {
     local name
     for name in docker podman buildah; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# lib.sh: sourced by the other scripts. Where things are, how they speak, and how they get the
-# Debian packages they need.
+# lib.sh: sourced by the other scripts. Defines paths and messages, and installs the Debian packages
+# that the scripts need.
 # shellcheck disable=SC2034 # root is for the scripts that source this
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -9,8 +9,8 @@ self=$(basename "$0" .sh)
 say() { printf '%s: %s\n' "$self" "$*"; }
 die() { printf '%s: %s\n' "$self" "$*" >&2; exit 1; }
 
-# mirror prints the Debian archive that this machine's own apt uses, with no host written here: from
-# apt's lists or, where they are empty, from what apt would fetch. DEBIAN_MIRROR comes before both.
+# mirror prints the Debian archive that this machine's apt uses: from apt's lists or, if they are
+# empty, from the URIs that apt would fetch. DEBIAN_MIRROR overrides both. No host is hard-coded.
 mirror() {
     if [[ -n ${DEBIAN_MIRROR:-} ]]; then
         printf '%s\n' "$DEBIAN_MIRROR"
@@ -25,9 +25,10 @@ mirror() {
     } | awk '$2 == "main" && $3 !~ /security/ && !n++ { print $1 }'
 }
 
-# need FILE:PACKAGE ... makes sure that each FILE (a command, or an absolute path) is there. What is
-# missing is installed as its Debian package when we are root; otherwise, and with AUTO_INSTALL=0,
-# the line to type is the error, followed by $or_by_hand if the caller knows another way.
+# need FILE:PACKAGE ... makes sure that each FILE (a command, or an absolute path) exists. If the
+# script runs as root, it installs the Debian packages of missing files. Otherwise, and with
+# AUTO_INSTALL=0, it fails. The error contains the command to run, followed by $or_by_hand if the
+# caller has an alternative.
 need() {
     local pair missing=() packages=()
     for pair; do
@@ -49,7 +50,7 @@ need() {
     install_packages "${packages[@]}"
 }
 
-# install_packages PACKAGE ... refreshes apt's lists only if they do not know a package yet.
+# install_packages PACKAGE ... refreshes apt's lists only if they do not contain a package yet.
 install_packages() {
     local log
     export DEBIAN_FRONTEND=noninteractive
@@ -60,9 +61,9 @@ install_packages() {
         die "apt-get install $* failed: $(grep -m 1 '^E:' <<<"$log" || tail -n 1 <<<"$log")"
 }
 
-# temporary_directory exports TMPDIR, a new directory that is removed when the script ends: in memory if
-# /dev/shm has 4 GiB free, because the tests sync thousands of small files. A TMPDIR of the caller's
-# stays as it is.
+# temporary_directory exports TMPDIR, a new directory that is removed when the script ends. It is in
+# memory if /dev/shm has 4 GiB free, because the tests sync thousands of small files. An existing
+# TMPDIR is kept.
 temporary_directory() {
     [[ -z ${TMPDIR:-} ]] || return 0
     if [[ -w /dev/shm ]] && (($(df --output=avail --block-size=1M /dev/shm | tail -n 1) >= 4096)); then

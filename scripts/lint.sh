@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lint.sh
-# Looks at all our Go, C and shell without running it, says everything it finds, and fails if there is
-# anything. Installs shellcheck and clang-format as deps.sh does with its packages.
+# Checks all Go, C and shell files of this module without running them, prints all findings, and
+# fails if there are any. Installs shellcheck and clang-format as deps.sh installs its packages.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -9,7 +9,8 @@ here=$(dirname "$0")
 cd "$root"
 need shellcheck:shellcheck clang-format:clang-format
 
-# ours NAME ... prints our files of these names; generated ones and other people's are not ours.
+# ours NAME ... prints the files of this module with these names, without generated and third-party
+# files.
 ours() {
     local name names=()
     for name; do names+=(-o -name "$name"); done
@@ -18,7 +19,7 @@ ours() {
 }
 
 failed=()
-# check NAME COMMAND ... runs a command; no output of gofmt -l means success.
+# check NAME COMMAND ... runs a command and records a failure.
 check() {
     echo "lint: $1"
     "${@:2}" || failed+=("$1")
@@ -30,8 +31,9 @@ formatted() {
     [[ -z $files ]] || { printf 'not formatted: %s\n' "$files"; return 1; }
 }
 
-# strict_c compiles each C file of our packages with the warnings that would break the Go runtime's own C if they
-# were in CGO_CFLAGS. The libraries' headers are system headers: theirs are not our warnings.
+# strict_c compiles each C file with warnings that cannot be in CGO_CFLAGS, because they would break
+# the C code of the Go runtime. The libraries' headers are system headers, so their warnings are
+# suppressed.
 strict_c() {
     local file status=0
     for file; do

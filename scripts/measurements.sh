@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# measurements.sh: sourced by the scripts that want real measurements, behind lib.sh. measurements puts
-# the HDF5 files that are to be had here into the array files.
+# measurements.sh: sourced after lib.sh by scripts that need real measurements. The function
+# measurements puts the available HDF5 files into the array files.
 #
-# The data comes out of two Debian packages, unpacked into .demo/ without being installed: coastlines
-# that are HDF5 as they are, and ocean and land climatologies that nccopy turns into HDF5.
+# The data come from two Debian packages, which are unpacked into .demo/ without being installed:
+# coastlines that are HDF5 already, and ocean and land climatologies that nccopy converts to HDF5.
 
 # package NAME downloads a Debian package and unpacks it into .demo/NAME, once.
 package() {
@@ -33,7 +33,7 @@ measurements() {
         say "the coastlines (Debian package gmt-gshhg-low) are not to be had here"
     fi
 
-    # Classic netCDF becomes HDF5 with nccopy, which root may install.
+    # nccopy converts classic netCDF to HDF5. Root may install it.
     if ! command -v nccopy >/dev/null && ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
         say "installing netcdf-bin"
         (install_packages netcdf-bin) || true # it has said why; the climatologies are skipped below

@@ -10,7 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$root"
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that called us
 
-# run_lane LANE: the complete sets, and everything that needs other libraries, time or luck.
+# run_lane LANE runs one lane: the complete sets of tests, and everything that needs other libraries
+# or much time.
 run_lane() {
     case $1 in
     tests) HYPERSLAB_ALL=1 RAPID_CHECKS=100 TEST_FLAGS="-timeout 40m" make test ;;

@@ -14,7 +14,7 @@ licences=third_party/build/share/licenses
 
 rule() { printf '%0.s=' {1..80}; echo; }
 
-# entry TITLE FILE ... prints a title and the texts of some licences.
+# entry TITLE FILE ... prints a title and the licences in the files.
 entry() {
     local file
     echo

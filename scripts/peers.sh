@@ -2,29 +2,29 @@
 # peers.sh: makes .venv with the Python libraries that the interoperability tests compare with (h5py
 # with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, python-caterva,
 # NumPy), and .venv-old with releases on C-Blosc2 2.17 and HDF5 1.14, which must open files that are
-# written with default options. The tests take the interpreters from HYPERSLAB_PYTHON and
+# written with default options. The tests get the interpreters from HYPERSLAB_PYTHON and
 # HYPERSLAB_OLD_PYTHON, which the Makefile sets if the environments exist. A second run with the same
-# lists of libraries does nothing. The shells that completion is tested in and the tools of netCDF are
-# peers too.
+# lists of libraries does nothing. The script also installs the shells for tests of completion, and
+# the tools of netCDF.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
 . "$here/lib.sh"
 cd "$root"
-# Without root the tests report which of them they leave out.
+# Without root the tests report which of them they skip.
 if ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
     need zsh:zsh fish:fish ncdump:netcdf-bin
 fi
 
-# The versions the tests were last run with; an older interpreter that has no
-# wheel of one of them fails here, not in a test.
+# The versions that the tests were last run with. An older interpreter without a wheel of one of
+# them fails here, not in a test.
 peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin==7.1.0 tables==3.11.1 h5netcdf==1.8.2 netCDF4==1.7.5.1.post1 caterva==0.7.3)
 # C-Blosc2 2.17.1, HDF5 1.14.6 in h5py and 1.14.2 in netCDF4.
 older=(numpy==2.4.6 h5py==3.14.0 blosc2==3.2.1 netCDF4==1.7.2)
 
 python=${PYTHON:-python3}
 
-# environment DIR LIBRARY ...
+# environment DIR LIBRARY ... makes a virtual environment with the libraries, unless it exists.
 environment() {
     local venv=$1
     shift

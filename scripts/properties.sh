@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # properties.sh CHECKS
-# Runs every property test of the module on CHECKS random draws, with new seeds each time: the search
-# for counterexamples that .ci/run, whose seeds are fixed so that its verdict repeats, leaves to us.
+# Runs every property test of the module on CHECKS random inputs, with new seeds each time. .ci/run
+# does not search for counterexamples, because its seeds are fixed so that its result is
+# reproducible.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 found=0
 while read -r package dir; do
-    # The tests in whose bodies rapid runs.
+    # The tests that call rapid.
     names=$(cat "$dir"/*_test.go 2>/dev/null | awk '
         /^func Test/ { name = $2; sub(/\(.*/, "", name) }
         /^}/ { name = "" }

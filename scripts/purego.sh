@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # purego.sh
-# Builds, vets and tests with CGO_ENABLED=0 every package that reaches no C, tests where the tests
-# reach none either. The packages that bind C are the only ones left out.
+# Builds, vets and tests with CGO_ENABLED=0 every package that does not depend on C. The tests of a
+# package run if they do not depend on C either. Only packages that bind C are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A package reaches C if it or a dependency outside the standard library has cgo files.
+# A package depends on C if it or a dependency outside the standard library has cgo files.
 c=$(go list -deps -test -f '{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}' ./... | sed 's/ .*//' | sort -u)
 
-# plain reads "package dependency ..." lines and prints the packages that reach no C.
+# plain reads "package dependency ..." lines and prints the packages that do not depend on C.
 plain() {
     awk -v c="$c" '
         BEGIN { n = split(c, list, "\n"); for (i = 1; i <= n; i++) cgo[list[i]] = 1 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # race.sh [all]
-# Runs tests with the race detector, cgo's pointer checks and leak reports (-tags invariants): of the
-# packages that contain concurrency, or of all packages. A package contains concurrency if it, or one
-# of its tests, starts goroutines or imports package sync. Without "all", the programs for maintainers,
-# the crash tests and crosscheck are left to make nightly: they take minutes, and most of their work is
-# in other processes.
+# Runs tests with the race detector, cgo's pointer checks and leak reports (-tags invariants),
+# either of all packages or of those that contain concurrency. A package contains concurrency if it,
+# or one of its tests, starts goroutines or imports package sync. Without "all", the programs for
+# maintainers, the crash tests and crosscheck are left to make nightly, because they take minutes
+# and most of their work is in other processes.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh

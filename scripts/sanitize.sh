@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # sanitize.sh deps|lane|test
 # deps builds the C libraries with AddressSanitizer, UndefinedBehaviorSanitizer and their assertions
-# into third_party/sanitized/build. test also runs on them the tests of every package that reaches C,
-# and the hostile files (`make hostile`, in the mode that has the C code in one process); lane is the
-# same with fewer packages, files and draws. Environment:
+# into third_party/sanitized/build. test also runs the tests of every package that depends on C with
+# these libraries, and the hostile files (`make hostile`, in the mode with the C code in one
+# process). lane does the same with fewer packages, files and random inputs. Environment:
 #
-#   PACKAGES=./cblosc/...     what is tested in place of all that reach C
-#   MUTANTS=4000  EVERY=1     of hostile: mutants, and which of the cases that are many are tried
+#   PACKAGES=./cblosc/...     packages to test instead of all that depend on C
+#   MUTANTS=4000  EVERY=1     for hostile: number of mutants, and the step through its most frequent cases
 #
-# A report of AddressSanitizer ends the process that met it and fails the lane, and so does undefined
-# behaviour that scripts/sanitize/known.txt does not list.
+# A report of AddressSanitizer ends its process and fails the lane. So does undefined behaviour that
+# scripts/sanitize/known.txt does not list.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
@@ -20,33 +20,34 @@ prefix=$root/third_party/sanitized/build
 mkdir -p "${prefix%/*}"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-# Both runtimes read the same options; the one that starts last decides. Leaks are counted by the tests
-# themselves (package internal/leak).
+# Both runtimes read the same options, and the one that starts last decides. Leaks are counted by
+# the tests themselves (package internal/leak).
 options=detect_leaks=0:allocator_may_return_null=1
 export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options
-# No -DNDEBUG: assertions live, and are reported (sanitize/include/assert.h). Line numbers make a report worth
-# reading. The recipe of the archives holds the flags, and so what the compiler's script is made of.
+# Without -DNDEBUG, so that assertions are compiled and reported (sanitize/include/assert.h). Line
+# numbers make reports useful. The recipe of the archives contains the flags, and therefore the hash
+# of the compiler wrapper.
 wrapper=$(cat "$here/sanitize/cc" "$here/sanitize/include/assert.h" | sha256sum | cut -c 1-16)
 CC=$here/sanitize/cc DEPS_PREFIX=$prefix DEPS_CACHE=${DEPS_CACHE:-$root/third_party/cache} DEPS_NEED_MB=1500 \
     DEPS_TOOLS=0 DEPS_CFLAGS="-O1 -g1 -fPIC -DHYPERSLAB_WRAPPER=x$wrapper" "$here/deps.sh"
 for library in goblosc2 gohdf5; do
     for name in __asan_report_load1 __ubsan_handle_add_overflow; do
-        # (not grep -q: it would end nm before its end)
+        # (without -q, because grep -q would end nm early)
         nm "$prefix/lib/lib$library.a" | grep " U $name" >/dev/null || die "lib$library.a was built without $name"
     done
     grep -qa "'assertion " "$prefix/lib/lib$library.a" || die "lib$library.a was built without assertions"
 done
 [[ $1 == deps ]] && exit 0
 
-# The directives of the packages name third_party/build; what comes first wins. Go's build cache does
-# not look at the archives: the recipe does in their place.
+# The directives of the packages name third_party/build, and the first path wins. Go's build cache
+# does not detect new archives, so a flag contains the recipe.
 recipe=$(<"$prefix/recipe")
 export CGO_ENABLED=1 CC=$here/sanitize/cc
 export CGO_CFLAGS="-O1 -g1 -I$prefix/include -DHYPERSLAB_SANITIZED=x$recipe" CGO_LDFLAGS="-L$prefix/lib"
 
-# reach_c prints the packages with tests that reach C. internal/worker calls neither library, and a worker whose
-# address space is bounded has no end in a program of which AddressSanitizer has mapped 20 TiB. The lane
-# leaves out those that do the same in many processes.
+# reach_c prints the packages with tests that depend on C. internal/worker calls neither library,
+# and its limit of the address space has no effect in a program for which AddressSanitizer has
+# mapped 20 TiB. The lane leaves out packages that run the same code in many processes.
 reach_c() {
     local without='/internal/worker$'
     [[ $1 != lane ]] || without='/(internal/worker|internal/crashtest|internal/cli|crosscheck)$'
@@ -55,7 +56,8 @@ reach_c() {
         grep -vE "$without"
 }
 
-# A fault of memory, undefined behaviour and a failed assertion, made on purpose: if they were not found, nothing would be.
+# The probe has a memory error, undefined behaviour and a failed assertion, to check that they are
+# found.
 log() { export ASAN_OPTIONS=$options:log_path=$logs/$1/log UBSAN_OPTIONS=$options:log_path=$logs/$1/log; }
 mkdir "$logs/probed" "$logs/said"
 go build -o "$logs/judge" ./scripts/sanitize

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # system.sh
-# Tests -tags system_libs with the system's own C-Blosc2 and HDF5, found by pkg-config: the tests of both
-# bindings and of the arrays on top, or, where a library is older than the supported range of
-# cblosc/versions.h or h5/versions.h, that the compiler refuses it with the reason. Debian 12 and 13 have
-# older ones.
+# Tests -tags system_libs with the system's C-Blosc2 and HDF5, found by pkg-config: the tests of
+# both bindings and of the arrays on top. If a library is older than the supported range of
+# cblosc/versions.h or h5/versions.h, it tests that the compiler rejects it with the reason. Debian
+# 12 and 13 have older libraries.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh
@@ -17,7 +17,8 @@ need gcc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config \
 # older VERSION LEAST succeeds if VERSION is below LEAST.
 older() { [[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
 
-# refused NAME VERSION LEAST PACKAGE expects that a package does not compile, and why.
+# refused NAME VERSION LEAST PACKAGE expects that a package does not compile, and that the error
+# contains the reason.
 refused() {
     local said
     ! said=$(go build -tags system_libs "$4" 2>&1) || die "$1 $2 is older than $3, and $4 compiles"
@@ -33,7 +34,7 @@ say "C-Blosc2 $blosc2, HDF5 $hdf5"
 ! older "$hdf5" 2.2 || refused HDF5 "$hdf5" 2.2 ./h5
 ((tested)) || exit 0
 
-# Go's build cache does not look at the output of pkg-config: a flag with the versions makes it.
+# Go's build cache does not depend on the output of pkg-config, so a flag contains the versions.
 export CGO_CFLAGS="-O2 -g -DHYPERSLAB_SYSTEM=\"$blosc2-$hdf5\""
 go vet -tags system_libs ./cblosc/... ./h5/... ./ndarray/... ./cmd/...
 go test -tags system_libs ./cblosc/... ./h5/... ./ndarray/...

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test-deps.sh
-# Tests deps.sh: provokes each of its failures and expects one clear line on stderr, a status that is
-# not 0 and nothing half installed; then looks at what it built in third_party/build. Some failures
-# can only be provoked by root (no network, a full disk); without root that is said.
+# Tests deps.sh. It provokes each failure and expects one clear line on stderr, a status other than
+# 0 and no partial installation. Then it checks the build in third_party/build. Some failures can
+# only be provoked by root (no network, a full disk); without root the script reports that.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
@@ -22,8 +22,8 @@ build=$root/third_party/build
 export AUTO_INSTALL=0
 export DEPS_PREFIX=$work/place/build DEPS_CACHE=$full
 
-# fails WHAT PATTERN COMMAND ... expects a failure with one line on stderr that matches, and that the
-# installed folder is as it was.
+# fails WHAT PATTERN COMMAND ... expects a failure with one line on stderr that matches, and an
+# unchanged installation directory.
 fails() {
     local status=0 before after
     before=$(ls -A "$DEPS_PREFIX" 2>&1 || true)
@@ -37,14 +37,14 @@ fails() {
     say "ok: $1: $(cut -c 1-150 "$work/stderr")"
 }
 
-# clean WHAT expects that no work folder is left.
+# clean WHAT expects that no work directory is left.
 clean() {
     local left
     left=$(find "$(dirname "$DEPS_PREFIX")" -name 'build.*' 2>/dev/null || true)
     [[ -z $left ]] || die "$1: left $left"
 }
 
-# commands FOLDER NAME ... makes a folder with all of this system's commands but the named ones.
+# commands FOLDER NAME ... makes a directory with all commands of this system except the named ones.
 commands() {
     local file name
     mkdir "$1"
@@ -59,13 +59,13 @@ cp -R "$full" "$work/damaged"
 printf 'x' >>"$work/damaged/$(basename "$(pins | awk '$1 == "lz4" { print $5 }')")"
 fails "wrong hash" 'lz4.*wrong sha256 [0-9a-f]{64}, want [0-9a-f]{64}' env DEPS_CACHE="$work/damaged" "$here/deps.sh"
 
-# Missing tools, where apt is and where it is not.
+# Missing tools, with and without apt.
 commands "$work/no-gcc" gcc cmake
 commands "$work/no-apt" gcc apt-get
 fails "no compiler" 'missing: cmake gcc; run: sudo apt-get install .*cmake gcc' env PATH="$work/no-gcc" "$here/deps.sh"
 fails "no compiler, no apt" 'missing: gcc \(Debian packages: gcc\)' env PATH="$work/no-apt" "$here/deps.sh"
 
-# A compiler that does not work, where something is installed: it must stay.
+# A broken compiler. An existing installation must stay.
 mkdir -p "$DEPS_PREFIX/lib"
 cat >"$work/broken-cc" <<'EOF'
 #!/bin/sh
@@ -78,7 +78,7 @@ fails "broken compiler" '^deps: zlib failed: .*\(log: ' env CC="$work/broken-cc"
 [[ -d $DEPS_PREFIX/lib ]] || die "broken compiler: what was installed is gone"
 rm -r "$DEPS_PREFIX"
 
-# Nothing to fetch from.
+# No archive to fetch from.
 printf 'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "/dev/null";\nDir::State::lists "%s";\n' "$work" >"$work/apt.conf"
 fails "no archive" 'no Debian archive in apt.s configuration; set DEBIAN_MIRROR' \
     env -u DEBIAN_MIRROR APT_CONFIG="$work/apt.conf" DEPS_CACHE="$work/empty" "$here/deps.sh"
@@ -86,12 +86,12 @@ fails "no such archive" 'cannot fetch lz4_.*; check the network, or put it into'
     env DEBIAN_MIRROR="http://archive.invalid/debian" DEPS_CACHE="$work/empty" "$here/deps.sh"
 [[ -z $(ls -A "$work/empty") ]] || die "no such archive: left $(ls -A "$work/empty")"
 
-# A disk that is full before the build, and one that fills up in it.
+# A disk that is full before the build, and one that fills up during it.
 if ((EUID == 0)); then
     mirror_of_apt=$(mirror)
     fails "no network" 'cannot fetch lz4_.*; check the network, or put it into' \
         unshare --net env DEBIAN_MIRROR="$mirror_of_apt" DEPS_CACHE="$work/empty" "$here/deps.sh"
-    # Each of the other clients, with an empty cache of its own and nothing else to fetch.
+    # Each of the other clients, with an empty cache and no other files to fetch.
     for kind in python rust; do
         rm -rf "$work/without"
         mkdir "$work/without"
@@ -122,7 +122,7 @@ kill -TERM $!
 clean "interrupted"
 say "ok: interrupted"
 
-# With no network, no libaec and no tools, from files put there by hand.
+# Without network, libaec and tools, from files that are provided by hand.
 mkdir "$work/by-hand"
 while read -r _ _ path; do
     ln -s "$full/$(basename "$path")" "$work/by-hand/"
@@ -134,14 +134,14 @@ grep -q '^#define HYPERSLAB_HAVE_SZIP 0$' "$DEPS_PREFIX/include/zz_stamp.h" || d
 clean "without libaec"
 say "ok: without libaec, offline: $(tail -n 1 "$work/stdout")"
 
-# What make deps built: current, and known as such at once.
+# The build of make deps: it is current, and a second run detects that quickly.
 began=$(date +%s%N)
 DEPS_PREFIX=$build DEPS_CACHE=$full "$here/deps.sh" | grep -q 'up to date' || die "third_party/build is not up to date"
 took=$((($(date +%s%N) - began) / 1000000))
 ((took < 2000)) || die "the second run took $took ms"
 say "ok: the second run took $took ms"
 
-# globals ARCHIVE PATTERN: every global name matches, and there are some.
+# globals ARCHIVE PATTERN expects that there are global names and that all of them match.
 globals() {
     local names strange
     names=$(nm -g --defined-only "$build/lib/lib$1.a" 2>/dev/null | awk 'NF == 3 { print $3 }')
@@ -153,14 +153,16 @@ globals goblosc2 '^(blosc1?_|blosc2_|b2nd_)'
 globals gohdf5 '^H5'
 globals gocodec '^hsc_'
 
-# NOTICE names every pinned library, with its release, and is what notice.sh makes of this build.
+# NOTICE names every pinned library with its release, and equals the output of notice.sh for this
+# build.
 while read -r library version _; do
     grep -qxF "$library $version" "$root/NOTICE" || die "NOTICE does not name $library $version"
 done < <(linked)
 "$here/notice.sh" | cmp - "$root/NOTICE" || die "NOTICE is not what make notice writes"
 say "ok: NOTICE"
 
-# Headers of another release than the library's are an error of the first call, not the end of the process.
+# Headers of another release than the library's are an error of the first call, and do not end the
+# process.
 cp -r "$build/include" "$work/headers"
 release=$(sed -n 's/^#define H5_VERS_RELEASE *\([0-9]*\).*/\1/p' "$work/headers/H5public.h")
 sed -i "s/^#define H5_VERS_RELEASE .*/#define H5_VERS_RELEASE $((release - 1))/" "$work/headers/H5public.h"

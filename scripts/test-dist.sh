@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test-dist.sh
-# Makes the source archive and builds it in an empty folder, with networking off, Go's module cache
-# empty and no installing: the C libraries, then the command, which is run.
+# Makes the source archive and builds it in an empty directory, without network, with an empty Go
+# module cache and without installing packages: the C libraries, then the command, which is run.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # vendor.sh
-# Unpacks the verified sources of every pinned library under third_party/src/<library>, to read and to
-# debug with, and for the tests that read the libraries' own test files (c-blosc2 and hdf5-tools); the
-# build does not use that directory. A second run with the same VERSIONS does nothing.
+# Unpacks the verified sources of every pinned library under third_party/src/<library>, for reading
+# and debugging, and for tests that read the libraries' own test files (c-blosc2 and hdf5-tools).
+# The build does not use that directory. A second run with the same VERSIONS does nothing.
 set -euo pipefail
 here=$(dirname "$0")
 # shellcheck source=scripts/lib.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # version.sh
-# Prints the version of this tree: what the file VERSION of a source archive says, else git's
-# description of the commit, else "unknown".
+# Prints the version of this tree: the content of the file VERSION of a source archive, otherwise
+# git's description of the commit, otherwise "unknown".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [[ -e VERSION ]]; then

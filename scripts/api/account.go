@@ -1,5 +1,5 @@
-// The account: every function of a library, its header, who binds it and which test
-// shows it, or why there is no such thing.
+// The account of a library: every function with its header, the Go functions that bind it and the
+// test that calls them, or the reason why it is not bound.
 
 package main
 
@@ -18,11 +18,11 @@ type function struct {
 	name, header string
 	how          string   // "bound", "subsumed", "out", "newer", or "" without a row
 	by           []string // exported Go functions that lead to it, sorted
-	test         string   // of the first of them
-	text         string   // of the row
+	test         string   // a test that calls the first of them
+	text         string   // text of the row
 }
 
-// complaint says what is wrong with the row of a function, or "".
+// complaint returns the error in the row of a function, or "".
 func (f *function) complaint() string {
 	switch {
 	case f.how == "":
@@ -35,10 +35,10 @@ func (f *function) complaint() string {
 	return ""
 }
 
-// sources is what the archive, the headers and the Go code say about the functions of a library.
+// sources contains the functions of a library in its archive, its headers and the Go code.
 type sources struct {
 	library
-	exported map[string]bool     // functions of the archive
+	exported map[string]bool     // functions that the archive exports
 	called   map[string]bool     // functions that objects of the package call
 	headers  map[string]string   // function → header that declares it
 	by       map[string][]string // function → exported Go functions that lead to it
@@ -46,7 +46,8 @@ type sources struct {
 	calls    *calls
 }
 
-// gather reads the sources of a library's account. Type-checking the package takes most of the time.
+// gather reads the sources of a library's account. Type-checking the package takes most of the
+// time.
 func gather(build string, lib library) (*sources, error) {
 	s := &sources{library: lib}
 	var err error
@@ -72,16 +73,16 @@ func (s *sources) account(rows *rows) ([]function, error) {
 	var errs []error
 	for name := range s.exported {
 		if s.headers[name] == "" {
-			continue // visible because a comment of a header names it, but declared by none
+			continue // visible because a comment of a header contains the name, but not declared
 		}
 		f := function{name: name, header: s.headers[name]}
 		lead := s.by[name]
-		if len(lead) == 0 { // a macro of the header may stand for the newest form: H5Dopen for H5Dopen2
+		if len(lead) == 0 { // the name can be a macro of the header for the newest version: H5Dopen for H5Dopen2
 			lead = s.by[version.ReplaceAllString(name, "")]
 		}
 		row := rows.find(name)
 		switch {
-		case s.called[name] || len(s.by[name]) > 0: // by a shim, or from Go without one between
+		case s.called[name] || len(s.by[name]) > 0: // called by a shim, or directly from Go
 			f.how, f.by = "bound", lead
 			if row != nil && row.name == name {
 				errs = append(errs, fmt.Errorf("%s:%d: %s is bound by %s: take the row out", rows.file, row.line, name, some(lead)))
@@ -138,15 +139,15 @@ func (s *sources) account(rows *rows) ([]function, error) {
 	return out, errors.Join(errs...)
 }
 
-// first puts fn, which the test of a row calls, before the others that bind the same.
+// first moves fn, which the test of a row calls, before the other functions that bind the same C
+// function.
 func first(fn string, by []string) []string {
 	return append([]string{fn}, slices.DeleteFunc(slices.Clone(by), func(s string) bool { return s == fn })...)
 }
 
 var version = regexp.MustCompile(`[0-9]$`)
 
-// boundBy finds, for each C name, the exported Go functions that lead to it through
-// the shims.
+// boundBy finds, for each C name, the exported Go functions that lead to it through the shims.
 func boundBy(build, dir string) (map[string][]string, mentions, *calls, error) {
 	shims, err := cFunctions(build, dir)
 	if err != nil {
@@ -232,8 +233,8 @@ Of %d functions %d are bound, %d subsumed, %d left out`, lib.name, lib.rows, len
 	})
 }
 
-// section writes a table of the functions of a header that stand in one of these
-// ways, if there are any.
+// section writes a table of the functions of a header whose field how is one of hows, if there are
+// any.
 func section(w io.Writer, functions []function, header, head, hows string, line func(function) string) {
 	for _, f := range functions {
 		if f.how != "" && f.header == header && slices.Contains(strings.Fields(hows), f.how) {
@@ -243,7 +244,7 @@ func section(w io.Writer, functions []function, header, head, hows string, line 
 	}
 }
 
-// some names the first few.
+// some joins the first 6 names.
 func some(names []string) string {
 	const most = 6
 	if len(names) <= most {

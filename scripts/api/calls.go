@@ -1,6 +1,6 @@
-// What the Go says: which functions of a package call its shims, which exported ones
-// lead there, and which tests reach those. The packages are type-checked, so that a
-// name is the thing it means.
+// The Go call graph: the functions of a package that call its shims, the exported functions that
+// lead to them, and the tests that reach those. The packages are type-checked, so that each name
+// refers to the right object.
 
 package main
 
@@ -17,14 +17,14 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// calls is the static call graph of one package and its tests. Functions have the
-// names that types.Func.FullName gives them; a reference is a call.
+// calls is the static call graph of one package and its tests. Functions have the names of
+// types.Func.FullName. A reference counts as a call.
 type calls struct {
 	path   string                     // import path of the package
-	uses   map[string]map[string]bool // function → what it mentions
+	uses   map[string]map[string]bool // function → functions that it mentions
 	usedBy map[string]map[string]bool // the reverse
 	tests  map[string]string          // tests, fuzz targets and examples: full name → short
-	public map[string][]string        // exported functions: full name → short ones, several for a method that is promoted
+	public map[string][]string        // exported functions: full name → short names, several for a promoted method
 	byName map[string][]*types.Func   // methods of the package by name, for calls through interfaces
 }
 
@@ -88,8 +88,8 @@ func methods(p *types.Package) []*types.Func {
 	return out
 }
 
-// declaration notes what a declaration mentions. A variable's initial value belongs
-// to init.
+// declaration records the functions that a declaration mentions. Those of a variable's initial
+// value belong to init.
 func (g *calls) declaration(p *packages.Package, d ast.Decl) {
 	from := p.PkgPath + ".init"
 	if fn, ok := d.(*ast.FuncDecl); ok {
@@ -119,8 +119,8 @@ func (g *calls) declaration(p *packages.Package, d ast.Decl) {
 	})
 }
 
-// mention notes that from mentions f, or what f stands for if it is the method of an
-// interface.
+// mention records that from mentions f. If f is a method of an interface, it also records the
+// methods that implement it.
 func (g *calls) mention(from string, f *types.Func) {
 	add(g.uses, from, f.FullName())
 	recv := f.Signature().Recv()
@@ -148,8 +148,8 @@ func isTest(fn *ast.FuncDecl) bool {
 	return false
 }
 
-// callers returns the exported functions that lead to a C function, by their short
-// names: Array.Resize. init stands for what the package does by itself.
+// callers returns the exported functions that lead to a C function, by their short names, for
+// example Array.Resize. The name init stands for package initialization.
 func (g *calls) callers(c string) []string {
 	out := make(map[string]bool)
 	seen := make(map[string]bool)
@@ -175,8 +175,8 @@ func (g *calls) callers(c string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// publish lists the functions of the package that a user can call: Create,
-// Array.Resize. A method of a hidden type counts for the types that embed it.
+// publish lists the functions of the package that a user can call, for example Create and
+// Array.Resize. A method of an unexported type counts for the types that embed it.
 func (g *calls) publish(p *types.Package) {
 	note := func(f *types.Func, short string) {
 		if name := f.Origin().FullName(); !slices.Contains(g.public[name], short) {
@@ -204,7 +204,7 @@ func (g *calls) publish(p *types.Package) {
 	}
 }
 
-// exported returns the short names under which a user can call a function.
+// exported returns the short names of a function that a user can call.
 func (g *calls) exported(fn string) []string {
 	if fn == g.path+".init" {
 		return []string{"init"}
@@ -212,8 +212,8 @@ func (g *calls) exported(fn string) []string {
 	return g.public[fn]
 }
 
-// reachedBy returns the first of the exported functions that a test leads to, or "".
-// What the package does by itself every test does.
+// reachedBy returns the first of the exported functions that a test leads to, or "". Every test
+// reaches package initialization.
 func (g *calls) reachedBy(test string, shorts []string) string {
 	known := slices.Contains(slices.Collect(maps.Values(g.tests)), test)
 	for _, short := range shorts {
@@ -224,8 +224,7 @@ func (g *calls) reachedBy(test string, shorts []string) string {
 	return ""
 }
 
-// leads reports whether a test is among the functions that call the given ones, at any
-// distance.
+// leads reports whether a test is among the direct and indirect callers of the given functions.
 func (g *calls) leads(test string, to, seen map[string]bool) bool {
 	for fn := range to {
 		if g.tests[fn] == test {
@@ -241,7 +240,7 @@ func (g *calls) leads(test string, to, seen map[string]bool) bool {
 	return false
 }
 
-// named are the functions that a user calls by a short name.
+// named returns the functions that a user calls by a short name.
 func (g *calls) named(short string) map[string]bool {
 	out := make(map[string]bool)
 	for fn := range g.usedBy {
@@ -252,7 +251,7 @@ func (g *calls) named(short string) map[string]bool {
 	return out
 }
 
-// test names the test that is nearest to an exported function, or "".
+// test returns the test that is nearest to an exported function, or "".
 func (g *calls) test(short string) string {
 	level := g.named(short)
 	seen := maps.Clone(level)
@@ -279,8 +278,8 @@ func (g *calls) test(short string) string {
 	return ""
 }
 
-// rank orders tests by what they are likely to say about a function: those that are
-// named after it, then after its type; those that only look at refusals come last.
+// rank orders tests by their relevance for a function. Tests that are named after it come first,
+// then those named after its type. Tests of refused input come last.
 func rank(test, short string) int {
 	name := strings.ToLower(test)
 	typ, method, _ := strings.Cut(strings.ToLower(short), ".")

@@ -1,5 +1,5 @@
-// What the shims say: which C function leads to a function of the library. Names are
-// enough for that, since the C is one set of files with plain calls.
+// The C call graph: the C functions of the shims that lead to a function of the library. Matching
+// names suffices, because the C code is one set of files with direct calls.
 
 package main
 
@@ -32,8 +32,8 @@ func (m mentions) add(name, body string) {
 	}
 }
 
-// cFunctions reads the shims of a package, and the macros of the library's
-// headers, which may stand for calls: H5T_NATIVE_INT opens the library.
+// cFunctions reads the shims of a package, and the macros of the library's headers, which may
+// contain calls. For example, H5T_NATIVE_INT opens the library.
 func cFunctions(build, dir string) (mentions, error) {
 	out := make(mentions)
 	include := filepath.Join(build, "include")
@@ -51,7 +51,7 @@ func cFunctions(build, dir string) (mentions, error) {
 			for _, m := range macro.FindAllStringSubmatch(text, -1) {
 				out.add(m[1], m[2])
 				for _, p := range pasted.FindAllStringSubmatch(m[2], -1) {
-					out.add(p[1], m[2]) // name_##n stands for every name that it makes
+					out.add(p[1], m[2]) // name_## stands for every name that the macro makes
 				}
 			}
 			for _, body := range []*regexp.Regexp{definition, table} {
@@ -64,7 +64,7 @@ func cFunctions(build, dir string) (mentions, error) {
 	return out, nil
 }
 
-// bodyEnd is where the block that was opened before start ends.
+// bodyEnd returns the end of the block that was opened before start.
 func bodyEnd(text string, start int) int {
 	depth := 1
 	for i := start; i < len(text); i++ {
@@ -80,7 +80,7 @@ func bodyEnd(text string, start int) int {
 	return len(text)
 }
 
-// closure gives all names reached from a name through m.
+// closure adds all names that a name leads to through m.
 func (m mentions) closure(from string, reached map[string]bool) {
 	for id := range m[from] {
 		if !reached[id] {
@@ -90,7 +90,7 @@ func (m mentions) closure(from string, reached map[string]bool) {
 	}
 }
 
-// mentioned reports whether any function of the shims mentions a name.
+// mentioned reports whether a function of the shims mentions a name.
 func (m mentions) mentioned(name string) bool {
 	for _, names := range m {
 		if names[name] {

@@ -1,12 +1,12 @@
-// Command api accounts for every public function of the linked C libraries: it
-// writes cblosc/API.md and h5/API.md, which say by what Go function each is bound
-// and which test calls that, what stands for it, or why it is left out. `make api`
-// runs it; with -check it writes nothing and fails if a file is not what it would
-// write, or a function has no row. Arguments name the packages to do: cblosc, h5.
+// Command api accounts for every public function of the linked C libraries. It writes cblosc/API.md
+// and h5/API.md, which list for each function the Go function that binds it and a test that calls
+// that, its replacement, or the reason why it is left out. `make api` runs it. With -check it
+// writes no files, and fails if a file is out of date or a function has no row. Arguments name the
+// packages: cblosc, h5.
 //
-// The list of functions is what the archives export. Bound is what the objects of
-// the shims leave undefined, as nm tells; who calls it is found in the sources. For
-// the rest there are the files *.rows beside this one; rows.go says how.
+// The functions are those that the archives export. Bound ones are undefined symbols of the shims'
+// object files, which nm lists; the sources show their callers. All others need a row in the files
+// *.rows in this directory, whose format rows.go documents.
 package main
 
 import (
@@ -77,8 +77,8 @@ func (s *sources) update(rowsFile, file string, check bool) error {
 	return errors.Join(err, verdict(s.library, functions, rows, check))
 }
 
-// verdict fails with -check if more functions are without a row, or without a test,
-// than the rows file lets pass.
+// verdict returns an error with -check if more functions lack a row or a test than the rows file
+// allows.
 func verdict(lib library, functions []function, rows *rows, check bool) error {
 	var bad []string
 	for _, f := range functions {

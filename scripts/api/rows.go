@@ -1,17 +1,15 @@
-// What people say of the functions that no shim calls: the rows files, one for each
-// library.
+// The rows files, one for each library, which list the functions that shims do not call.
 //
 //	# a comment
-//	NAME subsumed Function why or how      another Go function does what it does
+//	NAME subsumed Function why or how      another Go function has the same effect
 //	NAME out why                           it is left out
-//	NAME newer VERSION Function [Test]     the linked library lacks it; a shim calls it behind a guard
-//	NAME test Test                         of the tests that reach what binds it, one that is known to call it
+//	NAME newer VERSION Function [Test]     the linked library lacks it; a shim calls it inside a version guard
+//	NAME test Test                         one of the tests that reach its binding, which is known to call it
 //	missing N                              at most N functions may have no row yet
 //
-// NAME may end in * and stands for a family then. Function is an exported Go
-// function of the package, as API.md writes it: Array.Resize. A Test is named where
-// the sources alone lead to another one: to a test of a Go function that has several
-// ways through the library.
+// NAME may end in * and then stands for a family. Function is an exported Go function of the
+// package, as in API.md: Array.Resize. A Test must be named if the sources lead to another test.
+// This happens for Go functions with several paths through the library.
 
 package main
 
@@ -26,18 +24,18 @@ import (
 type row struct {
 	name, kind string
 	function   string // subsumed, newer
-	test       string // test, maybe newer
+	test       string // test, optionally newer
 	version    string // newer
 	text       string
 	line       int
 	used       bool
 }
 
-// rows is one file.
+// rows is the content of one file.
 type rows struct {
 	file    string
 	list    []*row
-	missing int // how many functions may be without a row
+	missing int // maximum number of functions without a row
 }
 
 func readRows(file string) (*rows, error) {
@@ -86,13 +84,13 @@ func readRows(file string) (*rows, error) {
 	return r, nil
 }
 
-// find returns the row of a function that no shim calls: the one with its name, else
-// that of the longest family it belongs to.
+// find returns the row of a function that shims do not call: the row with its name, or else that of
+// the longest family that matches.
 func (r *rows) find(name string) *row {
 	return r.match(name, func(w *row) bool { return w.kind == "subsumed" || w.kind == "out" })
 }
 
-// tested is find for the row that names a test.
+// tested is find for rows that name a test.
 func (r *rows) tested(name string) *row {
 	return r.match(name, func(w *row) bool { return w.test != "" })
 }

@@ -1,5 +1,5 @@
-// What the object files say: the functions an archive exports, and those that
-// the shims of a package call.
+// Symbols of object files: the functions that an archive exports, and those that the shims of a
+// package call.
 
 package main
 
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// nm runs nm and returns the symbols of the given types (as nm letters them).
+// nm runs nm and returns the symbols with one of the given type letters.
 func nm(types, file string, flags ...string) (map[string]bool, error) {
 	out, err := exec.Command("nm", append(flags, file)...).Output()
 	if err != nil {
@@ -31,7 +31,7 @@ func nm(types, file string, flags ...string) (map[string]bool, error) {
 	return symbols, lines.Err()
 }
 
-// undefined compiles the C files of a package and returns what they call.
+// undefined compiles the C files of a package and returns the functions that they call.
 func undefined(build, dir string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.c"))
 	if err != nil {
@@ -64,8 +64,8 @@ func undefined(build, dir string) (map[string]bool, error) {
 	return all, nil
 }
 
-// headersOf finds the header that declares each function: the first of the
-// patterns' files that names it before a parenthesis.
+// headersOf finds the header that declares each function: the first file of the patterns in which a
+// parenthesis follows the name.
 func headersOf(build string, patterns []string, functions map[string]bool) (map[string]string, error) {
 	declared := regexp.MustCompile(`\b(\w+)\s*\(`)
 	where, seen := make(map[string]string), make(map[string]bool)

@@ -1,11 +1,11 @@
-// Conformance walks every .h5 file below the given folders, writes each in the words
-// of h5dump, and compares word for word with what h5dump of the same library writes.
+// Conformance formats every .h5 file below the given directories as DDL, and compares the words
+// with the output of h5dump of the same library.
 //
 //	go run ./scripts/conformance [-h5dump third_party/build/bin/h5dump] [-v] FOLDER…
 //
-// Line breaks inside values, and the places that stand before lines of values, are not
-// compared. It prints a verdict for each file, and a table; it ends with 1 if a file
-// that h5dump reads differs.
+// Line breaks inside values and the indexes before lines of values are not compared. The program
+// prints a verdict for each file, and a table. The exit status is 1 if a file that h5dump reads
+// differs.
 package main
 
 import (
@@ -28,20 +28,21 @@ import (
 	"github.com/hyperslab/hyperslab/h5/ddl"
 )
 
-// A verdict on one file.
+// verdict is the result for one file.
 type verdict string
 
 const (
-	same     verdict = "same"            // every word
-	headers  verdict = "same, no values" // too large for h5dump to write whole; every word of its headers
+	same     verdict = "same"            // all words are equal
+	headers  verdict = "same, no values" // too large for a full output of h5dump; all words of the headers are equal
 	differs  verdict = "differs"
 	refused  verdict = "refused by both"
 	unread   verdict = "read by h5dump only"
-	partial  verdict = "same as far as readable" // neither reads a part; every word
+	partial  verdict = "same as far as readable" // neither program reads a part; all words are equal
 	ahead    verdict = "h5dump fails, ours goes on"
 	noOracle verdict = "read by us only"
 
-	// A reference into another file is not followed: no file is opened that nobody named.
+	// References into other files are not followed, because only files that the user named may be
+	// opened.
 	elsewhere verdict = "same but for references into other files"
 )
 
@@ -61,8 +62,9 @@ func main() {
 	os.Exit(run(os.Stdout, tool, flag.Args(), *verbose))
 }
 
-// besideTheFile lets this process and h5dump look for external files beside the file
-// that names them, and not in the working folder. The library asks once, when it starts.
+// besideTheFile makes libhdf5 in this process and in h5dump look for external files in the
+// directory of the file that names them, not in the working directory. libhdf5 reads the variable
+// once, when it starts.
 func besideTheFile() error { return os.Setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}") }
 
 func run(w io.Writer, tool string, folders []string, verbose bool) int {
@@ -111,7 +113,7 @@ func find(folder string) ([]string, error) {
 	return files, err
 }
 
-// Limits of what is compared whole.
+// Limits of a full comparison.
 const (
 	patience   = 2 * time.Minute
 	maxText    = 64 << 20 // bytes of h5dump's output
@@ -158,8 +160,8 @@ func judge(tool, file string) (verdict, string) {
 	return v, fmt.Sprintf("word %d: h5dump %q, ours %q; errors: %v; %v", at, around(a, at), around(b, at), oracleErr, ourErr)
 }
 
-// open opens a file, as a family if it is the first member of one that does not say so:
-// HDF5 1.6 wrote such.
+// open opens a file. If that fails and the file can be the first member of a family without a
+// driver information block, as HDF5 1.6 wrote them, it opens the family.
 func open(file string) (*h5.File, error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if driver, name := setOf(file); err != nil && driver == "family" {
@@ -174,8 +176,8 @@ func open(file string) (*h5.File, error) {
 	return f, err
 }
 
-// setOf is the driver and the name for h5dump of a set of files, of which file is the
-// member that we open it by; no driver if it is none.
+// setOf returns the driver and the name of a set of files, for h5dump, if file is the member that
+// opens the set. Otherwise it returns an empty driver.
 func setOf(file string) (driver, name string) {
 	for suffix, as := range map[string][2]string{"-s.h5": {"multi", ""}, "-m.h5": {"split", ""}, "00000.h5": {"family", "%05d.h5"}} {
 		if base, ok := strings.CutSuffix(file, suffix); ok {
@@ -185,7 +187,7 @@ func setOf(file string) (driver, name string) {
 	return "", ""
 }
 
-// intoOtherFile reports the error of a reference that leads out of the file.
+// intoOtherFile reports whether err is that of a reference that leads out of the file.
 func intoOtherFile(err error) bool {
 	return errors.Is(err, h5.ErrNotFound) && strings.Contains(err.Error(), "reference into the file")
 }
@@ -204,7 +206,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// large reports a file that nobody wants to see whole.
+// large reports whether a file has a dataset that is too large to compare.
 func large(f *h5.File) bool {
 	for v, err := range f.Root().Visit() {
 		if err != nil || v.Kind != h5.DatasetObject {
@@ -223,7 +225,7 @@ func large(f *h5.File) bool {
 	return false
 }
 
-// oracleOf runs h5dump, whose output stands even if it fails in the end.
+// oracleOf runs h5dump. The output is valid even if h5dump fails in the end.
 func oracleOf(tool string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -234,7 +236,7 @@ func oracleOf(tool string, args ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// limited is a buffer that refuses to grow past maxText.
+// limited is a buffer that refuses to grow beyond maxText.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -244,11 +246,11 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// place is what stands before a line of values.
+// place matches the index before a line of values.
 var place = regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
 
-// pointer is what h5dump 1.14 writes in place of the address of an object that a
-// reference inside another element leads to: the address of its own text.
+// pointer matches the number that h5dump 1.14 prints for an object that a reference inside another
+// element refers to. It is not the object's address but that of h5dump's own buffer.
 var pointer = regexp.MustCompile(`\b(DATASET|GROUP|DATATYPE) [0-9]+ "`)
 
 func words(dump []byte) []string {
@@ -256,7 +258,7 @@ func words(dump []byte) []string {
 	return strings.Fields(string(pointer.ReplaceAll(dump, []byte(`$1 "`))))
 }
 
-// firstDifference is the place of the first word that differs, -1 if none does.
+// firstDifference returns the index of the first word that differs, or -1.
 func firstDifference(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {

@@ -1,11 +1,10 @@
-// Command demo converts every numeric dataset of the HDF5 files it is given
-// there and back, and proves that nothing changed. `make demo` runs it on real
-// measurements.
+// Command demo converts every numeric dataset of HDF5 files to other formats and back, and proves
+// that the values are unchanged. `make demo` runs it on real measurements.
 //
-// The round trips are HDF5 → b2nd in one file → HDF5 and HDF5 → b2nd in a sparse
-// directory → HDF5, by `hyperslab convert`. Each of the four results is compared
-// with the original by `hyperslab diff`, and both HDF5 results by the reference
-// h5diff. The exit code is 0 if nothing differs and nothing failed, else 1.
+// The round trips are HDF5 → b2nd in one file → HDF5 and HDF5 → b2nd in a sparse directory → HDF5,
+// by `hyperslab convert`. `hyperslab diff` compares each of the four results with the original, and
+// the reference h5diff compares both HDF5 results. The exit status is 0 if there are no differences
+// and no errors, otherwise 1.
 package main
 
 import (
@@ -33,7 +32,7 @@ func main() {
 	}
 }
 
-// run goes through all files and writes the table and the verdict.
+// run processes all files and writes the table and the verdict.
 func run(hyperslab, h5diff tool, files []string, stdout, stderr io.Writer) error {
 	dir, err := os.MkdirTemp("", "hyperslab-demo-")
 	if err != nil {

@@ -16,38 +16,38 @@ type dataset struct {
 	file, path string
 	shape      []int64
 	dtype      string
-	axes       []string      // their names; nil if none has one
-	unstored   bool          // nothing is stored of it: all elements are fill value
+	axes       []string      // dimension names; nil if no dimension has one
+	unstored   bool          // no elements are stored: all are the fill value
 	leftOut    []unsupported // attributes that refer to other objects of the file
 }
 
 func (d dataset) label() string   { return filepath.Base(d.file) + ":" + d.path }
 func (d dataset) address() string { return d.file + ":" + d.path }
 
-// row is what came of one dataset.
+// row is the result for one dataset.
 type row struct {
 	dataset
 	bytes, stored int64
 	seconds       float64
-	compared      int   // comparisons that found nothing, by hyperslab diff
-	crossChecked  int   // the same by h5diff
-	err           error // the first thing that went wrong
+	compared      int   // comparisons by hyperslab diff without differences
+	crossChecked  int   // comparisons by h5diff without differences
+	err           error // the first error
 }
 
-// unsupported is an attribute as hyperslab info tells of it.
+// unsupported is an attribute in the output of hyperslab info.
 type unsupported struct{ Name, Type, Reason string }
 
-// prover knows the tools and a folder for what they write.
+// prover contains the tools and a directory for their output.
 type prover struct {
 	hyperslab, h5diff tool
 	dir               string
 }
 
-// numeric are the element types of measurements.
+// numeric matches the dtypes of measurements.
 var numeric = regexp.MustCompile(`^[<>|][biuf][0-9]+$`)
 
-// numericDatasets lists the datasets of numbers in all files, with what cannot be
-// carried over: that is known, and told, before anything is written.
+// numericDatasets lists the numeric datasets in all files, with the attributes that cannot be
+// converted, so that they are reported before anything is written.
 func (p *prover) numericDatasets(files []string) ([]dataset, error) {
 	var sets []dataset
 	for _, file := range files {
@@ -75,8 +75,8 @@ func (p *prover) numericDatasets(files []string) ([]dataset, error) {
 			}
 			d.axes = info.Axes
 			for _, u := range info.Unsupported {
-				// Only these mean nothing in another file. Any other is not excluded, and
-				// convert refuses to lose it: that is a failure of the demo.
+				// Only these have no meaning in another file. All others are not excluded, and
+				// convert fails if it would lose them. That is a failure of the demo.
 				if strings.Contains(u.Type, "H5T_REFERENCE") {
 					d.leftOut = append(d.leftOut, u)
 				}
@@ -90,7 +90,7 @@ func (p *prover) numericDatasets(files []string) ([]dataset, error) {
 	return sets, nil
 }
 
-// prove takes d through both round trips.
+// prove converts d in both round trips and compares the results.
 func (p *prover) prove(d dataset) row {
 	r := row{dataset: d}
 	r.err = p.roundTrips(&r)
@@ -147,7 +147,7 @@ func (p *prover) roundTrips(r *row) error {
 	return nil
 }
 
-// sameAxes checks that the axes of a copy of d have the names of d's.
+// sameAxes checks that a copy of d has the dimension names of d.
 func (p *prover) sameAxes(d dataset, address string) error {
 	var info struct{ Axes []string }
 	if err := document(p.hyperslab, &info, "info", "--json", address); err != nil {
@@ -159,7 +159,7 @@ func (p *prover) sameAxes(d dataset, address string) error {
 	return nil
 }
 
-// same runs hyperslab diff; a difference is an error that names it.
+// same runs hyperslab diff. A difference is an error that describes it.
 func (p *prover) same(args []string) error {
 	o, err := p.hyperslab(args...)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *prover) same(args []string) error {
 	if o.code == 0 {
 		return nil
 	}
-	loud, err := p.hyperslab(append([]string{"diff"}, args[2:]...)...) // without --quiet: what differs
+	loud, err := p.hyperslab(append([]string{"diff"}, args[2:]...)...) // without --quiet, to list the differences
 	if err != nil {
 		return err
 	}

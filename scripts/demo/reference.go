@@ -1,4 +1,4 @@
-// HDF5's own opinion, read line by line.
+// Comparison with the reference h5diff, whose report is parsed.
 
 package main
 
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// sameByReference runs h5diff on a dataset and its copy at the same path of
-// another file, which lacks the attributes that were left out.
+// sameByReference runs h5diff on a dataset and its copy at the same path of another file, which
+// lacks the attributes that were left out.
 //
-// Its --exclude-attribute leaves out all attributes of an object at once, and
-// "objects are not comparable" it can say with exit code 0. So it is made to tell
-// all it did (-v2), and each line must be one that belongs to two equal datasets.
+// The flag --exclude-attribute leaves out all attributes of an object, and h5diff can report
+// "objects are not comparable" with exit status 0. Therefore it runs with -v2, which lists each
+// step, and each line must be one of a comparison of two equal datasets.
 func sameByReference(h5diff tool, d dataset, other string) error {
 	o, err := h5diff("-v2", "--no-compact-subset", d.file, other, d.path)
 	if err != nil {
@@ -22,7 +22,7 @@ func sameByReference(h5diff tool, d dataset, other string) error {
 	}
 	same := 0
 	if len(d.leftOut) > 0 {
-		same = 1 // what is missing is a difference to h5diff
+		same = 1 // h5diff counts missing attributes as differences
 	}
 	if o.code != same || o.stderr != "" {
 		return o.failure()
@@ -33,25 +33,24 @@ func sameByReference(h5diff tool, d dataset, other string) error {
 	return nil
 }
 
-// The lines of a report on two equal datasets.
+// Lines of a report on two equal datasets.
 var (
 	attributeLine = regexp.MustCompile(`^    (x| )      (x| )    (.*?) *$`)
 	statusLine    = regexp.MustCompile(`^Attributes status:  ([0-9]+ common, [0-9]+ only in obj1, [0-9]+ only in obj2)$`)
 	harmless      = regexp.MustCompile(`^(|dataset: <.*> and <.*>|attribute: <.*> and <.*>|0 differences found|   obj1   obj2| -+)$`)
-	// What it says of a dataset of which nothing is stored; hyperslab diff
-	// compares those.
+	// The lines for a dataset without stored elements. hyperslab diff compares those.
 	notStored = regexp.MustCompile(`^(Not comparable: <(.*)> or <(.*)> is an empty dataset|-+|Some objects are not comparable|Use -c for .*)$`)
 )
 
-// readReport checks what h5diff -v2 says of d and its copy: no difference in the
-// data and in common attributes, and nothing missing but what was left out.
+// readReport checks the output of h5diff -v2 for d and its copy: no differences in the data and in
+// common attributes, and only the excluded attributes are missing.
 func readReport(report string, d dataset) error {
 	var only, expected []string
 	for _, u := range d.leftOut {
 		expected = append(expected, u.Name)
 	}
 	labelled := false
-	common, compared, status := 0, -1, "" // the data is compared too, before the attributes
+	common, compared, status := 0, -1, "" // starts at -1 because the data are compared before the attributes
 	for _, line := range strings.Split(report, "\n") {
 		if m := attributeLine.FindStringSubmatch(line); m != nil {
 			switch {
@@ -60,7 +59,7 @@ func readReport(report string, d dataset) error {
 			case m[1] == "x":
 				only = append(only, m[3])
 			case m[3] == "DIMENSION_LABELS" && d.axes != nil && !labelled:
-				// The names of the axes without the scales that had them: prove compares them.
+				// The dimension names without the scales that had them. prove compares the names.
 				labelled = true
 			default:
 				return fmt.Errorf("h5diff found an attribute that the original has not: %s", m[3])

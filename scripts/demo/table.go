@@ -1,4 +1,4 @@
-// What the demo shows: what was left out, the bar, the table, the verdict.
+// Output of the demo: the excluded attributes, the progress bar, the table, the verdict.
 
 package main
 
@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 )
 
-// writeLeftOut says which attributes will be excluded, grouped by reason.
+// writeLeftOut lists the attributes that will be excluded, grouped by reason.
 func writeLeftOut(w io.Writer, sets []dataset) {
 	counts := make(map[string]int)
 	var order []string
@@ -41,7 +41,7 @@ func writeLeftOut(w io.Writer, sets []dataset) {
 	fmt.Fprintln(w)
 }
 
-// writeTable writes a line for each dataset and one for all of them.
+// writeTable writes a line for each dataset and one for the totals.
 func writeTable(w io.Writer, rows []row) {
 	const head = "dataset"
 	total := fmt.Sprintf("%d datasets", len(rows))
@@ -49,7 +49,7 @@ func writeTable(w io.Writer, rows []row) {
 	for _, r := range rows {
 		width = max(width, len(r.label()))
 	}
-	// Numbers are aligned to the right, names, padded here, to the left.
+	// Numbers are aligned to the right. Names are padded here, so that they align to the left.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "%-*s\tshape\tdtype\tbytes\tstored\tratio\tMB/s\t\n", width, head)
 	line := func(label, shape, dtype string, bytes, stored int64, seconds float64) {
@@ -80,7 +80,7 @@ func shapeText(shape []int64) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "x")
 }
 
-// verdict counts the comparisons; everything that went wrong is in the error.
+// verdict prints the number of comparisons and returns all errors.
 func verdict(w io.Writer, rows []row) error {
 	var errs []error
 	compared, crossChecked, unstored := 0, 0, 0
@@ -104,10 +104,10 @@ func verdict(w io.Writer, rows []row) error {
 	return nil
 }
 
-// progress is a bar on a terminal and nothing elsewhere.
+// progress is a bar on a terminal, and invisible elsewhere.
 type progress struct {
 	bars  *mpb.Progress
-	bar   *mpb.Bar // nil: not on a terminal
+	bar   *mpb.Bar // nil if the output is not a terminal
 	label atomic.Pointer[string]
 	begun int64
 }
@@ -131,7 +131,7 @@ func newProgress(w io.Writer, total int) *progress {
 	return p
 }
 
-// next says that the dataset before is done and names the one that begins.
+// next marks the previous dataset as done and shows the label of the next one.
 func (p *progress) next(label string) {
 	if p.bar == nil {
 		return

@@ -1,4 +1,4 @@
-// Running programs.
+// Execution of programs.
 
 package main
 
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// tool runs a program and returns what it wrote and its exit code; an error
-// means that it did not run at all.
+// tool runs a program and returns its output and exit status. An error means that the program could
+// not be run.
 type tool func(args ...string) (output, error)
 
 type output struct {
@@ -22,7 +22,7 @@ type output struct {
 	code           int
 }
 
-// execTool is the program of that name.
+// execTool returns the tool for a program.
 func execTool(program string) tool {
 	return func(args ...string) (output, error) {
 		cmd := exec.Command(program, args...)
@@ -41,7 +41,7 @@ func execTool(program string) tool {
 	}
 }
 
-// failure tells what was run and what it answered.
+// failure returns an error with the command line and the output.
 func (o output) failure() error {
 	said := strings.TrimSpace(o.stdout + o.stderr)
 	return fmt.Errorf("%s: exit %d: %s", strings.Join(o.args, " "), o.code, said)

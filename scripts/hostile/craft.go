@@ -1,7 +1,7 @@
-// What nobody writes by chance: in small files of each kind every field of header,
-// index, metalayers and trailer takes each forgotten value, in HDF5 files of each chunk
-// index every field of every structure some of them, every word of a tree's metadata is
-// another, and things that are no files stand in the places of files.
+// Crafted files. In small files of each kind, every field of header, index, metalayers and trailer
+// takes each of the values in interesting. In HDF5 files of each chunk index, every field of every
+// structure takes some of them. Every token of a tree's metadata is replaced, and files are
+// replaced by directories, pipes and links.
 
 package main
 
@@ -24,12 +24,12 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// craft is one way to spoil a seed: file is another, or gone and place makes what
-// stands there instead.
+// craft is one modification of a seed. It changes the content of file, or removes file and calls
+// place to create something else there.
 type craft struct {
 	what, file string
 	change     func(b []byte) []byte
-	place      func(path string) error // nil: a file
+	place      func(path string) error // nil: file stays a file
 }
 
 func (c *craft) make(s *seed) map[string][]byte {
@@ -42,8 +42,8 @@ func (c *craft) make(s *seed) map[string][]byte {
 	return files
 }
 
-// craftedSeeds makes files with the library, and takes trees of bcolz-zipline, and
-// tells how each is spoilt.
+// craftedSeeds makes files with the libraries, takes trees of bcolz-zipline, and adds the
+// modifications of each.
 func craftedSeeds(c config) ([]*seed, error) {
 	dir, err := os.MkdirTemp("", "hostile-*")
 	if err != nil {
@@ -76,8 +76,8 @@ func craftedSeeds(c config) ([]*seed, error) {
 	return seeds, nil
 }
 
-// arrays lays down a frame of each kind: b2nd, Caterva, a scalar, an empty one, sparse,
-// and one of each chunk in a file of its own.
+// arrays writes a frame of each kind (b2nd, Caterva, a scalar, an empty one, sparse), and a file
+// with a chunk of each codec.
 func arrays(dir string) error {
 	for i, p := range []*cblosc.ArrayParams{
 		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
@@ -131,8 +131,7 @@ func arrays(dir string) error {
 	return nil
 }
 
-// datasets lays down an HDF5 file for each chunk index, one of old and new texts, and one
-// whose attributes are in a heap.
+// datasets writes an HDF5 file for each chunk index, and one with attributes in a heap.
 func datasets(dir string) error {
 	const endless = h5.Unlimited
 	level, i4 := 3, h5.Int(4, h5.LittleEndian)
@@ -180,8 +179,8 @@ func datasets(dir string) error {
 	return nil
 }
 
-// craftHDF5 adds the ways to spoil an HDF5 file: each field is some of the forgotten values,
-// one less and one more, and the checksums are right.
+// craftHDF5 adds the modifications of an HDF5 file: each field takes some boundary values, its
+// value minus one and plus one. The checksums are updated.
 func (s *seed) craftHDF5(name string) {
 	whole, l := s.files[name], s.layout(name)
 	for _, f := range l.fields {
@@ -207,7 +206,7 @@ func (s *seed) craftHDF5(name string) {
 	}
 }
 
-// craft adds the ways to spoil one file of the seed.
+// craft adds the modifications of one file of the seed.
 func (s *seed) craft(name string) {
 	if s.sort == "hdf5" {
 		s.craftHDF5(name)
@@ -266,15 +265,14 @@ func (s *seed) craft(name string) {
 	slices.SortStableFunc(s.crafts, func(a, b craft) int { return strings.Compare(a.what, b.what) }) // maps have no order
 }
 
-// bigEndian reports whether the numbers of a file are stored highest byte first, but
-// for those of its chunks.
+// bigEndian reports whether the numbers of a file are big-endian, except those of its chunks.
 func bigEndian(s *seed, name string) bool {
 	return s.sort == "frame" || strings.HasSuffix(name, cframe.IndexFile)
 }
 
 var word = regexp.MustCompile(`-?[0-9][0-9.eE+-]*|"(?:[^"\\]|\\.)*"|true|false|null`)
 
-// tokens are the places of the values, and of the names, of a text of JSON.
+// tokens returns the positions of the values and names in JSON.
 func tokens(b []byte) [][]int { return word.FindAllIndex(b, -1) }
 
 func replaceToken(b []byte, at []int, token string) []byte {

@@ -1,12 +1,11 @@
-// Command hostile opens thousands of damaged and crafted files the way a program opens
-// what strangers send it, and counts what became of them. `make hostile` runs it.
+// Command hostile opens thousands of corrupt and crafted files as a program opens untrusted input,
+// and counts the results. `make hostile` runs it.
 //
-// Every file is tried in four ways: with formats.OpenUntrusted in the process itself
-// (a child of this one, so that a crash is counted and not suffered), with verify and
-// salvage, with OpenUntrusted in a worker, and, for HDF5, in a worker without any check,
-// which shows that there is something to be contained. A crash of a child, a hang, or memory above
-// the limit is a failure; so is a good file that does not read as it does without all
-// this. Everything follows from -seed.
+// Every file is opened in four modes: with formats.OpenUntrusted in a child process of this
+// program, so that a crash is counted; with verify and salvage; with OpenUntrusted in a worker;
+// and, for HDF5, in a worker without any check, which shows that there are crashes to contain. The
+// run fails if a child crashes, hangs or exceeds the memory limit, or if a valid file reads
+// differently than in the ordinary way. All random choices follow from -seed.
 package main
 
 import (
@@ -29,12 +28,12 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
-// The limits of a case. A child that is over one by grace is a failure.
+// Limits of a case. A child that exceeds the time limit by more than grace is a failure.
 const (
 	wall      = 20 * time.Second
 	grace     = time.Second
-	memory    = 1 << 30 // bytes of a worker beyond what it starts with
-	residents = 1 << 30 // bytes of a child at its highest
+	memory    = 1 << 30 // bytes of a worker beyond the size of the started process
+	residents = 1 << 30 // peak resident bytes of a child
 )
 
 type config struct {
@@ -107,7 +106,7 @@ func (t *tally) add(x *item, o outcome) {
 	t.files[x.kind()]++
 }
 
-// good reports whether nothing happened that must not.
+// good reports whether there are no crashes, hangs, excessive memory and wrong results.
 func (t *tally) good() bool {
 	for _, c := range t.count {
 		if c[crash]+c[hang]+c[bloat]+c[wrong] > 0 {
@@ -149,7 +148,7 @@ func (t *tally) write(m mode) {
 	w.Flush()
 }
 
-// drive runs all cases of a mode in children.
+// drive runs all cases of a mode in child processes.
 func drive(list []item, m mode, jobs int, verbose bool) *tally {
 	t := &tally{count: map[string]map[outcome]int{}, files: map[string]int{}}
 	began := time.Now()
@@ -218,7 +217,7 @@ func startChild(m mode) (*childProcess, error) {
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
-	// It lists the cases first, which is no part of the first one's time.
+	// The child lists the cases first. That must not count as time of the first case.
 	if !c.out.Scan() || c.out.Text() != ready {
 		c.end()
 		return nil, fmt.Errorf("a child in mode %s: %q %s", m, c.out.Text(), c.stderr)
@@ -226,10 +225,10 @@ func startChild(m mode) (*childProcess, error) {
 	return c, nil
 }
 
-// ready is what a child says when it waits for cases.
+// ready is the line that a child prints when it waits for cases.
 const ready = "ready"
 
-// try has one case run and waits for what becomes of it.
+// try lets the child run one case, and returns the outcome.
 func (c *childProcess) try(i int) (outcome, string) {
 	fmt.Fprintln(c.in, i)
 	c.in.Flush()
@@ -259,7 +258,8 @@ func (c *childProcess) end() {
 	c.cmd.Wait()
 }
 
-// serve is the child: it runs the cases that standard input names.
+// serve is the main function of a child: it runs the cases whose numbers it reads from standard
+// input.
 func serve(list []item, m mode) error {
 	dir, err := os.MkdirTemp("", "hostile-*")
 	if err != nil {
@@ -284,7 +284,7 @@ func serve(list []item, m mode) error {
 			return err
 		} else if n > residents {
 			o, detail = bloat, fmt.Sprintf("%d MiB", n>>20)
-			debug.FreeOSMemory() // or the next one would be blamed
+			debug.FreeOSMemory() // otherwise the next case would exceed the limit, too
 			if _, err := highWater(); err != nil {
 				return err
 			}
@@ -297,7 +297,7 @@ func serve(list []item, m mode) error {
 	return in.Err()
 }
 
-// highWater returns the most memory this process had since the last call, in bytes.
+// highWater returns the peak memory of this process since the last call, in bytes.
 func highWater() (int64, error) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,4 +1,4 @@
-// What is tried: files as they are, cut, and mutated.
+// The cases: files that are unmodified, truncated, and mutated.
 
 package main
 
@@ -23,29 +23,29 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// smallFile is how long a file is at most that is cut and mutated, in bytes. Known attacks
-// are tried however long they are.
+// smallFile is the maximum length in bytes of a file that is truncated and mutated. Known attacks
+// are used at any length.
 const smallFile = 64 << 10
 
-// seed is a file, or a directory of files, as someone made it.
+// seed is an unmodified file, or directory of files.
 type seed struct {
-	path  string // for people
+	path  string // shown in messages
 	sort  string // "hdf5", "frame", "chunk", "tree"
 	files map[string][]byte
 	names []string // of files, in order
-	crude bool     // hostile already
+	crude bool     // already hostile
 
 	layouts map[string]*layout
 	crafts  []craft
 }
 
-// layout is what a file of a seed consists of.
+// layout describes the structures of a file.
 type layout struct {
-	fields []format.Field // all of the tree, groups before their parts
+	fields []format.Field // all fields of the tree, groups before their parts
 	sums   []checksum
 }
 
-// mend puts the checksums right that are in b, which may have been cut.
+// mend updates the checksums in b, which may have been truncated.
 func (l *layout) mend(b []byte) {
 	for _, c := range l.sums {
 		if c.at+4 <= int64(len(b)) {
@@ -54,18 +54,18 @@ func (l *layout) mend(b []byte) {
 	}
 }
 
-// checksum is where a file has one, and what of.
+// checksum is the position of a checksum, and the start of the bytes that it covers.
 type checksum struct{ from, at int64 }
 
 // item is one case.
 type item struct {
 	seed *seed
 	how  string // "as it is", "cut", "crafted", "mutated"
-	file string // that is cut
-	n    uint64 // the length of a cut file, or the number of a craft or a mutant
-	base uint64 // of what is random
-	rare bool   // tried in the program's own process only, where a case costs little
-	both bool   // tried in a worker as well, though rare
+	file string // the file that is truncated
+	n    uint64 // the length of a truncated file, or the number of a craft or a mutant
+	base uint64 // seed of the random choices
+	rare bool   // runs in the direct mode only, where a case is cheap
+	both bool   // runs in a worker as well, although rare
 }
 
 func (x *item) kind() string {
@@ -83,7 +83,7 @@ func (x *item) name() string {
 	return s
 }
 
-// plan lists the cases, the same ones in every process.
+// plan lists the cases, in the same order in every process.
 func plan(c config) ([]item, error) {
 	var seeds []*seed
 	if c.corpus != "" {
@@ -155,13 +155,13 @@ func plan(c config) ([]item, error) {
 	return list, nil
 }
 
-// shares say how the mutants are spread over the sorts of file.
+// shares are the percentages of the mutants by sort of file.
 var shares = []struct {
 	sort    string
 	percent int
 }{{"hdf5", 50}, {"frame", 20}, {"tree", 15}, {"chunk", 15}}
 
-// gather finds the files of at most so many bytes, and the trees, below a folder.
+// gather returns the files of at most the given number of bytes, and the trees, below a directory.
 func gather(root string, most int64) ([]*seed, error) {
 	var seeds []*seed
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -204,7 +204,7 @@ func sortOf(path string, b []byte) string {
 	return ""
 }
 
-// directory is a tree of bcolz, or a sparse frame; nil for any other.
+// directory returns a seed for a bcolz tree or a sparse frame, or nil for other directories.
 func directory(path string) (*seed, error) {
 	found := false
 	for _, name := range []string{"chunks.b2frame", "meta/storage", "__rootdirs__"} {
@@ -230,7 +230,7 @@ func directory(path string) (*seed, error) {
 	})
 }
 
-// layout lists the fields of a file of the seed; none of a text.
+// layout returns the fields of a file of the seed. A text file has no fields.
 func (s *seed) layout(name string) *layout {
 	if l := s.layouts[name]; l != nil {
 		return l
@@ -271,8 +271,8 @@ func (s *seed) layout(name string) *layout {
 	return l
 }
 
-// borders are the lengths at which a structure of a file begins or ends; of a text
-// those behind each mark of JSON.
+// borders returns the offsets at which a structure of a file begins or ends. For a text file they
+// are the offsets after each JSON delimiter.
 func (s *seed) borders(name string) []int64 {
 	b := s.files[name]
 	var at []int64
@@ -307,9 +307,8 @@ func (x *item) make() map[string][]byte {
 	return x.seed.files
 }
 
-// mutate changes a few places of one file: fields more often than other bytes, by
-// values that are often forgotten; and mostly puts right the checksums that would
-// give it away.
+// mutate changes 1 to 6 positions of one file. It prefers fields to other bytes, and values of
+// interesting. In 4 of 5 cases it updates the checksums, which would otherwise reveal the change.
 func (x *item) mutate() map[string][]byte {
 	s := x.seed
 	h := fnv.New64a()
@@ -336,7 +335,7 @@ func (x *item) mutate() map[string][]byte {
 			}
 		}
 		if at >= len(b) {
-			continue // cut off
+			continue // truncated
 		}
 		n = min(n, len(b)-at)
 		switch r.IntN(8) {
@@ -352,10 +351,10 @@ func (x *item) mutate() map[string][]byte {
 				slices.Reverse(le[:n])
 			}
 			copy(b[at:at+n], le[:])
-		case 5: // what stands elsewhere
+		case 5: // bytes from another offset
 			from := r.IntN(len(b))
 			copy(b[at:min(at+n, len(b))], b[from:])
-		case 6: // a neighbour
+		case 6: // a similar number
 			var le [8]byte
 			copy(le[:], b[at:at+n])
 			binary.LittleEndian.PutUint64(le[:], binary.LittleEndian.Uint64(le[:])+uint64(r.IntN(5))-2)

@@ -1,4 +1,4 @@
-// One case: the file is laid down, opened, and all of it read.
+// Execution of one case: the file is written, opened and read completely.
 
 package main
 
@@ -31,7 +31,7 @@ import (
 	"github.com/hyperslab/hyperslab/verify"
 )
 
-// mode is a way of opening.
+// mode is a way of opening a file.
 type mode string
 
 const (
@@ -50,15 +50,15 @@ var titles = map[mode]string{
 	examined:  "verified and salvaged in the same process (refused: damage)",
 }
 
-// outcome is what became of a case.
+// outcome is the result of a case.
 type outcome string
 
 const (
 	refused   outcome = "refused"   // by the check
 	failed    outcome = "error"     // of reading, after the check
-	read      outcome = "read"      // at least one array, whole
-	contained outcome = "contained" // the worker crashed, met a limit or ran out of time
-	wrong     outcome = "wrong"     // a good file that reads otherwise than without a check
+	read      outcome = "read"      // at least one array, completely
+	contained outcome = "contained" // the worker crashed, exceeded a limit or ran out of time
+	wrong     outcome = "wrong"     // a valid file that reads differently than without a check
 	crash     outcome = "crash"     // of the program
 	hang      outcome = "hang"
 	bloat     outcome = "bloat" // memory above the limit
@@ -66,13 +66,13 @@ const (
 
 var outcomes = []outcome{refused, failed, read, contained, wrong, crash, hang, bloat}
 
-// The most that is read of a file: arrays, and bytes of an array.
+// Maximum number of arrays that are read of a file, and of bytes of an array.
 const (
 	maxArrays = 6
 	maxBytes  = 32 << 20
 )
 
-// fits reports whether a case makes sense in a mode.
+// fits reports whether a case is run in a mode.
 func (x *item) fits(m mode) bool {
 	switch {
 	case m == direct:
@@ -85,7 +85,7 @@ func (x *item) fits(m mode) bool {
 	return m != unchecked || x.seed.sort == "hdf5"
 }
 
-// run lays the case down at place and tries it.
+// run writes the files of the case to place and tries to read them.
 func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) {
 	files := x.make()
 	if x.seed.sort == "chunk" && m == direct {
@@ -125,7 +125,7 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	}
 	best, detail := refused, ""
 	if x.seed.sort == "frame" && m == direct {
-		best, detail = superChunk(place) // what is no array is one still
+		best, detail = superChunk(place) // a frame that is not an array is still a super-chunk
 	}
 	for _, object := range objects(files) {
 		location := place
@@ -143,10 +143,10 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	return best, detail
 }
 
-// rank orders outcomes: of a file with several arrays the highest counts.
+// rank orders outcomes. For a file with several arrays the highest counts.
 var rank = map[outcome]int{refused: 0, failed: 1, read: 2, contained: 3, wrong: 4}
 
-// objects are the arrays that a file has; one that is not there stands for none.
+// objects returns the arrays of a file. If there are none, it returns a name that does not exist.
 func objects(files map[string][]byte) []string {
 	if b, ok := files[""]; ok {
 		if len(b) > 10 && string(b[2:10]) == "b2frame\x00" {
@@ -200,8 +200,8 @@ func try(ctx context.Context, location string, u formats.Untrusted) (outcome, st
 	return read, sum
 }
 
-// survey asks what else there is to be asked: what is stored, and where. That it cannot be
-// told is no harm.
+// survey reads the storage information and the chunk map of an array. An error is not a failure,
+// unless it is one of the worker.
 func survey(ctx context.Context, a *ndarray.Array) error {
 	_, err := a.Storage(ctx)
 	n := 0
@@ -213,7 +213,8 @@ func survey(ctx context.Context, a *ndarray.Array) error {
 	return err
 }
 
-// classify tells what a worker met from all other errors.
+// classify returns contained for errors of a worker, and other for the rest. For other == refused
+// it returns failed if the error is not one of the check.
 func classify(err error, other outcome) outcome {
 	for _, w := range []error{worker.ErrCrashed, worker.ErrLimit, worker.ErrTimeout, worker.ErrPanic, worker.ErrProtocol} {
 		if errors.Is(err, w) {
@@ -223,16 +224,16 @@ func classify(err error, other outcome) outcome {
 	if other != refused {
 		return other
 	}
-	// A worker's errors come with their sentinels.
+	// A worker's errors keep their sentinels.
 	for _, w := range []error{format.ErrMagic, format.ErrVersion, format.ErrTruncated, format.ErrCorrupt, format.ErrLimit, format.ErrUnsupported, ndarray.ErrFormat} {
 		if errors.Is(err, w) {
 			return refused
 		}
 	}
-	return failed // the check had let it pass
+	return failed // the check had accepted the file
 }
 
-// digest reads all of an array, or its beginning if that is much.
+// digest reads all of an array, or its beginning if it is large, and hashes it.
 func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 	h := sha256.New()
 	if r := ndarray.Whole(a.Shape()); !a.Meta().Null {
@@ -277,7 +278,7 @@ func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Ha
 	return nil
 }
 
-// compare reads a good file once more in the ordinary way.
+// compare reads a valid file again without a check.
 func compare(ctx context.Context, location, want string) (outcome, string) {
 	a, err := formats.Open(ctx, location)
 	if err != nil {
@@ -294,8 +295,7 @@ func compare(ctx context.Context, location, want string) (outcome, string) {
 	return read, got
 }
 
-// examine verifies a file, and makes a new one of what can be salvaged, which must be
-// sound.
+// examine verifies a file, and salvages it to a new file, which must be valid.
 func examine(ctx context.Context, place string) (outcome, string) {
 	best, detail := read, "sound"
 	o := verify.Options{Untrusted: true, Workers: 1, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
@@ -327,7 +327,7 @@ func examine(ctx context.Context, place string) (outcome, string) {
 	return best, detail
 }
 
-// decompress gives a chunk to the library as a program would that has one.
+// decompress decompresses a chunk in memory.
 func decompress(b []byte) (outcome, string) {
 	h, err := chunk.ParseHeader(b)
 	if err != nil {
@@ -347,7 +347,7 @@ func decompress(b []byte) (outcome, string) {
 	return read, ""
 }
 
-// superChunk reads all chunks of a frame, array or not, and its metalayers.
+// superChunk reads up to 64 chunks of a frame, which need not be an array, and its metalayers.
 func superChunk(place string) (_ outcome, detail string) {
 	s, err := cblosc.OpenSChunk(place)
 	if err != nil {
@@ -368,8 +368,8 @@ func superChunk(place string) (_ outcome, detail string) {
 	return read, "a super-chunk"
 }
 
-// bare is the service of a worker that checks nothing, alone that of one that is given a
-// chunk, which is no file that could be opened.
+// bare is the service of a worker without checks. alone is the service of a worker that receives a
+// chunk, which is not a file that can be opened.
 const (
 	bare  = "hostile/unchecked"
 	alone = "hostile/chunk"
@@ -382,7 +382,7 @@ func init() {
 
 type decompressor struct{ s *raw.Session }
 
-// Call answers with what became of the chunk.
+// Call decompresses the chunk and answers with the outcome.
 func (d decompressor) Call([]byte) ([]byte, error) {
 	b, err := io.ReadAll(io.NewSectionReader(d.s.Files[0], 0, math.MaxInt64))
 	if err != nil {
@@ -394,7 +394,7 @@ func (d decompressor) Call([]byte) ([]byte, error) {
 
 type walker struct{ s *raw.Session }
 
-// Call opens the file with the library alone, and reads all that it can.
+// Call opens the file with libhdf5 and reads all datasets.
 func (w walker) Call([]byte) (_ []byte, err error) {
 	f, err := h5.Open(raw.FilePath(w.s.Files[0]), h5.ReadOnly)
 	if err != nil {
@@ -452,7 +452,7 @@ func inWorker(ctx context.Context, place string) (outcome, string) {
 	return read, ""
 }
 
-// chunkInWorker runs decompressor in one.
+// chunkInWorker runs decompressor in a worker.
 func chunkInWorker(ctx context.Context, place string) (o outcome, detail string) {
 	err := call(ctx, alone, place, func(answer, _ []byte) error {
 		name, text, _ := strings.Cut(string(answer), " ")
@@ -465,7 +465,7 @@ func chunkInWorker(ctx context.Context, place string) (o outcome, detail string)
 	return o, detail
 }
 
-// call gives the file at place to a service.
+// call passes the file at place to a service.
 func call(ctx context.Context, service, place string, use func(answer, window []byte) error) (err error) {
 	f, err := os.Open(place)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Command sanitize judges what the sanitizers wrote while tests ran. `make sanitize` runs it.
+// Command sanitize evaluates the logs that the sanitizers wrote during tests. `make sanitize` runs
+// it.
 //
-// It reads the logs of AddressSanitizer and UndefinedBehaviorSanitizer in a folder and a
-// list of the undefined behaviour and failed assertions that are known and judged, and
-// fails if there is a report of AddressSanitizer, or undefined behaviour or a failed
-// assertion at a place or of a kind that is not listed.
+// It reads the logs of AddressSanitizer and UndefinedBehaviorSanitizer in a directory, and a list
+// of known undefined behaviour and failed assertions. It fails if there is a report of
+// AddressSanitizer, or undefined behaviour or a failed assertion that is not listed with its place
+// and kind.
 package main
 
 import (
@@ -40,14 +41,14 @@ func main() {
 	}
 }
 
-// said is what the logs hold.
+// said contains the reports in the logs.
 type said struct {
-	undefined map[string]int    // processes that met it, by place and kind; failed assertions too
-	memory    map[string]int    // processes that AddressSanitizer ended, by kind and place
-	first     map[string]string // the whole report of the first of these
+	undefined map[string]int    // number of processes by place and kind; includes failed assertions
+	memory    map[string]int    // number of processes that AddressSanitizer ended, by kind and place
+	first     map[string]string // the full first report of each of these
 }
 
-// readLogs reads every file of a folder: one for each process that had something to say.
+// readLogs reads every file of a directory. Each is the log of one process.
 func readLogs(dir string) (said, error) {
 	s := said{undefined: map[string]int{}, memory: map[string]int{}, first: map[string]string{}}
 	entries, err := os.ReadDir(dir)
@@ -73,14 +74,14 @@ func (s *said) add(log string) {
 	}
 	_, report, ok := strings.Cut(log, "ERROR: AddressSanitizer: ")
 	if !ok {
-		// A sanitizer that fails itself, on its own memory or a check, must not pass for silence.
+		// A failure of a sanitizer itself, of its memory or of a check, must count as a report.
 		if _, report, ok = strings.Cut(log, "Sanitizer: CHECK failed: "); !ok {
 			return
 		}
 		report = "CHECK failed: " + report
 	}
 	sum, _, _ := strings.Cut(report, "\n")
-	if f := frame.FindStringSubmatch(report); f != nil { // the first one with a line, below memcpy and the like
+	if f := frame.FindStringSubmatch(report); f != nil { // the first frame with a line number, below memcpy and similar functions
 		what, _, _ := strings.Cut(sum, " ")
 		sum = what + " in " + f[1] + " " + f[2]
 	}
@@ -92,13 +93,13 @@ func (s *said) add(log string) {
 var (
 	numbers = regexp.MustCompile(`0x[0-9a-f]+|-?\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\b|-?\b(inf|nan)\b`)
 	frame   = regexp.MustCompile(`(?m)^ +#[0-9]+ 0x[0-9a-f]+ in (\S+) (\S+:[0-9]+)$`)
-	// As include/assert.h has it reported.
+	// The form in which include/assert.h reports an assertion.
 	assertion = regexp.MustCompile(`^index 0 out of bounds for type 'assertion (.*)'$`)
 	column    = regexp.MustCompile(`:[0-9]+$`)
 )
 
-// kind is what stays the same from run to run: the file and line, and the text without
-// its numbers. Files of the libraries are named from the library's own folder.
+// kind returns the part of a report that is the same in every run: the file and line, and the
+// message without its numbers. Paths of library files start with the name of the library.
 func kind(place, text string) string {
 	place = column.ReplaceAllString(place, "")
 	for _, library := range []string{"c-blosc2", "hdf5"} {
@@ -110,7 +111,7 @@ func kind(place, text string) string {
 	return place + ": " + numbers.ReplaceAllString(text, "N")
 }
 
-// readKnown reads a list of kinds, one a line; # begins a comment.
+// readKnown reads a list of kinds, one per line. # begins a comment.
 func readKnown(path string) (map[string]bool, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -128,7 +129,7 @@ func readKnown(path string) (map[string]bool, error) {
 	return known, nil
 }
 
-// write prints what was said, and reports whether all of it is known.
+// write prints the reports, and reports whether all of them are known.
 func (s *said) write(w io.Writer, known map[string]bool) bool {
 	good := len(s.memory) == 0
 	for _, sum := range slices.Sorted(maps.Keys(s.memory)) {
@@ -147,7 +148,7 @@ func (s *said) write(w io.Writer, known map[string]bool) bool {
 	return good
 }
 
-// head is the beginning of a text, in lines.
+// head returns the first lines of a text.
 func head(text string, lines int) string {
 	parts := strings.SplitAfterN(text, "\n", lines+1)
 	return strings.Join(parts[:min(len(parts), lines)], "")

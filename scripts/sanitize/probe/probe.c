@@ -1,4 +1,5 @@
-/* probe.c: undefined behaviour, a failed assertion and a fault of memory, to see that the sanitizers find them. */
+/* probe.c: undefined behaviour, a failed assertion and a memory error, to check that the sanitizers
+ * find them. */
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
