@@ -103,7 +103,7 @@ func dims(c []C.int32_t) []int32 {
 	return d
 }
 
-// DType returns the dtype as stored, normally in NumPy syntax. For example, "<f8". It is "" for a
+// DType returns the dtype as stored, normally in NumPy syntax, for example "<f8". It is "" for a
 // Caterva array, which has no dtype.
 func (a *Array) DType() string { return a.dtype }
 

@@ -189,8 +189,8 @@ func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first 
 //
 // An error names the item that failed and leaves dst empty. It is an error of
 // Decompressor.Decompress, or ErrParam if dst and chunks are the same. All chunks are checked
-// before memory is allocated. A chunk of special values can expand to 2 GiB, so for untrusted
-// chunks the caller should first add up the NBytes of Info.
+// before memory for their data is allocated. A chunk of special values can expand to 2 GiB, so for
+// untrusted chunks the caller should first add up the NBytes of Info.
 func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
 	if err := layOut(dst, chunks, d.params.Allow); err != nil {
 		return err

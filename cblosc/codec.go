@@ -92,7 +92,7 @@ func small(v int) uint8 {
 
 func signed(v int) uint8 { return uint8(int8(min(max(v, math.MinInt8), math.MaxInt8))) }
 
-// codecString returns the name of the codec with its parameter, if any. For example, "zstd" or
+// codecString returns the name of the codec with its parameter, if any, for example "zstd" or
 // "zfp_acc(-3)".
 func codecString(c Codec, meta uint8) string {
 	switch {

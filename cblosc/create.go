@@ -44,10 +44,14 @@ func CreateArray(p *ArrayParams) (*Array, error) {
 	return create("create array", p, C.GOBLOSC2_ZEROS, nil)
 }
 
-// CreateArrayOf creates an array in which every element has the same value. kind is Zeros; NaNs,
-// for elements of 4 or 8 bytes (b2nd_nans); Repeated, for value, which must be one element
-// (b2nd_full); or Uninit, for uninitialised elements (b2nd_uninit). The elements take no space. It
-// returns the errors of CreateArray, and ErrSize for a value of another length.
+// CreateArrayOf creates an array in which every element has the same value. The elements take no
+// space. kind must be one of:
+//   - Zeros
+//   - NaNs, for elements of 4 or 8 bytes (b2nd_nans)
+//   - Repeated, for value, which must be one element (b2nd_full)
+//   - Uninit, for uninitialised elements (b2nd_uninit)
+//
+// It returns the errors of CreateArray, and ErrSize for a value of another length.
 func CreateArrayOf(p *ArrayParams, kind Special, value []byte) (*Array, error) {
 	const op = "create array"
 	cp, err := p.Storage.CParams.orDefault()
@@ -261,9 +265,9 @@ func errTooManyDims(rank int) error {
 	return fmt.Errorf("%w: dimensions: got %d, want at most %d", errors.ErrUnsupported, rank, MaxDim)
 }
 
-// checkExtent prevents overflows in the library: a chunk padded to whole blocks must fit into a
-// chunk, the array padded to whole chunks must fit into 63 bits, and the number of chunks is
-// limited. The other arguments must be valid.
+// checkExtent prevents overflows in the library. A chunk padded to whole blocks must fit into a
+// chunk, and the array padded to whole chunks must fit into 63 bits. The number of chunks is
+// limited too. The other arguments must be valid.
 func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 	chunkBytes, nchunks := int64(typeSize), int64(1)
 	empty := slices.Contains(shape, 0)

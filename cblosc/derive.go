@@ -124,9 +124,9 @@ func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.i
 	return d, nil
 }
 
-// gatherLocked creates the array p chunk by chunk. from maps the first element of a region of p to
-// an element of a. shape maps the shape of the region to the shape in a; nil means the same shape.
-// The elements of the region must be in the same order in both.
+// gatherLocked creates the array p chunk by chunk. The function from maps the first element of a
+// region of p to an element of a. The function shape maps the shape of the region to the shape in
+// a; nil means the same shape. The elements of the region must be in the same order in both.
 func (a *Array) gatherLocked(op string, p *ArrayParams, from, shape func([]int64) []int64) (*Array, error) {
 	d, err := CreateArray(p)
 	if err != nil {

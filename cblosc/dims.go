@@ -121,8 +121,8 @@ func ones[T int32 | int64](n int) []T {
 }
 
 // reshape creates an array whose elements are those of a in the same order. It uses view if view is
-// not nil and the chunks stay unchanged; otherwise it copies elements. to maps an index of the new
-// array to an index of a or, with one = 1, a shape to a shape.
+// not nil and the chunks stay unchanged; otherwise it copies elements. The function to maps an
+// index of the new array to an index of a. With one = 1 it maps a shape to a shape.
 func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int, to func(at []int64, one int64) []int64) (*Array, error) {
 	p, err := l.params(a, shape, chunks, blocks)
 	if err != nil {

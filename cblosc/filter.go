@@ -88,8 +88,7 @@ func NewNDCell(edge int) Filter { return Filter{NDCell, small(edge)} }
 // bytes.
 func NewNDMean(edge int) Filter { return Filter{NDMean, small(edge)} }
 
-// String returns the filter with its parameter, if any. For example, "shuffle" or
-// "trunc_prec(-10)".
+// String returns the filter with its parameter, if any, for example "shuffle" or "trunc_prec(-10)".
 func (f Filter) String() string {
 	switch {
 	case f.Meta == 0:

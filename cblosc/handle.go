@@ -72,9 +72,9 @@ func (h *handle) lock(op string) error {
 	return refused(op, h.path, err)
 }
 
-// restAfter is the number of bytes that a context decompresses before it yields. It takes about 1
-// ms, a tenth of the time after which Go's scheduler preempts. compressing is about how many times
-// longer compression takes.
+// restAfter is the number of bytes that a context decompresses before it yields. Decompressing them
+// takes about 1 ms, a tenth of the time after which Go's scheduler preempts. compressing is about
+// how many times longer compression takes.
 const (
 	restAfter   = 4 << 20
 	compressing = 8

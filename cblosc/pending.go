@@ -70,7 +70,7 @@ func (p *pending) checkFirst() error {
 	return nil // a read error is reported when the chunk is read
 }
 
-// decode decompresses one chunk. For example, the index of a frame.
+// decode decompresses one chunk, for example the index of a frame.
 func decode(dst, b []byte) error {
 	d, err := NewDecompressor(nil)
 	if err != nil {

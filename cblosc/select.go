@@ -250,7 +250,7 @@ func (s *selection) transfer(op string, b []byte, write bool) error {
 }
 
 // copy copies the picks of the dimensions from dim on between the result b and the box, whose
-// region is r. at and in are the current positions in b and the box, in elements.
+// region is r. The current positions in b and the box are at and in, in elements.
 func (s *selection) copy(b, box []byte, r *region, dim int, at, in int64, write bool) {
 	if dim == s.a.rank {
 		size := int64(s.a.sc.facts.typesize)

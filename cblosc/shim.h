@@ -118,8 +118,8 @@ int goblosc2_decompress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const u
                               const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, const int64_t *dst_ends,
                               int64_t *bad);
 
-/* hooks.go: functions that may call Go. They are separate so that all others can be declared
- * nocallback. */
+/* hooks.go: variants of goblosc2_compress and goblosc2_decompress that may call Go. They are
+ * separate so that the other two can be declared nocallback. */
 int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name);
 int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name);
 int goblosc2_compress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,
@@ -234,8 +234,8 @@ int goblosc2_schunk_refresh(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_
  * result is the number of metalayers; if it exceeds most, no name is written. */
 int goblosc2_meta_names(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, uint8_t *names, int32_t most);
 int32_t goblosc2_meta_has(goblosc2_handle_t *h, int32_t vl, const char *name);
-/* Returns the size of a metalayer in bytes: decompressed, according to the header of its chunk, and
- * in stored the size as stored. Returns -1 if there is no such metalayer. */
+/* Returns the decompressed size of a metalayer in bytes, according to the header of its chunk, and
+ * sets stored to its stored size. Returns -1 if there is no such metalayer. */
 int32_t goblosc2_meta_size(goblosc2_handle_t *h, int32_t vl, const char *name, int32_t *stored);
 
 int goblosc2_meta_get(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t vl, const char *name, uint8_t **content,

@@ -90,7 +90,7 @@ func (a *Array) Chunks() []int32 { return append([]int32{}, a.meta.Chunks...) }
 // Blocks returns the number of elements of a block along each axis.
 func (a *Array) Blocks() []int32 { return append([]int32{}, a.meta.Blocks...) }
 
-// DType returns the dtype as stored, normally in NumPy syntax. For example, "<f8". It is "" for a
+// DType returns the dtype as stored, normally in NumPy syntax, for example "<f8". It is "" for a
 // Caterva array, which has no dtype.
 func (a *Array) DType() string { return a.meta.DType }
 

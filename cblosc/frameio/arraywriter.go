@@ -31,8 +31,8 @@ type ArrayOptions struct {
 	Rows int64
 
 	// Durable works as in AppendOptions: if the program or the machine stops, the array is
-	// unchanged or complete. Replaced chunks also stay in the file as dead bytes, or in a sparse
-	// frame get a file with another number. Without Durable nothing is synced.
+	// unchanged or complete. Replaced chunks also stay in the file as dead bytes. In a sparse frame
+	// the new chunk gets a file with another number. Without Durable nothing is synced.
 	Durable bool
 }
 
@@ -214,8 +214,8 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 			return &Error{op, a.f.path, -1, fmt.Errorf("%w: start %v shape %v is not whole chunks of %v", cblosc.ErrRegion, start, shape, a.meta.Chunks)}
 		}
 	}
-	// Chunks are passed on in the order of the region. They wait in memory, because at most twice
-	// as many as there are workers are ahead.
+	// Chunks are passed on in the order of the region. They wait in memory, because at most
+	// 2*workers chunks are ahead.
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
@@ -397,7 +397,7 @@ func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 	return w.w.to.put(b, o)
 }
 
-// drop subtracts a chunk that was replaced by a special one from the totals.
+// drop subtracts a replaced chunk of a sparse frame from the totals and records its file as stale.
 func (w *ArrayWriter) drop(old cframe.Offset) error {
 	if old.IsSpecial() || !w.w.params.Sparse {
 		return nil

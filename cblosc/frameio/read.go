@@ -281,8 +281,8 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	return w.raw, err
 }
 
-// fewBytes is the minimum length of a stored chunk for reading its blocks one by one. For smaller
-// chunks a read costs more than copying some KiB.
+// fewBytes is the minimum length of a stored chunk for reading its blocks one by one. A read costs
+// as much as copying some KiB, so smaller chunks are read whole.
 const fewBytes = 16 << 10
 
 // loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected

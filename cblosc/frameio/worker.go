@@ -151,9 +151,9 @@ func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, 
 }
 
 // share calls f for 0 to n-1 on at most the given number of goroutines; 0 means GOMAXPROCS. Each
-// goroutine uses a value from take and returns it with put. No call starts if its index is ahead or
-// more above that of the first unfinished call. share stops at the first error, and when ctx ends,
-// which it checks before each call.
+// goroutine uses a value from take and returns it with put. A call waits while its index exceeds
+// that of the first unfinished call by ahead or more. At the first error share stops. It also stops
+// when ctx ends, which it checks before each call.
 func share[W any](ctx context.Context, n int64, workers int, ahead int64, take func() (W, error), put func(W) error, f func(W, int64) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
