@@ -1,4 +1,4 @@
-// The one error type of the format readers, and the sentinels it wraps.
+// Error type of the format readers, and its sentinels.
 
 package format
 
@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// What can be wrong with bytes from outside. Every *Error wraps one of these.
+// Errors of untrusted input. Every *Error wraps one of these, or the cause of a failed read.
 var (
-	// ErrTruncated means that the input ends before what it announces.
+	// ErrTruncated means that the input is shorter than its sizes require.
 	ErrTruncated = errors.New("truncated")
-	// ErrMagic means that the input is not of this format at all.
+	// ErrMagic means that the input has another format.
 	ErrMagic = errors.New("not this format")
-	// ErrVersion means that the input is of a version these readers do not know.
+	// ErrVersion means that the readers do not support the version of the input.
 	ErrVersion = errors.New("unknown format version")
 	// ErrCorrupt means that a field contradicts the format or another field.
 	ErrCorrupt = errors.New("corrupt")
@@ -22,22 +22,22 @@ var (
 	ErrLimit = errors.New("limit exceeded")
 	// ErrSize means that a buffer of the caller has the wrong length.
 	ErrSize = errors.New("wrong buffer length")
-	// ErrUnsupported means that the format allows it and these readers, or the C
-	// library behind them, do not handle it. It is errors.ErrUnsupported.
+	// ErrUnsupported means that the format allows the input, but these readers or the C library do
+	// not support it. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )
 
-// Error reports what is wrong with an input and where.
+// Error is an error in an input, with its location.
 type Error struct {
 	Format string // "blosc chunk", "blosc2 frame", "b2nd metalayer", …
 	What   string // the field or part: "cbytes", "block 3"
 	Offset int64  // bytes from the start of the parsed input to that part
-	Got    string // what was found; "" if Err says it all
-	Want   string // what would have been right; "" if there is no one answer
+	Got    string // the actual value; "" if Err is sufficient
+	Want   string // the expected value; "" if there is no single one
 	Err    error  // one of the sentinels, or the cause of a failed read
 }
 
-// Error names the format, the part, its offset, both sides and the cause.
+// Error returns the format, the part, its offset, both values and the cause.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s at byte %d", e.Format, e.What, e.Offset)
@@ -56,8 +56,8 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel or the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Complaint is the text of err for a [Field] that already says where: of an
-// *Error it is what was got, wanted and the cause, without format and offset.
+// Complaint returns the text of err for a [Field] that has an offset already. For an *Error it
+// contains the actual and expected value and the cause, without format and offset.
 func Complaint(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {

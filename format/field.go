@@ -1,5 +1,4 @@
-// The annotated tree: every byte range of an input with its name, value,
-// meaning and what is wrong with it.
+// Field: a tree of byte ranges of an input, each with name, value, meaning and complaint.
 
 package format
 
@@ -14,19 +13,19 @@ import (
 	"unicode/utf8"
 )
 
-// Field is one annotated range of bytes. A tree of them describes a whole input.
+// Field is one annotated range of bytes. A tree of Fields describes a whole input.
 type Field struct {
-	Name      string  // the name the format's own document uses, where it has one
+	Name      string  // the name in the format's specification, where it has one
 	Offset    int64   // bytes from the start of the input
-	Length    int64   // bytes
-	Value     string  // the value in words or digits; "" for a mere group
-	Meaning   string  // what the value says; "" if the name says it
-	Complaint string  // what is wrong; "" if nothing is
+	Length    int64   // in bytes
+	Value     string  // the value as text or number; "" for a group
+	Meaning   string  // explanation of the value; "" if the name is sufficient
+	Complaint string  // the error; "" if the field is valid
 	Fields    []Field // parts, in order of offset
 }
 
-// Walk yields every field depth first, itself included, with its path: the names
-// from the root down, joined by "/". The order is that of the tree.
+// Walk yields the field itself and every field below it, depth first, with its path: the names from
+// the root down, joined by "/". The order is that of the tree.
 func (f Field) Walk() iter.Seq2[string, Field] {
 	return func(yield func(string, Field) bool) { f.walk("", yield) }
 }
@@ -47,7 +46,7 @@ func (f Field) walk(parent string, yield func(string, Field) bool) bool {
 	return true
 }
 
-// Complaints yields the fields, with their paths, that something is wrong with.
+// Complaints yields the fields with a complaint, with their paths.
 func (f Field) Complaints() iter.Seq2[string, Field] {
 	return func(yield func(string, Field) bool) {
 		for path, c := range f.Walk() {
@@ -58,7 +57,7 @@ func (f Field) Complaints() iter.Seq2[string, Field] {
 	}
 }
 
-// Find returns the first field with this path, as Walk spells paths.
+// Find returns the first field with this path. Paths are as in Walk.
 func (f Field) Find(path string) (Field, bool) {
 	for p, c := range f.Walk() {
 		if p == path {
@@ -68,8 +67,8 @@ func (f Field) Find(path string) (Field, bool) {
 	return Field{}, false
 }
 
-// Moved returns the tree with delta added to every offset: a part described by
-// itself becomes part of a larger input.
+// Moved returns the tree with delta added to every offset. For example, the description of a chunk
+// becomes part of the description of a frame.
 func (f Field) Moved(delta int64) Field {
 	f.Offset += delta
 	fields := f.Fields
@@ -80,9 +79,9 @@ func (f Field) Moved(delta int64) Field {
 	return f
 }
 
-// Complain attaches err to the innermost field that holds the byte err is about,
-// or to f itself if err is no *Error or its offset is in none of the parts. A nil
-// err is no complaint.
+// Complain attaches err to the innermost field that contains the byte of the error. It attaches err
+// to f itself if err is not an *Error, or if its offset is outside all parts. A nil err has no
+// effect.
 func (f *Field) Complain(err error) {
 	if err == nil {
 		return
@@ -104,7 +103,7 @@ func (f *Field) Complain(err error) {
 	target.Complaint = text
 }
 
-// part returns the part of f that holds the byte at offset, nil if none does.
+// part returns the part of f that contains the byte at offset, or nil.
 func (f *Field) part(offset int64) *Field {
 	for i := range f.Fields {
 		if c := &f.Fields[i]; c.Length > 0 && offset >= c.Offset && offset-c.Offset < c.Length {
@@ -114,10 +113,9 @@ func (f *Field) part(offset int64) *Field {
 	return nil
 }
 
-// WriteText writes the tree to w, one field a line: offset and length in bytes,
-// the name indented by depth, the value, the meaning, and the complaint after an
-// exclamation mark. Control characters in values come out escaped, so that a
-// hostile file cannot drive the reader's terminal.
+// WriteText writes the tree to w, one field per line: offset and length in bytes, the name indented
+// by depth, the value, the meaning, and the complaint after an exclamation mark. Control characters
+// in values are escaped, because a hostile file must not control the reader's terminal.
 func (f Field) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	f.writeText(b, 0)
@@ -140,8 +138,7 @@ func (f Field) writeText(w *bufio.Writer, depth int) {
 	}
 }
 
-// printable escapes what a terminal would act on, and bytes that are not UTF-8,
-// and leaves the rest as it is.
+// printable escapes control characters and bytes that are not UTF-8.
 func printable(s string) string {
 	var b strings.Builder
 	for i, r := range s {

@@ -1,5 +1,5 @@
-// Trees of bcolz: chunk files are passed on as they are, metadata that are gone are
-// guessed from them.
+// Recovery of bcolz trees. Valid chunk files are copied unchanged. Missing metadata are guessed
+// from the chunk files.
 
 package salvage
 
@@ -25,7 +25,7 @@ import (
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// tree is a carray or a ctable being recovered.
+// tree is a carray or a ctable that is being recovered.
 type tree struct {
 	r    *Report
 	most int64
@@ -33,7 +33,7 @@ type tree struct {
 	dst  string
 	pool *cblosc.Pool
 	data []byte
-	made int64 // chunk files of zeros
+	made int64 // number of chunk files of zeros that were written
 }
 
 func recoverTree(ctx context.Context, r *Report, o Options) (err error) {
@@ -95,7 +95,7 @@ func (t *tree) write(ctx context.Context) error {
 	return t.record(array.TableRecordFile, "", func() (io.Closer, error) { return array.OpenRecords(t.dst, nil) })
 }
 
-// columns are the names of a ctable's, and whether the tree is one.
+// columns returns the column names of a ctable, and whether the tree is a ctable.
 func (t *tree) columns() (names []string, table bool, err error) {
 	b, err := t.text(bcolz.RootDirsFile)
 	if err == nil {
@@ -130,13 +130,13 @@ func (t *tree) columns() (names []string, table bool, err error) {
 	return names, true, nil
 }
 
-// blosc is a chunk file.
+// blosc is a decoded chunk file.
 type blosc struct {
 	raw []byte
-	n   int64 // bytes of its values
+	n   int64 // decoded bytes
 	h   chunk.Header
 
-	fixed bool // the header told of more chunks than there are
+	fixed bool // the header claims more chunks than the file has
 }
 
 // load reads a chunk file and decodes it.
@@ -187,7 +187,7 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 		b.n += int64(h.NBytes)
 		rest = rest[h.CBytes:]
 	}
-	if head.NumChunks > k { // how many values there are shows whether any is missing
+	if head.NumChunks > k { // the caller compares the number of values and so notices missing ones
 		head.NumChunks = k
 		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolz.HeaderSize:]...), true
 	}
@@ -197,7 +197,7 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	return b, nil
 }
 
-// numbers are those of the chunk files of an array, in order.
+// numbers returns the numbers of the chunk files of an array, in ascending order.
 func (t *tree) numbers(dir string) ([]int64, error) {
 	entries, err := fs.ReadDir(t.src, path.Join(dir, bcolz.DataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -229,7 +229,7 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	var first blosc // a chunk file that decodes, the first if it can be
+	var first blosc // the first chunk file that decodes
 	for _, i := range numbers {
 		if first, err = t.load(dir, i); err == nil {
 			break
@@ -303,15 +303,15 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	return t.record(path.Join(dir, array.RecordFile), object, func() (io.Closer, error) { return array.OpenFS(os.DirFS(t.dst), dir, nil) })
 }
 
-// fill puts zeros in the place of a fill value that is none of the elements' type: the array
-// would not open for it.
+// fill replaces a fill value that does not fit the dtype with zeros, because the array would not
+// open otherwise.
 func (t *tree) fill(dir, object string, s bcolz.Storage) error {
 	b, err := array.OpenFS(os.DirFS(t.dst), dir, nil)
 	if err == nil {
 		return b.Close()
 	}
 	if !errors.Is(err, ndarray.ErrCorrupt) {
-		return nil // elements that ndarray lacks, which have none to it
+		return nil // ndarray does not support these elements, and has no fill value for them
 	}
 	t.r.note(Guessed, object, "fill value", -1, "zeros: %v", err)
 	if s.Default, err = zero(s.DType); err != nil {
@@ -320,7 +320,7 @@ func (t *tree) fill(dir, object string, s bcolz.Storage) error {
 	return t.put(path.Join(dir, bcolz.StorageFile), s.Append(nil))
 }
 
-// zero is the fill value of zero bytes, a word for each field.
+// zero returns a fill value of zero bytes, with one value for each field.
 func zero(d bcolz.DType) (bcolz.Value, error) {
 	if !d.Structured {
 		if strings.IndexByte("SUV", d.Kind) >= 0 {
@@ -358,8 +358,8 @@ func zeroOf(d ndarray.DType) bcolz.Value {
 	return bcolz.Int(0)
 }
 
-// record copies what package bcolz of ndarray notes of an array beside bcolz's own files,
-// if it still can be read.
+// record copies the record file of package ndarray/bcolz, which the package writes in addition to
+// bcolz's own files, if it is valid.
 func (t *tree) record(name, object string, open func() (io.Closer, error)) error {
 	b, err := t.text(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -374,7 +374,7 @@ func (t *tree) record(name, object string, open func() (io.Closer, error)) error
 			return read.Close()
 		}
 		if !errors.Is(err, ndarray.ErrCorrupt) {
-			return nil // an array that ndarray does not read either without the record
+			return nil // ndarray cannot open the array without the record either
 		}
 		if err := os.Remove(filepath.Join(t.dst, filepath.FromSlash(name))); err != nil {
 			return err
@@ -385,7 +385,7 @@ func (t *tree) record(name, object string, open func() (io.Closer, error)) error
 	return nil
 }
 
-// mkdirIf makes the root again after it was removed.
+// mkdirIf creates the root again after it was removed.
 func mkdirIf(dir, root string) error {
 	if dir == "." {
 		return os.Mkdir(root, 0o777)
@@ -409,8 +409,8 @@ func (t *tree) sizes(dir string) (s bcolz.Sizes, err error) {
 	return s, err
 }
 
-// text reads a file of metadata. It must be a regular file, and no longer than any such
-// file is: to open a pipe would wait for somebody to write to it.
+// text reads a metadata file. The file must be a regular file within the size limit. A pipe is
+// refused because opening it would block until a writer opens it.
 func (t *tree) text(name string) ([]byte, error) {
 	info, err := fs.Stat(t.src, name)
 	if err != nil {
@@ -422,15 +422,15 @@ func (t *tree) text(name string) ([]byte, error) {
 	return fs.ReadFile(t.src, name)
 }
 
-// guessStorage says what the elements may be, from a chunk of them, and from the bytes
-// of all, if the sizes tell them.
+// guessStorage guesses the dtype and the compression from a chunk. The element size also depends on
+// the total size in bytes, if the sizes contain it.
 func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 	size := max(int64(b.h.TypeSize), 1)
 	elements := int64(1)
 	for _, n := range sizes.Shape {
 		elements *= max(n, 1)
 	}
-	// Blosc is told a size of its own of texts.
+	// bcolz passes Blosc another type size for strings.
 	if whole := sizes.NBytes / max(elements, 1); elements > 0 && sizes.NBytes > 0 && whole*elements == sizes.NBytes && whole%size == 0 && whole < math.MaxInt32 {
 		size = whole
 	}
@@ -459,15 +459,16 @@ func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 	return s
 }
 
-// maxMade is how many chunk files of zeros are made for a tree, unless more than that are
-// there: sizes of a few bytes can tell of any number.
+// maxMade is the maximum number of chunk files of zeros for a tree, unless the tree has more chunk
+// files than that. Without it, corrupt sizes could demand any number of files.
 const maxMade = 1 << 10
 
-// believable refuses sizes that tell of so many chunk files more than the numbers there are.
+// believable returns an error if the sizes require too many chunk files in addition to the existing
+// ones.
 func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error {
 	files := z.Shape[0]
 	if s.DType.Kind != 'O' {
-		files = (files-1)/s.ChunkLen + 1 // none is one, which does not matter
+		files = (files-1)/s.ChunkLen + 1 // 0 rows give 1 file, which does no harm
 	}
 	there, _ := slices.BinarySearch(numbers, files)
 	if missing := files - int64(there); missing > max(int64(there), maxMade-t.made) {
@@ -476,7 +477,7 @@ func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error
 	return nil
 }
 
-// guessSizes says how many rows there may be.
+// guessSizes guesses the shape from the chunk files.
 func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first blosc) (bcolz.Sizes, error) {
 	z := bcolz.Sizes{Shape: []int64{0}}
 	if len(numbers) == 0 {
@@ -505,7 +506,7 @@ func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first bl
 	return z, nil
 }
 
-// chunks copies the chunk files that decode, and makes the others.
+// chunks copies the chunk files that decode, and writes zeros for the others.
 func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c Certainty) error {
 	if a.Rows() == 0 {
 		return nil
@@ -520,7 +521,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		t.r.seen.more(int64(len(b.raw)))
 		last := i == a.NumFiles()-1
 		most := want
-		if last { // may be as long as the others
+		if last { // the last chunk file may be as long as the others
 			most = max(want, a.RowBytes()*a.Storage.ChunkLen)
 		}
 		if err == nil && want >= 0 && (b.n < want || b.n > most) {
@@ -561,7 +562,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 	return nil
 }
 
-// zeros is a chunk file of zeros.
+// zeros returns a chunk file of zeros.
 func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
 	b := bcolz.FileHeader{Version: bcolz.FileVersion, NumChunks: 1}.Append(nil)
 	p := cblosc.DefaultCParams()
@@ -571,7 +572,7 @@ func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
 	return append(b, raw[:max(k, 0)]...), err
 }
 
-// attrs copies the attributes, if they can be read.
+// attrs copies the attributes if they are valid.
 func (t *tree) attrs(dir string) error {
 	name := path.Join(dir, bcolz.AttrsFile)
 	b, err := t.text(name)

@@ -1,40 +1,43 @@
-// Package salvage makes a new file of what can be proved, or with reason be guessed, of
-// a damaged one: a Blosc2 frame, contiguous or sparse, a bcolz tree, or an HDF5 file.
-// The damaged file is only read.
+// Package salvage writes the recoverable contents of a corrupt file to a new file of the same
+// format. It supports Blosc2 frames (contiguous and sparse), bcolz trees, and HDF5 files. It only
+// reads the corrupt file.
 //
-// # What
+// # Recovery
 //
-// Recover reads with the parsers of package format, which trust nothing and go on
-// behind damage, and never lets libhdf5 or C-Blosc2 open the damaged file.
+// Recover reads with the parsers of package format, which validate every field and continue after
+// errors. It never lets libhdf5 or C-Blosc2 open the corrupt file.
 //
-// Of a frame the header may be gone, the index, the trailer, or any chunk. Chunks whose
-// place an index tells are certain; without an index, chunks are found one behind the
-// other in the file, and take places in that order, which is guessed. Old indexes that
-// a durable append has left behind count as indexes.
+// In a frame, the header, the index, the trailer, and any chunk may be missing. Chunks that an
+// index contains are unverified, because frames have no checksums. Without an index, Recover
+// searches the file for chunks. It keeps their order in the file, so they are guessed. Old indexes
+// that a durable append has left in the file are valid indexes too.
 //
-// Of a bcolz tree any chunk file may be gone, and any file of metadata.
+// In a bcolz tree, any chunk file and any metadata file may be missing.
 //
-// Of an HDF5 file the flags of a writer that was killed may stand, and any structure be
-// damaged: what still can be reached from the root group keeps its name; datasets that
-// nothing leads to any more are found by looking at every place in the file, and go to
-// /lost+found. Without a superblock all are found so. Elements are decoded in Go.
-// Texts and sequences of variable length are built anew from the heaps that hold them,
-// and references are made to what was recovered; those that lead nowhere are null, and
-// lost. Virtual datasets and those with external files keep their lists of sources and
-// files: the other files are not looked at. Where such a file has to be written anew, a
-// source that is no hyperslab is lost, and so are references into other files.
+// In an HDF5 file, the flags of a killed writer may be set, and any structure may be corrupt.
+// Objects that can still be reached from the root group keep their names. Recover searches the
+// whole file for other datasets and puts them into /lost+found. Without a superblock it finds all
+// objects by this search. Elements are decoded in Go, or by libhdf5 in a file in memory if only
+// libhdf5 has the filter.
 //
-// A chunk of an HDF5 file is certain if no structure that leads to it is damaged; one that
-// a node with a wrong checksum, or without its end, tells of is guessed. Of the old format,
-// which has no checksums, only what breaks a rule is seen. Chunks of a filter that this
-// module lacks are passed on as they are: they are guessed, and the filter is optional in
-// the new file.
+// Strings and sequences of variable length are rewritten from the heaps that contain them.
+// References point to the recovered objects; a reference whose target is missing becomes null and
+// counts as lost. Virtual datasets and datasets with external files keep their lists of sources and
+// files, but Recover does not read the other files. If a file with virtual datasets must be
+// rewritten, a source selection that is not a hyperslab is lost. References into other files are
+// lost too.
 //
-// Chunks whose codec or filters need to know the array (ZFP, NDLZ, NDCell, NDMean) are
-// checked by their headers and passed on as they are: they are guessed.
+// A chunk of an HDF5 file is certain if checksums or a complete index confirm its location, and a
+// checksum confirms its values. Otherwise it is unverified. It is guessed if a corrupt structure
+// leads to it, for example a B-tree node with a wrong checksum. The old format has no checksums, so
+// only violations of its rules are detected. Chunks of a filter that this module lacks are copied
+// without recompression. In a rewritten file they are guessed, and the filter is optional.
+//
+// Chunks whose codec or filters need the array's metadata (ZFP, NDLZ, NDCell, NDMean) are checked
+// by their headers and copied without recompression. They are guessed.
 //
 // # Errors
 //
-// Errors are *ndarray.Error with the sentinels of that package. What is lost is no
-// error: the Report has it.
+// Errors are *ndarray.Error with the sentinels of that package. Lost elements and objects are not
+// an error: they are listed in the Report.
 package salvage

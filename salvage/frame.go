@@ -1,4 +1,4 @@
-// Frames: what is left of header, index, metalayers and chunks.
+// Recovery of Blosc2 frames: header, index, metalayers and chunks.
 
 package salvage
 
@@ -22,39 +22,38 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// trusted are the codecs and filters of this module that are not safe on any bytes
-// and need the frame around them: their chunks are passed on as they are.
+// trusted contains the codecs and filters of this module that do not check their bounds and need
+// the frame's metadata. Their chunks are copied without recompression.
 var trusted = chunk.Unchecked()
 
-// frame is a frame being recovered.
+// frame is a frame that is being recovered.
 type frame struct {
 	r    *Report
 	most int64
 	pool *cblosc.Pool
-	data []byte // values of a chunk that was decoded to see whether it can be
+	data []byte // buffer for the values of a decoded chunk
 
-	// Where chunks are: a file, or a directory, of so many bytes.
+	// Source of the chunks: a file or a directory, with its total size in bytes.
 	bulk int64
 	file *os.File
 	size int64
 	dir  string
 
 	head   cframe.Header
-	header bool // head is what the file has
+	header bool // head was read from the file
 	meta   *b2nd.Meta
 	vlmeta []cblosc.Metalayer
 
-	found   []located       // chunks in the order of the file
+	found   []located       // chunks in file order
 	offsets []cframe.Offset // the index; nil without one
-	base    int64           // what offsets count from
+	base    int64           // offset in the file to which the index is relative
 }
 
-// located is a chunk and where it was found: the offset in a file, or the number of
-// its file.
+// located is a chunk and its location: the offset in the file, or the number of its chunk file.
 type located struct {
 	at     int64
-	stored int64 // bytes
-	n      int64 // bytes of its values
+	stored int64 // stored bytes
+	n      int64 // decoded bytes
 	h      chunk.Header
 }
 
@@ -99,8 +98,8 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	return f.write(ctx)
 }
 
-// readHeader takes what the header says, or, if that cannot be, what a metalayer in
-// its place does.
+// readHeader reads the header. If the header is invalid, readHeader searches for a b2nd metalayer
+// in its bytes.
 func (f *frame) readHeader() error {
 	b := make([]byte, min(f.size, 1<<20))
 	if f.file != nil {
@@ -139,7 +138,7 @@ func (f *frame) readHeader() error {
 		err = errors.New("its sizes or its kind contradict the file")
 	}
 	f.r.note(Lost, "", "header", 0, "%v", err)
-	// The content of a metalayer stands behind the byte 0xC6 and its length.
+	// The content of a metalayer follows the byte 0xC6 and a length of 4 bytes.
 	for i := 0; i+5 < len(b); i++ {
 		if b[i] != 0xC6 {
 			continue
@@ -162,7 +161,7 @@ func (f *frame) readHeader() error {
 
 // readIndex finds the chunks and their order.
 func (f *frame) readIndex(ctx context.Context, all int64) error {
-	// Where the header says that the index is.
+	// The index should be at the offset that the header gives.
 	if f.header {
 		at := f.base
 		if f.dir == "" {
@@ -186,7 +185,7 @@ func (f *frame) readIndex(ctx context.Context, all int64) error {
 	return f.walk(ctx)
 }
 
-// indexAt reads the chunk at a place of the file as an index.
+// indexAt reads the chunk at an offset of the file as an index.
 func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 	if f.file == nil {
 		return nil, 0, false
@@ -209,10 +208,10 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 	return o, c.stored, true
 }
 
-// errNoChunk is what chunkAt returns for bytes that are no chunk.
+// errNoChunk is the error of chunkAt for bytes that are not a chunk.
 var errNoChunk = errors.New("no chunk")
 
-// chunkAt reads the chunk at a place of the file.
+// chunkAt reads the chunk at an offset of the file.
 func (f *frame) chunkAt(at int64) (located, []byte, error) {
 	var b [chunk.ExtendedHeaderSize]byte
 	if at < 0 || at > f.size-int64(len(b)) {
@@ -233,7 +232,7 @@ func (f *frame) chunkAt(at int64) (located, []byte, error) {
 	return c, raw, trusted.Check(raw)
 }
 
-// plausible says whether a header can be that of a chunk of a frame.
+// plausible reports whether b can be the header of a chunk of a frame.
 func (f *frame) plausible(b []byte, at int64) (located, bool) {
 	if b[0] < 3 || b[0] > chunk.MaxVersion || b[2]&(chunk.FlagShuffle|chunk.FlagBitShuffle) != chunk.FlagShuffle|chunk.FlagBitShuffle {
 		return located{}, false
@@ -245,9 +244,9 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 	return located{at, int64(h.CBytes), int64(h.NBytes), h}, true
 }
 
-// decode decodes a chunk, and says whether that can be done. There are no values of what is
-// taken as it is: what only a frame can decode, special ones, of which the header says all,
-// and any once the work is beyond reason.
+// decode decodes a chunk and reports whether it is valid. It returns no values for chunks that it
+// accepts without decoding: those that only a frame can decode, special chunks, because their
+// header contains everything, and any chunk after the work limit.
 func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
 	if (chunk.Policy{}).CheckHeader(c.h) != nil || c.h.Special != chunk.NotSpecial || f.tired() {
 		return nil, true
@@ -255,11 +254,12 @@ func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
 	return f.values(c, raw)
 }
 
-// tired reports whether more was read and decoded than the bytes that are there are worth: chunks
-// within chunks, of which each tells of all the rest, would cost the square of their number.
+// tired reports whether the bytes that were read and decoded exceed the work limit for the file's
+// size. Without the limit, nested chunks that each claim the rest of the file would take quadratic
+// time.
 func (f *frame) tired() bool { return f.r.work > patience+f.bulk<<10 }
 
-// patience is how many bytes of work any file is worth. Tests have less.
+// patience is the number of bytes of work that is allowed for any file. Tests reduce it.
 var patience int64 = 1 << 31
 
 // values decodes a chunk.
@@ -273,11 +273,11 @@ func (f *frame) values(c located, raw []byte) ([]byte, bool) {
 	return f.data, err == nil && int64(n) == c.n
 }
 
-// walk finds chunks one behind the other, and in them an index.
+// walk searches the file for consecutive chunks, and for indexes among them.
 func (f *frame) walk(ctx context.Context) error {
 	at := f.base
 	if !f.header {
-		at = int64(binary.BigEndian.Uint32(f.bytes(11, 4))) // bytes of the header, if that is left
+		at = int64(binary.BigEndian.Uint32(f.bytes(11, 4))) // length of the header, if this field survived
 		if c, raw, err := f.chunkAt(at); err != nil || !f.good(c, raw) {
 			at = cframe.MinHeaderSize
 		}
@@ -319,7 +319,7 @@ func (f *frame) walk(ctx context.Context) error {
 	}
 	if len(indexes) == 0 {
 		f.r.note(Guessed, "", "order of chunks", f.base, "that of the file")
-		for _, g := range gaps { // behind an index they are old trailers, or its own chunks tell
+		for _, g := range gaps { // with an index, gaps are old trailers, or chunks that are reported by their number
 			f.r.add(g)
 		}
 	} else {
@@ -330,8 +330,8 @@ func (f *frame) walk(ctx context.Context) error {
 	return nil
 }
 
-// holds reports whether an index can be one: its entries are distinct, and at most of
-// them there are chunks.
+// holds reports whether an index is plausible: its entries are distinct, and more than half of the
+// chunks exist.
 func (f *frame) holds(o []cframe.Offset) bool {
 	stored, there := 0, 0
 	seen := map[cframe.Offset]bool{}
@@ -353,8 +353,8 @@ func (f *frame) holds(o []cframe.Offset) bool {
 	return 2*there > stored || stored == 0
 }
 
-// matches reports whether all chunks of an index that lie before it were found; a
-// damaged one may be missing, if others are there.
+// matches reports whether an index is plausible: its entries are distinct, and walk has found more
+// than half of the chunks. Corrupt chunks may be missing.
 func (f *frame) matches(o []cframe.Offset, at int64) bool {
 	base := f.base
 	if !f.header && len(f.found) > 0 {
@@ -384,7 +384,7 @@ func (f *frame) good(c located, raw []byte) bool {
 	return ok
 }
 
-// next is the first place from at on where a good chunk begins, or the end.
+// next returns the first offset from at on where a valid chunk begins, or the end of the file.
 func (f *frame) next(ctx context.Context, at int64) (int64, error) {
 	const window = 1 << 20
 	b := make([]byte, window+chunk.ExtendedHeaderSize)
@@ -399,7 +399,7 @@ func (f *frame) next(ctx context.Context, at int64) (int64, error) {
 		for i := 0; i < window && i+chunk.ExtendedHeaderSize <= n; i++ {
 			if c, ok := f.plausible(b[i:], at+int64(i)); ok && c.stored <= f.size-c.at {
 				if f.tired() {
-					return c.at, nil // which walk says
+					return c.at, nil // walk reports the limit
 				}
 				if c, raw, err := f.chunkAt(c.at); err == nil && f.good(c, raw) {
 					return c.at, nil
@@ -410,11 +410,11 @@ func (f *frame) next(ctx context.Context, at int64) (int64, error) {
 	return f.size, nil
 }
 
-// bytes are n bytes of the file; zeros where there are none.
+// bytes returns n bytes of the file, with zeros after its end.
 func (f *frame) bytes(at int64, n int) []byte {
 	b := make([]byte, n)
 	if f.file != nil {
-		_, _ = f.file.ReadAt(b, at) // a short file has zeros
+		_, _ = f.file.ReadAt(b, at) // bytes after the end are zeros
 	}
 	return b
 }
@@ -447,7 +447,7 @@ func (f *frame) listFiles(ctx context.Context) error {
 	return nil
 }
 
-// load reads the chunk of an entry of the index.
+// load reads the chunk of an index entry.
 func (f *frame) load(o cframe.Offset) (located, []byte, error) {
 	if f.dir == "" {
 		return f.chunkAt(f.base + int64(o))
@@ -481,14 +481,14 @@ func (f *frame) load(o cframe.Offset) (located, []byte, error) {
 	return c, raw, trusted.Check(raw)
 }
 
-// readTrailer takes the metalayers of variable length, of a frame that is whole enough
-// to say where they are.
+// readTrailer reads the metalayers of variable length. It needs a valid header and a trailer that
+// ends at the frame size or at the end of the file.
 func (f *frame) readTrailer() {
 	if !f.header || !f.head.HasVLMetalayers || f.file == nil {
 		return
 	}
 	bad := func(err error) { f.r.note(Lost, "", "metalayers of variable length", -1, "%v", err) }
-	// The trailer ends with its length, and the fingerprint.
+	// The trailer ends with its length and the fingerprint.
 	var t cframe.Trailer
 	err := errors.New("no trailer")
 	for _, end := range []int64{f.head.FrameSize, f.size} {
@@ -529,7 +529,7 @@ func (f *frame) readTrailer() {
 	}
 }
 
-// places puts what was found in order: with an index by it, else as in the file.
+// places returns the chunks in order: the order of the index, or of the file without an index.
 func (f *frame) places() []cframe.Offset {
 	if f.offsets != nil {
 		return f.offsets
@@ -544,7 +544,7 @@ func (f *frame) places() []cframe.Offset {
 	return o
 }
 
-// shape is what the new frame is: bytes of an element, of a chunk, and of all.
+// shape returns the element size, the chunk size, and the total size of the new frame in bytes.
 func (f *frame) shape(n int64) (typeSize, chunkSize, total int64) {
 	typeSize, chunkSize, total = int64(f.head.TypeSize), int64(f.head.ChunkSize), f.head.NBytes
 	sizes := map[int64]int64{}
@@ -568,7 +568,7 @@ func (f *frame) shape(n int64) (typeSize, chunkSize, total int64) {
 		}
 		return typeSize, chunkSize, f.meta.NumChunks() * chunkSize
 	}
-	// What the header counts may be older, or newer, than the chunks that are there.
+	// The size in the header may be older or newer than the existing chunks.
 	if whole := n * chunkSize; total < 0 || ceil.Div(total, max(chunkSize, 1)) < n {
 		total = whole
 		if k := len(f.found); k > 0 && f.offsets == nil && f.found[k-1].n < chunkSize {

@@ -1,5 +1,5 @@
-// Frames that are not repaired: those of plug-ins that are not available, and those of format 3,
-// whose chunks have lengths of their own and hold objects instead of elements.
+// Frames that are not repaired: those with plug-ins that are not available, and those of format 3,
+// whose chunks vary in length and contain objects instead of elements.
 
 package salvage
 
@@ -19,8 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// available returns errors.ErrUnsupported if both the header and the first chunk of the index name a
-// codec or filter that this module does not have. Without it no chunk can be told from other bytes.
+// available returns errors.ErrUnsupported if both the header and the first chunk of the index name
+// a codec or filter that this module lacks. Without the plug-in a chunk cannot be distinguished
+// from other bytes.
 func (f *frame) available(o []cframe.Offset) error {
 	i := slices.IndexFunc(o, func(x cframe.Offset) bool { return !x.IsSpecial() })
 	if i < 0 {
@@ -30,7 +31,7 @@ func (f *frame) available(o []cframe.Offset) error {
 	if f.dir == "" {
 		b = f.bytes(f.base+int64(o[i]), len(b))
 	} else if file, _, err := regular.Open(filepath.Join(f.dir, cframe.ChunkFile(o[i]))); err == nil {
-		_, _ = file.ReadAt(b, 0) // a short file has zeros, which are no chunk
+		_, _ = file.ReadAt(b, 0) // bytes after the end are zeros, which are not a chunk
 		_ = file.Close()
 	}
 	h, err := chunk.ParseHeader(b)
@@ -48,9 +49,9 @@ func (f *frame) available(o []cframe.Offset) error {
 	return nil
 }
 
-// copyVariable copies a frame of format 3 unchanged if all of it is valid. Otherwise it returns
-// errors.ErrUnsupported and writes nothing, because the lengths of the chunks that a repair needs are
-// only in the index.
+// copyVariable copies a frame of format 3 unchanged if it is valid. Otherwise it returns
+// errors.ErrUnsupported and writes no file, because only the index contains the lengths of the
+// chunks that a repair needs.
 func (f *frame) copyVariable(ctx context.Context) (err error) {
 	decoded, guessed, err := f.checkVariable(ctx)
 	if err != nil {
@@ -69,8 +70,8 @@ func (f *frame) copyVariable(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkVariable reads a frame of format 3 and decodes its chunks. It returns the number of those that
-// were decoded, and of those that only a later library decodes.
+// checkVariable reads a frame of format 3 and decodes its chunks. It returns the number of decoded
+// chunks, and of chunks that only a newer library decodes.
 func (f *frame) checkVariable(ctx context.Context) (decoded, guessed int64, err error) {
 	var head *cframe.Frame
 	if f.dir != "" {
@@ -118,7 +119,7 @@ func (f *frame) checkVariable(ctx context.Context) (decoded, guessed int64, err 
 	return decoded, guessed, nil
 }
 
-// decodeVariable decodes one chunk. It reports whether the library can.
+// decodeVariable decodes one chunk. It reports whether the library supports the chunk.
 func (f *frame) decodeVariable(d *cblosc.Decompressor, raw []byte) (bool, error) {
 	if err := trusted.Check(raw); err != nil {
 		return false, err

@@ -1,4 +1,4 @@
-// The new frame.
+// Writing of the recovered frame.
 
 package salvage
 
@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// params are those of the new frame.
+// params returns the parameters of the new frame.
 func (f *frame) params(typeSize, chunkSize int64) *frameio.Params {
 	cp := cblosc.DefaultCParams()
 	h := f.head
@@ -92,12 +92,12 @@ func (f *frame) write(ctx context.Context) (err error) {
 	return w.Commit()
 }
 
-// maxChunks is the most chunks of a new frame, as many as package cframe reads the index of: a
-// header that is damaged can ask for any number. Tests have less patience.
+// maxChunks is the maximum number of chunks of a new frame. It equals the limit of package cframe
+// for an index, because a corrupt header can claim any number. Tests reduce it.
 var maxChunks = cframe.DefaultLimits().Index / 8
 
-// alike counts the chunks from i on, of so many whole ones, that are of the same special values,
-// or of which none was found.
+// alike returns the number of consecutive chunks from i on that are equal: the same special value,
+// or missing chunks. The frame has "whole" full chunks.
 func alike(places []cframe.Offset, i, whole int64) int64 {
 	there := int64(len(places))
 	if i >= there {
@@ -110,8 +110,8 @@ func alike(places []cframe.Offset, i, whole int64) int64 {
 	return n
 }
 
-// repeat writes more chunks like chunk i, which was written: a few bytes of a damaged file can
-// tell of millions of them.
+// repeat writes chunk i again, "more" times. It writes them all at once, because some bytes of a
+// corrupt file can claim millions of chunks.
 func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset) error {
 	if i < int64(len(places)) {
 		f.r.Chunks += more
@@ -123,7 +123,7 @@ func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset)
 	return w.RepeatLast(int(more))
 }
 
-// copyChunk writes chunk i, or zeros in its place.
+// copyChunk writes chunk i, or zeros instead of it.
 func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []cframe.Offset) error {
 	lost := func(offset int64, text string, args ...any) error {
 		f.r.Lost++
@@ -160,7 +160,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	}
 	switch err := w.WriteChunk(raw); {
 	case noRoom(err):
-		return err // of the new file, and not of the chunk
+		return err // an error of the new file, not of the chunk
 	case errors.Is(err, errors.ErrUnsupported):
 		if c.h.Special != chunk.NotSpecial {
 			if values, ok = f.values(c, raw); !ok {
@@ -168,7 +168,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 			}
 		}
 		if values == nil {
-			return err // only the library can, and not without the frame
+			return err // only C-Blosc2 with the frame can decode it
 		}
 		if _, err := w.Write(values); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	}
 	f.r.Chunks++
 	switch {
-	case values == nil && c.h.Special == chunk.NotSpecial: // with the codec or the filters of an array, or not worth it
+	case values == nil && c.h.Special == chunk.NotSpecial: // codec or filters need the array's metadata, or the work limit was reached
 		f.r.Guessed++
 		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are sound; the values were not decoded"})
 	case f.offsets != nil:
@@ -192,7 +192,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 func (f *frame) special(w *frameio.Writer, kind chunk.Special, size, typeSize int64) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = int(typeSize), int(f.head.BlockSize)
-	if f.meta != nil { // the library compares the number of blocks with that of the array
+	if f.meta != nil { // C-Blosc2 compares the number of blocks with that of the array
 		p.BlockSize = int(f.meta.BlockItems() * typeSize)
 	}
 	b, err := cblosc.SpecialChunk(p, cblosc.Special(kind), int(size), nil)

@@ -1,5 +1,5 @@
-// HDF5 files: the file itself without the flags of its writer, if nothing else is
-// wrong; else a new one of what can still be read.
+// Recovery of HDF5 files. If only the writer's flags or chunks are wrong, the file is copied and
+// corrected. Otherwise its objects are written to a new file.
 
 package salvage
 
@@ -22,29 +22,29 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// source is a damaged HDF5 file.
+// source is a corrupt HDF5 file.
 type source struct {
 	r    *Report
 	seen *passes
 	most int64
-	in   io.ReaderAt   // the file, perhaps with another superblock
-	read *atomic.Int64 // bytes so far; nil for a copy
+	in   io.ReaderAt   // the file, with a substituted superblock if its own is missing
+	read *atomic.Int64 // number of bytes read so far; nil for a copy
 	size int64
 	file *hdf5.File
-	data []byte // of a chunk that was decoded
+	data []byte // buffer for the values of a decoded chunk
 
-	library library // decodes chunks that this module cannot
+	library library // decodes chunks with filters that package filter lacks
 
 	out     *h5.File
 	values  *hdf5.Values
-	waiting []func() error       // what needs all objects of the new file
-	done    map[hdf5.Addr]string // what was made of an object
-	unsure  map[hdf5.Addr]bool   // objects of which any message may be wrong
-	omit    map[string]error     // objects that are left out because they are not valid in the new file
-	guessed bool                 // nothing but luck leads to what is written now
-	checked bool                 // a checksum confirms what is written now
-	damaged bool                 // something was wrong on the way
-	full    error                // there is no room for the new file
+	waiting []func() error       // steps that need all objects of the new file
+	done    map[hdf5.Addr]string // path in the new file of each object that was processed; "" if it is lost
+	unsure  map[hdf5.Addr]bool   // objects in which any message may be wrong
+	omit    map[string]error     // objects that are left out because they are invalid in the new file
+	guessed bool                 // only a guess leads to the elements being written
+	checked bool                 // a checksum confirms the elements being written
+	damaged bool                 // an error was found in the file
+	full    error                // error if the disk is too full for the new file
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
@@ -71,8 +71,8 @@ func (s *source) write(ctx context.Context, path string) error {
 	return s.salvage(ctx, path)
 }
 
-// copy makes a copy without the flags of a writer, and says whether that is the new file:
-// if its structure is sound. Chunks that do not decode are replaced in it.
+// copy copies the file and clears the flags of a writer. It reports whether the copy is the new
+// file, which it is if its structure is valid. Chunks that do not decode are replaced in the copy.
 func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
 	defer func() { err = errors.Join(err, c.library.close()) }()
 	if err := c.check(); err != nil {
-		return false, nil // what it is the salvage will meet
+		return false, nil // salvage will report the error
 	}
 	if err := c.distinct(ctx); err != nil {
 		return anew("", err)
@@ -166,11 +166,11 @@ func (s *source) check() (err error) {
 	return s.file.Check(p)
 }
 
-// extent is a range of bytes of the file, the last not included.
+// extent is a range of bytes of the file, [start, end).
 type extent struct {
 	start, end int64
 	what       string
-	chunk      []uint64 // where its elements are; nil if it is no chunk
+	chunk      []uint64 // index of its first element; nil if the extent is not a chunk
 }
 
 func (x extent) String() string {
@@ -180,9 +180,9 @@ func (x extent) String() string {
 	return x.what
 }
 
-// distinct reports a chunk that has bytes in common with another one or with anything else
-// of a sound file. The index that says so may well decode, and so may they. A chunk that
-// is replaced takes the room of others with it: the library frees it and writes there.
+// distinct returns an error if a chunk overlaps another chunk or another structure of a valid file.
+// The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the other
+// structure, because libhdf5 frees the chunk's space and writes there.
 func (s *source) distinct(ctx context.Context) error {
 	var all []extent
 	base := s.file.UserBlock()
@@ -210,12 +210,13 @@ func (s *source) distinct(ctx context.Context) error {
 			}
 		}
 	}
-	// Its error is none of the file's, which is checked, but of elements whose filter it lacks.
+	// Check has already passed; an error here is only about references in chunks with a missing
+	// filter.
 	_ = hdf5.Structures(s.in, s.size, func(f format.Field) {
 		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
 	})
 	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
-	var far, chunk extent // of all, and of the chunks: the one that reaches farthest
+	var far, chunk extent // the extent with the largest end, of all extents and of the chunks
 	for _, x := range all {
 		before := chunk
 		if x.chunk != nil {
@@ -234,8 +235,8 @@ func (s *source) distinct(ctx context.Context) error {
 	return nil
 }
 
-// accepted looks with the library at every object of a file whose structure is sound: it
-// has rules that no document tells.
+// accepted opens every object of a file with libhdf5, because libhdf5 has rules that are not
+// documented.
 func accepted(path string) (err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {
@@ -261,7 +262,7 @@ func accepted(path string) (err error) {
 	return nil
 }
 
-// clearFlags clears the file consistency flags of superblock 3, and says whether any
+// clearFlags clears the file consistency flags of superblock version 3, and reports whether any
 // were set.
 func clearFlags(f *os.File, size int64) (bool, error) {
 	file, err := hdf5.Open(f, size, nil)
@@ -282,7 +283,7 @@ func clearFlags(f *os.File, size int64) (bool, error) {
 	return true, err
 }
 
-// lostChunk is one that does not decode.
+// lostChunk is a chunk that does not decode.
 type lostChunk struct {
 	path string
 	c    hdf5.Chunk
@@ -291,14 +292,14 @@ type lostChunk struct {
 	err  error
 }
 
-// tally is what is in a sound file.
+// tally is the result of decoding a valid file.
 type tally struct {
 	arrays, good int64
-	checked      int64 // of the good ones: a checksum confirms values and place
+	checked      int64 // of the good chunks: a checksum confirms values and location
 	bad          []lostChunk
 }
 
-// decoded decodes every chunk of a sound file.
+// decoded decodes every chunk of a valid file.
 func (s *source) decoded(ctx context.Context) (t tally, err error) {
 	for e := range s.file.Walk() {
 		o := e.Object
@@ -332,7 +333,7 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 	return t, nil
 }
 
-// replaceChunks writes fill values in the place of chunks that cannot be decoded.
+// replaceChunks replaces chunks that do not decode with fill values.
 func replaceChunks(path string, list []lostChunk) (err error) {
 	f, err := h5.Open(path, h5.ReadWrite)
 	if err != nil {
@@ -347,7 +348,7 @@ func replaceChunks(path string, list []lostChunk) (err error) {
 	return nil
 }
 
-// proved looks at a file in which chunks were replaced as at any other.
+// proved checks a file after chunks were replaced in it.
 func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -368,7 +369,7 @@ func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err erro
 	return err
 }
 
-// fillChunk replaces a chunk of so many bytes with fill values. References are null.
+// fillChunk replaces a chunk with full bytes of fill values. References become null.
 func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 	d, err := f.Root().OpenDataset(path)
 	if err != nil {
@@ -395,7 +396,7 @@ func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
 	return d.WriteChunk(raw, mask, at...)
 }
 
-// encoded is a chunk of a dataset as it is stored, and its mask.
+// encoded returns the stored form of a chunk of a dataset, and its filter mask.
 func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err error) {
 	p, err := filter.New(info.Filters, filter.Options{})
 	if err == nil {
@@ -409,8 +410,8 @@ func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err e
 	return one.encode(values)
 }
 
-// chunk reads a chunk and decodes it, into s.data. Without a filter it is an
-// *h5.FilterError, h5.ErrNoFilter, and raw is there.
+// chunk reads a chunk and decodes it into s.data. If a filter is missing, it returns raw and an
+// *h5.FilterError with h5.ErrNoFilter.
 func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err error) {
 	s.seen.more(int64(min(c.Size, uint64(s.size))))
 	l := o.Layout()
@@ -455,7 +456,7 @@ func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err er
 	return raw, nil, err
 }
 
-// summed reports whether a filter of a chunk that decoded has compared a checksum of its values:
+// summed reports whether a filter of a decoded chunk has compared a checksum of its values:
 // Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
 func summed(o *hdf5.Object, c hdf5.Chunk) bool {
 	if o.Layout().Flags&hdf5.PartialChunksUnfiltered != 0 && edge(o, c) {
@@ -472,9 +473,8 @@ func summed(o *hdf5.Object, c hdf5.Chunk) bool {
 	return false
 }
 
-// placed reports whether the places of the chunks of a dataset are confirmed: the index has
-// checksums, or it contains each chunk of the dataset once and in order. Version 1 of the B-tree
-// has no checksums.
+// placed reports whether the index of a dataset is confirmed: the index has checksums, or it
+// contains each chunk of the dataset once and in order. A B-tree of version 1 has no checksums.
 func placed(o *hdf5.Object) bool {
 	l, space := o.Layout(), o.Dataspace()
 	if l.Index != hdf5.BTree1Index {
@@ -495,7 +495,7 @@ func placed(o *hdf5.Object) bool {
 	return len(want) > 0 && want[0] >= space.Dims[0]
 }
 
-// edge reports whether a chunk reaches over the edge of the dataset.
+// edge reports whether a chunk extends beyond the edge of the dataset.
 func edge(o *hdf5.Object, c hdf5.Chunk) bool {
 	l, space := o.Layout(), o.Dataspace()
 	for i, x := range c.Offset {
@@ -517,9 +517,9 @@ func filters(l *hdf5.Pipeline) []h5.Filter {
 	return out
 }
 
-// asked are filters as a dataset with them is created: those that compute more parameters
-// get what they computed them from. One that is not linked has to be optional: chunks that
-// have it are as they were, and the library makes no others.
+// asked returns the filters to pass to CreateDataset. Filters that compute additional parameters
+// get only the parameters that the caller of CreateDataset sets. A filter that cannot encode here
+// must be optional: its chunks are copied without recompression, and libhdf5 encodes no others.
 func asked(list []h5.Filter) []h5.Filter {
 	list = slices.Clone(list)
 	for i := range list {
@@ -529,7 +529,7 @@ func asked(list []h5.Filter) []h5.Filter {
 			f.Values = f.Values[:min(2, len(f.Values))]
 		case h5.FilterNbit:
 			f.Values = nil
-		case filter.BitShuffle: // behind its version and the size of an element
+		case filter.BitShuffle: // skip its version and the element size
 			f.Values = f.Values[min(3, len(f.Values)):]
 		}
 		if !f.Optional {
@@ -540,7 +540,7 @@ func asked(list []h5.Filter) []h5.Filter {
 	return list
 }
 
-// withContext is a reader that ends with its context, and is counted.
+// withContext is a reader that stops when its context ends and counts the bytes in seen.
 type withContext struct {
 	ctx  context.Context
 	r    io.Reader
@@ -556,7 +556,7 @@ func (r *withContext) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// salvage makes a new file of what can be read.
+// salvage makes a new file of everything that can be read.
 func (s *source) salvage(ctx context.Context, path string) (err error) {
 	if s.out, err = h5.Create(path, nil); err != nil {
 		return err
@@ -591,8 +591,8 @@ func (s *source) salvage(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// open opens the file, or if there is no superblock, with one that was made up. The
-// root group is nil if it cannot be found.
+// open opens the file. If there is no superblock, it substitutes one. The root group is nil if it
+// cannot be found.
 func (s *source) open() (*hdf5.Object, error) {
 	f, err := hdf5.Open(s.in, s.size, nil)
 	if err == nil {
@@ -634,7 +634,7 @@ func (s *source) open() (*hdf5.Object, error) {
 	return nil, nil
 }
 
-// counted is a file of which the bytes are counted that are read.
+// counted is a file that counts the bytes that are read from it.
 type counted struct {
 	r io.ReaderAt
 	n *atomic.Int64
@@ -646,7 +646,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// overlaid is a file that begins with other bytes.
+// overlaid is a file whose first bytes are replaced.
 type overlaid struct {
 	r    io.ReaderAt
 	head []byte

@@ -1,4 +1,5 @@
-// Elements of a dataset: chunks as they are stored, where the new dataset takes them.
+// Recovery of the elements of a dataset. Chunks are copied without recompression if the new dataset
+// has the same filters.
 
 package salvage
 
@@ -16,14 +17,14 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// slab is how many bytes of contiguous elements are copied at a time, sector how many
-// are lost where a disk does not read.
+// slab is the number of bytes of contiguous elements that are copied at a time. sector is the
+// smallest unit that is lost if the disk returns read errors.
 const (
 	slab   = 8 << 20
 	sector = 512
 )
 
-// put writes n elements as stored, those of part, to the new dataset.
+// put writes n stored elements to the region part of the new dataset.
 type put func(b []byte, n int64, part h5.Region) error
 
 // elements copies the elements of a dataset.
@@ -59,7 +60,7 @@ func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5
 	return s.contiguous(ctx, at, o, space, to)
 }
 
-// contiguous copies elements in one piece, as far as the file has them.
+// contiguous copies contiguous elements, as far as they are inside the file.
 func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, space h5.Dataspace, to put) error {
 	l, item := o.Layout(), int64(o.Datatype().Size)
 	all := space.NumElems()
@@ -72,7 +73,7 @@ func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, spac
 		s.r.note(Lost, at, "elements", -1, "%d to %d of %d are not in the file: %v", first, end-1, all, err)
 		s.damaged = true
 	}
-	// What cannot be read is looked at in smaller and smaller pieces.
+	// A piece that cannot be read is split in two until the readable part is found.
 	var piece func(first, end int64) error
 	piece = func(first, end int64) error {
 		if err := ctx.Err(); err != nil {
@@ -119,19 +120,19 @@ func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, spac
 	return nil
 }
 
-// boxes are parts of a dataset that together are its elements from first to end, in
-// row-major order, each with the number of its first element.
+// boxes splits the elements from first to end, in row-major order, into regions. It yields each
+// region with the number of its first element.
 func boxes(dims []int64, first, end int64) iter.Seq2[int64, h5.Region] {
 	return func(yield func(int64, h5.Region) bool) {
 		for first < end {
-			// The longest axis that begins here, and of which a step is not too far.
+			// Extend the region along the outermost dimension that starts here and fits before end.
 			part := h5.Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
 			row, n := int64(1), int64(1)
 			left := first
 			for i := len(dims) - 1; i >= 0; i-- {
 				part.Start[i], part.Count[i] = left%dims[i], 1
 				left /= dims[i]
-				if first%row == 0 && row <= end-first { // all inner axes are taken whole
+				if first%row == 0 && row <= end-first { // all inner dimensions are complete
 					n = min((end-first)/row, dims[i]-part.Start[i])
 					part.Count[i] = n
 					n *= row
@@ -146,7 +147,7 @@ func boxes(dims []int64, first, end int64) iter.Seq2[int64, h5.Region] {
 	}
 }
 
-// count counts a chunk, or a piece of contiguous elements, that is in the new file.
+// count counts a chunk, or a piece of contiguous elements, that was written to the new file.
 func (s *source) count(guessed bool) {
 	s.r.Chunks++
 	switch {
@@ -159,9 +160,9 @@ func (s *source) count(guessed bool) {
 	}
 }
 
-// chunks copies the chunks that decode: as they are, where the new dataset takes them
-// so. Those of which a damaged part of the index tells come last, and only into places
-// that no other part of it knows a chunk for.
+// chunks copies the chunks that decode, without recompression if the new dataset has the same
+// filters. Chunks from a corrupt part of the index come last, and only if no valid part of it
+// contains a chunk at the same offset.
 func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object, to put, plain bool) error {
 	info, err := d.Info()
 	if err != nil {
@@ -211,7 +212,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 	return nil
 }
 
-// chunkWriter puts chunks into a dataset of the new file.
+// chunkWriter writes chunks to a dataset of the new file.
 type chunkWriter struct {
 	s    *source
 	at   string
@@ -219,13 +220,13 @@ type chunkWriter struct {
 	o    *hdf5.Object
 	info h5.DatasetInfo
 	to   put
-	same bool // the dataset takes chunks as they are stored
+	same bool // the dataset accepts stored chunks
 
 	placed bool // the index is confirmed
 }
 
-// write writes chunk i of the old index. What is wrong with it is a finding; the error is of
-// the new file.
+// write writes chunk i of the old index. Errors of the old chunk become findings. The returned
+// error is an error of the new file.
 func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -256,7 +257,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
 	s.checked = err == nil && w.placed && summed(w.o, c)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
-		// Nobody here could decode it: nothing proves that it is whole.
+		// No filter here can decode the chunk, so it is guessed.
 		if err := w.d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
 			return err
 		} else if err != nil {
@@ -285,7 +286,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
 	return err
 }
 
-// putChunk writes a decoded chunk, of which only what is inside the dataset counts.
+// putChunk writes the part of a decoded chunk that is inside the dataset.
 func putChunk(info h5.DatasetInfo, offset []int64, values []byte, item int64, to put) error {
 	part, n := h5.Region{Start: offset}, int64(1)
 	for k, c := range info.Chunks {
@@ -298,7 +299,7 @@ func putChunk(info h5.DatasetInfo, offset []int64, values []byte, item int64, to
 	return to(values, n, part)
 }
 
-// inside is the first count elements along each axis of a chunk.
+// inside returns the first count[d] elements along each dimension d of a chunk.
 func inside(values []byte, chunk, count []int64, item int64) []byte {
 	if len(chunk) == 1 {
 		return values[:count[0]*item]

@@ -1,5 +1,5 @@
-// Chunks with filters that only the library has: it decodes and makes them in a file in
-// memory, in a dataset of one chunk, and leaves the damaged file alone.
+// Chunks with filters that only libhdf5 has. libhdf5 decodes and encodes them in a dataset of one
+// chunk, in a file in memory. It never opens the corrupt file.
 
 package salvage
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// errOtherFilters is of parameters that the library does not make for such chunks, so that
-// it would decode them by others.
+// errOtherFilters is the error for filter parameters that libhdf5 does not create for such chunks.
+// libhdf5 would decode the chunks with other parameters.
 var errOtherFilters = fmt.Errorf("%w: parameters of a filter that the library does not make", errors.ErrUnsupported)
 
 // sample is a dataset of one chunk in memory.
@@ -24,7 +24,7 @@ type sample struct {
 	info h5.DatasetInfo
 }
 
-// newSample makes a dataset whose chunks have these filters, with the parameters they have.
+// newSample creates a dataset whose chunks have exactly these filters and parameters.
 func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (_ *sample, err error) {
 	p := &sample{}
 	if p.file, err = h5.CreateImage(nil); err != nil {
@@ -48,13 +48,13 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 	return p, nil
 }
 
-// sameFilters compares their numbers and parameters.
+// sameFilters compares identifiers and parameters.
 func sameFilters(a, b []h5.Filter) bool {
 	return slices.EqualFunc(a, b, func(a, b h5.Filter) bool { return a.ID == b.ID && slices.Equal(a.Values, b.Values) })
 }
 
-// decode fills values with what a stored chunk is made from. What the library reads
-// without a look at its length is looked at before.
+// decode decodes a stored chunk into values. It first checks the length of the chunk for filters
+// that libhdf5 runs without this check.
 func (p *sample) decode(values, stored []byte, mask uint32) error {
 	if err := filter.LongEnough(p.info.Filters, mask, stored, p.info.Datatype.Size, len(values)); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (p *sample) decode(values, stored []byte, mask uint32) error {
 	return p.set.ReadRegion(values, p.info.Datatype, p.info.Space.All())
 }
 
-// encode is a chunk of these values, and its mask.
+// encode returns the stored chunk of these values, and its filter mask.
 func (p *sample) encode(values []byte) (stored []byte, mask uint32, err error) {
 	if err := p.set.WriteRegion(values, p.info.Datatype, p.info.Space.All()); err != nil {
 		return nil, 0, err
@@ -87,13 +87,13 @@ func (p *sample) close() (err error) {
 	return errors.Join(err, p.file.Close())
 }
 
-// library is a sample for the chunks of an object.
+// library caches the sample for the chunks of one object.
 type library struct {
 	of hdf5.Addr
 	p  *sample
 }
 
-// sample is the one for chunks of o. One that the library does not make is an error.
+// sample returns the sample for chunks of o. It fails if libhdf5 cannot create the dataset.
 func (l *library) sample(o *hdf5.Object, filters []h5.Filter) (*sample, error) {
 	if l.p != nil && l.of == o.Addr {
 		return l.p, nil

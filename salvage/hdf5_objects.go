@@ -1,4 +1,5 @@
-// Objects of a damaged HDF5 file, made anew.
+// Recovery of the objects of a corrupt HDF5 file: groups, links, datasets, committed datatypes,
+// attributes.
 
 package salvage
 
@@ -14,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// group fills the group at path, which exists, with what o leads to.
+// group fills the existing group at path with the attributes and links of o.
 func (s *source) group(ctx context.Context, path string, o *hdf5.Object) error {
 	g, err := s.out.Root().OpenGroup(path)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *source) group(ctx context.Context, path string, o *hdf5.Object) error {
 	return nil
 }
 
-// lost notes something that is not in the new file.
+// lost reports an item that is missing from the new file.
 func (s *source) lost(path, what string, err error) {
 	s.damaged = true
 	if noRoom(err) && s.full == nil {
@@ -54,7 +55,7 @@ func (s *source) lost(path, what string, err error) {
 	s.r.note(Lost, path, what, -1, "%v", err)
 }
 
-// link makes what a link leads to, or the link itself.
+// link writes the target of a hard link, or the link itself.
 func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) error {
 	var err error
 	switch l.Kind {
@@ -73,7 +74,7 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) 
 		if oerr != nil {
 			s.damaged = true
 			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
-			if o != nil && oerr != o.Err() { // not of one message alone
+			if o != nil && oerr != o.Err() { // not only an error of one message
 				s.unsure[l.Target] = true
 			}
 		}
@@ -91,13 +92,13 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) 
 	return nil
 }
 
-// object makes the object at a path that is free, once. Errors of the damaged file are
-// findings, those of the new one come back.
+// object writes the object to a free path, once. Errors of the corrupt file become findings. Errors
+// of the new file are returned.
 func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 	root := s.out.Root()
 	defer func() {
 		if _, ok := s.done[o.Addr]; !ok {
-			s.done[o.Addr] = "" // what is lost is told once
+			s.done[o.Addr] = "" // report a lost object only once
 		}
 	}()
 	if err := s.omit[at]; err != nil {
@@ -155,7 +156,7 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 	return nil
 }
 
-// create makes an empty dataset like o.
+// create creates an empty dataset like o. The caller must close it.
 func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	for _, t := range []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType, hdf5.PipelineType} {
 		if m := o.Message(t); m != nil && m.Err != nil {
@@ -191,12 +192,12 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 				return nil, m.Err
 			}
 			for _, f := range e.Files {
-				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited is -1 there
+				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited becomes -1
 			}
 			break
 		}
-		// The library makes room for all contiguous elements as soon as one is written:
-		// a few bytes could ask for any number.
+		// libhdf5 allocates all contiguous elements when the first one is written. A corrupt header
+		// of some bytes could demand any size, so large datasets become chunked.
 		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
 			opts.Chunks = pieces(space.Dims, item)
 			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
@@ -212,8 +213,8 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
 }
 
-// soundFilters are the filters of a dataset but for those with parameters that cannot be,
-// which the library would take over into the new file.
+// soundFilters returns the filters of a dataset without those that have invalid parameters, because
+// libhdf5 would copy these to the new file.
 func (s *source) soundFilters(at string, o *hdf5.Object) *hdf5.Pipeline {
 	l := o.Pipeline()
 	if l == nil {
@@ -231,7 +232,8 @@ func (s *source) soundFilters(at string, o *hdf5.Object) *hdf5.Pipeline {
 	return sound
 }
 
-// fillOf is the fill value of a dataset whose elements mean themselves, nil without one.
+// fillOf returns the fill value of a dataset, or nil if there is none or the type contains
+// references or data of variable length.
 func fillOf(o *hdf5.Object, t h5.Datatype) []byte {
 	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
 		return v.Value
@@ -239,7 +241,7 @@ func fillOf(o *hdf5.Object, t h5.Datatype) []byte {
 	return nil
 }
 
-// pieces is a chunk of rows, or part of one, of about 1 MiB.
+// pieces returns a chunk shape of about 1 MiB: some rows, or a part of one row.
 func pieces(dims []uint64, size uint64) []int64 {
 	room := max(1<<20/max(size, 1), 1)
 	out := make([]int64, len(dims))
@@ -250,10 +252,10 @@ func pieces(dims []uint64, size uint64) []int64 {
 	return out
 }
 
-// attributer is an object that takes attributes.
+// attributer is an object that can have attributes.
 type attributer interface{ WriteAttribute(h5.Attribute) error }
 
-// attributes copies those that can be read.
+// attributes copies the attributes that can be read.
 func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
 	for a, err := range o.Attributes() {
 		if err != nil {
@@ -267,7 +269,7 @@ func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
 			return nil
 		}
 		if !refers(a.Type) {
-			_ = write() // it has noted what is wrong
+			_ = write() // write has reported the error
 			continue
 		}
 		s.later(func() error {

@@ -1,4 +1,4 @@
-// Objects that nothing leads to any more: every place of the file is looked at.
+// Search of the whole file for objects that no link leads to.
 
 package salvage
 
@@ -13,11 +13,11 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// lostAndFound is where objects go that have no name any more.
+// lostAndFound is the group for objects without a name.
 const lostAndFound = "/lost+found"
 
-// orphans finds groups and datasets that were not reached. If the root group is
-// gone, the one group that no other leads to takes its place.
+// orphans finds groups and datasets that were not reached. If the root group is missing and exactly
+// one group is not linked by another, that group becomes the root group.
 func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	list, err := s.scan(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	enough := s.patience()
 	for _, o := range list {
 		if s.read.Load() > enough {
-			break // some have a place of their own then that another leads to
+			break // some linked objects then get a path in lost+found
 		}
 		if o.Kind() == hdf5.GroupKind {
 			for l, err := range o.Links() {
@@ -53,7 +53,8 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 		}
 	}
 	made := false
-	// Those that others lead to come with them; of cycles the rest.
+	// Objects that others link to are written with these. The second pass writes the objects of
+	// cycles.
 	for _, all := range []bool{false, true} {
 		for _, o := range list {
 			if err := ctx.Err(); err != nil {
@@ -87,7 +88,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 
 func (s *source) place(o *hdf5.Object) int64 { return int64(o.Addr) + s.file.UserBlock() }
 
-// empty reports whether a group has no link that can be read.
+// empty reports whether a group has no readable link.
 func empty(o *hdf5.Object) bool {
 	for _, err := range o.Links() {
 		if err == nil {
@@ -97,7 +98,7 @@ func empty(o *hdf5.Object) bool {
 	return true
 }
 
-// scan returns the groups and datasets that are anywhere in the file, in its order.
+// scan returns all groups and datasets in the file, in ascending order of their addresses.
 func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 	const window = 1 << 20
 	var list []*hdf5.Object
@@ -124,7 +125,7 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 			}
 			o, err := s.file.Object(hdf5.Addr(at + int64(i) - base))
 			if o == nil || err != nil && o.Version == 1 && !convincing(o) {
-				continue // without a checksum, anything can look like one
+				continue // without a checksum, any bytes can look like an object header
 			}
 			switch k := o.Kind(); {
 			case k == hdf5.GroupKind:
@@ -137,13 +138,12 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 	return list, nil
 }
 
-// patience is up to where bytes may be read in a search: each that looks like the header of an
-// object may claim all behind it, and all of them the square of their number.
+// patience returns the limit of bytes to read in a search. Without the limit, bytes that look like
+// object headers and each claim the rest of the file would take quadratic time.
 func (s *source) patience() int64 { return s.read.Load() + 8*s.size + patience>>8 }
 
-// convincing reports whether an object header of version 1 with which something is wrong,
-// as when its end is gone, is one all the same: the messages that make a dataset of it are
-// there and good, or that which makes a group.
+// convincing reports whether an object header of version 1 with an error, for example a truncated
+// one, is an object nevertheless. The messages that define a dataset or a group must be valid.
 func convincing(o *hdf5.Object) bool {
 	types := []hdf5.MessageType{hdf5.SymbolTableType}
 	if o.Kind() == hdf5.DatasetKind {
@@ -157,12 +157,13 @@ func convincing(o *hdf5.Object) bool {
 	return true
 }
 
-// headerBytes are the prefix of a header of version 1 and that of its first message.
+// headerBytes is the length of the prefix of a version 1 header and of the prefix of its first
+// message.
 const headerBytes = 16 + 8
 
-// header reports whether b, of at most headerBytes, can be the beginning of an object
-// header in a file of that size: of version 2 with its signature, or of version 1 with
-// numbers that can be. Old files have headers that are not aligned.
+// header reports whether b, of at most headerBytes, can be the beginning of an object header in a
+// file of that size: version 2 with its signature, or version 1 with plausible fields. Headers in
+// old files may be unaligned.
 func header(b []byte, size int64) bool {
 	if bytes.HasPrefix(b, []byte("OHDR\x02")) {
 		return true

@@ -1,4 +1,4 @@
-// Types and shapes, from the words of format/hdf5 into those of h5.
+// Conversion of datatypes and dataspaces from package format/hdf5 to package h5.
 
 package salvage
 
@@ -24,14 +24,14 @@ func dataspace(s *hdf5.Dataspace) h5.Dataspace {
 	for i, n := range s.Dims {
 		d.Dims = append(d.Dims, int64(n))
 		if s.MaxDims != nil {
-			d.MaxDims = append(d.MaxDims, int64(s.MaxDims[i])) // Unlimited is -1 there
+			d.MaxDims = append(d.MaxDims, int64(s.MaxDims[i])) // Unlimited becomes -1
 		}
 	}
 	return d
 }
 
-// datatype is a type of elements, as a Builder has them: where strings of variable
-// length and references take other room in memory than in the file, compounds do too.
+// datatype converts a datatype to the memory layout of h5.Builder. Strings of variable length and
+// references have another size in memory than in the file, so compounds that contain them do too.
 func datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 	d, err := convert(t)
 	if err == nil {
@@ -146,8 +146,8 @@ func enumValue(t *hdf5.Datatype, b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// resize moves the members of a compound behind those whose size in memory is another
-// one than that in the file (H5T_set_loc).
+// resize moves the members of a compound that follow members whose size in memory differs from the
+// size in the file (H5T_set_loc).
 func resize(d *h5.Datatype, t *hdf5.Datatype) {
 	order := make([]int, len(t.Members))
 	for i := range order {

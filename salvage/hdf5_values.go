@@ -1,5 +1,5 @@
-// Elements that point elsewhere in the file: texts and sequences of variable length,
-// and references. They are built anew, value by value.
+// Recovery of elements that refer to other parts of the file: strings and sequences of variable
+// length, and references. They are rebuilt value by value.
 
 package salvage
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// refers reports whether values of a type refer to objects of the file, which must all
-// be there before.
+// refers reports whether values of a type refer to objects of the file. These objects must be
+// written first.
 func refers(t *hdf5.Datatype) bool {
 	if t == nil {
 		return false
@@ -27,7 +27,7 @@ func refers(t *hdf5.Datatype) bool {
 	return t.Class == hdf5.ReferenceClass || refers(t.Base)
 }
 
-// later keeps a step until all objects of the new file are there.
+// later delays a step until all objects of the new file exist.
 func (s *source) later(f func() error) {
 	guessed := s.guessed
 	s.waiting = append(s.waiting, func() error {
@@ -37,7 +37,7 @@ func (s *source) later(f func() error) {
 	})
 }
 
-// pointing writes elements that point elsewhere.
+// pointing returns a put for elements that refer to other parts of the file.
 func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *hdf5.Datatype) put {
 	return func(b []byte, n int64, part h5.Region) error {
 		e, err := s.build(t, stored, b, n)
@@ -64,16 +64,16 @@ func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *hdf5.
 	}
 }
 
-// elements are values being built.
+// elements are values that are being built.
 type elements struct {
 	s       *source
 	b       *h5.Builder
-	lost    int64 // values that lead nowhere, and are null now
-	guessed bool  // what some lead to is damaged
-	err     error // the first reason
+	lost    int64 // values whose target is missing, which are now null
+	guessed bool  // the target of some values is corrupt
+	err     error // first reason for lost or guessed
 }
 
-// build makes n elements of type t of b, which are as stored.
+// build builds n elements of type t from their stored bytes b.
 func (s *source) build(t h5.Datatype, stored *hdf5.Datatype, b []byte, n int64) (*elements, error) {
 	size := int64(stored.Size)
 	if n > 0 && (size < 1 || int64(len(b))/size < n) {
@@ -95,7 +95,7 @@ func (s *source) build(t h5.Datatype, stored *hdf5.Datatype, b []byte, n int64) 
 	return e, nil
 }
 
-// missing keeps a reason why a value is null.
+// missing counts a null value and keeps the first reason.
 func (e *elements) missing(err error) {
 	e.lost++
 	if e.err == nil {
@@ -103,12 +103,12 @@ func (e *elements) missing(err error) {
 	}
 }
 
-// maxSequence is the bytes of a sequence that is built: one object can be referred to any
-// number of times.
+// maxSequence is the maximum size of a sequence in bytes. It is limited because any number of
+// values can refer to the same heap object.
 const maxSequence = 64 << 20
 
-// put builds the value of type t, stored as b, at a place. Errors are about the
-// new values; what is wrong with the old ones is kept.
+// put builds the value of type t at an offset of the builder from its stored bytes b. It returns
+// errors of the new value and records errors of the old one.
 func (e *elements) put(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
 	if t.Plain() {
 		return e.b.Bytes(at, b)
@@ -142,7 +142,7 @@ func (e *elements) put(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) e
 	return fmt.Errorf("%w: elements of %v", errors.ErrUnsupported, stored)
 }
 
-// sequence builds a text or a sequence of variable length.
+// sequence builds a string or a sequence of variable length.
 func (e *elements) sequence(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
 	data, n, err := e.s.values.Sequence(b)
 	size := 1
@@ -180,7 +180,7 @@ func (e *elements) sequence(at int, t h5.Datatype, stored *hdf5.Datatype, b []by
 	return nil
 }
 
-// reference builds a reference to what was made of an object.
+// reference builds a reference to the recovered object.
 func (e *elements) reference(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
 	r, err := e.s.values.Reference(stored, b)
 	if err != nil {
@@ -207,7 +207,7 @@ func (e *elements) reference(at int, t h5.Datatype, stored *hdf5.Datatype, b []b
 	return e.b.Ref(at, to)
 }
 
-// refer makes a reference in the new file.
+// refer creates a reference in the new file.
 func (s *source) refer(kind h5.ReferenceKind, path string, r hdf5.Reference) (h5.Ref, error) {
 	root := s.out.Root()
 	switch {
@@ -223,7 +223,7 @@ func (s *source) refer(kind h5.ReferenceKind, path string, r hdf5.Reference) (h5
 	return root.Reference(path, kind)
 }
 
-// selection is one in the words of h5.
+// selection converts a selection to package h5.
 func selection(s hdf5.Selection) (h5.Selection, error) {
 	switch {
 	case s.Kind == hdf5.SelectAll:
@@ -251,13 +251,13 @@ func selection(s hdf5.Selection) (h5.Selection, error) {
 func ints(v []uint64) []int64 {
 	out := make([]int64, len(v))
 	for i, x := range v {
-		out[i] = int64(x) // Unlimited is -1 there
+		out[i] = int64(x) // Unlimited becomes -1
 	}
 	return out
 }
 
-// mappings are the sources of a virtual dataset, those that can be said in the words of
-// h5; the others are lost.
+// mappings returns the sources of a virtual dataset that package h5 can represent. The others are
+// lost.
 func (s *source) mappings(at string, o *hdf5.Object) ([]h5.Mapping, error) {
 	all, err := o.Mappings()
 	if err != nil {
@@ -281,8 +281,8 @@ func (s *source) mappings(at string, o *hdf5.Object) ([]h5.Mapping, error) {
 	return list, nil
 }
 
-// mapping is a source of a virtual dataset of a shape. The file does not say the shape
-// of the source: it is taken as small as the selection allows.
+// mapping converts a source of a virtual dataset with these dimensions. The file does not contain
+// the shape of the source, so mapping uses the smallest shape that contains the selection.
 func mapping(m hdf5.Mapping, dims []int64) (h5.Mapping, error) {
 	to := h5.Mapping{File: m.File, Dataset: m.Dataset}
 	whole := h5.Region{Start: make([]int64, len(dims)), Count: dims}
@@ -290,7 +290,7 @@ func mapping(m hdf5.Mapping, dims []int64) (h5.Mapping, error) {
 	if to.Region, err = region(m.Virtual, whole); err != nil {
 		return to, err
 	}
-	// All of a source is as many elements as the region has.
+	// SelectAll of a source has as many elements as the region.
 	box := h5.Region{Start: make([]int64, len(to.Region.Count)), Count: make([]int64, len(to.Region.Count))}
 	for i, n := range to.Region.Count {
 		box.Count[i] = n
@@ -327,7 +327,7 @@ func mapping(m hdf5.Mapping, dims []int64) (h5.Mapping, error) {
 	return to, nil
 }
 
-// region is a selection as a region; all stands for all elements.
+// region converts a selection to a region. It returns all for SelectAll.
 func region(s hdf5.Selection, all h5.Region) (h5.Region, error) {
 	sel, err := selection(s)
 	if err != nil {

@@ -1,5 +1,5 @@
-// The same in a worker, which writes into a directory of its own; what it has made there
-// is looked at and moved to its place.
+// Recovery in a worker process. The worker writes into its own directory, and the caller checks the
+// result and moves it to the destination.
 
 package salvage
 
@@ -21,10 +21,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// service is the name under which a worker of this package starts.
+// service is the name under which a worker of this package is registered.
 const service = "salvage"
 
-// made is the name of the new file in the directory of the worker.
+// made is the name of the new file in the worker's directory.
 const made = "made"
 
 func init() {
@@ -32,14 +32,14 @@ func init() {
 	worker.RegisterErrors(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG)
 }
 
-// order is what the worker is told when it starts.
+// order is the start message of a worker.
 type order struct {
-	Dir     string // where it may write
-	Name    string // of the damaged file
+	Dir     string // directory that the worker may write to
+	Name    string // name of the corrupt file
 	Options Options
 }
 
-// answer is what came of it.
+// answer is the response of a worker.
 type answer struct {
 	Report Report
 	Partly bool
@@ -65,7 +65,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	return h, nil
 }
 
-// Call recovers the file, and answers in JSON.
+// Call recovers the file and answers in JSON.
 func (h *attendant) Call([]byte) ([]byte, error) {
 	src := worker.FilePath(h.file)
 	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
@@ -75,15 +75,14 @@ func (h *attendant) Call([]byte) ([]byte, error) {
 	for i := range r.Findings {
 		r.Findings[i].Text = strings.ReplaceAll(r.Findings[i].Text, src, h.order.Name)
 	}
-	for a := (answer{*r, r.partly}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // the counts say what is left out
+	for a := (answer{*r, r.partly}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // drop findings until the answer fits; the counts stay
 		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
 			return said, err
 		}
 	}
 }
 
-// isolated recovers in a worker. That there is nothing at dst, or that it may go, was
-// looked at.
+// isolated recovers in a worker. The caller has checked that dst does not exist or may be replaced.
 func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err error) {
 	f, err := os.OpenFile(src, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -95,7 +94,7 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
-	// A directory that goes away like any unfinished output, never to be one.
+	// A temporary directory that is always removed, like an unfinished output.
 	room, err := atomicfile.Create(dst+".room", atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 	return r, out.Commit()
 }
 
-// ask has a worker recover f into dir.
+// ask makes a worker recover f into dir.
 func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Report, err error) {
 	size, err := bytesOf(worker.FilePath(f))
 	if err != nil {
@@ -142,7 +141,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 		}
 		hear(heard, o.Progress)
 	}()
-	defer func() { // the worker has ended by then
+	defer func() { // the worker has ended before this runs
 		err = errors.Join(err, tells.Close())
 		<-hearing
 		err = errors.Join(err, heard.Close())
@@ -179,7 +178,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	return r, nil
 }
 
-// plain is an error if a worker has made anything but files and directories of files.
+// plain returns an error if a worker has created anything but directories and regular files.
 func plain(at string) error {
 	return filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

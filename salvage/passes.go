@@ -1,5 +1,5 @@
-// How far the work is: some passes through the damaged file, of which the first does not
-// know whether there will be more.
+// Progress of a recovery, in passes through the corrupt file. The number of passes is not known in
+// advance.
 
 package salvage
 
@@ -10,16 +10,16 @@ import (
 	"os"
 )
 
-// passes counts bytes of the damaged file.
+// passes counts the processed bytes of the corrupt file.
 type passes struct {
-	tell  func(done, total int64) // nil for nobody
+	tell  func(done, total int64) // may be nil
 	done  int64
-	end   int64 // of the pass that is on
-	total int64 // of all that are known of
+	end   int64 // done at the end of the current pass
+	total int64 // sum of all passes known so far
 }
 
-// begin ends the pass before and begins one through n bytes, behind which others will
-// follow through later bytes.
+// begin ends the previous pass and begins a pass of n bytes. Passes of "later" bytes are expected
+// to follow.
 func (p *passes) begin(n, later int64) {
 	p.done = p.end
 	p.end += n
@@ -27,7 +27,7 @@ func (p *passes) begin(n, later int64) {
 	p.more(0)
 }
 
-// more tells of n bytes more.
+// more reports n more bytes.
 func (p *passes) more(n int64) {
 	p.done = min(p.done+n, p.end)
 	if p.tell != nil {
@@ -35,13 +35,13 @@ func (p *passes) more(n int64) {
 	}
 }
 
-// over ends the last pass: those that were expected beyond were not needed.
+// over ends the last pass. Expected passes that were not needed count as done.
 func (p *passes) over() {
 	p.done, p.end = p.total, p.total
 	p.more(0)
 }
 
-// bytesOf is the size of a file, or of all the files in a directory.
+// bytesOf returns the size of a file, or of all files in a directory.
 func bytesOf(path string) (n int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -63,11 +63,11 @@ func bytesOf(path string) (n int64, err error) {
 	return n, err
 }
 
-// A worker tells how far it is through a pipe: two numbers of eight bytes, at most some
-// hundred times.
+// A worker sends its progress through a pipe: two 64-bit integers per message, at most about 256
+// messages per total.
 const tidings = 16
 
-// telling makes a function that writes to w.
+// telling returns a progress function that writes to w.
 func telling(w io.Writer) func(done, total int64) {
 	last := int64(-1)
 	return func(done, total int64) {
@@ -78,11 +78,12 @@ func telling(w io.Writer) func(done, total int64) {
 		var b [tidings]byte
 		binary.LittleEndian.PutUint64(b[:], uint64(done))
 		binary.LittleEndian.PutUint64(b[8:], uint64(total))
-		_, _ = w.Write(b[:]) // a host that does not listen is none of the work's business
+		_, _ = w.Write(b[:]) // the recovery continues if the host has closed the pipe
 	}
 }
 
-// hear passes on what comes from r, until it ends. It may be anything.
+// hear reads the progress messages of r until it ends, and calls the function with each. It ignores
+// invalid messages, because the worker is untrusted.
 func hear(r io.Reader, tell func(done, total int64)) {
 	var b [tidings]byte
 	most := int64(0)

@@ -1,4 +1,4 @@
-// What is asked, and what came of it.
+// Options and Report of a recovery.
 
 package salvage
 
@@ -21,49 +21,48 @@ import (
 	"github.com/hyperslab/hyperslab/verify"
 )
 
-// Options say how a file is recovered. Nil, and zero fields, mean the defaults.
+// Options are the options of Recover. Nil and zero fields mean the defaults.
 type Options struct {
-	Format      formats.Format // what the file was, if that cannot be told any more; default: by content
-	Overwrite   bool           // replace what is at the destination
-	MaxChunk    int64          // bytes of a decoded chunk; what claims more is damaged; default 512 MiB
-	MaxFindings int            // findings that are listed; default 1000
+	Format      formats.Format // format of a file that is too corrupt to detect it; default: by content
+	Overwrite   bool           // replace an existing destination
+	MaxChunk    int64          // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
+	MaxFindings int            // maximum length of Report.Findings; default 1000
 
-	// Progress is told how many bytes of the damaged file were gone through, of how many:
-	// some formats need a second pass, and damage further ones, so that total may grow. Nil
-	// is for nobody. It is called from one goroutine at a time.
+	// Progress is called with the processed bytes of the corrupt file and their total. The total
+	// may grow, because some formats and some errors need more passes. Progress may be nil. It is
+	// called from one goroutine at a time.
 	Progress func(done, total int64) `json:"-"`
 
-	// Isolated does the work in a worker process that can reach nothing but the damaged
-	// file and the new one. Without worker.Init in main, or where the system has no
-	// sandbox, it is worker.ErrUnavailable.
+	// Isolated runs the recovery in a worker process that can only access the corrupt file and the
+	// new one. Recover returns worker.ErrUnavailable if main does not call worker.Init or the
+	// system has no sandbox.
 	Isolated bool
-	Memory   int64         // bytes of memory of the worker; default 2 GiB
-	Time     time.Duration // of the worker; default two minutes and a second for each MiB of the damaged file
+	Memory   int64         // memory limit of the worker in bytes; default 2 GiB
+	Time     time.Duration // time limit of the worker; default 2 minutes plus 1 second for each MiB of the corrupt file
 }
 
-// Certainty says how sure something is.
+// Certainty is the certainty of recovered data.
 type Certainty string
 
 // The certainties.
 const (
 	Certain    Certainty = "certain"    // a checksum or redundant structure confirms it
 	Unverified Certainty = "unverified" // valid, but no checksum confirms the values
-	Guessed    Certainty = "guessed"    // likely, from what is left
-	Lost       Certainty = "lost"       // not in the new file; elements are fill values there
+	Guessed    Certainty = "guessed"    // likely, inferred from the remaining data
+	Lost       Certainty = "lost"       // not in the new file; lost elements are fill values
 )
 
-// Finding is something about the file that is not as it should be, and what became
-// of it.
+// Finding is an error in the file, and its effect on the recovery.
 type Finding struct {
 	Certainty Certainty
-	Object    string // path inside: a dataset, a column; "" for the file as a whole
+	Object    string // path inside the file: a dataset, a column; "" for the file as a whole
 	What      string // "index", "chunk", "attribute x", …
-	Chunk     int64  // number of the chunk; -1 if it is about none
-	Offset    int64  // bytes from the start of the damaged file; -1 if there is no one place
+	Chunk     int64  // number of the chunk; -1 if the finding is not about a chunk
+	Offset    int64  // bytes from the start of the corrupt file; -1 if there is no single offset
 	Text      string
 }
 
-// String tells all of it in a line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	s := string(f.Certainty) + ": "
 	if f.Object != "" {
@@ -79,34 +78,34 @@ func (f Finding) String() string {
 	return s + ": " + f.Text
 }
 
-// Report is what was recovered.
+// Report is the result of a recovery.
 type Report struct {
 	Source, Destination string
 	Format              formats.Format
 
-	Arrays      int64 // in the new file
-	Chunks      int64 // in the new file with elements of the old one
-	Certain     int64 // of these, those whose values and place a checksum or redundant structure confirms
-	Unverified  int64 // of these, those that decode in a valid place, without a checksum of the values
-	Guessed     int64 // of these, those whose values or place are only likely
-	Lost        int64 // chunks whose elements are fill values now
+	Arrays      int64 // arrays in the new file
+	Chunks      int64 // chunks in the new file with elements of the old one
+	Certain     int64 // of these, chunks whose values and location a checksum or redundant structure confirms
+	Unverified  int64 // of these, chunks that decode in a valid location, without a checksum of the values
+	Guessed     int64 // of these, chunks whose values or location are only likely
+	Lost        int64 // chunks whose elements are now fill values
 	LostObjects int64 // arrays and attributes that are not in the new file
 	Findings    []Finding
-	NumFindings int64  // all; Findings has the first Options.MaxFindings
+	NumFindings int64  // number of all findings; Findings contains the first Options.MaxFindings
 	partly      bool   // a finding is guessed or lost
 	made        string // path of the new file until it is verified
 	most        int
 	seen        *passes
-	work        int64 // bytes read and decoded: of a frame those of chunks, of an HDF5 file those read
+	work        int64 // bytes read and decoded: the chunks of a frame, or all reads of an HDF5 file
 }
 
-// The exit codes of a command that recovers; an error of Recover is 2.
+// Exit codes of a command that recovers. It must exit with 2 if Recover returned an error.
 const (
-	ExitWhole  = 0 // all there was is in the new file: certain, or unverified for lack of checksums
+	ExitWhole  = 0 // everything is in the new file: certain, or unverified for lack of checksums
 	ExitPartly = 3 // something is guessed or lost
 )
 
-// ExitCode is what a command ends with after the report.
+// ExitCode returns the exit code of a command that recovers.
 func (r *Report) ExitCode() int {
 	if r.Guessed+r.Lost+r.LostObjects > 0 || r.partly {
 		return ExitPartly
@@ -123,21 +122,27 @@ func (r *Report) add(f Finding) {
 	}
 }
 
-// note adds a finding that is about no chunk.
+// note adds a finding that is not about a chunk.
 func (r *Report) note(c Certainty, object, what string, offset int64, text string, args ...any) {
 	r.add(Finding{c, object, what, -1, offset, fmt.Sprintf(text, args...)})
 }
 
-// Recover makes dst of what can be recovered of src. Both are paths; dst appears whole
-// or not at all, and is of the format of src. src is only read; neither path may lie in
-// the other. The new file is verified (package verify) before it gets its name. HDF5 objects
-// that are not valid in it are left out and counted as lost.
+// Recover recovers the contents of src into dst. Both are paths, and dst has the format of src. dst
+// is created completely or not at all. src is only read. Neither path must be inside the other.
+// Recover verifies the new file (package verify) before it renames the file to dst. HDF5 objects
+// that are invalid in the new file are left out and counted as lost.
 //
-// It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
-// ErrCorrupt if nothing can be recovered, ErrExists if dst is there, without
-// Options.Overwrite, ErrParam if dst is src or one lies in the other, the context's error,
-// or errors.ErrUnsupported for what this module cannot write; with Options.Isolated also
-// what package worker lists.
+// Recover returns:
+//
+//   - ndarray.ErrNotFound if src does not exist
+//   - ndarray.ErrFormat if the format is unknown
+//   - ndarray.ErrCorrupt if no data can be recovered
+//   - ndarray.ErrExists if dst exists and Options.Overwrite is false
+//   - ndarray.ErrParam if dst is src or one is inside the other
+//   - errors.ErrUnsupported if this module cannot write the contents
+//   - the context's error
+//
+// With Options.Isolated it may also return the errors of package worker.
 func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
 	r, err := recoverFile(ctx, dst, src, o)
 	if err != nil {
@@ -192,7 +197,7 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 	return recoverAs(ctx, dst, src, src, opts)
 }
 
-// recoverAs recovers the file at the path src, which is called name.
+// recoverAs recovers the file at the path src. It uses name to detect the format by extension.
 func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Report, err error) {
 	info, err := os.Stat(src)
 	if err != nil {
@@ -213,7 +218,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, out.Abort()) }() // after Commit it does nothing
+	defer func() { err = errors.Join(err, out.Abort()) }() // a no-op after Commit
 	var without omitted
 	for {
 		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
@@ -250,15 +255,15 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 // verifyFile verifies the new file. Tests replace it.
 var verifyFile = verify.File
 
-// omitted are the parts of a damaged HDF5 file that make the new one invalid. The zero value
-// omits nothing.
+// omitted contains the parts of a corrupt HDF5 file that would make the new file invalid. The zero
+// value is empty.
 type omitted struct {
 	rewrite bool             // the file is not copied as a whole
 	objects map[string]error // paths of objects, with the reason
 }
 
-// add adds the objects that a verification of the new file found to be invalid. It returns false
-// if that changes nothing.
+// add adds the objects that a verification of the new file found to be invalid. It returns false if
+// it has added no object.
 func (o *omitted) add(r *verify.Report) bool {
 	if !o.rewrite {
 		o.rewrite, o.objects = true, map[string]error{}
@@ -273,8 +278,8 @@ func (o *omitted) add(r *verify.Report) bool {
 	return len(o.objects) > before
 }
 
-// apart makes sure that neither of two paths lies in the other: what is put in the place
-// of a directory takes all that is in it away.
+// apart returns an error if one path is inside the other, because replacing a directory deletes
+// everything in it.
 func apart(dst, src string) error {
 	from, err := filepath.EvalSymlinks(src)
 	if err == nil {
@@ -287,7 +292,7 @@ func apart(dst, src string) error {
 	if err != nil {
 		return err
 	}
-	to, err := filepath.EvalSymlinks(filepath.Dir(dst)) // a link at dst itself is replaced
+	to, err := filepath.EvalSymlinks(filepath.Dir(dst)) // a symbolic link at dst itself is replaced
 	if err != nil {
 		return err
 	}
@@ -299,7 +304,7 @@ func apart(dst, src string) error {
 	return nil
 }
 
-// byName is the format that the name tells, or, of the directory at path, what is in it.
+// byName returns the format by the extension of name, or for a directory by the files in path.
 func byName(name, path string, dir bool) formats.Format {
 	f, _ := formats.ForName(name)
 	if filepath.Ext(name) == ".b2frame" || filepath.Ext(name) == ".cat" {
@@ -319,13 +324,13 @@ func byName(name, path string, dir bool) formats.Format {
 	return ""
 }
 
-// nothing is the error for a file of which nothing is left.
+// nothing returns the error for a file without recoverable contents.
 func nothing(what string) error {
 	return fmt.Errorf("%w: %w: no %s can be recovered", ndarray.ErrCorrupt, format.ErrCorrupt, what)
 }
 
-// noRoom reports whether an error is of the new file, for which there is no room: what
-// the old one has cannot be lost by that. No reading of the old one fails so.
+// noRoom reports whether err means that there is no space for the new file. Such an error must not
+// be counted as a loss. Reading the old file never returns these errors.
 func noRoom(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

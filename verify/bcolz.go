@@ -1,4 +1,4 @@
-// Trees of bcolz: the metadata of a carray, or of each column of a ctable, then each
+// Verification of bcolz trees: the metadata of a carray, or of each column of a ctable, then each
 // chunk file.
 
 package verify
@@ -24,12 +24,12 @@ import (
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// treeUnit is a carray. Its tasks are those of its chunk files that are there.
+// treeUnit is a carray. Its tasks are its existing chunk files.
 type treeUnit struct {
-	dir   string // from the root, "." for it
+	dir   string // relative to the root; "." for the root itself
 	tree  *bcolz.Array
-	files []int64      // numbers of the chunk files, in order
-	pool  *cblosc.Pool // the job's
+	files []int64      // numbers of the existing chunk files, in ascending order
+	pool  *cblosc.Pool // owned by the job
 	most  int64
 }
 
@@ -69,7 +69,7 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 	return err
 }
 
-// mostNested is the depth of tables in tables that are verified.
+// mostNested is the maximum depth of nested tables that are verified.
 const mostNested = 32
 
 // table checks a ctable and adds the chunk files of its columns as tasks. It returns the number of
@@ -126,20 +126,20 @@ func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolz.Table, at, n
 	return a.Rows(), bad(at, array.RecordFile, record(array.OpenFS(fsys, at, nil)))
 }
 
-// record is the error of a carray that ndarray does not open although its metadata are
-// sound: what it notes beside them is not.
+// record returns the error of a carray that ndarray cannot open although its metadata are valid.
+// For example, the record file of package ndarray/bcolz may be invalid.
 func record(a io.Closer, err error) error {
 	switch {
 	case err == nil:
 		return a.Close()
 	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrType):
-		return nil // objects, which are verified all the same
+		return nil // object arrays: verified without ndarray
 	}
 	return err
 }
 
-// tree adds a carray. Chunk files that are not there are damages at once: how many there
-// should be is a number in a file of a few bytes, and no work is done for each.
+// tree adds a carray. Missing chunk files are reported at once and are no tasks, because a size
+// file of some bytes can claim any number of them.
 func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolz.Array) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -169,7 +169,8 @@ func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolz.Array) 
 	return nil
 }
 
-// numbers are those of the chunk files of a directory that are below end, in order.
+// numbers returns the numbers of the chunk files in a directory that are below end, in ascending
+// order.
 func numbers(list []fs.DirEntry, end int64) []int64 {
 	var out []int64
 	for _, e := range list {
@@ -183,8 +184,8 @@ func numbers(list []fs.DirEntry, end int64) []int64 {
 	return out
 }
 
-// missing notes that the chunk files from first to end are not there: as many as are
-// listed; the others are only counted.
+// missing reports the chunk files from first to end as missing. It lists at most MaxDamages of them
+// and counts the rest.
 func (j *job) missing(u *treeUnit, first, end int64) error {
 	for i := first; i < end; i++ {
 		if len(j.report.Damages) >= j.opts.MaxDamages {
@@ -200,10 +201,10 @@ func (j *job) missing(u *treeUnit, first, end int64) error {
 	return nil
 }
 
-// maxCount is where counts of what is missing end, so that the sum of some is one still.
+// maxCount limits counts of missing files so that sums of them do not overflow.
 const maxCount = 1 << 60
 
-// sizes is what is wrong with the sizes of a carray.
+// sizes returns an error if the byte count in the sizes file contradicts the shape and the dtype.
 func sizes(a *bcolz.Array) error {
 	if row := a.RowBytes(); row >= 0 {
 		hi, want := bits.Mul64(uint64(row), uint64(a.Rows()))
@@ -214,7 +215,7 @@ func sizes(a *bcolz.Array) error {
 	return nil
 }
 
-// column is the object of a directory of a tree.
+// column returns the object path of a directory in a tree.
 func column(dir string) string {
 	if dir == "." {
 		return ""
@@ -226,7 +227,7 @@ func (u *treeUnit) tasks() int64 { return int64(len(u.files)) }
 
 func (u *treeUnit) place(i int64) Place { return u.at(u.files[i]) }
 
-// at is the place of chunk file i.
+// at returns the location of chunk file i.
 func (u *treeUnit) at(i int64) Place {
 	at := make([]int64, len(u.tree.Sizes.Shape))
 	at[0] = i * u.tree.Storage.ChunkLen
@@ -236,7 +237,7 @@ func (u *treeUnit) at(i int64) Place {
 func (u *treeUnit) check(_ context.Context, i int64, s *scratch) (r result, err error) {
 	chunks, err := u.tree.ReadChunks(u.files[i])
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", format.ErrTruncated, err) // it was there just now
+		err = fmt.Errorf("%w: %w", format.ErrTruncated, err) // the directory listing contained it
 	}
 	if err != nil {
 		return r, err
@@ -261,7 +262,7 @@ func (u *treeUnit) check(_ context.Context, i int64, s *scratch) (r result, err 
 
 func (u *treeUnit) close() error { return nil }
 
-// treeRoot keeps the directory of a tree open as long as its columns are read.
+// treeRoot keeps the directory of a tree open until all columns are read.
 type treeRoot struct{ root *os.Root }
 
 func (u *treeRoot) tasks() int64 { return 0 }

@@ -1,4 +1,4 @@
-// The sidecar: digests of whole files, in the form of sha256sum.
+// Sidecar files: SHA-256 digests of whole files, in the format of sha256sum.
 
 package verify
 
@@ -24,7 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// SidecarExt is what the name of a sidecar has behind that of its file or directory.
+// SidecarExt is the extension of a sidecar, appended to the name of its file or directory.
 const SidecarExt = ".sha256"
 
 // digests writes or compares the sidecar of path.
@@ -38,8 +38,8 @@ func digests(ctx context.Context, path string, o Options, r *Report) error {
 	return checkDigests(ctx, path, o, r)
 }
 
-// sums is the digest of path, or of each regular file below it, by the names that the
-// sidecar has: with the last element of path.
+// sums returns the digest of path, or of each regular file below it. The keys are the names in the
+// sidecar, which start with the last element of path.
 func sums(ctx context.Context, path string, workers int) (map[string]string, error) {
 	path = filepath.Clean(path)
 	var files []string
@@ -109,8 +109,8 @@ func sum(ctx context.Context, name string) (_ string, err error) {
 	}
 }
 
-// escaping is how sha256sum writes names that would break a line; such a line begins
-// with a backslash.
+// escaping and unescaping convert names as sha256sum does. A line with an escaped name begins with
+// a backslash.
 var (
 	escaping   = strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\r", "\\r")
 	unescaping = strings.NewReplacer("\\\\", "\\", "\\n", "\n", "\\r", "\r")

@@ -1,41 +1,41 @@
-// Package verify looks through whole files for damage: Blosc2 frames (contiguous and
-// sparse, with b2nd and Caterva arrays), bcolz trees, HDF5 files, and directories of
-// arrays.
+// Package verify checks whole files for corruption: Blosc2 frames (contiguous and sparse, with b2nd
+// and Caterva arrays), bcolz trees, HDF5 files, and directories of arrays.
 //
-// # What
+// # Checks
 //
-// File checks the structure of a file with the readers of package format, which trust
-// nothing; decodes every chunk, in parallel; compares the checksums that there are
-// (Fletcher-32, those of HDF5's metadata, those inside codecs' streams); and lets the
-// reference library open what is in it. Each damage is told with its place: the
-// object, the chunk with its first element, the bytes of the file. Elements that have
-// no checksum and still decode cannot be told from right ones: for these a sidecar of
-// SHA-256 digests can be written beside the file, and compared later.
+// File checks the structure of a file with the readers of package format, which validate every
+// field. It decodes every chunk, in parallel. It compares the checksums that the format has:
+// Fletcher-32, the checksums of HDF5 metadata, and those inside the streams of codecs. Finally the
+// reference library opens the objects in the file.
+//
+// Each error is reported with its location: the object, the chunk with its first element, and the
+// offset in the file. Elements without a checksum that still decode may be wrong, because the
+// format cannot detect it. For these, File can write a sidecar of SHA-256 digests beside the file
+// and compare it later (Options.Digests).
 //
 // # Exit codes
 //
-// A command that verifies ends with Report.ExitCode: 0 sound, 1 damaged, 3 no damage
-// but not all of it could be looked at. 2 stands for an error of File: nothing can be
-// said.
+// A command that verifies must exit with Report.ExitCode: 0 if the file is valid, 1 if it is
+// corrupt, 3 if no corruption was found but parts could not be checked. It must exit with 2 if File
+// returned an error.
 //
 // # Isolation
 //
-// With Options.Isolation the work is done in a worker process (package
-// ndarray/worker). A crash of a library then is a damage, with the chunk that caused
-// it.
+// With Options.Isolated a worker process does the work (package ndarray/worker). A crash of a
+// library is then reported as an error of the chunk that caused it.
 //
 // # Memory
 //
-// For each goroutine the longest chunk, stored and decoded, which Options.MaxChunk
-// bounds; of an HDF5 file also some 100 bytes for each chunk.
+// Each goroutine needs the size of the longest chunk, stored and decoded. Options.MaxChunk limits
+// both. An HDF5 file needs about 100 bytes more for each chunk.
 //
 // # Concurrency
 //
-// All functions may be called from any number of goroutines. Nobody should write the
-// file meanwhile.
+// All functions may be called from any number of goroutines. The file should not be written
+// meanwhile.
 //
 // # Errors
 //
-// Errors are *ndarray.Error with the sentinels of that package. Damages hold those of
-// the package that found them.
+// Errors are *ndarray.Error with the sentinels of that package. The entries of Report.Damages hold
+// the errors of the package that found them.
 package verify

@@ -1,4 +1,4 @@
-// Frames: header, metalayers, trailer and index, then each chunk.
+// Verification of Blosc2 frames: header, metalayers, trailer and index, then each chunk.
 
 package verify
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// trusted are the codecs and filters that are linked and not safe on any bytes.
+// trusted contains the linked codecs and filters that do not check their bounds.
 var trusted = chunk.Unchecked()
 
 // frameUnit is a frame. Its tasks are its chunks.
@@ -27,25 +27,25 @@ type frameUnit struct {
 	object  string
 	head    *cframe.Frame
 	offsets []cframe.Offset
-	meta    *b2nd.Meta // nil if the frame is no array
+	meta    *b2nd.Meta // nil if the frame is not an array
 	policy  chunk.Policy
 	most    int64
 
-	again []bool // chunks where one before them is; nil if there are none
+	again []bool // chunks with the same offset as an earlier chunk; nil if there are no such chunks
 
-	// A frame of format 3, whose chunks have lengths of their own, is read by package cframe.
+	// Package cframe reads frames of format 3, whose chunks vary in length.
 	variable bool
 	file     *os.File             // nil for a directory
 	pool     *cblosc.Pool         // decodes chunks
-	vl       *cblosc.Decompressor // decodes chunks with blocks of variable length, under mu
+	vl       *cblosc.Decompressor // decodes chunks with blocks of variable length; guarded by mu
 
-	frame *frameio.Frame // nil if the library reads the chunks
-	mu    sync.Mutex     // held while it does
+	frame *frameio.Frame // nil if C-Blosc2 reads the chunks
+	mu    sync.Mutex     // held during calls of lib
 	lib   *cblosc.SChunk
 }
 
-// frame checks the frame at path and adds its chunks as tasks. It is counted as an array
-// by the caller, who knows what it is for.
+// frame checks the frame at path and adds its chunks as tasks. The caller counts it in
+// Report.Arrays, because the frame may also be a group's attributes.
 func (j *job) frame(path, object string) (err error) {
 	u := &frameUnit{object: object, most: j.opts.MaxChunk}
 	if !j.opts.Untrusted {
@@ -71,7 +71,7 @@ func (j *job) frame(path, object string) (err error) {
 			return oerr
 		}
 		defer func() {
-			if u.file == nil { // close does it otherwise
+			if u.file == nil { // otherwise close closes it
 				err = errors.Join(err, f.Close())
 			}
 		}()
@@ -134,7 +134,7 @@ func (j *job) frame(path, object string) (err error) {
 		return err
 	}
 	if u.frame != nil && !j.opts.Untrusted {
-		// What the library says of it.
+		// C-Blosc2 opens the frame too.
 		s, err := cblosc.OpenSChunk(path)
 		if err == nil {
 			err = s.Close()
@@ -144,7 +144,7 @@ func (j *job) frame(path, object string) (err error) {
 	return nil
 }
 
-// metalayers decodes those of variable length.
+// metalayers decodes the metalayers of variable length.
 func (u *frameUnit) metalayers(bad func(string, error) error) error {
 	for _, l := range u.head.Trailer.VLMetalayers {
 		var err error
@@ -163,7 +163,7 @@ func (u *frameUnit) metalayers(bad func(string, error) error) error {
 	return nil
 }
 
-// twice yields the chunks that stand where one before them in the index does.
+// twice yields the chunks whose offset equals that of an earlier chunk in the index.
 func twice(offsets []cframe.Offset) func(yield func(int64) bool) {
 	return func(yield func(int64) bool) {
 		order := make([]int64, 0, len(offsets))
@@ -198,7 +198,7 @@ func (u *frameUnit) place(i int64) Place {
 	return p
 }
 
-// corner is the first element of chunk i of an array, in row-major order.
+// corner returns the first element of chunk i of an array, in row-major order.
 func corner(i int64, shape []int64, chunks []int32) []int64 {
 	at := make([]int64, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {
@@ -225,10 +225,10 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 		return u.byLibrary(i, n, s)
 	}
 	if u.offsets[i].IsSpecial() {
-		return result{decoded: n}, nil // the frame's reader has looked at the entry
+		return result{decoded: n}, nil // the frame reader has checked the entry
 	}
 	if u.again != nil && u.again[i] {
-		return r, nil // which is noted, and would cost the same for each of the entries
+		return r, nil // already reported; decoding it again for each entry would be quadratic
 	}
 	if s.raw, err = u.frame.Chunk(s.raw[:0], i); err != nil {
 		return r, cause(err)
@@ -241,7 +241,7 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 	if err != nil {
 		return r, err
 	}
-	if size := u.frame.TypeSize(); h.Special != chunk.NotSpecial && int64(size) < n { // the others are like the first
+	if size := u.frame.TypeSize(); h.Special != chunk.NotSpecial && int64(size) < n { // all items are equal, so one is enough
 		_, err = u.frame.Items(room(&s.data, int64(size)), i, 0, 1)
 	} else {
 		_, err = u.frame.Decompress(room(&s.data, n), i)
@@ -265,7 +265,7 @@ func (u *frameUnit) checkVariable(i int64, s *scratch) (r result, err error) {
 	return result{decoded: n, stored: int64(len(b))}, err
 }
 
-// decode decodes a chunk of any length and returns the bytes of its values.
+// decode decodes a chunk of any length and returns the number of decoded bytes.
 func (u *frameUnit) decode(b []byte, s *scratch) (int64, error) {
 	if err := u.policy.Check(b); err != nil {
 		return 0, err
@@ -290,8 +290,8 @@ func (u *frameUnit) decode(b []byte, s *scratch) (int64, error) {
 	return n, err
 }
 
-// byLibrary is check for chunks that only the library decodes: those of codecs that
-// need to know the array.
+// byLibrary is check for chunks that only C-Blosc2 decodes, because their codecs need the array's
+// metadata.
 func (u *frameUnit) byLibrary(i, n int64, s *scratch) (r result, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -320,7 +320,7 @@ func (u *frameUnit) byLibrary(i, n int64, s *scratch) (r result, err error) {
 	return result{decoded: n, stored: int64(len(b))}, err
 }
 
-// cause is err without the operation and the path.
+// cause returns err without the operation and the path.
 func cause(err error) error {
 	if e, ok := errors.AsType[*frameio.Error](err); ok {
 		return e.Err

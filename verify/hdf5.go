@@ -1,5 +1,5 @@
-// HDF5 files: all metadata in plain Go, then each chunk and each piece of contiguous
-// elements, and at last what the library says.
+// Verification of HDF5 files: all metadata in Go, then each chunk and each piece of contiguous
+// elements, then every object with libhdf5.
 
 package verify
 
@@ -23,18 +23,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// piece is how many bytes of contiguous elements one task reads.
+// piece is the number of bytes of contiguous elements that one task reads.
 const piece = 4 << 20
 
-// h5File is what the datasets of a file share. It is a unit without tasks.
+// h5File is the state that the datasets of a file share. It is a unit without tasks.
 type h5File struct {
 	f    *os.File
 	file *hdf5.File
-	size int64 // bytes of it
+	size int64 // size of the file in bytes
 	path string
 	most int64
-	lib  *h5.File // nil until a dataset needs it, and of untrusted files
-	libs bool     // the library may be asked: of trusted files whose metadata are sound
+	lib  *h5.File // opened when a dataset needs it; always nil for untrusted files
+	libs bool     // libhdf5 may open the file: it is trusted and its metadata are valid
 	job  *job
 }
 
@@ -82,7 +82,7 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	return u.library(ctx)
 }
 
-// structure checks all metadata, and says whether they are sound.
+// structure checks all metadata and reports whether they are valid.
 func (u *h5File) structure(ctx context.Context) (bool, error) {
 	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
 		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
@@ -106,7 +106,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	}
 	slices.Sort(p.Filters)
 	p.Filters = slices.Compact(p.Filters)
-	p.Decoded = func(l *hdf5.Pipeline) bool { // each chunk is a task, which says more of where it is
+	p.Decoded = func(l *hdf5.Pipeline) bool { // each chunk is a task, which reports a more precise location
 		pipe, _ := filter.New(filters(l), filter.Options{})
 		return pipe != nil
 	}
@@ -114,7 +114,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 		dst := make([]byte, size)
 		pipe, err := filter.New(filters(l), filter.Options{})
 		if err != nil {
-			return dst, nil // taken for references to nothing; the chunk's own task tells
+			return dst, nil // treated as null references; the chunk's own task reports the error
 		}
 		return dst, pipe.Decode(dst, b, mask)
 	}
@@ -128,12 +128,12 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	if errors.Is(err, format.ErrUnsupported) || newer(err) || errors.Is(err, format.ErrLimit) {
 		return false, bad("metadata", err)
 	}
-	// Check stops at the first; the description goes on.
+	// Check stops at the first error, but Describe continues.
 	d := hdf5.Describe(u.f, u.size)
 	told := false
 	for name, c := range d.Complaints() {
 		told = true
-		_, name, _ = strings.Cut(name, "/") // behind the name of the whole
+		_, name, _ = strings.Cut(name, "/") // remove the name of the root field
 		if err := u.job.note(Place{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
 			return false, err
 		}
@@ -144,14 +144,14 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// complaint is what a description says of a field.
+// complaint is the error of a field in a description.
 type complaint string
 
 func (c complaint) Error() string { return string(c) }
 
 func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
 
-// filters are those of a pipeline, in the words of package h5.
+// filters converts the filters of a pipeline to those of package h5.
 func filters(l *hdf5.Pipeline) []h5.Filter {
 	if l == nil {
 		return nil
@@ -171,18 +171,18 @@ type dataset struct {
 	dims   []uint64
 
 	chunks     []hdf5.Chunk
-	full       int64 // bytes of an unfiltered chunk
+	full       int64 // size in bytes of an unfiltered chunk
 	filters    []h5.Filter
-	steps      *hdf5.Pipeline   // the same, nil if there are none
-	pipeline   *filter.Pipeline // nil if not all filters are of package filter
-	why        error            // why it is nil
-	summed     []int            // filters that compare a checksum of the values when they decode
-	start, end hdf5.Addr        // of contiguous elements
+	steps      *hdf5.Pipeline   // the same filters; nil without filters
+	pipeline   *filter.Pipeline // nil if package filter lacks one of the filters
+	why        error            // reason why pipeline is nil
+	summed     []int            // indexes of the filters that compare a checksum of the values when they decode
+	start, end hdf5.Addr        // range of contiguous elements
 }
 
 // datasets adds the datasets that can be reached.
 func (u *h5File) datasets(ctx context.Context) error {
-	for e := range u.file.Walk() { // its errors are the structure's
+	for e := range u.file.Walk() { // structure has reported the errors
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (u *h5File) datasets(ctx context.Context) error {
 func (u *h5File) dataset(path string, o *hdf5.Object) error {
 	l, s, t := o.Layout(), o.Dataspace(), o.Datatype()
 	if l == nil || s == nil || t == nil {
-		return nil // the structure's
+		return nil // reported by structure
 	}
 	elsewhere := func(what string) error {
 		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not looked at", errors.ErrUnsupported)})
@@ -219,7 +219,7 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 	case l.Class == hdf5.Contiguous && l.Addr.Defined():
 		n, ok := s.Elements()
 		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
-			return nil // the structure's
+			return nil // reported by structure
 		}
 		return u.contiguous(d, n*uint64(t.Size))
 	case l.Class == hdf5.Chunked:
@@ -229,8 +229,8 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 	return nil
 }
 
-// contiguous adds the pieces that the file has of so many bytes of elements. The rest,
-// which a few bytes can claim to be any number, is one damage.
+// contiguous adds the pieces of the claimed bytes of elements that are inside the file. The missing
+// rest is one error, because a header of some bytes can claim any size.
 func (u *h5File) contiguous(d *dataset, claimed uint64) error {
 	d.start = d.layout.Addr
 	there := claimed
@@ -255,14 +255,14 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 	}
 	full, ok := d.layout.ChunkBytes()
 	if !ok || full > math.MaxUint32 {
-		return nil // the structure's
+		return nil // reported by structure
 	}
 	d.full = int64(full)
 	d.steps = o.Pipeline()
 	d.filters = filters(d.steps)
 	for i, f := range d.filters {
 		switch f.ID {
-		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2: // deflate: the Adler-32 of zlib
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2: // deflate has the Adler-32 of zlib
 			d.summed = append(d.summed, i)
 		}
 	}
@@ -271,7 +271,7 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
 	}
 	u.job.append(d)
-	// Two chunks in one place: the index decodes, and so may they.
+	// Chunks may overlap although the index and the chunks decode.
 	order := make([]int, len(d.chunks))
 	for i := range order {
 		order[i] = i
@@ -297,7 +297,7 @@ func (d *dataset) tasks() int64 {
 	return ceil.Div(int64(d.end-d.start), piece)
 }
 
-func (d *dataset) close() error { return nil } // the file is another unit's
+func (d *dataset) close() error { return nil } // h5File closes the file
 
 func (d *dataset) place(i int64) Place {
 	p := Place{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
@@ -363,7 +363,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	return r, err
 }
 
-// edge reports whether a chunk reaches over the edge of the dataset.
+// edge reports whether a chunk extends beyond the edge of the dataset.
 func (d *dataset) edge(c hdf5.Chunk) bool {
 	for i, x := range c.Offset {
 		if x+d.layout.Dims[i] > d.dims[i] {
@@ -390,7 +390,7 @@ func (d *dataset) read(b []byte, a hdf5.Addr) error {
 	return err
 }
 
-// byLibrary reads the elements of a chunk with filters that only the library has.
+// byLibrary reads the elements of a chunk with filters that only libhdf5 has.
 func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
@@ -415,7 +415,7 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 	n = int64(info.Datatype.Size)
 	for i, x := range c.Offset {
 		if x >= d.dims[i] {
-			return 0, nil // a chunk outside the dataset, which the library does not read
+			return 0, nil // the chunk is outside the dataset, and libhdf5 does not read it
 		}
 		count := min(d.layout.Dims[i], d.dims[i]-x)
 		region.Start, region.Count = append(region.Start, int64(x)), append(region.Count, int64(count))
@@ -427,7 +427,7 @@ func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
 	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
 }
 
-// openLibrary opens the file with the library, once.
+// openLibrary opens the file with libhdf5 on its first call.
 func (u *h5File) openLibrary() (*h5.File, error) {
 	u.job.mu.Lock()
 	defer u.job.mu.Unlock()
@@ -441,14 +441,14 @@ func (u *h5File) openLibrary() (*h5.File, error) {
 	return f, err
 }
 
-// library lets libhdf5 open every object. It is asked of sound files only.
+// library lets libhdf5 open every object. It must only be called for files with valid metadata.
 func (u *h5File) library(ctx context.Context) error {
 	for e, err := range formats.Walk(ctx, u.path) {
 		if err == nil {
 			err = e.Err
 		}
 		if err == nil || errors.Is(err, ndarray.ErrType) {
-			continue // an element type that ndarray lacks is no damage
+			continue // a datatype that ndarray does not support is not an error
 		}
 		if err := u.job.note(Place{Object: e.Path, What: "object, to the library", Offset: -1, Chunk: -1, Err: err}); err != nil {
 			return err

@@ -1,5 +1,5 @@
-// The same in a worker: it makes the job and does some tasks a call; a crash costs one
-// task.
+// Verification in a worker process. The worker creates the job and runs some tasks per call, so
+// that a crash costs only one task.
 
 package verify
 
@@ -23,22 +23,23 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// service is the name under which a worker of this package starts.
+// service is the name under which a worker of this package is registered.
 const service = "verify"
 
 const (
-	window   = 16 << 20        // bytes of shared memory, for reports
-	batch    = 1 << 10         // tasks of a call, at most
-	turn     = 2 * time.Second // after which a call ends that nobody watches
-	brisk    = turn / 100      // what a step of tasks takes before the next has more of them
-	maxCrash = 32              // crashes after which nothing more is tried
-	maxText  = 4 << 10         // bytes of an error's text
+	window   = 16 << 20        // size of the shared memory for reports, in bytes
+	batch    = 1 << 10         // maximum number of tasks per call
+	turn     = 2 * time.Second // maximum duration of a call without a Progress function
+	brisk    = turn / 100      // a step of tasks that takes less doubles the next step
+	maxCrash = 32              // number of crashes after which the verification stops
+	maxText  = 4 << 10         // maximum length of an error message, in bytes
 )
 
-// watched is after which a call ends whose progress is told. Only tests change it.
+// watched is the maximum duration of a call with a Progress function. Only tests change it.
 var watched = turn / 10
 
-// sentinels are the errors that cross from a worker.
+// sentinels are the errors that a worker can return. The host must have the same list, because
+// errors are sent as indexes of it.
 var sentinels = []error{
 	errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission,
 	format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
@@ -51,27 +52,28 @@ func init() {
 	worker.RegisterErrors(filter.ErrChecksum)
 }
 
-// request asks for tasks First to End, or as many as are done in a turn, at least one for
-// each goroutine; or, with neither, for the structure; Place asks where task First is.
+// request is a call of the worker. With Place it returns the location of task First. With End > 0
+// it runs the tasks from First to End, or as many as it completes in Turn, at least one for each
+// goroutine. Otherwise it returns the report of the structure.
 type request struct {
 	First, End int64
 	Turn       time.Duration
 	Place      bool
 }
 
-// answer is what came of it.
+// answer is the response to a request.
 type answer struct {
-	Total  int64 // of the tasks
-	Next   int64 // the first task that was not done
+	Total  int64 // number of tasks of the job
+	Next   int64 // first task that was not run
 	Report Report
-	Errs   []crossing // of Damages, then of Unchecked
+	Errs   []crossing // errors of Damages, then of Unchecked
 	At     Place
 }
 
-// crossing is an error on its way.
+// crossing is an error as it is sent to the host.
 type crossing struct {
 	Text  string
-	Kinds []int // of sentinels
+	Kinds []int // indexes of sentinels
 }
 
 func cross(err error) crossing {
@@ -116,7 +118,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	return &attendant{j, s.Window}, nil
 }
 
-// Call answers in JSON.
+// Call runs a request and returns the answer in JSON.
 func (h *attendant) Call(b []byte) ([]byte, error) {
 	var q request
 	if err := json.Unmarshal(b, &q); err != nil || q.First < 0 || q.End < q.First || q.End > h.job.total {
@@ -155,7 +157,7 @@ func (h *attendant) put(a answer) ([]byte, error) {
 		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
 			return said, err
 		}
-		// Too many words: the counts say what is left out.
+		// The report is too long for the window: drop half of the entries. The counts stay.
 		n, d, u := len(r.Damages), len(r.Damages)/2, len(r.Unchecked)/2
 		a.Errs = append(append([]crossing{}, a.Errs[:d]...), a.Errs[n:n+u]...)
 		r.Damages, r.Unchecked = r.Damages[:d], r.Unchecked[:u]
@@ -201,7 +203,7 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	return &h.r, nil
 }
 
-// host is this side.
+// host is the caller's side.
 type host struct {
 	client  worker.Caller
 	o       Options
@@ -236,8 +238,8 @@ func (h *host) all(ctx context.Context) error {
 	return nil
 }
 
-// tasks does tasks from first on and returns the first that was not done. After a
-// crash it does them one by one, so that the crash has a place.
+// tasks runs tasks from first on and returns the first that was not run. After a crash it runs them
+// one by one to find the task that crashed.
 func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
 	q := request{First: first, End: end, Turn: turn}
 	if h.o.Progress != nil {
@@ -271,8 +273,8 @@ func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
 	return end, h.r.add(p, h.o.MaxDamages)
 }
 
-// crash says whether err is the end of a worker, and what that means: a death is a
-// damage, a limit leaves the chunk unchecked.
+// crash reports whether err means that the worker ended. The Place is an error after a crash, and
+// is unchecked after a limit.
 func crash(err error) (Place, bool) {
 	p := Place{What: "chunk", Chunk: -1, Offset: -1, Err: err}
 	switch {
@@ -307,7 +309,7 @@ func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
 	return a, nil
 }
 
-// take adds a report to what there is.
+// take adds the worker's report to the total.
 func (h *host) take(a answer) error {
 	r, n := &h.r, &a.Report
 	switch n.Format {

@@ -1,4 +1,4 @@
-// A file as a number of tasks, a chunk each, that any goroutine can do.
+// Division of a file into tasks, one per chunk, which goroutines run in parallel.
 
 package verify
 
@@ -24,23 +24,24 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// unit is a part of a file whose chunks are tasks: a frame, a column, a dataset.
+// unit is a part of a file whose chunks are tasks: a frame, a column, or a dataset.
 type unit interface {
 	tasks() int64
-	// check does task i. It may be called by many goroutines at once.
+	// check runs task i. It may be called by many goroutines at once.
 	check(ctx context.Context, i int64, s *scratch) (result, error)
-	// place is where task i is, without an error.
+	// place returns the location of task i, without an error.
 	place(i int64) Place
 	close() error
 }
 
-// result is what a task has done.
+// result is the number of decoded and stored bytes of a task, and of checksums it compared.
 type result struct{ decoded, stored, checksums int64 }
 
 // scratch is the memory of one goroutine.
 type scratch struct{ raw, data []byte }
 
-// room returns b with length n, and its memory if that suffices. Contents are lost.
+// room returns b resized to n bytes. It reuses the memory of b if its capacity suffices. The
+// contents are undefined.
 func room(b *[]byte, n int64) []byte {
 	if int64(cap(*b)) < n {
 		*b = make([]byte, n)
@@ -56,7 +57,7 @@ type job struct {
 	units  []unit
 	first  []int64 // number of the first task of each unit
 	total  int64
-	mu     sync.Mutex // held to change report
+	mu     sync.Mutex // guards report
 	report Report
 }
 
@@ -95,7 +96,7 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 	return j, err
 }
 
-// open opens a file of the job. ndarray.ErrFormat is what is no regular file.
+// open opens a file of the job. It returns ndarray.ErrFormat for anything but a regular file.
 func open(path string) (*os.File, fs.FileInfo, error) {
 	f, info, err := regular.Open(path)
 	if errors.Is(err, regular.ErrNot) {
@@ -104,14 +105,14 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// append adds a unit, with the tasks it has.
+// append adds a unit and its tasks.
 func (j *job) append(u unit) {
 	j.units = append(j.units, u)
 	j.first = append(j.first, j.total)
 	j.total += u.tasks()
 }
 
-// note adds a damage or an unchecked place to the report.
+// note adds an error or an unchecked location to the report.
 func (j *job) note(p Place) error {
 	if p.Offset < 0 {
 		if e, ok := errors.AsType[*format.Error](p.Err); ok && p.Chunk < 0 {
@@ -123,7 +124,8 @@ func (j *job) note(p Place) error {
 	return j.report.add(p, j.opts.MaxDamages)
 }
 
-// directory adds the arrays of a directory of arrays, and what holds its groups' attributes.
+// directory adds the arrays of a directory of arrays, and the frames that hold the attributes of
+// its groups.
 func (j *job) directory(ctx context.Context, dir string) error {
 	return filepath.WalkDir(dir+"/.", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
@@ -134,7 +136,7 @@ func (j *job) directory(ctx context.Context, dir string) error {
 		}
 		if d.IsDir() {
 			if _, err := os.Stat(filepath.Join(path, "chunks.b2frame")); err != nil {
-				return nil // a group of that name
+				return nil // a group whose name ends with ".b2nd"
 			}
 		}
 		rel, err := filepath.Rel(dir, path)
@@ -157,7 +159,7 @@ func (j *job) directory(ctx context.Context, dir string) error {
 	})
 }
 
-// workers is the number of goroutines that decode.
+// workers returns the number of goroutines that decode.
 func (j *job) workers() int {
 	if j.opts.Workers > 0 {
 		return j.opts.Workers
@@ -165,7 +167,7 @@ func (j *job) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// run does the tasks from to end on the goroutines of the options.
+// run runs the tasks from "from" to end on the goroutines of the options.
 func (j *job) run(ctx context.Context, from, end int64, progress func(Progress)) error {
 	g, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
@@ -197,13 +199,13 @@ func (j *job) run(ctx context.Context, from, end int64, progress func(Progress))
 	return g.Wait()
 }
 
-// find returns the unit of a task, and its number there.
+// find returns the unit of a task, and the task's number in that unit.
 func (j *job) find(i int64) (unit, int64) {
 	k, found := slices.BinarySearch(j.first, i)
 	if !found {
 		k--
 	}
-	for j.units[k].tasks() == 0 { // others without tasks share its number
+	for j.units[k].tasks() == 0 { // units without tasks have the same first task
 		k++
 	}
 	return j.units[k], i - j.first[k]

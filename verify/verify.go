@@ -1,4 +1,4 @@
-// What is asked, and what is found.
+// Options and Report of a verification.
 
 package verify
 
@@ -19,48 +19,47 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// Digests says what becomes of the sidecar, PATH.sha256: the SHA-256 digests of the
-// file, or of each file of a directory, in the form that sha256sum writes and checks
-// in the directory above.
+// Digests selects the use of the sidecar, PATH.sha256. A sidecar contains the SHA-256 digest of the
+// file, or of each file of a directory, in the format of sha256sum. To check it with sha256sum, run
+// the command in the parent directory.
 type Digests int
 
-// The ways.
+// Uses of the sidecar.
 const (
-	NoDigests    Digests = iota // the sidecar is not looked at
-	CheckDigests                // the sidecar must be there and be right
-	WriteDigests                // the sidecar is written, or replaced, if no damage was found
+	NoDigests    Digests = iota // the sidecar is ignored
+	CheckDigests                // the sidecar must exist and match
+	WriteDigests                // the sidecar is written, or replaced, if no errors were found
 )
 
-// Options say how a file is verified. Nil, and zero fields, mean the defaults named
-// here.
+// Options are the options of File. Nil and zero fields mean the defaults named here.
 type Options struct {
-	Format  formats.Format // what the file is, for one that is too damaged to tell; default: by content
-	Workers int            // goroutines that decode; default GOMAXPROCS
+	Format  formats.Format // format of a file that is too corrupt to detect it; default: by content
+	Workers int            // number of goroutines that decode; default GOMAXPROCS
 	Digests Digests        // default NoDigests
 
-	// Untrusted leaves out what C libraries do badly on crafted bytes: then codecs and
-	// filters that are not safe on any bytes are not decoded, which Report.Unchecked
-	// tells, and the reference library does not open the file.
+	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
+	// and filters without bounds checks are not decoded but listed in Report.Unchecked. The
+	// reference library does not open the file.
 	Untrusted bool
-	// Isolated does the work in a worker process, and makes the crash of a library a
-	// damage. Without worker.Init in main it is worker.ErrUnavailable.
+	// Isolated runs the verification in a worker process and reports the crash of a library as an
+	// error of the file. File returns worker.ErrUnavailable if main does not call worker.Init.
 	Isolated bool
 
-	MaxChunk    int64         // bytes of a decoded chunk; what is beyond is not checked; default 512 MiB
-	MaxMetadata int64         // bytes of one structure of metadata; default 64 MiB
-	MaxDamages  int           // damages, and unchecked places, that are listed, each; default 1000
-	Memory      int64         // bytes of memory of a worker; default 2 GiB
-	Time        time.Duration // of one call of a worker, which decodes some chunks; default 120 s
+	MaxChunk    int64         // maximum bytes of a decoded chunk; longer chunks are not checked; default 512 MiB
+	MaxMetadata int64         // maximum bytes of one metadata structure; default 64 MiB
+	MaxDamages  int           // maximum length of Report.Damages, and of Report.Unchecked; default 1000
+	Memory      int64         // memory limit of a worker in bytes; default 2 GiB
+	Time        time.Duration // time limit of one call of a worker, which decodes some chunks; default 120 s
 
-	// Progress is told of the chunks that were looked at, and how many there are; nil
-	// for nobody. It is called from one goroutine at a time.
+	// Progress is called with the number of checked chunks and their total number. It may be nil.
+	// It is called from one goroutine at a time.
 	Progress func(Progress) `json:"-"`
 }
 
-// Progress is how much of a file was looked at.
+// Progress is the number of chunks and bytes that File has checked so far.
 type Progress struct {
 	Chunks, TotalChunks       int64
-	StoredBytes, DecodedBytes int64 // of these chunks
+	StoredBytes, DecodedBytes int64 // of the checked chunks
 }
 
 func (o *Options) filled() (Options, error) {
@@ -91,18 +90,18 @@ func (o *Options) filled() (Options, error) {
 	return f, nil
 }
 
-// Place is where something was found.
+// Place is the location of an error or of an unchecked part.
 type Place struct {
-	Object string  // path inside: a dataset, a column, an array of a directory; "" for the file as a whole
+	Object string  // path inside the file: a dataset, a column, an array of a directory; "" for the file as a whole
 	What   string  // the structure: "chunk", "index", "object header", …
-	File   string  // of a directory the file, from its root; "" for the file itself
-	Offset int64   // bytes from the start of the file; -1 if there is no one place
-	Chunk  int64   // number of the chunk in order of the index; -1 if it is about none
-	Coords []int64 // first element of that chunk along each axis; nil if it is none of an array
+	File   string  // file inside a directory, relative to its root; "" for the file itself
+	Offset int64   // bytes from the start of the file; -1 if there is no single offset
+	Chunk  int64   // number of the chunk in index order; -1 if the location is not a chunk
+	Coords []int64 // first element of that chunk, one index per dimension; nil without an array
 	Err    error
 }
 
-// String tells all that is known.
+// String returns the location and the error in one line.
 func (p Place) String() string {
 	var s strings.Builder
 	if p.Object != "" {
@@ -125,37 +124,37 @@ func (p Place) String() string {
 	return s.String()
 }
 
-// Report is what was looked at and found.
+// Report is the result of a verification.
 type Report struct {
 	Path   string
 	Format formats.Format
 
-	Arrays       int64 // arrays, or frames without one, that were looked at; groups are none
+	Arrays       int64 // checked arrays, or frames without an array; groups do not count
 	Chunks       int64 // chunks, or pieces of contiguous elements, that were read and decoded
-	DecodedBytes int64 // bytes of elements, decoded
-	StoredBytes  int64 // bytes of what was read for them
-	Checksums    int64 // chunks with a checksum that was compared, right or wrong
-	Digests      int64 // digests of the sidecar that were written, or compared and right
+	DecodedBytes int64 // bytes of decoded elements
+	StoredBytes  int64 // bytes read for these elements
+	Checksums    int64 // chunks with a checksum that was compared, whether it matched or not
+	Digests      int64 // digests of the sidecar that were written, or compared and equal
 
-	Damages      []Place // the first Options.MaxDamages
-	NumDamages   int64   // all
-	Unchecked    []Place // what could not be looked at, and why: the first Options.MaxDamages
-	NumUnchecked int64   // all
+	Damages      []Place // errors; at most Options.MaxDamages
+	NumDamages   int64   // number of all errors
+	Unchecked    []Place // parts that could not be checked, with the reason; at most Options.MaxDamages
+	NumUnchecked int64   // number of all unchecked parts
 
-	checked bool // Digests were compared
+	checked bool // the sidecar was compared
 
 	Isolated bool         // a worker did the work
-	Level    worker.Level // what held it
+	Level    worker.Level // confinement of the worker
 }
 
-// The exit codes of a command that verifies; an error of File is 2.
+// Exit codes of a command that verifies. It must exit with 2 if File returned an error.
 const (
 	ExitValid   = 0
 	ExitDamaged = 1
-	ExitPartly  = 3 // no damage was found, and not all could be looked at
+	ExitPartly  = 3 // no errors were found, but parts could not be checked
 )
 
-// ExitCode is what a command ends with after the report.
+// ExitCode returns the exit code of a command that verifies.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.NumDamages > 0:
@@ -172,7 +171,8 @@ func (r *Report) ValuesVerified() bool {
 	return r.ExitCode() == ExitValid && (r.Checksums >= r.Chunks || r.checked && r.Digests > 0)
 }
 
-// Err is the first damage as an error that wraps ndarray.ErrCorrupt; nil without any.
+// Err returns an error that wraps ndarray.ErrCorrupt and contains the first error of the report;
+// nil if there is no error.
 func (r *Report) Err() error {
 	if r.NumDamages == 0 {
 		return nil
@@ -180,12 +180,12 @@ func (r *Report) Err() error {
 	return ndarray.Wrap("verify", r.Path, fmt.Errorf("%w: %d damages, the first: %v", ndarray.ErrCorrupt, r.NumDamages, r.Damages[0]))
 }
 
-// File verifies the file or directory path. Damage is no error: the report has it.
+// File verifies the file or directory path. Corruption is not an error of File: it is listed in the
+// Report.
 //
-// It returns ndarray.ErrNotFound, ErrFormat for what is of no known format,
-// ErrCorrupt for a sidecar that cannot be understood, the context's error, what
-// reading the directory returns, or with Options.Isolated worker.ErrUnavailable,
-// worker.ErrTimeout and worker.ErrLimit.
+// File returns ndarray.ErrNotFound, ndarray.ErrFormat if the format is unknown, ndarray.ErrCorrupt
+// if the sidecar is invalid, the context's error, or errors of reading the directory. With
+// Options.Isolated it may also return worker.ErrUnavailable, worker.ErrTimeout and worker.ErrLimit.
 func File(ctx context.Context, path string, o *Options) (*Report, error) {
 	r, err := file(ctx, path, o)
 	if err != nil {
@@ -225,8 +225,8 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	return r, nil
 }
 
-// add notes a place, as damage or as unchecked by what its error says. What is
-// neither, the context's end, comes back.
+// add adds a location to Damages or to Unchecked, depending on its error. It returns the context's
+// errors.
 func (r *Report) add(p Place, most int) error {
 	switch {
 	case errors.Is(p.Err, context.Canceled), errors.Is(p.Err, context.DeadlineExceeded):
@@ -244,8 +244,8 @@ func (r *Report) add(p Place, most int) error {
 	return nil
 }
 
-// newer reports whether err is about a version that there may be: zeros, and versions
-// of what has only one since HDF5 1.8, are damage.
+// newer reports whether err is about a version that a newer library may have written. Version 0,
+// and unknown versions of structures that have had one version since HDF5 1.8, are corruption.
 func newer(err error) bool {
 	if !errors.Is(err, format.ErrVersion) {
 		return false
@@ -259,7 +259,7 @@ func newer(err error) bool {
 	case e.Format != "hdf5":
 		return true
 	}
-	for _, what := range []string{"superblock", "datatype", "data layout"} { // HDF5 2.0 has new ones
+	for _, what := range []string{"superblock", "datatype", "data layout"} { // HDF5 2.0 adds versions of these
 		if strings.HasPrefix(e.What, what) {
 			return true
 		}

@@ -1,4 +1,4 @@
-// The metalayers in both directions.
+// Reading and writing of the b2nd and Caterva metalayers.
 
 package b2nd
 
@@ -18,28 +18,27 @@ const (
 
 // Limits of the formats.
 const (
-	MaxDims        = 16 // of b2nd; releases of C-Blosc2 before 2.21.3 read 8
+	MaxDims        = 16 // limit of b2nd; C-Blosc2 before 2.21.3 reads at most 8
 	MaxCatervaDims = 8
 	Version        = 0 // the only version of both metalayers
 )
 
 // Meta is the content of a b2nd or Caterva metalayer.
 //
-// With 16 dimensions the three arrays begin with the byte 0xA0, which is what
-// 0x90 + 16 gives, though in msgpack it is an empty string and a fixarray has at
-// most 15 elements. The library writes and reads it so, and so does this package
-// (TestSixteenDimensions).
+// With 16 dimensions the three arrays begin with the byte 0xA0 (0x90 + 16). In msgpack this byte is
+// an empty string, because a fixarray has at most 15 elements. C-Blosc2 writes and reads it
+// nevertheless, and so does this package (TestSixteenDimensions).
 type Meta struct {
 	Version     int8
-	Shape       []int64 // elements along each axis, the last changes fastest
-	Chunks      []int32 // elements of a chunk along each axis
-	Blocks      []int32 // elements of a block along each axis
-	DTypeFormat int8    // 0: DType is NumPy's; others are not defined
-	DType       string  // as NumPy writes it: "<f8", "|S4", "[('a', '<i4'), …]"; "" for Caterva
-	Caterva     bool    // this is the metalayer "caterva", which has no dtype
+	Shape       []int64 // elements per dimension; the last changes fastest
+	Chunks      []int32 // elements of a chunk per dimension
+	Blocks      []int32 // elements of a block per dimension
+	DTypeFormat int8    // 0: DType is a NumPy dtype; other values are not defined
+	DType       string  // in NumPy's notation: "<f8", "|S4", "[('a', '<i4'), …]"; "" for Caterva
+	Caterva     bool    // the metalayer is "caterva", which has no dtype
 }
 
-// errName names the metalayer in errors.
+// errName returns the metalayer's name for errors.
 func errName(name string) string { return name + " metalayer" }
 
 func (m Meta) name() string {
@@ -51,13 +50,12 @@ func (m Meta) name() string {
 
 // Parse reads the content b of the metalayer called name, "b2nd" or "caterva".
 //
-// It wants exactly the encoding the libraries write. Their own reader goes by
-// position and looks at no marker, so a file that is encoded otherwise, correct
-// msgpack or not, means something else to them than it says.
+// Parse accepts only the encoding that the libraries write. The libraries read by position and
+// check no markers, so they would misread any other encoding, even correct msgpack.
 //
-// The error is format.ErrUnsupported for another name, format.ErrVersion,
-// format.ErrTruncated, format.ErrLimit for more than 16 dimensions, or
-// format.ErrCorrupt. Shapes are not judged; see Check.
+// The error is format.ErrUnsupported for another name, format.ErrVersion, format.ErrTruncated,
+// format.ErrLimit for more than 16 dimensions, or format.ErrCorrupt. Parse does not check the
+// shapes; see Check.
 func Parse(name string, b []byte) (Meta, error) {
 	return parse(name, b, nil)
 }
@@ -115,10 +113,10 @@ func parse(name string, b []byte, record *[]format.Field) (Meta, error) {
 	return m, nil
 }
 
-// Append appends the content of the metalayer to dst and returns the extended
-// slice. The bytes are those of b2nd_serialize_meta and of Caterva. Append does
-// not judge m; call Check first. It panics if the three shapes differ in length,
-// or are longer than MaxDims, since no bytes say that.
+// Append appends the content of the metalayer to dst and returns the extended slice. The bytes
+// equal those of b2nd_serialize_meta and of Caterva. Append does not check m; the caller should
+// call Check first. It panics if the three shapes differ in length or are longer than MaxDims,
+// because the format cannot represent them.
 func (m Meta) Append(dst []byte) []byte {
 	n := len(m.Shape)
 	if len(m.Chunks) != n || len(m.Blocks) != n || n > MaxDims {
@@ -146,9 +144,8 @@ func (m Meta) Append(dst []byte) []byte {
 	return msgpack.AppendStr32(append(dst, byte(m.DTypeFormat)), m.DType)
 }
 
-// Describe annotates the content b of the metalayer called name, as far as it
-// can be read, with complaints where Parse or Check have any. Offsets count from
-// the start of b. It never fails.
+// Describe annotates the content b of the metalayer called name, as far as it can be read. It adds
+// the errors of Parse and Check as complaints. Offsets count from the start of b. It never fails.
 func Describe(name string, b []byte) format.Field {
 	root := format.Field{Name: name, Length: int64(len(b))}
 	m, err := parse(name, b, &root.Fields)
@@ -163,7 +160,7 @@ func Describe(name string, b []byte) format.Field {
 	return root
 }
 
-// String shows the shapes and the dtype.
+// String returns the shapes and the dtype.
 func (m Meta) String() string {
 	s := fmt.Sprintf("shape %v, chunks %v, blocks %v", m.Shape, m.Chunks, m.Blocks)
 	if m.Caterva {

@@ -1,4 +1,4 @@
-// Whether shapes make sense, alone and in the frame they are found in.
+// Checks of shapes, alone and against the sizes of their frame.
 
 package b2nd
 
@@ -13,13 +13,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Check reports the first thing in m that the library must not see: shapes of
-// different lengths, more dimensions than the metalayer can have, extents below
-// 0, chunks or blocks below 1, blocks larger than their chunk, a number of
-// elements, or of elements of a chunk, that leaves the range of the format, a
-// dtype with a zero byte. Along an axis of extent 0 chunks and blocks may be 0
-// too, as the library writes it. All are format.ErrCorrupt, but for too many
-// dimensions, which is format.ErrLimit.
+// Check returns an error if C-Blosc2 must not read m. It checks for shapes of different lengths,
+// too many dimensions, extents below 0, chunks or blocks below 1, and blocks larger than their
+// chunk. It also checks that the number of elements, and of elements of a chunk, is within the
+// range of the format, and that the dtype has no zero byte. In a dimension of extent 0, chunks and
+// blocks may be 0 too, as C-Blosc2 writes them. Errors are format.ErrCorrupt, format.ErrLimit for
+// too many dimensions, or format.ErrVersion.
 func (m Meta) Check() error {
 	n := len(m.Shape)
 	if len(m.Chunks) != n || len(m.Blocks) != n {
@@ -65,12 +64,12 @@ func (m Meta) Check() error {
 	return nil
 }
 
-// CheckStorage reports whether m fits the frame it is found in: chunkSize bytes
-// per chunk must be the elements of a chunk in whole blocks, of typeSize bytes
-// each, and nbytes all chunks together. The library allocates by m and trusts the
-// chunks to fill it. Call it after Check.
+// CheckStorage returns an error if m contradicts the sizes of its frame, because C-Blosc2 allocates
+// by m and assumes that the chunks fill it. chunkSize must equal the elements of a chunk in whole
+// blocks, of typeSize bytes each. nbytes must equal the sum of all chunks. The caller should call
+// Check first.
 //
-// An array without elements has no chunks; then only nbytes is compared.
+// An array without elements has no chunks; CheckStorage then compares only nbytes.
 func (m Meta) CheckStorage(typeSize, chunkSize int32, nbytes int64) error {
 	chunks := m.NumChunks()
 	items, _ := m.chunkItems()
@@ -88,8 +87,8 @@ func (m Meta) CheckStorage(typeSize, chunkSize int32, nbytes int64) error {
 	return nil
 }
 
-// NumChunks returns the number of chunks of the array, 1 for 0 dimensions and 0
-// if an extent is 0. It is meaningful after Check.
+// NumChunks returns the number of chunks of the array: 1 for 0 dimensions, and 0 if an extent is 0.
+// m must have passed Check.
 func (m Meta) NumChunks() int64 {
 	n := int64(1)
 	for i, s := range m.Shape {
@@ -102,14 +101,14 @@ func (m Meta) NumChunks() int64 {
 	return n
 }
 
-// ChunkItems returns the elements a stored chunk holds: the chunk shape rounded
-// up to whole blocks along each axis. It is meaningful after Check.
+// ChunkItems returns the number of elements of a stored chunk: the chunk shape rounded up to whole
+// blocks in each dimension. m must have passed Check.
 func (m Meta) ChunkItems() int64 {
 	n, _ := m.chunkItems()
 	return n
 }
 
-// BlockItems returns the elements of a block. It is meaningful after Check.
+// BlockItems returns the number of elements of a block. m must have passed Check.
 func (m Meta) BlockItems() int64 {
 	n := int64(1)
 	for _, k := range m.Blocks {
@@ -118,9 +117,9 @@ func (m Meta) BlockItems() int64 {
 	return n
 }
 
-// chunkItems is ChunkItems; false means that the number does not fit.
+// chunkItems is ChunkItems; false means that the number overflows.
 //
-// Along an axis of extent 0 the library does not round up to blocks.
+// In a dimension of extent 0 C-Blosc2 does not round up to blocks.
 func (m Meta) chunkItems() (int64, bool) {
 	n, ok := int64(1), true
 	for i, c := range m.Chunks {
@@ -133,8 +132,8 @@ func (m Meta) chunkItems() (int64, bool) {
 	return n, ok
 }
 
-// paddedItems counts the elements of the array in whole chunks, as if extents of
-// 0 were 1: the library multiplies the others all the same.
+// paddedItems returns the number of elements in whole chunks. It treats extents of 0 as 1, because
+// C-Blosc2 multiplies the other extents nevertheless.
 func (m Meta) paddedItems() (int64, bool) {
 	n, ok := int64(1), true
 	for i, s := range m.Shape {
@@ -148,8 +147,8 @@ func (m Meta) paddedItems() (int64, bool) {
 	return n, ok
 }
 
-// mul multiplies two numbers that are not negative; false means overflow, now or
-// before.
+// mul multiplies two non-negative numbers; false means an overflow, in this or an earlier
+// multiplication.
 func mul(a, b int64, ok bool) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if !ok || hi != 0 || lo > math.MaxInt64 {
@@ -165,14 +164,13 @@ func roundUp(n, unit int64) int64 {
 	return ceil.Multiple(n, unit, math.MaxInt64)
 }
 
-// bad builds the error about the bytes at offset.
+// bad returns the error about the bytes at offset.
 func (m Meta) bad(what string, offset int64, got, want string, err error) error {
 	return &format.Error{Format: errName(m.name()), What: what, Offset: offset, Got: got, Want: want, Err: err}
 }
 
-// Where the parts stand in the encoded metalayer: behind one byte each for the
-// array, the version and the number of dimensions, three arrays of n numbers of 9,
-// 5 and 5 bytes.
+// Offsets of the parts in the encoded metalayer. One byte each for the array, the version and the
+// number of dimensions precede three arrays of n numbers of 9, 5 and 5 bytes.
 func (m Meta) shapeAt(i int) int64 { return int64(4 + 9*i) }
 func (m Meta) chunkAt(i int) int64 { return int64(5 + 9*len(m.Shape) + 5*i) }
 func (m Meta) blockAt(i int) int64 { return int64(6 + 14*len(m.Shape) + 5*i) }

@@ -1,4 +1,4 @@
-// Arrays whose chunks do not hold their values.
+// Arrays whose chunks do not contain their values.
 
 package b2nd
 
@@ -10,7 +10,7 @@ import (
 )
 
 // CheckStored returns format.ErrUnsupported if a fixed metalayer marks an array whose values are
-// not in its chunks. name and content are those of a metalayer of a frame that holds an array.
+// not in its chunks. name and content are those of a metalayer of a frame that contains an array.
 //
 // python-blosc2 stores a LazyExpr or LazyUDF as an array of zeros and computes the values from
 // other arrays when it opens the file. A Proxy is a cache: chunks that it has not fetched yet are

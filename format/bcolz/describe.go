@@ -1,4 +1,4 @@
-// Trees and files annotated byte range by byte range.
+// Annotation of trees and files, byte range by byte range.
 
 package bcolz
 
@@ -14,17 +14,16 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// MaxDescribed is the number of chunk files of an array that Describe looks into.
-// What comes after is counted in one field.
+// MaxDescribed is the number of chunk files of an array that Describe reads. Further files are
+// counted in one field.
 const MaxDescribed = 1024
 
-// Describe annotates the carray or ctable in the directory dir of fsys: one field
-// for each file with its parts, and for a ctable one for each column. The root
-// and the columns have no bytes of their own, and the offsets below a file count
-// from its start. Of a chunk file the headers are described; DescribeFile has the
-// rest. Complaints are attached to all that ReadArray, ReadTable and ReadChunks
-// refuse, to sizes that contradict each other, and to chunk files left over from
-// a longer array. It never fails.
+// Describe annotates the carray or ctable in the directory dir of fsys. The tree has one field for
+// each file with its parts, and for a ctable one field for each column. The root and the columns
+// have no bytes, and offsets below a file count from its start. Describe annotates only the headers
+// of a chunk file; DescribeFile annotates the rest. It attaches complaints to all errors of
+// ReadArray, ReadTable and ReadChunks, to sizes that contradict each other, and to chunk files left
+// over from a longer array. It never fails.
 func Describe(fsys fs.FS, dir string) format.Field {
 	t := newTree(fsys, dir, nil)
 	kind, err := Detect(fsys, dir)
@@ -49,7 +48,7 @@ func (t tree) describeTable() format.Field {
 	}), t.describeAttrs())
 	table, err := ReadTable(t.fsys, t.dir, nil)
 	if err != nil {
-		return root // said at the file
+		return root // the field of the file has the complaint
 	}
 	root.Meaning = strconv.Itoa(len(table.Names)) + " columns"
 	rows := int64(-1)
@@ -68,9 +67,9 @@ func (t tree) describeTable() format.Field {
 	return root
 }
 
-// describeNested describes the metadata that a nested ctable has for all of it, and
-// the components that describe themselves. The chunk files of the others need the
-// text of the structured type to be read.
+// describeNested annotates the metadata of the whole nested ctable, and the components that have
+// their own metadata. The chunk files of the others cannot be read without parsing the structured
+// dtype.
 func (t tree) describeNested() format.Field {
 	root := format.Field{Name: t.dir, Value: NestedTree.String()}
 	if is, _ := isFile(t.fsys, t.path(StorageFile)); is {
@@ -104,7 +103,7 @@ func (t tree) describeMeta() []format.Field {
 	}
 }
 
-// describeOthers names the files in meta/ that nobody has said anything of.
+// describeOthers lists the files in meta/ that bcolz does not define.
 func (t tree) describeOthers() []format.Field {
 	names, err := OtherMeta(t.fsys, t.dir)
 	if err != nil {
@@ -154,11 +153,11 @@ func hasComplaint(f format.Field) bool {
 	return false
 }
 
-// leftOver returns a field for each chunk file that the shape does not reach.
+// leftOver returns a field for each chunk file after the end of the array.
 func (a *Array) leftOver() []format.Field {
 	entries, err := fs.ReadDir(a.tree.fsys, a.tree.path(a.tree.data))
 	if errors.Is(err, fs.ErrNotExist) && a.NumFiles() == 0 {
-		return nil // version control keeps no empty directory
+		return nil // version control omits empty directories
 	}
 	if err != nil {
 		return []format.Field{{Name: a.tree.data, Complaint: err.Error()}}
@@ -216,7 +215,7 @@ var meanings = map[string]string{
 	"dirs":        "directories of old files, ignored",
 }
 
-// fields returns the members of an object, one level of objects below included.
+// fields returns the members of an object and of the objects in it.
 func (v Value) fields() []format.Field {
 	var out []format.Field
 	for _, m := range v.Members {
@@ -259,8 +258,8 @@ func (a *Array) describeFile(i int64) format.Field {
 	return f
 }
 
-// DescribeFile annotates a whole chunk file: its header, and each Blosc chunk as
-// chunk.Describe does. It never fails.
+// DescribeFile annotates a whole chunk file: its header, and each Blosc chunk as chunk.Describe
+// does. It never fails.
 func DescribeFile(b []byte) format.Field {
 	f := format.Field{Name: "chunk file", Length: int64(len(b))}
 	h, err := ParseFileHeader(b)
@@ -288,7 +287,7 @@ func DescribeFile(b []byte) format.Field {
 		}
 		c := chunk.Describe(b[at:])
 		if head, err := chunk.ParseHeader(b[at:]); err == nil && int64(head.CBytes) < int64(len(b))-at {
-			// More may follow: a complaint of the chunk about that is none of the file's.
+			// More chunks may follow, so bytes after the chunk are no error.
 			c = chunk.Describe(b[at : at+max(int64(head.CBytes), chunk.MinHeaderSize)])
 		}
 		f.Fields = append(f.Fields, c.Moved(at))

@@ -1,4 +1,4 @@
-// Element types as bcolz spells them: str(dtype) of NumPy.
+// Dtypes as bcolz writes them: str(dtype) of NumPy.
 
 package bcolz
 
@@ -9,19 +9,18 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// DType is the element type of a carray.
+// DType is the dtype of a carray.
 type DType struct {
-	Text       string // as it stands in the file: "int32", ">f8", "|S5", "datetime64[ns]"
+	Text       string // text in the file: "int32", ">f8", "|S5", "datetime64[ns]"
 	Kind       byte   // NumPy's letter: b i u f c S U V M m O
-	Order      byte   // '<', '>', or '|' where a byte order means nothing
-	Size       int64  // bytes an element; 0 for objects and structured types, whose files do not say it plainly
-	Unit       string // of dates (M) and durations (m), with its factor: "ns", "25s"
-	Structured bool   // Kind V with fields; Text is Python's repr, which bcolz itself does not read back
+	Order      byte   // '<', '>', or '|' if the byte order is irrelevant
+	Size       int64  // bytes per element; 0 for objects and structured types, because the files do not contain their size directly
+	Unit       string // unit of dates (M) and durations (m), with its factor: "ns", "25s"
+	Structured bool   // kind V with fields; Text is Python's repr, which bcolz itself cannot read
 }
 
-// names are what NumPy calls its own types; they mean the byte order of the
-// machine that wrote the file. That is not recorded anywhere; we take it for
-// little-endian.
+// names are NumPy's names of its types. They imply the byte order of the machine that wrote the
+// file. The file does not contain it, so little-endian is assumed.
 var names = map[string]DType{
 	"bool": {Kind: 'b', Size: 1}, "object": {Kind: 'O'},
 	"int8": {Kind: 'i', Size: 1}, "int16": {Kind: 'i', Size: 2}, "int32": {Kind: 'i', Size: 4}, "int64": {Kind: 'i', Size: 8},
@@ -31,16 +30,16 @@ var names = map[string]DType{
 	"complex64": {Kind: 'c', Size: 8}, "complex128": {Kind: 'c', Size: 16}, "complex192": {Kind: 'c', Size: 24}, "complex256": {Kind: 'c', Size: 32},
 }
 
-// sizes are the bytes that each kind of number may have.
+// sizes are the valid sizes of each kind in bytes.
 var sizes = map[byte][]int64{
 	'b': {1}, 'i': {1, 2, 4, 8}, 'u': {1, 2, 4, 8}, 'f': {2, 4, 8, 12, 16}, 'c': {8, 16, 24, 32}, 'M': {8}, 'm': {8}, 'O': {4, 8},
 }
 
-// maxItemSize is the greatest element we believe in, 1 GiB.
+// maxItemSize is the maximum size of an element, 1 GiB.
 const maxItemSize = 1 << 30
 
-// ParseDType reads the text of an element type. Everything that NumPy does not
-// write is format.ErrUnsupported.
+// ParseDType parses the string of a dtype. It returns format.ErrUnsupported for a string that NumPy
+// does not write.
 func ParseDType(text string) (DType, error) { return parseDType(StorageFile, 0, text) }
 
 func parseDType(file string, at int64, text string) (DType, error) {
@@ -65,8 +64,8 @@ func parseDType(file string, at int64, text string) (DType, error) {
 	return d, nil
 }
 
-// parseCode reads the forms with a letter, ">i4" and "<M8[ns]", and those of
-// dates by name, "datetime64[ns]".
+// parseCode parses the forms with a letter, for example ">i4" and "<M8[ns]", and the names of date
+// types, for example "datetime64[ns]".
 func parseCode(text string) (DType, bool) {
 	var d DType
 	rest := text
@@ -119,9 +118,8 @@ func parseCode(text string) (DType, bool) {
 	return d, (d.Kind == 'S' || d.Kind == 'U' || d.Kind == 'V') && d.Size <= maxItemSize
 }
 
-// TypeSize is the type size that bcolz gives Blosc, in bytes: of text the
-// character, of opaque bytes above 255 one, of objects one. It is 0 for
-// structured types.
+// TypeSize returns the type size that bcolz passes to Blosc, in bytes: the character size for
+// strings, 1 for objects and for opaque types of more than 255 bytes. It is 0 for structured types.
 func (d DType) TypeSize() int64 {
 	switch {
 	case d.Kind == 'S' || d.Kind == 'O' || d.Kind == 'V' && d.Size > 255:

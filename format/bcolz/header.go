@@ -1,4 +1,4 @@
-// The 16 bytes in front of the Blosc chunks of a chunk file.
+// Header of a chunk file: the 16 bytes before its Blosc chunks.
 
 package bcolz
 
@@ -9,10 +9,10 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// HeaderSize is the bytes of a chunk file's header.
+// HeaderSize is the number of bytes of a chunk file's header.
 const HeaderSize = 16
 
-// Magic is what a chunk file starts with.
+// Magic is the first four bytes of a chunk file.
 const Magic = "blpk"
 
 // FileVersion is the only version of chunk files.
@@ -21,8 +21,8 @@ const FileVersion = 1
 // FileHeader is the header of a chunk file (DISK_FORMAT_v1.rst, The superchunk
 // layout).
 type FileHeader struct {
-	Version   uint8 // offset 0x04; three reserved bytes follow, which are ignored
-	NumChunks int64 // offset 0x08: Blosc chunks in the file; bcolz writes 1; -1: as many as there are
+	Version   uint8 // offset 0x04; the three reserved bytes after it are ignored
+	NumChunks int64 // offset 0x08: Blosc chunks in the file; bcolz writes 1; -1: all chunks up to the end of the file
 }
 
 // ParseFileHeader reads the header at the start of b, which may be longer. The
@@ -52,7 +52,7 @@ func (h FileHeader) Append(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(h.NumChunks))
 }
 
-// bad builds the error of one field of a file.
+// bad returns the error of one field of a file.
 func bad(file, what string, offset int64, got, want string, err error) *format.Error {
 	return &format.Error{Format: "bcolz " + file, What: what, Offset: offset, Got: got, Want: want, Err: err}
 }

@@ -1,5 +1,5 @@
-// JSON as Python's json module reads and writes it: members keep their order,
-// numbers their digits, and NaN and Infinity are numbers.
+// JSON as Python's json module reads and writes it. Members keep their order, numbers keep their
+// digits, and NaN and Infinity are numbers.
 
 package bcolz
 
@@ -28,7 +28,7 @@ const (
 
 var kindNames = [...]string{"null", "a boolean", "a number", "a string", "a list", "an object"}
 
-// String names the kind with its article: "a number".
+// String returns the name of the kind with its article: "a number".
 func (k ValueKind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -40,14 +40,14 @@ func (k ValueKind) String() string {
 type Value struct {
 	Kind    ValueKind
 	Bool    bool     // of a Bool
-	Text    string   // of a String, in UTF-8; of a Number as it is written: "1e-05", "NaN"
+	Text    string   // of a String in UTF-8; of a Number as written: "1e-05", "NaN"
 	List    []Value  // of a List
 	Members []Member // of an Object, in the order of the file
 
-	Offset, Length int64 // bytes, where the value was parsed
+	Offset, Length int64 // location in the parsed input, in bytes
 }
 
-// Member is one name of an object with its value.
+// Member is a member of an object.
 type Member struct {
 	Name  string
 	Value Value
@@ -72,7 +72,7 @@ func (v Value) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Int64 returns a Number written as an integer that int64 holds.
+// Int64 returns a Number that is written as an integer and fits an int64.
 func (v Value) Int64() (int64, bool) {
 	if v.Kind != Number {
 		return 0, false
@@ -81,8 +81,7 @@ func (v Value) Int64() (int64, bool) {
 	return n, err == nil
 }
 
-// Float64 returns a Number rounded to a float64. Numbers too great for it are
-// not ok.
+// Float64 returns a Number rounded to a float64. It returns false for numbers out of range.
 func (v Value) Float64() (float64, bool) {
 	if v.Kind != Number {
 		return 0, false
@@ -91,10 +90,10 @@ func (v Value) Float64() (float64, bool) {
 	return x, err == nil
 }
 
-// maxDepth is how deep lists and objects may be nested.
+// maxDepth is the maximum nesting depth of lists and objects.
 const maxDepth = 64
 
-// parseJSON reads the one value that b holds. file names b in errors.
+// parseJSON parses the single value in b. file is the name in errors.
 func parseJSON(file string, b []byte) (Value, error) {
 	p := parser{file: file, b: b}
 	p.space()
@@ -110,7 +109,7 @@ type parser struct {
 	file string
 	b    []byte
 	at   int
-	err  error // the first one; everything stops at it
+	err  error // the first error; parsing stops there
 }
 
 func (p *parser) fail(what, got, want string, err error) {
@@ -119,7 +118,7 @@ func (p *parser) fail(what, got, want string, err error) {
 	}
 }
 
-// peek returns the next byte, 0 at the end, which no JSON has outside strings.
+// peek returns the next byte, or 0 at the end. JSON contains no 0 outside strings.
 func (p *parser) peek() byte {
 	if p.err != nil || p.at >= len(p.b) {
 		return 0
@@ -133,7 +132,7 @@ func (p *parser) space() {
 	}
 }
 
-// expect eats one byte.
+// expect reads one byte.
 func (p *parser) expect(c byte) {
 	switch {
 	case p.err != nil:
@@ -176,7 +175,7 @@ func (p *parser) value(depth int) Value {
 	return v
 }
 
-// word eats s if it is next.
+// word reads s if it is next.
 func (p *parser) word(s string) bool {
 	if p.err != nil || !strings.HasPrefix(string(p.b[p.at:min(p.at+len(s), len(p.b))]), s) {
 		return false
@@ -239,7 +238,7 @@ func (p *parser) members(depth int) []Member {
 	return out
 }
 
-// number eats a number of JSON's grammar, or one of Python's three words.
+// number reads a JSON number, or NaN, Infinity or -Infinity as Python writes them.
 func (p *parser) number() string {
 	start := p.at
 	for _, w := range []string{"NaN", "Infinity", "-Infinity"} {
@@ -282,7 +281,7 @@ func (p *parser) number() string {
 	return string(p.b[start:p.at])
 }
 
-// text eats a string. bcolz decodes its files as ASCII, so must we.
+// text reads a string. It accepts only ASCII, because bcolz decodes its files as ASCII.
 func (p *parser) text() string {
 	p.expect('"')
 	var s strings.Builder
@@ -334,7 +333,7 @@ func (p *parser) escape(s *strings.Builder) {
 	s.WriteRune(r)
 }
 
-// unit eats "uXXXX".
+// unit reads "uXXXX".
 func (p *parser) unit() rune {
 	p.expect('u')
 	if p.err != nil {
@@ -360,8 +359,8 @@ func quoteByte(c byte) string {
 	return fmt.Sprintf("byte %#02x", c)
 }
 
-// Append appends v as json.dumps(v, ensure_ascii=True) writes it. Bytes of a text
-// that are not UTF-8 come out as U+FFFD: JSON has no other way to say them.
+// Append appends v as json.dumps(v, ensure_ascii=True) writes it. Bytes that are not UTF-8 become
+// U+FFFD, because JSON cannot represent them.
 func (v Value) Append(dst []byte) []byte {
 	switch v.Kind {
 	case Bool:
@@ -428,8 +427,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// pythonFloat is repr(x): the shortest digits that read back as x, with an
-// exponent from 1e16 up and below 1e-4.
+// pythonFloat returns repr(x): the shortest digits that parse as x, with an exponent from 1e16 on
+// and below 1e-4.
 func pythonFloat(x float64) string {
 	switch {
 	case math.IsNaN(x):

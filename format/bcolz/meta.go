@@ -1,4 +1,4 @@
-// The metadata files in both directions.
+// Reading and writing of the metadata files.
 
 package bcolz
 
@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Names of the files, from the root of a carray or ctable.
+// Names of the files, relative to the root of a carray or ctable.
 const (
 	SizesFile    = "meta/sizes"
 	StorageFile  = "meta/storage"
@@ -18,13 +18,13 @@ const (
 	DataDir      = "data"
 )
 
-// MaxDims is the greatest number of dimensions, NumPy's.
+// MaxDims is the maximum number of dimensions, which is that of NumPy.
 const MaxDims = 64
 
-// Shuffle is the filter that bcolz asks Blosc for.
+// Shuffle is the filter that bcolz passes to Blosc.
 type Shuffle int
 
-// The filters. Old files say false and true for the first two.
+// The filters. Old files contain false and true for the first two.
 const (
 	NoShuffle Shuffle = iota
 	ByteShuffle
@@ -35,15 +35,15 @@ const (
 type Sizes struct {
 	Shape  []int64 // rows, then the shape of a row
 	NBytes int64   // bytes of the elements
-	CBytes int64   // bytes in memory as bcolz counts: the last chunk as if it were full and not compressed; after a trim it may be wrong there, even below zero
+	CBytes int64   // bytes in memory as bcolz counts them: the last chunk counts as full and not compressed; after a trim it may be wrong, even negative
 }
 
-// CParams is what bcolz tells Blosc about compression.
+// CParams is the compression parameters that bcolz passes to Blosc.
 type CParams struct {
 	Level    int // 0 to 9
 	Shuffle  Shuffle
 	Codec    string // "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"
-	Quantize int    // decimal digits kept of floats; 0: all
+	Quantize int    // decimal digits of floats to keep; 0: all
 }
 
 // Storage is the content of meta/storage.
@@ -52,15 +52,15 @@ type Storage struct {
 	CParams     CParams
 	ChunkLen    int64 // rows of a full chunk
 	ExpectedLen int64 // rows that the chunk length was chosen for
-	Default     Value // element that bcolz fills new rows with
+	Default     Value // fill value of new rows
 }
 
 // RootDirs is the content of a ctable's __rootdirs__.
 type RootDirs struct {
-	Names []string // columns, each in the directory of that name beside the file
+	Names []string // columns; each is a directory of that name beside the file
 }
 
-// ParseSizes reads meta/sizes. A shape that is one number is one dimension.
+// ParseSizes reads meta/sizes. A shape that is a single number has one dimension.
 func ParseSizes(b []byte) (Sizes, error) { return parseSizes(SizesFile, b) }
 
 func parseSizes(file string, b []byte) (Sizes, error) {
@@ -85,7 +85,7 @@ func parseSizes(file string, b []byte) (Sizes, error) {
 		if n > 0 && total > math.MaxInt64/n {
 			r.fail("shape", shape, "more than 2^63-1 elements", "fewer", format.ErrLimit)
 		}
-		if n > 0 { // an empty axis must not hide that the others are too long
+		if n > 0 { // a dimension of 0 must not hide an overflow of the others
 			total *= n
 		}
 		s.Shape = append(s.Shape, n)
@@ -107,8 +107,8 @@ func (s Sizes) Append(dst []byte) []byte {
 	}), '\n')
 }
 
-// ParseStorage reads meta/storage. A file without cname means blosclz, as all
-// did before there was a choice; one without quantize means none.
+// ParseStorage reads meta/storage. Without cname the codec is blosclz, because early versions of
+// bcolz had no other. Without quantize it is 0.
 func ParseStorage(b []byte) (Storage, error) { return parseStorage(StorageFile, b) }
 
 func parseStorage(file string, b []byte) (Storage, error) {
@@ -158,8 +158,8 @@ func (r *reader) shuffle() Shuffle {
 	return Shuffle(r.integer("shuffle", v, int64(NoShuffle), int64(BitShuffle)))
 }
 
-// Append appends the file to dst as bcolz writes it since 1.1, and returns the
-// extended slice.
+// Append appends the file to dst in the form of bcolz 1.1 and later, and returns the extended
+// slice.
 func (s Storage) Append(dst []byte) []byte {
 	return append(appendMembers(dst, []Member{
 		{"dtype", Text(s.DType.Text)},
@@ -171,11 +171,11 @@ func (s Storage) Append(dst []byte) []byte {
 	}), '\n')
 }
 
-// ParseRootDirs reads __rootdirs__. Files of before August 2014 also hold a map
-// from names to directories, absolute ones of the machine that wrote them; bcolz
-// has ignored it since, and so do we.
+// ParseRootDirs reads __rootdirs__. Files from before August 2014 also contain a map from names to
+// absolute directories of the machine that wrote them. bcolz has ignored the map since then, and so
+// does ParseRootDirs.
 //
-// A name that would lead out of the directory is format.ErrCorrupt.
+// It returns format.ErrCorrupt for a name that leads outside the directory.
 func ParseRootDirs(b []byte) (RootDirs, error) { return parseRootDirs(RootDirsFile, b) }
 
 func parseRootDirs(file string, b []byte) (RootDirs, error) {
@@ -215,8 +215,8 @@ func (d RootDirs) Append(dst []byte) []byte {
 // Attrs is the content of __attrs__, in the order of the file.
 type Attrs []Member
 
-// ParseAttrs reads __attrs__. A file of white space, which bcolz once wrote for
-// arrays without attributes, has none.
+// ParseAttrs reads __attrs__. A file of white space has no attributes, because old versions of
+// bcolz wrote such files.
 func ParseAttrs(b []byte) (Attrs, error) { return parseAttrs(AttrsFile, b) }
 
 func parseAttrs(file string, b []byte) (Attrs, error) {
@@ -239,7 +239,7 @@ func parseAttrs(file string, b []byte) (Attrs, error) {
 // Append appends the file to dst and returns the extended slice.
 func (a Attrs) Append(dst []byte) []byte { return append(appendMembers(dst, a), '\n') }
 
-// reader takes members out of one object and keeps the first error.
+// reader reads members of one object and keeps the first error.
 type reader struct {
 	file   string
 	object Value
@@ -252,7 +252,7 @@ func (r *reader) fail(what string, v Value, got, want string, err error) {
 	}
 }
 
-// get returns a member that must be there.
+// get returns a member, which must exist.
 func (r *reader) get(name string) Value {
 	r.want("file", r.object, Object)
 	v, ok := r.object.Get(name)
@@ -268,7 +268,7 @@ func (r *reader) want(what string, v Value, k ValueKind) {
 	}
 }
 
-// integer returns v, which must be a number of low to high.
+// integer returns v, which must be a number from low to high.
 func (r *reader) integer(what string, v Value, low, high int64) int64 {
 	r.want(what, v, Number)
 	n, ok := v.Int64()
@@ -279,5 +279,5 @@ func (r *reader) integer(what string, v Value, low, high int64) int64 {
 	return n
 }
 
-// count returns a member that counts something.
+// count returns a member that is a non-negative integer.
 func (r *reader) count(name string) int64 { return r.integer(name, r.get(name), 0, math.MaxInt64) }

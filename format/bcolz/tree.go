@@ -1,4 +1,4 @@
-// Whole trees: a carray with its chunk files, a ctable with its columns.
+// Reading of whole trees: a carray with its chunk files, a ctable with its columns.
 
 package bcolz
 
@@ -18,17 +18,17 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Limits bound what a tree may ask for.
+// Limits limits the memory that a tree may require.
 type Limits struct {
-	Metadata int64 // bytes of one metadata file
-	Chunk    int64 // bytes of the rows of one full chunk
+	Metadata int64 // maximum bytes of one metadata file
+	Chunk    int64 // maximum bytes of the rows of one full chunk
 }
 
-// DefaultLimits returns 16 MiB of metadata a file, and the largest chunk that
-// C-Blosc2 decompresses, 2 GiB less 33 bytes.
+// DefaultLimits returns 16 MiB per metadata file, and the largest chunk that C-Blosc2 decompresses,
+// 2 GiB minus 33 bytes.
 func DefaultLimits() Limits { return Limits{Metadata: 16 << 20, Chunk: chunk.MaxNBytes} }
 
-// Kind says what a directory is.
+// Kind is the kind of tree in a directory.
 type Kind int
 
 // The kinds.
@@ -36,10 +36,10 @@ const (
 	NotATree Kind = iota
 	ArrayTree
 	TableTree
-	NestedTree // the document's form of a ctable, which bcolz itself never wrote: columns under data/
+	NestedTree // the specification's form of a ctable, with columns under data/; bcolz itself never wrote it
 )
 
-// String is bcolz's word for it.
+// String returns bcolz's name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case NotATree:
@@ -54,13 +54,13 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// maxNesting is how deep Detect looks for the first column of a nested ctable.
+// maxNesting is the maximum depth at which Detect searches for the first column of a nested ctable.
 const maxNesting = 32
 
-// Detect looks what the directory dir of fsys is: a ctable, which has __rootdirs__; a
-// nested ctable, which has directories in data/ and, for itself or for the first of
-// them, meta/storage; or a carray, which has meta/storage alone. It looks at names
-// only. The error is of the fs.FS.
+// Detect returns the kind of tree in the directory dir of fsys. A ctable has __rootdirs__. A nested
+// ctable has directories in data/, and meta/storage in dir or in the first of these directories. A
+// carray has meta/storage and no directories in data/. Detect reads no file contents. The error is
+// that of the fs.FS.
 func Detect(fsys fs.FS, dir string) (Kind, error) { return detect(fsys, dir, maxNesting) }
 
 func detect(fsys fs.FS, dir string, depth int) (Kind, error) {
@@ -75,7 +75,7 @@ func detect(fsys fs.FS, dir string, depth int) (Kind, error) {
 	if described {
 		kind = ArrayTree
 	}
-	// An array with rows has this file: no directory of many files is read for it.
+	// An array with rows has this file, so that large directories need not be listed.
 	if has, err := isFile(fsys, path.Join(dir, DataDir, chunkName(0))); has || err != nil {
 		return kind, err
 	}
@@ -91,7 +91,7 @@ func detect(fsys fs.FS, dir string, depth int) (Kind, error) {
 	return NestedTree, nil
 }
 
-// isFile reports whether a regular file of that name is there.
+// isFile reports whether name is a regular file.
 func isFile(fsys fs.FS, name string) (bool, error) {
 	info, err := fs.Stat(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -100,8 +100,8 @@ func isFile(fsys fs.FS, name string) (bool, error) {
 	return err == nil && info.Mode().IsRegular(), err
 }
 
-// Components returns the names of the directories in data/ of the directory dir of
-// fsys, sorted; none for a directory without data/. Links are none.
+// Components returns the sorted names of the directories in data/ of the directory dir of fsys. It
+// ignores symbolic links. It returns nil if data/ does not exist.
 func Components(fsys fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, path.Join(dir, DataDir))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -117,19 +117,19 @@ func Components(fsys fs.FS, dir string) ([]string, error) {
 	return names, err
 }
 
-// Array is the metadata of a carray. It does not change.
+// Array is the metadata of a carray. It is immutable.
 type Array struct {
 	Sizes   Sizes
 	Storage Storage
-	Attrs   Attrs // nil if there are none, or no file of them
+	Attrs   Attrs // nil without attributes
 
 	tree tree
 }
 
-// Table is the metadata of a ctable. It does not change.
+// Table is the metadata of a ctable. It is immutable.
 type Table struct {
 	Names []string // columns in their order
-	Attrs Attrs    // nil if there are none, or no file of them
+	Attrs Attrs    // nil without attributes
 
 	tree tree
 }
@@ -138,7 +138,7 @@ type Table struct {
 type tree struct {
 	fsys   fs.FS
 	dir    string
-	data   string // where the chunk files are, from dir: DataDir, or below it
+	data   string // directory of the chunk files, relative to dir: DataDir or a directory below it
 	limits Limits
 }
 
@@ -153,9 +153,9 @@ func newTree(fsys fs.FS, dir string, l *Limits) tree {
 // path returns the name of a file of the tree.
 func (t tree) path(file string) string { return path.Join(t.dir, file) }
 
-// open opens a file and returns its length in bytes. It must be a regular file:
-// to open a pipe would wait for somebody to write to it. The length is that of what was
-// opened: a writer may have put another file in its place since the first look.
+// open opens a file and returns its length in bytes. The file must be regular, because opening a
+// pipe would block until a writer opens it. The length is that of the open file, because another
+// process may have replaced the file since fs.Stat.
 func (t tree) open(name string) (fs.File, int64, error) {
 	info, err := fs.Stat(t.fsys, name)
 	if err != nil {
@@ -204,12 +204,11 @@ func (t tree) attrs() (Attrs, error) {
 	return parseAttrs(t.path(AttrsFile), b)
 }
 
-// ReadArray reads the metadata of the carray in the directory dir of fsys, "."
-// for its root. nil limits are DefaultLimits. No chunk file is looked at.
+// ReadArray reads the metadata of the carray in the directory dir of fsys, which is "." for the
+// root. nil limits mean DefaultLimits. ReadArray reads no chunk files.
 //
-// The error is a *format.Error: what the Parse functions find, or
-// format.ErrLimit for full chunks above the limit. Or it is one of the fs.FS; a
-// missing file is fs.ErrNotExist.
+// The error is a *format.Error of the Parse functions, a *format.Error with format.ErrLimit for
+// full chunks above the limit, or an error of the fs.FS. A missing file is fs.ErrNotExist.
 func ReadArray(fsys fs.FS, dir string, l *Limits) (*Array, error) {
 	a := &Array{tree: newTree(fsys, dir, l)}
 	b, err := a.tree.metadata(StorageFile)
@@ -234,7 +233,7 @@ func ReadArray(fsys fs.FS, dir string, l *Limits) (*Array, error) {
 	return a, nil
 }
 
-// checkSizes reports a shape that no bytes can hold, or chunks above the limit.
+// checkSizes returns an error for a shape whose size overflows, or chunks above the limit.
 func (a *Array) checkSizes() error {
 	itoa := func(n int64) string { return strconv.FormatInt(n, 10) }
 	row := a.Storage.DType.Size
@@ -254,11 +253,10 @@ func (a *Array) checkSizes() error {
 	return nil
 }
 
-// Rows is the length of the array along its first axis.
+// Rows returns the length of the first dimension.
 func (a *Array) Rows() int64 { return a.Sizes.Shape[0] }
 
-// WithRows returns the array as it is with n rows: what a writer that resizes it
-// reads and writes by.
+// WithRows returns a copy of the array with n rows. Writers that resize an array use it.
 func (a *Array) WithRows(n int64) *Array {
 	b := *a
 	b.Sizes.Shape = slices.Clone(a.Sizes.Shape)
@@ -266,22 +264,22 @@ func (a *Array) WithRows(n int64) *Array {
 	return &b
 }
 
-// WithItemSize returns the array with elements of n bytes, for a caller who reads a
-// structured type's text, of which this package does not. The error is
-// format.ErrLimit for chunks or an array that this makes too large.
+// WithItemSize returns a copy of the array with elements of n bytes. It is for callers that parse a
+// structured dtype, because this package does not. The error is format.ErrLimit if the chunks or
+// the array become too large.
 func (a *Array) WithItemSize(n int64) (*Array, error) {
 	b := *a
 	b.Storage.DType.Size = n
 	return &b, b.checkSizes()
 }
 
-// Component returns one column of a nested ctable that one meta/ describes
-// (DISK_FORMAT_v1.rst, The data layout): its chunk files are in the directory that
-// names lead to below data/, its elements are of type d, its rows have the shape row.
-// A reader of the structured type's text knows these.
+// Component returns one column of a nested ctable that has a single meta/ (DISK_FORMAT_v1.rst, The
+// data layout). names is the path of its chunk directory below data/, d is the dtype of its
+// elements, and row is the shape of its rows. The caller gets these values from the structured
+// dtype.
 //
-// The error is format.ErrLimit for chunks or an array that are too large, and
-// format.ErrCorrupt for names that lead elsewhere.
+// The error is format.ErrLimit for chunks or an array that are too large, and format.ErrCorrupt for
+// names that are not single path elements.
 func (a *Array) Component(names []string, d DType, row []int64) (*Array, error) {
 	b := *a
 	for _, n := range names {
@@ -295,8 +293,8 @@ func (a *Array) Component(names []string, d DType, row []int64) (*Array, error) 
 	return &b, b.checkSizes()
 }
 
-// RowBytes is the bytes of one row. It is -1 for objects and structured types,
-// whose size the files do not say.
+// RowBytes returns the number of bytes of one row. It is -1 for objects and structured types,
+// because the files do not contain their size.
 func (a *Array) RowBytes() int64 {
 	n := a.Storage.DType.Size
 	if n == 0 {
@@ -308,9 +306,8 @@ func (a *Array) RowBytes() int64 {
 	return n
 }
 
-// NumFiles is the number of chunk files that belong to the array. There may be
-// more in the directory, left over from when it was longer. An object is a file
-// of its own.
+// NumFiles returns the number of chunk files that belong to the array. The directory may contain
+// more files, left over from a longer array. In an object array each object is one file.
 func (a *Array) NumFiles() int64 {
 	if a.Storage.DType.Kind == 'O' {
 		return a.Rows()
@@ -322,16 +319,16 @@ func (a *Array) NumFiles() int64 {
 	return n
 }
 
-// FileName returns the name of the i-th chunk file from the root of the tree:
-// "data/__0.blp". The last file is the leftover unless the chunk is full.
+// FileName returns the path of the i-th chunk file relative to the root of the tree, for example
+// "data/__0.blp". The last file is bcolz's leftover chunk unless it is full.
 func (a *Array) FileName(i int64) string {
 	return a.tree.data + "/" + chunkName(i)
 }
 
 func chunkName(i int64) string { return "__" + strconv.FormatInt(i, 10) + ".blp" }
 
-// FileBytes is the bytes that the rows of the i-th chunk file take decompressed;
-// -1 where RowBytes is.
+// FileBytes returns the number of decompressed bytes of the rows in the i-th chunk file. It is -1
+// if RowBytes is -1.
 func (a *Array) FileBytes(i int64) int64 {
 	row := a.RowBytes()
 	if row < 0 {
@@ -346,19 +343,18 @@ type Chunk struct {
 	Data   []byte // the chunk, header included
 }
 
-// ReadChunks reads the Blosc chunks of the i-th chunk file, whose decompressed
-// bytes one after the other are the rows of the file. bcolz writes one chunk a
-// file; the format allows several, or -1, which is as many as there are. Bytes
-// after the last are ignored, as bcolz does.
+// ReadChunks reads the Blosc chunks of the i-th chunk file. Their decompressed bytes, one after the
+// other, are the rows of the file. bcolz writes one chunk per file. The format allows several, or
+// -1 for all chunks up to the end of the file. Like bcolz, ReadChunks ignores bytes after the last
+// chunk.
 //
-// The chunks are Blosc1: version 1 or 2, a header of 16 bytes, of which all is
-// checked that chunk.Header.Check knows. Together they hold FileBytes(i) bytes,
-// which is what bounds memory beside the length of the file. Only the last file
-// may hold more, up to a full chunk: bcolz does not look at what is behind the
-// leftover rows, and neither shall the caller.
+// The chunks are Blosc1: version 1 or 2 with a header of 16 bytes, which is checked with
+// chunk.Header.Check. Together they must have FileBytes(i) decompressed bytes, which limits the
+// memory together with the file length. Only the last file may have more, up to a full chunk. The
+// caller must ignore the values after the last row, as bcolz does.
 //
-// The error is a *format.Error with the name of the file, or one of the fs.FS. An
-// i outside NumFiles is a mistake of the caller, and a panic.
+// The error is a *format.Error with the name of the file, or an error of the fs.FS. ReadChunks
+// panics if i is not below NumFiles.
 func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
 	if i < 0 || i >= a.NumFiles() {
 		panic(fmt.Sprintf("bcolz: chunk file %d of %d", i, a.NumFiles()))
@@ -407,15 +403,15 @@ func (a *Array) readChunks(i int64, f *file) ([]Chunk, error) {
 	return chunks, nil
 }
 
-// file is a chunk file that is read from front to back.
+// file is a chunk file that is read sequentially.
 type file struct {
 	name     string
 	r        io.Reader
 	size, at int64 // bytes
 }
 
-// next reads n bytes behind the bytes of head, which it copies. No memory is
-// taken for bytes that the file does not have.
+// next reads n bytes and returns them after a copy of head. It allocates no memory for bytes after
+// the end of the file.
 func (f *file) next(what string, head []byte, n int64) ([]byte, error) {
 	if n > f.size-f.at {
 		return nil, bad(f.name, what, f.at, strconv.FormatInt(f.size-f.at, 10)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
@@ -423,7 +419,7 @@ func (f *file) next(what string, head []byte, n int64) ([]byte, error) {
 	b := make([]byte, int64(len(head))+n)
 	k, err := io.ReadFull(f.r, b[copy(b, head):])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		// Something cut the file off since its size was asked for.
+		// The file was truncated after its size was read.
 		return nil, bad(f.name, what, f.at, strconv.Itoa(k)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
 	}
 	f.at += int64(k)
@@ -445,7 +441,7 @@ func (f *file) chunk() (Chunk, error) {
 	return Chunk{Header: h, Data: data}, err
 }
 
-// locate gives an error about a chunk the name of the file and the place in it.
+// locate adds the file name and the offset in the file to an error of a chunk.
 func (f *file) locate(err error, start int64) error {
 	var e *format.Error
 	if !errors.As(err, &e) {
@@ -458,8 +454,8 @@ func (f *file) locate(err error, start int64) error {
 
 // parseChunkHeader reads and checks the header of a Blosc1 chunk.
 func parseChunkHeader(b []byte) (chunk.Header, error) {
-	// The flags of an extended header are invalid in Blosc1; ParseHeader would want
-	// 16 bytes more before it could say so.
+	// The flags of an extended header are invalid in Blosc1. They are checked here because
+	// ParseHeader would require 16 more bytes.
 	const extended = chunk.FlagShuffle | chunk.FlagBitShuffle
 	if v := b[0]; v != 1 && v != 2 {
 		return chunk.Header{}, bad("chunk", "version", 0, strconv.Itoa(int(v)), "1 or 2, Blosc1", format.ErrVersion)
@@ -474,8 +470,8 @@ func parseChunkHeader(b []byte) (chunk.Header, error) {
 	return h, h.Check()
 }
 
-// ReadTable reads the metadata of the ctable in the directory dir of fsys, "."
-// for its root. nil limits are DefaultLimits. No column is looked at.
+// ReadTable reads the metadata of the ctable in the directory dir of fsys, which is "." for the
+// root. nil limits mean DefaultLimits. ReadTable does not read the columns.
 func ReadTable(fsys fs.FS, dir string, l *Limits) (*Table, error) {
 	t := &Table{tree: newTree(fsys, dir, l)}
 	b, err := t.tree.metadata(RootDirsFile)
@@ -493,8 +489,8 @@ func ReadTable(fsys fs.FS, dir string, l *Limits) (*Table, error) {
 	return t, nil
 }
 
-// Column reads the metadata of one column. The error is fs.ErrNotExist for a
-// name that is not among Names, and what ReadArray returns.
+// Column reads the metadata of one column. The error is fs.ErrNotExist if name is not in Names, or
+// an error of ReadArray.
 func (t *Table) Column(name string) (*Array, error) {
 	if !slices.Contains(t.Names, name) {
 		return nil, &fs.PathError{Op: "open column", Path: t.tree.path(name), Err: fs.ErrNotExist}
@@ -502,15 +498,14 @@ func (t *Table) Column(name string) (*Array, error) {
 	return ReadArray(t.tree.fsys, t.tree.path(name), &t.tree.limits)
 }
 
-// isElement reports whether name is one element of a path, so that it stays in
-// its directory.
+// isElement reports whether name is a single path element, so that it stays inside its directory.
 func isElement(name string) bool {
 	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "/\\\x00")
 }
 
-// OtherMeta returns the names, from the directory dir of fsys, of the regular files in
-// its meta/ that are not bcolz's: "meta/index". The format allows as many as there
-// are (DISK_FORMAT_v1.rst, The meta files); who copies the tree keeps them.
+// OtherMeta returns the paths, relative to the directory dir of fsys, of the regular files in meta/
+// that bcolz does not define, for example "meta/index". The format allows any number of them
+// (DISK_FORMAT_v1.rst, The meta files). A program that copies the tree should copy them.
 func OtherMeta(fsys fs.FS, dir string) ([]string, error) {
 	folder := path.Dir(StorageFile)
 	entries, err := fs.ReadDir(fsys, path.Join(dir, folder))
@@ -526,14 +521,14 @@ func OtherMeta(fsys fs.FS, dir string) ([]string, error) {
 	return names, err
 }
 
-// NewArray returns the array that a writer describes so, in the root of fsys. The
-// caller has checked what ReadArray checks.
+// NewArray returns an array with this metadata in the root of fsys, for writers. The caller must
+// have made the checks of ReadArray.
 func NewArray(fsys fs.FS, sizes Sizes, storage Storage) *Array {
 	return &Array{Sizes: sizes, Storage: storage, tree: newTree(fsys, ".", nil)}
 }
 
-// ReadAttrs reads the attributes of a tree of any kind in the directory dir of fsys;
-// nil for none. nil limits are DefaultLimits.
+// ReadAttrs reads the attributes of any kind of tree in the directory dir of fsys. The result is
+// nil without attributes. nil limits mean DefaultLimits.
 func ReadAttrs(fsys fs.FS, dir string, l *Limits) (Attrs, error) {
 	return newTree(fsys, dir, l).attrs()
 }

@@ -1,4 +1,4 @@
-// What must be true of a frame before C-Blosc2 may see it.
+// Checks of a frame before C-Blosc2 opens it.
 
 package cframe
 
@@ -12,19 +12,21 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Check reports the first thing that keeps the library from opening the frame
-// safely, under the zero policy. See CheckPolicy.
+// Check returns the first error that makes the frame unsafe for C-Blosc2, under the zero policy.
+// See CheckPolicy.
 func (f *Frame) Check() error { return f.CheckPolicy(chunk.Policy{}) }
 
-// CheckPolicy reports the first thing in the frame that the library must not see
-// when it opens it: codec and filter ids that p does not allow, sizes that
-// contradict each other or the format's limits, user-defined or reserved types, a
-// contiguous frame given as sparse or the other way round, an index or a
-// variable-length metalayer that chunk.Policy.Check refuses, names with a zero
-// byte.
+// CheckPolicy returns the first error that makes it unsafe to open the frame with C-Blosc2. It
+// checks for:
 //
-// It does not look at the chunks: see CheckChunks. Nor does it judge metalayers'
-// contents: see Array.
+//   - codec and filter ids that p does not allow
+//   - sizes that contradict each other or the limits of the format
+//   - user-defined or reserved types
+//   - a contiguous frame given as sparse, or the reverse
+//   - an index or a variable-length metalayer that chunk.Policy.Check refuses
+//   - names with a zero byte
+//
+// It does not read the chunks (see CheckChunks) or the contents of metalayers (see Array).
 func (f *Frame) CheckPolicy(p chunk.Policy) error {
 	if err := f.Header.check(p); err != nil {
 		return err
@@ -54,8 +56,7 @@ func (f *Frame) CheckPolicy(p chunk.Policy) error {
 	return nil
 }
 
-// check reports the first thing in the header alone that the library must not
-// see.
+// check returns the first error of the header alone.
 func (h Header) check(p chunk.Policy) error {
 	corrupt := func(what string, off int64, got any, want string) error {
 		return bad(what, off, fmt.Sprint(got), want, format.ErrCorrupt)
@@ -96,7 +97,7 @@ func (h Header) check(p chunk.Policy) error {
 	return checkNames(h.Metalayers, 0)
 }
 
-// checkNames refuses names the library would cut short.
+// checkNames refuses names with a zero byte, because C-Blosc2 would truncate them.
 func checkNames(layers []Metalayer, start int64) error {
 	for _, m := range layers {
 		if strings.IndexByte(m.Name, 0) >= 0 {
@@ -106,12 +107,18 @@ func checkNames(layers []Metalayer, start int64) error {
 	return nil
 }
 
-// CheckChunks reads the index and the header of every chunk, and reports the
-// first thing that keeps the library from reading the chunks safely, under p: a
-// special offset that is reserved, a chunk outside the frame, a header that
-// chunk.Policy.CheckHeader refuses, block starts that chunk.Header.CheckStarts
-// refuses, a chunk whose values are not as many as the frame says, or whose blocks are
-// not those of the array, chunks that overlap. decode is as in Offsets. It costs two small reads for each stored chunk.
+// CheckChunks reads the index and the header of every chunk. It returns the first error that makes
+// it unsafe to read the chunks with C-Blosc2 under p:
+//
+//   - a reserved special offset
+//   - a chunk outside the frame
+//   - a header that chunk.Policy.CheckHeader refuses
+//   - block starts that chunk.Header.CheckStarts refuses
+//   - a chunk whose size differs from the frame's sizes, or whose blocks differ from those of the
+//     array
+//   - chunks that overlap
+//
+// decode is as in Offsets. CheckChunks makes two small reads for each stored chunk.
 func (f *Frame) CheckChunks(p chunk.Policy, decode Decoder) error {
 	offsets, err := f.Offsets(decode)
 	if err != nil {
@@ -126,16 +133,15 @@ func (f *Frame) CheckChunks(p chunk.Policy, decode Decoder) error {
 	return c.end()
 }
 
-// chunkChecker checks the chunks of a frame one by one, in order, and adds up
-// their sizes.
+// chunkChecker checks the chunks of a frame in order and adds up their sizes.
 type chunkChecker struct {
 	f      *Frame
 	policy chunk.Policy
-	index  int64           // of the next chunk
-	values int64           // bytes of values in the chunks so far
-	stored int64           // bytes of the chunks so far
-	files  map[Offset]bool // of a sparse frame, those seen so far
-	block  int64           // bytes of a block of the array that the frame is; 0 if it is none
+	index  int64           // number of the next chunk
+	values int64           // decoded bytes of the chunks so far
+	stored int64           // stored bytes of the chunks so far
+	files  map[Offset]bool // chunk files of a sparse frame so far
+	block  int64           // bytes of a block of the array; 0 if the frame is not an array
 }
 
 func (f *Frame) chunkChecker(p chunk.Policy) *chunkChecker {
@@ -146,11 +152,11 @@ func (f *Frame) chunkChecker(p chunk.Policy) *chunkChecker {
 	return c
 }
 
-// errOverlap marks the error after which going on would only cost time: a small
-// index can name one chunk millions of times.
+// errOverlap marks the error after which the check stops, because a small index can contain one
+// chunk millions of times.
 var errOverlap = fmt.Errorf("%w: chunks overlap", format.ErrCorrupt)
 
-// next checks the next chunk, whose entry in the index is o.
+// next checks the next chunk, whose index entry is o.
 func (c *chunkChecker) next(o Offset) error {
 	f := c.f
 	want := f.chunkLen(c.index)
@@ -194,8 +200,8 @@ func (c *chunkChecker) next(o Offset) error {
 	if want >= 0 && int64(h.NBytes) != want {
 		return bad("chunk: nbytes", at+4, strconv.Itoa(int(h.NBytes)), fmt.Sprintf("%d, from the frame's sizes", want), format.ErrCorrupt)
 	}
-	// The library counts the blocks of the array, and tells the chunk by their number
-	// which ones it wants (b2nd.c, blosc2_set_maskout).
+	// C-Blosc2 counts the blocks of the array and selects blocks of the chunk by their number
+	// (b2nd.c, blosc2_set_maskout).
 	if want := min(c.block, int64(h.NBytes)); c.block > 0 && int64(h.BlockLen()) != want {
 		return bad("chunk: blocksize", at+8, strconv.Itoa(int(h.BlockSize)), fmt.Sprintf("%d, a block of the array", want), format.ErrCorrupt)
 	}
@@ -203,7 +209,7 @@ func (c *chunkChecker) next(o Offset) error {
 	return nil
 }
 
-// end compares the sum of the chunks with the header.
+// end compares the total size of the chunks with the header.
 func (c *chunkChecker) end() error {
 	if c.values == c.f.NBytes {
 		return nil
@@ -211,7 +217,7 @@ func (c *chunkChecker) end() error {
 	return bad("uncompressed_size", 30, strconv.FormatInt(c.f.NBytes, 10), fmt.Sprintf("%d, the sum of the chunks", c.values), format.ErrCorrupt)
 }
 
-// chunkLen returns the bytes of values in chunk i, -1 if chunks differ in length.
+// chunkLen returns the decoded bytes of chunk i, or -1 if chunks vary in length.
 func (f *Frame) chunkLen(i int64) int64 {
 	if f.VariableChunks() {
 		return -1
@@ -219,5 +225,5 @@ func (f *Frame) chunkLen(i int64) int64 {
 	return min(int64(f.ChunkSize), f.NBytes-i*int64(f.ChunkSize))
 }
 
-// tooManyChunks reports whether the library could not count the chunks.
+// tooManyChunks reports whether the number of chunks exceeds the range of C-Blosc2.
 func (h Header) tooManyChunks() bool { return h.NumChunks() > math.MaxInt32 }

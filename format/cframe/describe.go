@@ -1,4 +1,4 @@
-// A frame annotated byte range by byte range.
+// Annotation of a frame, byte range by byte range.
 
 package cframe
 
@@ -15,32 +15,30 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// MaxDescribed is the number of chunks, and of entries of the index, that
-// Describe lists one by one. What comes after is counted in one field, but still
-// checked.
+// MaxDescribed is the number of chunks, and of index entries, that Describe lists one by one.
+// Further chunks are counted in one field, but still checked.
 const MaxDescribed = 1024
 
-// Describe annotates the frame that starts at the beginning of r, which holds
-// size bytes: header, metalayers, the header of each chunk, index and trailer. It
-// describes as much as there is and attaches complaints to what is wrong, among
-// them all that Frame.Check, Frame.CheckChunks and Frame.Array refuse. The index
-// is decoded with chunk.Decode; if that cannot be done, or there are more than
-// four million chunks, the chunks are neither listed nor checked and the index
-// says so. It never fails.
+// Describe annotates the frame that starts at the beginning of r, which has size bytes: header,
+// metalayers, the header of each chunk, index and trailer. It describes as much as it can read and
+// attaches complaints to errors, including all errors of Frame.Check, Frame.CheckChunks and
+// Frame.Array. It decodes the index with chunk.Decode. If that fails, or the frame has more than
+// four million chunks, Describe does not list or check the chunks, and the field of the index
+// contains the reason. It never fails.
 func Describe(r io.ReaderAt, size int64) format.Field {
 	return describe(&Frame{src: r, limits: describeLimits()}, size)
 }
 
-// describeLimits bounds the index further than DefaultLimits: a description is for
-// a reader, and a file of 200 bytes can have any number of chunks.
+// describeLimits returns a lower limit for the index than DefaultLimits, because a file of 200
+// bytes can claim any number of chunks.
 func describeLimits() Limits {
 	l := DefaultLimits()
 	l.Index = 32 << 20
 	return l
 }
 
-// DescribeDir is Describe for a sparse frame, whose directory is fsys. The fields
-// of a chunk count their offsets from the start of the chunk's own file.
+// DescribeDir is Describe for the sparse frame in the directory fsys. Offsets of the fields of a
+// chunk count from the start of the chunk's file.
 func DescribeDir(fsys fs.FS) format.Field {
 	file := dirFile{fsys, IndexFile}
 	size, err := file.size()
@@ -98,7 +96,7 @@ func (f *Frame) headerField(size int64) format.Field {
 	field := format.Field{Name: "header", Length: min(size, fixedHeaderSize)}
 	b, err := readAt(f.src, 0, field.Length, "header")
 	if err == nil {
-		// Show what there is of the metalayers even if they are broken.
+		// Annotate the readable metalayers even if others are corrupt.
 		if fixed, ferr := parseFixed(b, nil); ferr == nil {
 			field.Length = min(size, int64(fixed.HeaderSize), f.limits.Header)
 			b, err = readAt(f.src, 0, field.Length, "header")
@@ -116,20 +114,20 @@ func (f *Frame) headerField(size int64) format.Field {
 	return field
 }
 
-// describeFixed annotates the content of a fixed metalayer that is known.
+// describeFixed annotates the content of a fixed metalayer of a supported kind.
 func describeFixed(m Metalayer) (format.Field, bool) {
 	if m.Name != b2nd.Name && m.Name != b2nd.CatervaName {
 		return format.Field{}, false
 	}
 	d := b2nd.Describe(m.Name, m.Content)
-	d.Complaint = "" // Frame.Array has the same one, and adds it
+	d.Complaint = "" // Frame.Array returns the same error and adds it
 	return d, true
 }
 
 // describeVariable annotates the content of a variable-length metalayer.
 func describeVariable(m Metalayer) (format.Field, bool) { return chunk.Describe(m.Content), true }
 
-// addContents puts what describe has to say below each metalayer's content.
+// addContents adds the fields of describe to each metalayer's content.
 func addContents(fields []format.Field, layers []Metalayer, start int64, describe func(Metalayer) (format.Field, bool)) {
 	for _, m := range layers {
 		for i := range fields {
@@ -200,7 +198,7 @@ func (h Header) pipelineFields() []format.Field {
 	return fs
 }
 
-// chunksField is the section between header and index.
+// chunksField returns the field of the section between header and index.
 func (f *Frame) chunksField() format.Field {
 	field := format.Field{Name: "chunks", Offset: int64(f.HeaderSize), Length: f.CBytes, Value: strconv.FormatInt(f.NumChunks(), 10)}
 	if f.Type() == Sparse {
@@ -209,8 +207,8 @@ func (f *Frame) chunksField() format.Field {
 	return field
 }
 
-// describeChunks annotates the headers of the first chunks in field and checks
-// all, up to the first error in one that is not listed.
+// describeChunks adds the headers of the first chunks to field. It checks all chunks, up to the
+// first error in one that is not listed.
 func (f *Frame) describeChunks(field *format.Field, offsets []Offset) {
 	check := f.chunkChecker(chunk.Policy{})
 	failed := false
@@ -233,9 +231,8 @@ func (f *Frame) describeChunks(field *format.Field, offsets []Offset) {
 	}
 }
 
-// chunkField annotates the header of chunk i, which is stored; err is what is wrong
-// with it. A special chunk has no bytes but those of its entry in the index, and
-// the complaint about it stands there.
+// chunkField annotates the header of the stored chunk i with its error. A special chunk has only
+// its index entry, and the complaint about it is attached to that.
 func (f *Frame) chunkField(i int, o Offset, err error) format.Field {
 	c := format.Field{Name: fmt.Sprintf("chunk %d", i), Offset: int64(f.HeaderSize) + int64(o)}
 	if f.Type() == Sparse {
@@ -258,7 +255,7 @@ func (f *Frame) chunkField(i int, o Offset, err error) format.Field {
 	return c
 }
 
-// indexField annotates the index and its entries; err is why there are none.
+// indexField annotates the index and its entries. err is the reason if there are no offsets.
 func (f *Frame) indexField(offsets []Offset, err error) format.Field {
 	field := format.Field{Name: "index", Offset: f.Index.Offset, Length: f.Index.Length, Meaning: "one chunk of 64-bit offsets"}
 	b, rerr := readAt(f.src, f.Index.Offset, f.Index.Length, "index")
@@ -272,7 +269,7 @@ func (f *Frame) indexField(offsets []Offset, err error) format.Field {
 		field.Complain(err)
 	}
 	for i, o := range offsets[:min(len(offsets), MaxDescribed)] {
-		// Decoded, an entry has no place of its own in the file.
+		// The index is compressed, so a single entry has no offset in the file.
 		e := format.Field{Name: fmt.Sprintf("offset %d", i), Offset: f.Index.Offset, Value: o.String()}
 		if err := o.Check(); err != nil {
 			e.Complaint = format.Complaint(err)
@@ -299,8 +296,8 @@ func (f *Frame) trailerField() (format.Field, bool) {
 	return field.Moved(f.FrameSize - int64(len(b))), true
 }
 
-// quirks lists what no library writes and the library does not mind: it is worth
-// a complaint, but no reason to refuse the frame.
+// quirks returns deviations that no library writes but C-Blosc2 accepts. They are complaints, but
+// no reason to refuse the frame.
 func (f *Frame) quirks() []error {
 	var all []error
 	add := func(odd bool, what string, off int64, got, want string) {
@@ -328,7 +325,7 @@ func (f *Frame) quirks() []error {
 	return append(all, f.mapSizes()...)
 }
 
-// duplicates complains about names that occur before.
+// duplicates returns complaints about repeated names.
 func duplicates(layers []Metalayer, start int64) []error {
 	var all []error
 	seen := make(map[string]bool, len(layers))
@@ -341,12 +338,12 @@ func duplicates(layers []Metalayer, start int64) []error {
 	return all
 }
 
-// mapSizes complains about a stored length of a map of metalayers that is not the
-// one the library writes.
+// mapSizes returns complaints about the stored length of a map of metalayers if it differs from the
+// length that C-Blosc2 writes.
 func (f *Frame) mapSizes() []error {
 	var all []error
 	check := func(layers []Metalayer, at, extra int64) {
-		want := extra + 6 // behind the marker: the length itself and the head of the map
+		want := extra + 6 // after the marker: the length field and the head of the map
 		for _, m := range layers {
 			want += 6 + int64(len(m.Name))
 		}

@@ -1,4 +1,4 @@
-// A frame as a whole: where its parts are, and reading the index and chunks.
+// Frame: the locations of its parts, and methods that read the index and chunks.
 
 package cframe
 
@@ -17,63 +17,61 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// IndexFile is the file of a sparse frame's directory that holds everything but
-// the chunks.
+// IndexFile is the file in a sparse frame's directory that contains everything except the chunks.
 const IndexFile = "chunks.b2frame"
 
-// ChunkFile returns the name of the file that holds a chunk of a sparse frame.
+// ChunkFile returns the name of the file that contains a chunk of a sparse frame.
 func ChunkFile(o Offset) string { return fmt.Sprintf("%08X.chunk", uint32(o)) }
 
-// Limits bounds what a frame may make its reader allocate. A frame beyond them is
-// refused with format.ErrLimit; sizes are bytes.
+// Limits limits the memory that a frame may require. A frame beyond them is refused with
+// format.ErrLimit. Sizes are bytes.
 type Limits struct {
 	Header  int64 // the header with its metalayers
-	Trailer int64 // the trailer with its metalayers, compressed
-	Index   int64 // the decompressed index, 8 for each chunk
+	Trailer int64 // the trailer with its compressed metalayers
+	Index   int64 // the decompressed index, 8 bytes per chunk
 }
 
-// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, and 128 MiB
-// for the index, which is enough for 16 million chunks. Header and trailer are
-// bounded by the input as well; the index is not, since 40 bytes can stand for
-// any number of chunks.
+// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, and 128 MiB for the index,
+// which is enough for 16 million chunks. The size of the input also limits header and trailer. It
+// does not limit the index, because 40 bytes can represent any number of chunks.
 func DefaultLimits() Limits {
 	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 128 << 20}
 }
 
-// Frame is an open frame. It does not own the reader it was read from.
+// Frame is an open frame. It does not own its reader.
 type Frame struct {
 	Header
 	Trailer Trailer
 	Index   Index
 
-	src    io.ReaderAt // the frame; of a sparse one the file without the chunks
-	dir    fs.FS       // of a sparse frame; nil if it was given without its directory
+	src    io.ReaderAt // the frame, or the index file of a sparse frame
+	dir    fs.FS       // directory of a sparse frame; nil if it was opened without its directory
 	limits Limits
 }
 
-// Index says where the index of a frame is. All zero means that there is none,
-// since there are no chunks.
+// Index is the location of a frame's index. The zero value means that the frame has no index
+// because it has no chunks.
 type Index struct {
 	Offset int64        // bytes from the start of the frame
 	Length int64        // bytes up to the trailer; the index is one chunk
-	Header chunk.Header // of that chunk
+	Header chunk.Header // header of that chunk
 }
 
-// Decoder writes the values of a chunk to dst, whose length is exactly their
-// number of bytes. chunk.Decode is one; cblosc has one for every codec.
+// Decoder writes the decoded values of a chunk to dst. len(dst) is exactly their number of bytes.
+// chunk.Decode is a Decoder without C; cblosc has one for every codec.
 type Decoder func(dst, chunk []byte) error
 
-// Read opens the frame that starts at the beginning of r, which holds size bytes.
-// A frame inside a larger file is read through an io.SectionReader. Bytes behind
-// the frame are no matter. It is ReadLimits with DefaultLimits.
+// Read opens the frame that starts at the beginning of r, which has size bytes. Use an
+// io.SectionReader for a frame inside a larger file. Bytes after the frame are ignored. Read is
+// ReadLimits with DefaultLimits.
 func Read(r io.ReaderAt, size int64) (*Frame, error) { return ReadLimits(r, size, DefaultLimits()) }
 
-// ReadLimits reads header and trailer of the frame that starts at the beginning
-// of r, and the header of its index; r is kept, for the index and the chunks.
+// ReadLimits reads header and trailer of the frame that starts at the beginning of r, and the
+// header of its index. The Frame keeps r to read the index and the chunks.
 //
-// The error is format.ErrMagic, format.ErrVersion, format.ErrTruncated if size is
-// less than the frame says, format.ErrLimit, format.ErrUnsupported for an index
-// of other than 64-bit offsets, or format.ErrCorrupt.
+// The error is format.ErrMagic, format.ErrVersion, format.ErrTruncated if size is less than the
+// frame size in the header, format.ErrLimit, format.ErrUnsupported if the offsets of the index do
+// not have 64 bits, or format.ErrCorrupt.
 func ReadLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	f := &Frame{src: r, limits: l}
 	if err := f.read(size); err != nil {
@@ -82,13 +80,12 @@ func ReadLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	return f, nil
 }
 
-// ReadDir opens the sparse frame whose directory is fsys. It is ReadDirLimits with
-// DefaultLimits.
+// ReadDir opens the sparse frame in the directory fsys. It is ReadDirLimits with DefaultLimits.
 func ReadDir(fsys fs.FS) (*Frame, error) { return ReadDirLimits(fsys, DefaultLimits()) }
 
-// ReadDirLimits is ReadLimits for a sparse frame, whose directory is fsys; no
-// file of it stays open. A missing directory or file is fs.ErrNotExist, a frame
-// that is not sparse format.ErrCorrupt.
+// ReadDirLimits is ReadLimits for the sparse frame in the directory fsys. It leaves no files open.
+// The error is fs.ErrNotExist for a missing directory or file, and format.ErrCorrupt for a frame
+// that is not sparse.
 func ReadDirLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	file := dirFile{fsys, IndexFile}
 	size, err := file.size()
@@ -102,7 +99,7 @@ func ReadDirLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	return f, nil
 }
 
-// read fills f from its reader, which holds size bytes.
+// read fills f from its reader, which has size bytes.
 func (f *Frame) read(size int64) error {
 	fixed, err := readFixed(f.src, size)
 	if err != nil {
@@ -128,9 +125,9 @@ func (f *Frame) read(size int64) error {
 	return f.locateIndex(start)
 }
 
-// ReadHeader reads the header of the frame that starts at the beginning of r, which holds
-// size bytes, and nothing behind it: the frame may end early. The error is one of ParseHeader,
-// or format.ErrLimit for more than l.Header bytes.
+// ReadHeader reads only the header of the frame that starts at the beginning of r, which has size
+// bytes. The rest of the frame may be missing. The errors are those of ParseHeader, and
+// format.ErrLimit for more than l.Header bytes.
 func ReadHeader(r io.ReaderAt, size int64, l Limits) (Header, error) {
 	fixed, err := readFixed(r, size)
 	if err != nil {
@@ -139,7 +136,7 @@ func ReadHeader(r io.ReaderAt, size int64, l Limits) (Header, error) {
 	return readWhole(r, fixed, l)
 }
 
-// readFixed reads what stands in front of the metalayers, which says how long the header is.
+// readFixed reads the fields before the metalayers, which contain the header size.
 func readFixed(r io.ReaderAt, size int64) (Header, error) {
 	head, err := readAt(r, 0, min(size, fixedHeaderSize), "header")
 	if err != nil {
@@ -160,8 +157,7 @@ func readWhole(r io.ReaderAt, fixed Header, l Limits) (Header, error) {
 	return ParseHeader(head)
 }
 
-// readTrailer finds the trailer by its length, which stands near the end of the
-// frame.
+// readTrailer finds the trailer by its length, which is stored near the end of the frame.
 func (f *Frame) readTrailer() ([]byte, error) {
 	at := f.FrameSize - trailerTail
 	tail, err := readAt(f.src, at, trailerTail, "trailer")
@@ -179,7 +175,7 @@ func (f *Frame) readTrailer() ([]byte, error) {
 	return readAt(f.src, f.FrameSize-n, n, "trailer")
 }
 
-// Ends are the bytes of the header and of the trailer, read again.
+// Ends reads the bytes of the header and of the trailer again.
 func (f *Frame) Ends() (header, trailer []byte, err error) {
 	if header, err = readAt(f.src, 0, int64(f.HeaderSize), "header"); err != nil {
 		return nil, nil, err
@@ -188,7 +184,7 @@ func (f *Frame) Ends() (header, trailer []byte, err error) {
 	return header, trailer, err
 }
 
-// locateIndex sets Index: what is between the chunks and the trailer.
+// locateIndex sets Index to the range between the chunks and the trailer.
 func (f *Frame) locateIndex(trailer int64) error {
 	at := int64(f.HeaderSize)
 	if f.Type() != Sparse {
@@ -224,21 +220,22 @@ func (f *Frame) locateIndex(trailer int64) error {
 	case want >= 0 && n/8 != want:
 		return bad("index: nbytes", at+4, fmt.Sprintf("%d, %d chunks", n, n/8), fmt.Sprintf("%d chunks, from the frame's sizes", want), format.ErrCorrupt)
 	case n > 0 && h.ItemSize() != 8:
-		// The library takes entries by their number and the type size that stands here.
+		// C-Blosc2 reads entries by their number and this type size.
 		return bad("index: typesize", at+3, strconv.Itoa(h.ItemSize()), "8, the bytes of an entry", format.ErrCorrupt)
 	case h.HasBlocks() && h.NumBlocks() > 1 && h.BlockLen()%8 != 0:
-		// An entry that two blocks share it reads from one of them.
+		// C-Blosc2 would read an entry that spans two blocks from one of them.
 		return bad("index: blocksize", at+8, strconv.Itoa(int(h.BlockLen())), "a multiple of 8", format.ErrCorrupt)
 	case h.HasBlocks() && slices.Contains(h.Filters[:], chunk.Delta):
-		// Entries are read block by block, and without the first one Delta gives others.
+		// C-Blosc2 reads entries block by block, and Delta decodes wrong values without the first
+		// block.
 		return bad("index: filters", at+16, "delta", "filters that work within a block", format.ErrCorrupt)
 	}
 	f.Index = Index{Offset: at, Length: length, Header: h}
 	return nil
 }
 
-// NumChunks returns the number of chunks, from the header, or from the index if
-// chunks differ in length.
+// NumChunks returns the number of chunks: from the header, or from the index if chunks vary in
+// length.
 func (f *Frame) NumChunks() int64 {
 	if n := f.Header.NumChunks(); n >= 0 {
 		return n
@@ -246,10 +243,9 @@ func (f *Frame) NumChunks() int64 {
 	return int64(f.Index.Header.NBytes) / 8
 }
 
-// Offsets reads the index: an entry for each chunk, in order. decode decompresses
-// the index; nil stands for chunk.Decode, which does for every index C-Blosc2
-// writes of its own accord, while one that was compressed otherwise is
-// format.ErrUnsupported with it.
+// Offsets reads the index: one entry for each chunk, in order. decode decompresses the index; nil
+// means chunk.Decode. chunk.Decode supports every index that C-Blosc2 writes by default, and
+// returns format.ErrUnsupported for other compression.
 func (f *Frame) Offsets(decode Decoder) ([]Offset, error) {
 	if f.Index.Length == 0 {
 		return nil, nil
@@ -276,7 +272,7 @@ func (f *Frame) Offsets(decode Decoder) ([]Offset, error) {
 	return offsets, nil
 }
 
-// readIndex returns the index as it is stored, checked for a decompressor.
+// readIndex returns the stored index after checks that make it safe to decompress.
 func (f *Frame) readIndex() ([]byte, error) {
 	b, err := readAt(f.src, f.Index.Offset, int64(f.Index.Header.CBytes), "index")
 	if err != nil {
@@ -288,8 +284,8 @@ func (f *Frame) readIndex() ([]byte, error) {
 	return b, nil
 }
 
-// ReadChunkHeader reads the header of the chunk at o, which must not be special.
-// It reads at most 32 bytes.
+// ReadChunkHeader reads the header of the chunk at o, which must not be special. It reads at most
+// 32 bytes.
 func (f *Frame) ReadChunkHeader(o Offset) (chunk.Header, error) {
 	p, err := f.locate(o)
 	if err != nil {
@@ -298,8 +294,8 @@ func (f *Frame) ReadChunkHeader(o Offset) (chunk.Header, error) {
 	return p.readHeader()
 }
 
-// ReadChunk reads the whole chunk at o, which must not be special. It is
-// compressed as it is stored, and not judged; see chunk.Check.
+// ReadChunk reads the whole chunk at o, which must not be special. The chunk is compressed as
+// stored and is not checked; see chunk.Check.
 func (f *Frame) ReadChunk(o Offset) ([]byte, error) {
 	p, err := f.locate(o)
 	if err != nil {
@@ -312,8 +308,8 @@ func (f *Frame) ReadChunk(o Offset) ([]byte, error) {
 	return readAt(p.src, p.at, int64(h.CBytes), "chunk")
 }
 
-// readStarts reads the block starts of the chunk at o, whose header is h and has
-// passed its check: they fit in the chunk.
+// readStarts reads the block starts of the chunk at o. The header h must have passed its check, so
+// the starts fit in the chunk.
 func (f *Frame) readStarts(o Offset, h chunk.Header) ([]byte, error) {
 	if !h.HasBlocks() {
 		return nil, nil
@@ -325,7 +321,7 @@ func (f *Frame) readStarts(o Offset, h chunk.Header) ([]byte, error) {
 	return readAt(p.src, p.at+int64(h.Size()), 4*int64(h.NumBlocks()), "block starts")
 }
 
-// place is where a chunk starts and how long it can be.
+// place is the start of a chunk and its maximum length.
 type place struct {
 	src      io.ReaderAt
 	at, most int64
@@ -366,9 +362,8 @@ func (f *Frame) locate(o Offset) (place, error) {
 	return place{file, 0, size}, err
 }
 
-// Array returns the b2nd or Caterva metalayer of the frame, checked, alone and
-// against the frame's sizes. ok is false if there is none. If there are both, it
-// is b2nd, as in the library.
+// Array returns the b2nd or Caterva metalayer of the frame, checked alone and against the frame's
+// sizes. ok is false if the frame has neither. If it has both, Array returns b2nd, like C-Blosc2.
 func (f *Frame) Array() (m b2nd.Meta, ok bool, err error) {
 	for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
 		for _, l := range f.Metalayers {
@@ -396,7 +391,7 @@ func limit(what string, offset, got, most int64) error {
 	return bad(what, offset, strconv.FormatInt(got, 10), "at most "+strconv.FormatInt(most, 10), format.ErrLimit)
 }
 
-// movedError returns err with its offset counted from the start of the frame.
+// movedError returns err with its offset relative to the start of the frame.
 func movedError(err error, delta int64) error {
 	var e *format.Error
 	if err == nil || !errors.As(err, &e) {
@@ -407,7 +402,7 @@ func movedError(err error, delta int64) error {
 	return &moved
 }
 
-// readAt reads exactly n bytes. The caller has compared n with what there is.
+// readAt reads exactly n bytes. The caller must have compared n with the available bytes.
 func readAt(r io.ReaderAt, off, n int64, what string) ([]byte, error) {
 	b := make([]byte, n)
 	k, err := r.ReadAt(b, off)
@@ -420,15 +415,15 @@ func readAt(r io.ReaderAt, off, n int64, what string) ([]byte, error) {
 	return nil, bad(what, off, "", "", err)
 }
 
-// dirFile reads a file of a file system by opening it for each read, so that
-// nothing needs closing.
+// dirFile reads a file of a file system. It opens the file for each read, so that it needs no
+// Close.
 type dirFile struct {
 	fsys fs.FS
 	name string
 }
 
-// size is the length of the file in bytes. It must be a regular one: to open a pipe
-// would wait for somebody to write to it.
+// size returns the length of the file in bytes. The file must be regular, because opening a pipe
+// would block until a writer opens it.
 func (d dirFile) size() (int64, error) {
 	info, err := fs.Stat(d.fsys, d.name)
 	if err != nil {

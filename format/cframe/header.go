@@ -1,4 +1,4 @@
-// The header: 87 bytes of fixed fields, then the fixed metalayers.
+// Header of a frame: 87 bytes of fixed fields, then the fixed metalayers.
 
 package cframe
 
@@ -18,11 +18,11 @@ const (
 	fixedHeaderSize = 87 // bytes before the metalayers
 	MinHeaderSize   = 97 // bytes of a header without metalayers
 	MinTrailerSize  = 35 // bytes of a trailer without metalayers
-	MaxVersion      = 3  // newest version these readers know
-	MaxMetalayers   = 16 // fixed metalayers in a frame
+	MaxVersion      = 3  // newest supported version
+	MaxMetalayers   = 16 // maximum number of fixed metalayers in a frame
 
-	// MaxVLMetalayers is how many variable-length metalayers the library reads; it
-	// writes no more than 16 to a frame.
+	// MaxVLMetalayers is the maximum number of variable-length metalayers that C-Blosc2 reads. It
+	// writes at most 16 to a frame.
 	MaxVLMetalayers = 8192
 )
 
@@ -31,16 +31,16 @@ const (
 	formatName = "blosc2 frame"
 )
 
-// Type says where the chunks of a frame are.
+// Type is the storage of a frame's chunks.
 type Type uint8
 
 // Types of frame (low half of frame_type).
 const (
 	Contiguous Type = 0 // between header and index
-	Sparse     Type = 1 // in files of their own, beside the file of the frame
+	Sparse     Type = 1 // one file per chunk, beside the file of the frame
 )
 
-// String names the type.
+// String returns the name of the type.
 func (t Type) String() string {
 	switch t {
 	case Contiguous:
@@ -51,81 +51,80 @@ func (t Type) String() string {
 	return fmt.Sprintf("reserved type %d", uint8(t))
 }
 
-// Header is a frame's header, field by field as it is stored.
+// Header is the header of a frame, with its fields as stored.
 type Header struct {
 	HeaderSize   int32 // bytes of the header, metalayers included
-	FrameSize    int64 // bytes of the frame; of a sparse one without its chunks
+	FrameSize    int64 // bytes of the frame, without the chunks of a sparse one
 	GeneralFlags uint8 // Version, OffsetBits, VariableChunks, VLBlocks
 	FrameType    uint8 // Type, UserType
 	CodecFlags   uint8 // Codec, Level
 	OtherFlags   uint8 // SplitMode
 
-	NBytes   int64 // bytes of the values of all chunks
-	CBytes   int64 // bytes between header and index; of a sparse frame those of its chunks
+	NBytes   int64 // decoded bytes of all chunks
+	CBytes   int64 // bytes between header and index, or of all chunks of a sparse frame
 	TypeSize int32 // bytes per element
 
-	// BlockSize is the bytes per block that were asked for, not those that were
-	// chosen, as the document has it: 0 stays if it was "automatic" (TestMixed).
+	// BlockSize is the requested number of bytes per block: 0 if it was "automatic". The
+	// specification describes it as the chosen block size (TestMixed).
 	BlockSize int32
-	// ChunkSize is the bytes of the values of a chunk, of all but the last. It is
-	// -1 while there is none (TestTrailerVersion), and 0 if chunks differ in length,
-	// which the document calls not supported yet (TestVariableChunks).
+	// ChunkSize is the decoded size of every chunk except the last. It is -1 while there are no
+	// chunks (TestTrailerVersion). It is 0 if chunks vary in length, which the specification calls
+	// not supported yet (TestVariableChunks).
 	ChunkSize int32
 
-	// How many threads the writer used. Shown, never obeyed.
+	// Number of threads of the writer. The readers only display it.
 	CompressThreads, DecompressThreads int16
 
-	HasVLMetalayers bool // the trailer holds metalayers
+	HasVLMetalayers bool // the trailer contains metalayers
 
-	// The filter pipeline and what shares its 16 bytes: a fixext 16 whose type is
-	// the number of filters. The document draws the marker of an int32 (TestMixed).
+	// The filter pipeline and the fields that share its 16 bytes: a fixext 16 whose type is the
+	// number of filters. The specification shows the marker of an int32 (TestMixed).
 	NumFilters  uint8
 	Filters     [chunk.NumFilters]chunk.Filter
 	FiltersMeta [chunk.NumFilters]uint8
-	UDCodec     uint8 // the codec's id; older libraries leave 0 if codec_flags can say it
+	UDCodec     uint8 // codec id; older libraries write 0 if codec_flags can represent it
 	CodecMeta   uint8
 	OtherFlags2 uint8 // bit 0: dictionaries (C-Blosc2 3.0; reserved before)
 	Reserved    uint8
 
-	Metalayers []Metalayer // in the order they are stored
+	Metalayers []Metalayer // in stored order
 }
 
 // Metalayer is a named piece of metadata.
 type Metalayer struct {
 	Name string
-	// Offset is where Content starts, in bytes from the start of the header, or of
-	// the trailer for a variable-length metalayer. The stored offset is that of
-	// the 5 bytes in front of it.
+	// Offset is the start of Content, in bytes from the start of the header, or of the trailer for
+	// a variable-length metalayer. The stored offset is 5 bytes less, because it includes the
+	// prefix of the content.
 	Offset int64
-	// Content is what was stored. Of a variable-length metalayer it is a
-	// compressed chunk, which the document does not mention (TestVLMetalayers).
+	// Content is the stored content. For a variable-length metalayer it is a compressed chunk,
+	// which the specification does not mention (TestVLMetalayers).
 	Content []byte
 }
 
-// Version returns the frame's format version, 1 to 3: 1 since 2.0 beta 2, 2 since
-// 2.0 rc 1 and still written, 3 since 3.0 for chunks or blocks of variable length.
+// Version returns the format version of the frame: 1 since 2.0 beta 2, 2 since 2.0 rc 1 (still
+// written), 3 since 3.0 for chunks or blocks of variable length.
 func (h Header) Version() int { return int(h.GeneralFlags & 0x0F) }
 
-// OffsetBits returns the width of an offset in the index: 32, 64, 128 or 256 bits.
-// Only 64 is implemented anywhere.
+// OffsetBits returns the width of an offset in the index: 32, 64, 128 or 256 bits. All
+// implementations support only 64.
 func (h Header) OffsetBits() int { return 32 << (h.GeneralFlags >> 4 & 3) }
 
-// VariableChunks reports whether chunks differ in length (since C-Blosc2 3.0).
+// VariableChunks reports whether chunks vary in length (since C-Blosc2 3.0).
 func (h Header) VariableChunks() bool { return h.GeneralFlags&0x40 != 0 }
 
-// VLBlocks reports whether blocks differ in length (since C-Blosc2 3.0).
+// VLBlocks reports whether blocks vary in length (since C-Blosc2 3.0).
 func (h Header) VLBlocks() bool { return h.GeneralFlags&0x80 != 0 }
 
-// Type returns where the chunks are.
+// Type returns the storage of the chunks.
 func (h Header) Type() Type { return Type(h.FrameType & 0x0F) }
 
-// UserType returns the half byte a user may define, 0 if not used.
+// UserType returns the user-defined half byte, 0 if unused.
 func (h Header) UserType() uint8 { return h.FrameType >> 4 }
 
-// Codec returns the codec new chunks are compressed with. The low half of
-// codec_flags is the codec's id, 6 for one above 5. The document lists the format
-// numbers of the chunk header there; the library never wrote those
-// (TestCodecFlags).
+// Codec returns the codec for new chunks. The low half of codec_flags is the codec's id, or 6 for
+// ids above 5. The specification lists the format numbers of the chunk header here, but C-Blosc2
+// never wrote those (TestCodecFlags).
 func (h Header) Codec() chunk.Codec {
 	switch id := h.CodecFlags & 0x0F; id {
 	case 6:
@@ -138,8 +137,8 @@ func (h Header) Codec() chunk.Codec {
 // Level returns the compression level for new chunks, 0 to 9.
 func (h Header) Level() int { return int(h.CodecFlags >> 4) }
 
-// SplitMode returns how blocks of new chunks are split, as the library numbers
-// it: 1 always, 2 never, 3 automatically, 4 as Blosc1 did.
+// SplitMode returns the split mode for blocks of new chunks, with the numbers of C-Blosc2: 1
+// always, 2 never, 3 automatically, 4 as Blosc1 did.
 func (h Header) SplitMode() int { return int(h.OtherFlags&3) + 1 }
 
 // UseDict reports whether new chunks get a dictionary.
@@ -157,8 +156,8 @@ func find(layers []Metalayer, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// NumChunks returns the number of chunks that the header stands for, rounded up
-// as the library does. With variable chunks only the index knows; then it is -1.
+// NumChunks returns the number of chunks that follows from the sizes in the header, rounded up as
+// C-Blosc2 does. It returns -1 with variable chunks, because only the index contains their number.
 func (h Header) NumChunks() int64 {
 	switch {
 	case h.VariableChunks():
@@ -169,12 +168,12 @@ func (h Header) NumChunks() int64 {
 	return ceil.Div(h.NBytes, int64(h.ChunkSize))
 }
 
-// ParseHeader reads the header at the start of b (README_CFRAME_FORMAT.rst,
-// Header). b may be longer than the header.
+// ParseHeader reads the header at the start of b (README_CFRAME_FORMAT.rst, Header). b may be
+// longer than the header.
 //
-// The error is format.ErrMagic if b starts otherwise, format.ErrTruncated,
-// format.ErrVersion if the version is not 1 to 3, or format.ErrCorrupt. What the
-// fields say is not judged; see Frame.Check.
+// The error is format.ErrMagic if b does not start with a frame header, format.ErrTruncated,
+// format.ErrVersion if the version is not 1 to 3, or format.ErrCorrupt. ParseHeader does not check
+// the values of the fields; see Frame.Check.
 func ParseHeader(b []byte) (Header, error) { return parseHeader(b, nil) }
 
 func parseHeader(b []byte, record *[]format.Field) (Header, error) {
@@ -198,7 +197,7 @@ func parseHeader(b []byte, record *[]format.Field) (Header, error) {
 	return h, nil
 }
 
-// parseFixed reads the fields in front of the metalayers.
+// parseFixed reads the fields before the metalayers.
 func parseFixed(b []byte, record *[]format.Field) (Header, error) {
 	if len(b) >= 2+len(magic) && string(b[2:2+len(magic)]) != magic {
 		return Header{}, bad("magic", 2, strconv.Quote(string(b[2:2+len(magic)])), strconv.Quote(magic), format.ErrMagic)
@@ -259,13 +258,13 @@ func parseFixed(b []byte, record *[]format.Field) (Header, error) {
 	return h, nil
 }
 
-// parseMetalayers reads a section of metalayers: the map from names to offsets,
-// then the contents (README_CFRAME_FORMAT.rst, Header; the same in the trailer).
+// parseMetalayers reads a section of metalayers: the map from names to offsets, then the contents
+// (README_CFRAME_FORMAT.rst, Header; the trailer has the same format).
 //
-// The contents must follow one another in the order of the names, as the library
-// always writes them. It also stores the length of the map, which it never reads;
-// in the header that length counts from the section's first byte, in the trailer
-// from its second. It is shown, not checked.
+// The contents must follow one another in the order of the names, because C-Blosc2 always writes
+// them so. It also stores the length of the map, but never reads it. In the header that length
+// counts from the section's first byte, in the trailer from its second. parseMetalayers records the
+// length but does not check it.
 func parseMetalayers(r *msgpack.Reader, section, limit int) []Metalayer {
 	r.FixArray("metalayers", 3)
 	r.Uint16("map size")
@@ -278,7 +277,7 @@ func parseMetalayers(r *msgpack.Reader, section, limit int) []Metalayer {
 		r.Array16("contents")
 		return nil
 	}
-	// A pair takes at least 6 bytes, so this is in proportion to the input.
+	// A pair has at least 6 bytes, so the capacity is proportional to the input.
 	layers := make([]Metalayer, 0, min(n, r.Left()/6+1))
 	offsets := make([]int64, 0, cap(layers))
 	for range n {
@@ -306,12 +305,12 @@ func parseMetalayers(r *msgpack.Reader, section, limit int) []Metalayer {
 	return layers
 }
 
-// bad builds the error of one field.
+// bad returns the error of one field.
 func bad(what string, offset int64, got, want string, err error) *format.Error {
 	return &format.Error{Format: formatName, What: what, Offset: offset, Got: got, Want: want, Err: err}
 }
 
-// truncated says that what ends at byte want of an input of got bytes.
+// truncated returns the error for an input of got bytes that must have at least want bytes.
 func truncated(what string, offset, got, want int64) *format.Error {
 	return bad(what, offset, strconv.FormatInt(got, 10)+" bytes", "at least "+strconv.FormatInt(want, 10), format.ErrTruncated)
 }

@@ -1,4 +1,4 @@
-// One entry of the index.
+// Entries of the index.
 
 package cframe
 
@@ -9,18 +9,18 @@ import (
 	"github.com/hyperslab/hyperslab/format/chunk"
 )
 
-// Offset is an entry of the index: where a chunk is, or that it is special and is
-// nowhere. In a contiguous frame it counts bytes from the end of the header (the
-// document says from its beginning, TestOffsetsCountFromTheHeadersEnd); in a
-// sparse frame it is the number in the name of the chunk's file.
+// Offset is an entry of the index: the location of a chunk, or a special chunk that is not stored.
+// In a contiguous frame it counts bytes from the end of the header; the specification counts from
+// its beginning (TestOffsetsCountFromTheHeadersEnd). In a sparse frame it is the number in the name
+// of the chunk file.
 type Offset int64
 
 // IsSpecial reports whether the chunk is special and not stored.
 func (o Offset) IsSpecial() bool { return o < 0 }
 
-// Special returns what a special chunk consists of, as the library reads it: it
-// looks at bits 56, 58 and 57 in this order. It returns chunk.NotSpecial for a
-// stored chunk, and for a special one without any of the bits.
+// Special returns the kind of a special chunk. Like C-Blosc2 it tests bits 56, 58 and 57 in this
+// order. It returns chunk.NotSpecial for a stored chunk, and for a special one without any of the
+// bits.
 func (o Offset) Special() chunk.Special {
 	if !o.IsSpecial() {
 		return chunk.NotSpecial
@@ -33,8 +33,8 @@ func (o Offset) Special() chunk.Special {
 	return chunk.NotSpecial
 }
 
-// Check reports a reserved code (format.ErrUnsupported), or bits that are set
-// although no code has them (format.ErrCorrupt). Where a chunk is is not judged.
+// Check returns format.ErrUnsupported for a reserved code, and format.ErrCorrupt for bits that no
+// code uses. It does not check the location of a stored chunk.
 func (o Offset) Check() error {
 	if !o.IsSpecial() {
 		return nil
@@ -51,7 +51,7 @@ func (o Offset) Check() error {
 
 func specialOffset(s chunk.Special) Offset { return Offset(-1)<<63 | Offset(s)<<56 }
 
-// String shows the entry.
+// String returns the entry as a string.
 func (o Offset) String() string {
 	if o.IsSpecial() {
 		return "special: " + o.Special().String()

@@ -1,4 +1,4 @@
-// The trailer: the variable-length metalayers and the fingerprint.
+// Trailer of a frame: the variable-length metalayers and the fingerprint.
 
 package cframe
 
@@ -9,26 +9,26 @@ import (
 	"github.com/hyperslab/hyperslab/format/internal/msgpack"
 )
 
-// Trailer is what stands at the end of a frame.
+// Trailer is the section at the end of a frame.
 type Trailer struct {
-	// Version is 1, or 0 before 2.0 rc 1. The document shows a string marker in
-	// its place; the library writes the plain byte (TestTrailerVersion).
+	// Version is 1, or 0 before 2.0 rc 1. The specification shows a string marker here, but
+	// C-Blosc2 writes the plain byte (TestTrailerVersion).
 	Version         int8
-	VLMetalayers    []Metalayer // in the order they are stored; contents are chunks
+	VLMetalayers    []Metalayer // in stored order; contents are chunks
 	Size            uint32      // bytes of the trailer
-	FingerprintType uint8       // 0: none; 1, 2, 3: 32, 64, 128 bits; no library computes any
+	FingerprintType uint8       // 0: no fingerprint; 1, 2, 3: 32, 64, 128 bits; no library computes one
 	Fingerprint     [16]byte
 }
 
-// trailerTail is the number of bytes from the marker of the trailer's length to
-// the end of the frame.
+// trailerTail is the number of bytes from the marker of the trailer's length to the end of the
+// frame.
 const trailerTail = 23
 
-// ParseTrailer reads the trailer b, which is exactly the trailer: the last
-// Trailer.Size bytes of a frame (README_CFRAME_FORMAT.rst, Trailer).
+// ParseTrailer reads the trailer b, which must be exactly the trailer: the last Trailer.Size bytes
+// of a frame (README_CFRAME_FORMAT.rst, Trailer).
 //
-// The error is format.ErrTruncated, format.ErrVersion or format.ErrCorrupt.
-// Offsets in it count from the start of b.
+// The error is format.ErrTruncated, format.ErrVersion or format.ErrCorrupt. Its offset counts from
+// the start of b.
 func ParseTrailer(b []byte) (Trailer, error) { return parseTrailer(b, nil) }
 
 func parseTrailer(b []byte, record *[]format.Field) (Trailer, error) {
@@ -60,8 +60,8 @@ func parseTrailer(b []byte, record *[]format.Field) (Trailer, error) {
 	return t, nil
 }
 
-// VLMetalayer returns the content of the first variable-length metalayer called
-// name: a chunk, to be decompressed.
+// VLMetalayer returns the content of the first variable-length metalayer called name: a compressed
+// chunk.
 func (t Trailer) VLMetalayer(name string) ([]byte, bool) { return find(t.VLMetalayers, name) }
 
 func fingerprintMeaning(typ uint8) string {

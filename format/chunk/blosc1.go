@@ -1,27 +1,32 @@
-// Chunks of Blosc1 made of chunks of Blosc2: another header, the same streams but for
+// Conversion of Blosc2 chunks to Blosc1 chunks: another header and the same streams, except for
 // runs.
 
 package chunk
 
 import "encoding/binary"
 
-// What C-Blosc 1 does with blocks (blosc.c): it takes one for a stream a byte of its
-// elements if they are of at most blosc1SplitMost bytes and at least blosc1SplitLeast in
-// number, and the block is as long as all but the last one.
+// Splitting rule of C-Blosc 1 (blosc.c). It assumes that a block has one stream per byte of its
+// elements if all of these hold: an element has at most blosc1SplitMost bytes, the block has at
+// least blosc1SplitLeast elements, and the block has the length of all blocks except the last.
 const (
 	blosc1Version    = 2
 	blosc1SplitMost  = 16
 	blosc1SplitLeast = 128
 )
 
-// AppendBlosc1 appends the chunk to dst with the header of 16 bytes that C-Blosc 1
-// reads, and returns the extended slice. The streams stay what they are, but for runs
-// among those of LZ4, which are put into LZ4's words.
+// AppendBlosc1 appends the chunk to dst with the 16-byte header of C-Blosc 1, and returns the
+// extended slice. The streams are copied, except for runs among LZ4 streams, which are encoded in
+// LZ4.
 //
-// ok is false, and dst as it was, for what Blosc1 does not have or would read in
-// another way: special chunks, runs beside other codecs, dictionaries, VL-blocks, codecs and filters
-// of Blosc2 alone, empty chunks, blocks that only Blosc2 splits, and bit-shuffled
-// blocks of elements that do not come in eights.
+// ok is false, and dst is unchanged, for chunks that Blosc1 does not support or would read
+// differently:
+//
+//   - special chunks and empty chunks
+//   - runs in chunks of codecs other than LZ4
+//   - dictionaries and VL-blocks
+//   - codecs and filters that only Blosc2 has
+//   - blocks that only Blosc2 splits
+//   - bit-shuffled blocks whose number of elements is not a multiple of 8
 func (c *Chunk) AppendBlosc1(dst []byte) (out []byte, ok bool) {
 	filter, ok := c.blosc1Filter()
 	if !ok || !c.Extended || c.Special != NotSpecial || c.VLBlocks() || c.NBytes == 0 || c.BlockSize > c.NBytes ||
@@ -61,12 +66,12 @@ func (c *Chunk) AppendBlosc1(dst []byte) (out []byte, ok bool) {
 	return dst, true
 }
 
-// appendLZ4Run appends n bytes of one value as LZ4 encodes them: a literal, one match
-// that repeats it, and five literals, without which no block of LZ4 ends
-// (lz4_Block_format.md). n is at least lz4Least.
+// appendLZ4Run appends n bytes of one value in LZ4 encoding: a literal, one match that repeats it,
+// and five literals, because an LZ4 block must end with them (lz4_Block_format.md). n must be at
+// least lz4Least.
 func appendLZ4Run(dst []byte, value byte, n int) []byte {
 	const last = 5
-	match := n - 1 - last - 4 // a match has four bytes more than its length says
+	match := n - 1 - last - 4 // a match is four bytes longer than its stored length
 	dst = append(dst, 1<<4|byte(min(match, 15)), value, 1, 0)
 	if match >= 15 {
 		for match -= 15; match >= 255; match -= 255 {
@@ -77,7 +82,7 @@ func appendLZ4Run(dst []byte, value byte, n int) []byte {
 	return append(dst, last<<4, value, value, value, value, value)
 }
 
-// lz4Least is the length of the shortest data in LZ4 that may hold a match.
+// lz4Least is the length of the shortest data that LZ4 can encode with a match.
 const lz4Least = 13
 
 // blosc1Filter returns the flag of Blosc1 for the filters.
@@ -99,7 +104,7 @@ func (c *Chunk) blosc1Filter() (flag uint8, ok bool) {
 	return flag, true
 }
 
-// blosc1Block reports whether Blosc1 reads a block as it was meant.
+// blosc1Block reports whether Blosc1 would read a block correctly.
 func (c *Chunk) blosc1Block(b *Block, filter uint8) bool {
 	size := int32(max(c.TypeSize, 1))
 	streams := 1

@@ -1,15 +1,15 @@
-// A decoder of BloscLZ streams.
+// Decoder of BloscLZ streams.
 
 package chunk
 
-// blosclz decodes the BloscLZ stream src into dst and returns the bytes written;
-// fewer than len(dst), or -1, mean that the stream is broken. It reads nothing
-// outside src and writes nothing outside dst.
+// blosclz decodes the BloscLZ stream src into dst and returns the number of bytes written. If the
+// stream is corrupt, the result is -1 or less than len(dst). It does not access memory outside src
+// and dst.
 //
-// There is no document of this format; what follows was learnt from blosclz.c of
-// C-Blosc2 and is compared with its output in the tests. A stream is a sequence of
-// instructions. The top three bits of the first byte tell which (those of the
-// very first byte of a stream are flags and count as 0):
+// The format has no specification. This description follows blosclz.c of C-Blosc2, and tests
+// compare the decoder with its output. A stream is a sequence of instructions. The top three bits
+// of the first byte select the instruction (those of the very first byte of a stream are flags and
+// count as 0):
 //
 //	000LLLLL             L+1 literal bytes follow
 //	LLLDDDDD d           copy of L+2 bytes from a distance of D<<8 + d + 1
@@ -17,7 +17,7 @@ package chunk
 //	                     255 is the last
 //	LLL11111 l… 255 h d  as above, from a distance of 8192 + h<<8 + d
 //
-// A copy may overlap what it writes: a distance of 1 repeats a byte.
+// The source of a copy may overlap its destination: a distance of 1 repeats a byte.
 func blosclz(dst, src []byte) int {
 	const farBase = 8192 // distances below have the short form
 	op, ip := 0, 0
@@ -71,8 +71,8 @@ func blosclz(dst, src []byte) int {
 	return op
 }
 
-// copyMatch repeats n bytes from a distance back. When the copy overlaps what it
-// writes, each round doubles what is there to copy from.
+// copyMatch copies n bytes from a distance back. If source and destination overlap, each round
+// doubles the number of bytes that it can copy.
 func copyMatch(dst []byte, op, distance, n int) {
 	from := op - distance
 	for n > 0 {

@@ -1,4 +1,4 @@
-// What must be true of a chunk before C-Blosc2 may see it.
+// Checks of a chunk before C-Blosc2 reads it.
 
 package chunk
 
@@ -10,35 +10,33 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Policy names codecs and filters that are allowed beside the safe ones (see
-// Codec.Safe and Filter.Safe); the zero Policy allows no others. Those that the
-// process registered belong here, and NDLZ, ZFP, NDCell and NDMean for files that
-// are trusted. An id the library does not know makes it look for a plug-in, and
-// for some ids it launches a Python interpreter to do so: a file must not be able
-// to ask for that.
+// Policy lists codecs and filters that are allowed in addition to the safe ones (see Codec.Safe and
+// Filter.Safe). The zero Policy allows no others. A caller should add the plug-ins that the process
+// has registered, and NDLZ, ZFP, NDCell and NDMean for trusted files. For an unknown id C-Blosc2
+// searches for a plug-in, and for some ids it starts a Python interpreter to do so. An untrusted
+// file must not cause this.
 type Policy struct {
 	Codecs  []Codec
 	Filters []Filter
 }
 
-// Unchecked returns the policy that allows the codecs and filters that C-Blosc2 contains and that do
-// not check the bounds of their input.
+// Unchecked returns the policy that allows the codecs and filters that C-Blosc2 contains and that
+// do not check the bounds of their input.
 func Unchecked() Policy {
 	return Policy{Codecs: []Codec{NDLZ, ZFPAccuracy, ZFPPrecision, ZFPRate}, Filters: []Filter{NDCell, NDMean}}
 }
 
-// Check reports the first thing in the header that the library must not see,
-// under the zero Policy. See Policy.CheckHeader.
+// Check returns the first error that makes the header unsafe for C-Blosc2, under the zero Policy.
+// See Policy.CheckHeader.
 func (h Header) Check() error { return Policy{}.CheckHeader(h) }
 
-// Check parses b and reports the first thing in it that the library must not
-// see, under the zero Policy. See Policy.Check.
+// Check parses b and returns the first error that makes it unsafe for C-Blosc2, under the zero
+// Policy. See Policy.Check.
 func Check(b []byte) error { return Policy{}.Check(b) }
 
-// Check reports the first thing in the chunk b that the library must not see:
-// its header as CheckHeader says, block starts and stream sizes that leave the
-// chunk, blocks that overlap, and bytes after the chunk, since b must be exactly
-// one chunk. It reads no stream's content.
+// Check returns the first error that makes the chunk b unsafe for C-Blosc2: errors of CheckHeader,
+// block starts and stream sizes outside the chunk, blocks that overlap, and bytes after the chunk.
+// b must be exactly one chunk. Check does not read the contents of streams.
 func (p Policy) Check(b []byte) error {
 	c, err := Parse(b)
 	if err != nil {
@@ -50,16 +48,15 @@ func (p Policy) Check(b []byte) error {
 	return p.CheckHeader(c.Header)
 }
 
-// CheckHeader reports the first thing in the header that the library must not
-// see: sizes that contradict each other or the format's limits
-// (format.ErrCorrupt), a lazy chunk, whose block sizes the library trusts
-// (format.ErrCorrupt), codec and filter ids that are neither safe nor allowed by
-// p, among them Snappy and the plug-ins (format.ErrUnsupported), and a cell size
-// NDCell or NDMean cannot have (format.ErrCorrupt).
+// CheckHeader returns the first error that makes the header unsafe for C-Blosc2. The error is
+// format.ErrCorrupt for sizes that contradict each other or the limits of the format, and for an
+// invalid cell size of NDCell or NDMean. It is also format.ErrCorrupt for a lazy chunk, because
+// C-Blosc2 does not check its block sizes. The error is format.ErrUnsupported for codec and filter
+// ids that are neither safe nor allowed by p, for example Snappy and the plug-ins.
 //
-// Ids count even where no stream needs them, for one reason: the answer must not
-// depend on which call of the library comes next. The one exception is Snappy,
-// an id that starts nothing: stored chunks carry it and are read.
+// Ids are checked even if no stream needs them, because the result must not depend on the next call
+// of C-Blosc2. The only exception is Snappy in stored chunks, because its id starts no plug-in
+// search.
 func (p Policy) CheckHeader(h Header) error {
 	if err := h.checkSizes(); err != nil {
 		return err
@@ -81,13 +78,13 @@ func (p Policy) CheckHeader(h Header) error {
 	return nil
 }
 
-// CheckStarts reports the first block start that the library must not see: one
-// outside the chunk or before the blocks, or one so far in front of the next that
-// the library's buffer for a block would overflow (format.ErrCorrupt). starts are
-// the bytes that follow the header, 4 for each of NumBlocks blocks; a chunk
-// without HasBlocks has none. Header and starts are all that Check looks at which
-// the library does not check itself, so they are enough to judge a chunk that is
-// not in memory. Call it after Check.
+// CheckStarts returns format.ErrCorrupt for the first block start that is unsafe for C-Blosc2: a
+// start outside the chunk or before the blocks, or one so far before the next that the library's
+// buffer for a block would overflow. starts are the bytes after the header, 4 for each of NumBlocks
+// blocks. A chunk for which HasBlocks is false has no starts.
+//
+// Header and starts contain everything that Check checks and C-Blosc2 does not. They are therefore
+// sufficient to check a chunk that is not in memory. The caller must call Check first.
 func (h Header) CheckStarts(starts []byte) error {
 	if !h.HasBlocks() {
 		return nil
@@ -104,17 +101,17 @@ func (h Header) CheckStarts(starts []byte) error {
 	return err
 }
 
-// AllowsCodec reports whether c is safe or named by the policy.
+// AllowsCodec reports whether c is safe or listed in the policy.
 func (p Policy) AllowsCodec(c Codec) bool { return c.Safe() || slices.Contains(p.Codecs, c) }
 
-// AllowsFilter reports whether f is safe or named by the policy.
+// AllowsFilter reports whether f is safe or listed in the policy.
 func (p Policy) AllowsFilter(f Filter) bool { return f.Safe() || slices.Contains(p.Filters, f) }
 
 func (p Policy) checkCodec(h Header) error {
 	const want = "a codec that is safe on any bytes, or allowed"
 	switch h.Format {
 	case FormatUser:
-		// The first ids are reached by their own formats only.
+		// Codecs that have their own format must use it.
 		if h.Codec < NDLZ || !p.AllowsCodec(h.Codec) {
 			return bad("udcodec", 0x16, fmt.Sprintf("%s (%d)", h.Codec, h.UDCodec), want, format.ErrUnsupported)
 		}
@@ -128,7 +125,7 @@ func (p Policy) checkCodec(h Header) error {
 	return nil
 }
 
-// checkSizes reports the first contradiction among the sizes and flags.
+// checkSizes returns the first contradiction among the sizes and flags.
 func (h Header) checkSizes() error {
 	corrupt := func(what string, off int64, got, want string) error {
 		return bad(what, off, got, want, format.ErrCorrupt)
@@ -162,22 +159,21 @@ func (h Header) checkSizes() error {
 			return corrupt("cbytes", 0x0C, itoa(h.CBytes), "at least "+itoa(int64(size)+starts)+", the header and the block starts")
 		}
 		if n := int32(h.TypeSize); h.Split() && h.BlockLen()%n != 0 {
-			// The streams of a block would not add up to the block, and the library
-			// would leave the rest of its buffer as it was. C-Blosc2 3.3.5 writes such
-			// chunks when told to split always, and loses the end of each block; 2.17.1
-			// rounds blocks to whole elements.
+			// The streams of a block would be shorter than the block, and C-Blosc2 would leave the
+			// rest of its buffer unchanged. C-Blosc2 3.3.5 writes such chunks with the split mode
+			// "always", and loses the end of each block. 2.17.1 rounds blocks to whole elements.
 			return corrupt("blocksize", 0x08, itoa(h.BlockLen()), "a multiple of typesize "+itoa(n)+", since blocks are split")
 		}
 	}
-	// The library sizes a lazily loaded chunk with 32-bit arithmetic: header,
-	// two fields, two words a block.
+	// C-Blosc2 computes the size of a lazily loaded chunk with 32-bit arithmetic: header, two
+	// fields, two words per block.
 	if int64(h.NumBlocks())*8+44 > math.MaxInt32 {
 		return corrupt("blocksize", 0x08, itoa(h.BlockSize), "fewer than 2^28 blocks")
 	}
 	return nil
 }
 
-// checkSpecial reports the first contradiction in a special chunk.
+// checkSpecial returns the first contradiction in a special chunk.
 func (h Header) checkSpecial() error {
 	corrupt := func(what string, off int64, got, want string) error {
 		return bad(what, off, got, want, format.ErrCorrupt)

@@ -1,5 +1,5 @@
-// The values of chunks that need no codec library, so that formats built of
-// chunks (the index of a frame) can be read and checked in plain Go.
+// Decoding of chunks that need no codec library. With it, formats that consist of chunks (for
+// example the index of a frame) can be read and checked in Go.
 
 package chunk
 
@@ -10,14 +10,13 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Decode writes the values of the chunk at the start of src to dst, whose length
-// must be exactly its NBytes (format.ErrSize). It decodes special chunks, stored
-// ones, and those whose streams are BloscLZ, stored or runs, behind no filter or
-// the byte shuffle; trunc_prec has nothing to undo. Other codecs and filters are
-// format.ErrUnsupported by name: use cblosc. Values of a not-initialized chunk
-// come out as zeros.
+// Decode writes the values of the chunk at the start of src to dst. len(dst) must equal the chunk's
+// NBytes, otherwise Decode returns format.ErrSize. It decodes special chunks, stored chunks, and
+// chunks whose streams are BloscLZ, stored or runs, with no filter or the byte shuffle. The filter
+// trunc_prec needs no decoding. Other codecs and filters return format.ErrUnsupported with their
+// name; use cblosc for them. The values of an uninitialized chunk become zeros.
 //
-// The layout of dst matches what the decoder argument of cframe expects.
+// Decode can be used as a Decoder of cframe.
 func Decode(dst, src []byte) error {
 	c, err := Parse(src)
 	if err != nil {
@@ -92,9 +91,9 @@ func (c *Chunk) fillSpecial(dst []byte) {
 	}
 }
 
-// decodable reports whether the pipeline is one Decode knows, and the bytes of what
-// its shuffle takes for an element, 0 if there is none: those that the parameter of
-// the filter says (from C-Blosc2 2.23.1 on), or else the type size.
+// decodable returns an error if Decode does not support the filter pipeline. group is the element
+// size of the shuffle, 0 without a shuffle. It is the parameter of the filter if that is not 0
+// (C-Blosc2 2.23.1 and later), or else the type size.
 func (c *Chunk) decodable() (group int, err error) {
 	if c.Blosc2Flags&Flag2Instrumented != 0 {
 		return 0, bad("blosc2_flags", 0x1F, "an instrumented codec", "data", format.ErrUnsupported)
@@ -116,7 +115,7 @@ func (c *Chunk) decodable() (group int, err error) {
 	return group, nil
 }
 
-// decodeBlock writes the streams of block i, one behind the other, to dst.
+// decodeBlock writes the decoded streams of block i to dst, one after the other.
 func (c *Chunk) decodeBlock(i int, dst []byte) error {
 	for j, s := range c.Blocks[i].Streams {
 		out := dst[:s.Length]
@@ -144,9 +143,8 @@ func (c *Chunk) decodeBlock(i int, dst []byte) error {
 	return nil
 }
 
-// unshuffle undoes the byte shuffle: src holds the first bytes of all elements,
-// then the second bytes, and so on. Bytes behind the last whole element were not
-// moved.
+// unshuffle reverses the byte shuffle: src contains the first bytes of all elements, then the
+// second bytes, and so on. Bytes after the last whole element were not moved.
 func unshuffle(dst, src []byte, size int) {
 	n := len(src) / size
 	for j := range size {

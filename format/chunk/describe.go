@@ -1,4 +1,4 @@
-// A chunk annotated byte range by byte range.
+// Annotation of a chunk, byte range by byte range.
 
 package chunk
 
@@ -9,14 +9,13 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// MaxDescribed is the number of streams, and of block starts, that Describe
-// lists one by one. What comes after is counted in one field, but still checked.
+// MaxDescribed is the number of streams, and of block starts, that Describe lists one by one.
+// Further ones are counted in one field, but still checked.
 const MaxDescribed = 4096
 
-// Describe annotates the chunk at the start of b: every field of the header, the
-// block starts, the dictionary, and each block with its streams. It describes as
-// much as there is and attaches complaints to what is wrong, among them all that
-// Check refuses. It never fails.
+// Describe annotates the chunk at the start of b: every field of the header, the block starts, the
+// dictionary, and each block with its streams. It describes as much as it can read and attaches
+// complaints to errors, including all errors of Check. It never fails.
 func Describe(b []byte) format.Field {
 	root := describe(b)
 	if c := root.Complaint; c == "" {
@@ -27,7 +26,7 @@ func Describe(b []byte) format.Field {
 	return root
 }
 
-// DescribeHeader annotates the header at the start of b alone.
+// DescribeHeader annotates the header at the start of b.
 func DescribeHeader(b []byte) format.Field {
 	f := format.Field{Name: "header", Length: int64(min(len(b), MinHeaderSize))}
 	h, err := ParseHeader(b)
@@ -36,7 +35,7 @@ func DescribeHeader(b []byte) format.Field {
 		if errors.Is(err, format.ErrTruncated) && len(b) < MinHeaderSize {
 			return f
 		}
-		// Show what can be shown: as a short header of the newest known version.
+		// Annotate what is readable, as a short header of a supported version.
 		var short [MinHeaderSize]byte
 		copy(short[:], b)
 		short[0] = min(max(short[0], 1), MaxVersion)
@@ -54,8 +53,7 @@ func DescribeHeader(b []byte) format.Field {
 	return f
 }
 
-// describe annotates a chunk; the root's length is what the chunk claims, as far
-// as b reaches.
+// describe annotates a chunk. The root's length is the chunk's claimed length, limited to len(b).
 func describe(b []byte) format.Field {
 	root := format.Field{Name: "chunk", Length: int64(len(b)), Fields: []format.Field{DescribeHeader(b)}}
 	h, err := ParseHeader(b)
@@ -164,7 +162,7 @@ func (h Header) fields() []format.Field {
 	return fs
 }
 
-// blockFields annotates what stands behind the header of a chunk with blocks.
+// blockFields annotates the bytes after the header of a chunk with blocks.
 func (c *Chunk) blockFields() []format.Field {
 	starts := format.Field{Name: "bstarts", Offset: int64(c.Size()), Length: int64(4 * len(c.Starts)),
 		Meaning: "where each block starts, bytes from the start of the chunk"}
@@ -221,7 +219,7 @@ func appendRest(fs []format.Field, n int, what string) []format.Field {
 	return append(fs, format.Field{Name: "…", Value: itoa(n), Meaning: "further " + what + ", not listed"})
 }
 
-// hexBytes shows up to 16 bytes.
+// hexBytes returns up to 16 bytes in hexadecimal.
 func hexBytes(b []byte) string {
 	if len(b) > 16 {
 		return fmt.Sprintf("%x…", b[:16])

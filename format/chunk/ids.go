@@ -1,5 +1,5 @@
-// The numbers a chunk header holds, and their names: codecs, codec formats,
-// filters, special values, flag bits.
+// Numbers in a chunk header and their names: codecs, codec formats, filters, special values, flag
+// bits.
 
 package chunk
 
@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Codec is a codec id ("compcode"). LZ4 and LZ4HC write the same streams, so a
-// chunk never says LZ4HC; a frame header does.
+// Codec is a codec id ("compcode"). LZ4 and LZ4HC write the same streams. A chunk therefore never
+// contains the id of LZ4HC, but a frame header does.
 type Codec int16
 
-// Codec ids (blosc2.h, codecs-registry.h). Ids from 160 to 255 are the user's.
+// Codec ids (blosc2.h, codecs-registry.h). Ids from 160 to 255 are user-defined.
 const (
 	NoCodec      Codec = -1 // the header's codec format is reserved
 	BloscLZ      Codec = 0
@@ -25,8 +25,8 @@ const (
 	ZFPAccuracy  Codec = 33
 	ZFPPrecision Codec = 34
 	ZFPRate      Codec = 35
-	OpenHTJ2K    Codec = 36 // this and the next four are plug-ins that the
-	Grok         Codec = 37 // library looks for by launching Python
+	OpenHTJ2K    Codec = 36 // this and the next four are plug-ins that
+	Grok         Codec = 37 // C-Blosc2 searches for by starting Python
 	OpenZL       Codec = 38
 	J2K          Codec = 39
 	HTJ2K        Codec = 40
@@ -46,11 +46,10 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", int16(c))
 }
 
-// Safe reports whether C-Blosc2 can be given any bytes in this codec's name. The
-// others are plug-ins that it goes looking for, or, linked in all the same,
-// decoders that trust their input: NDLZ copies from before it, ZFP writes as many
-// values as the frame's b2nd metalayer says, however long the buffer is (source of
-// 2.17.1, plugins/codecs).
+// Safe reports whether C-Blosc2 decodes arbitrary bytes with this codec safely. The other codecs
+// are plug-ins that C-Blosc2 searches for, or linked decoders without bounds checks. NDLZ copies
+// from before its input. ZFP writes as many values as the frame's b2nd metalayer specifies,
+// whatever the length of the buffer (source of 2.17.1, plugins/codecs).
 func (c Codec) Safe() bool {
 	switch c {
 	case BloscLZ, LZ4, LZ4HC, Zlib, Zstd:
@@ -59,8 +58,8 @@ func (c Codec) Safe() bool {
 	return false
 }
 
-// CodecFormat is the three-bit number in a chunk's flags that says what kind of
-// streams the chunk holds. It is not a codec id: zlib is codec 4, format 3.
+// CodecFormat is the three-bit number in a chunk's flags that selects the format of its streams. It
+// is not a codec id: for example, zlib is codec 4 and format 3.
 type CodecFormat uint8
 
 // Codec formats (README_CHUNK_FORMAT.rst, flags).
@@ -72,13 +71,13 @@ const (
 	FormatZstd       CodecFormat = 4
 	FormatReserved   CodecFormat = 5
 	FormatUser       CodecFormat = 6 // the codec id is in the udcodec byte
-	FormatSuperChunk CodecFormat = 7 // documented, never written nor read
+	FormatSuperChunk CodecFormat = 7 // documented, but never written or read
 )
 
 // Filter is a filter id.
 type Filter uint8
 
-// Filter ids (blosc2.h, filters-registry.h). Ids from 160 to 255 are the user's.
+// Filter ids (blosc2.h, filters-registry.h). Ids from 160 to 255 are user-defined.
 const (
 	NoFilter       Filter = 0
 	Shuffle        Filter = 1
@@ -105,10 +104,10 @@ func (f Filter) String() string {
 	return fmt.Sprintf("filter %d", uint8(f))
 }
 
-// Safe reports whether C-Blosc2 can be given any bytes in this filter's name. Not
-// safe are unknown filters and two that are linked in: NDCell and NDMean read the
-// metalayer of the frame the chunk is in without asking whether there is one, and
-// divide by their parameter, a zero included (measured with 2.17.1).
+// Safe reports whether C-Blosc2 decodes arbitrary bytes with this filter safely. Unknown filters
+// are not safe, and neither are two linked filters. NDCell and NDMean read the metalayer of the
+// chunk's frame without checking that it exists, and divide by their parameter even if it is zero
+// (measured with 2.17.1).
 func (f Filter) Safe() bool {
 	switch f {
 	case NoFilter, Shuffle, BitShuffle, Delta, TruncPrec, ByteDeltaBuggy, ByteDelta, IntTrunc:
@@ -117,7 +116,7 @@ func (f Filter) Safe() bool {
 	return false
 }
 
-// Special says that a chunk's values follow from its header alone.
+// Special is the kind of a chunk whose values follow from its header alone.
 type Special uint8
 
 // Special values (bits 4 to 6 of blosc2_flags).
@@ -126,10 +125,10 @@ const (
 	Zeros         Special = 1
 	NaNs          Special = 2
 	RepeatedValue Special = 3 // the value follows the header
-	Uninitialized Special = 4 // any values; these readers give zeros
+	Uninitialized Special = 4 // any values; these readers return zeros
 )
 
-// String names the special value.
+// String returns the name of the special value.
 func (s Special) String() string {
 	switch s {
 	case NotSpecial:
@@ -149,7 +148,7 @@ func (s Special) String() string {
 // Bits of Header.Flags (offset 2). The top three are the CodecFormat.
 const (
 	FlagShuffle    = 0x01 // with FlagBitShuffle: the header is 32 bytes
-	FlagStored     = 0x02 // the values follow the header as they are ("memcpyed")
+	FlagStored     = 0x02 // the values follow the header uncompressed ("memcpyed")
 	FlagBitShuffle = 0x04
 	FlagDelta      = 0x08
 	FlagDontSplit  = 0x10 // each block is one stream
@@ -157,21 +156,20 @@ const (
 
 // Bits of Header.Blosc2Flags (offset 0x1F). Bits 4 to 6 are the Special.
 //
-// The document calls bit 1 "the header is extended by 32 bytes"; no library
-// reads it so: it marks data of a big-endian machine (BLOSC2_BIGENDIAN,
-// TestBigEndianFlagIsNotALongerHeader).
+// The specification calls bit 1 "the header is extended by 32 bytes". All libraries use it to mark
+// data of a big-endian machine (BLOSC2_BIGENDIAN, TestBigEndianFlagIsNotALongerHeader).
 const (
-	Flag2Dict         = 0x01 // a dictionary stands after the block starts
+	Flag2Dict         = 0x01 // a dictionary follows the block starts
 	Flag2BigEndian    = 0x02
-	Flag2Lazy         = 0x08 // in memory only: the blocks are elsewhere
+	Flag2Lazy         = 0x08 // in memory only: the blocks are not in the chunk
 	Flag2Instrumented = 0x80 // values are timings of the codec, not data
 )
 
-// FlagVLBlocks is bit 0 of Header.VLFlags (offset 0x1E, "blosc2_flags2" since
-// C-Blosc2 3.0, reserved before): blocks have lengths of their own.
+// FlagVLBlocks is bit 0 of Header.VLFlags (offset 0x1E, "blosc2_flags2" since C-Blosc2 3.0,
+// reserved before): blocks vary in length.
 const FlagVLBlocks = 0x01
 
-// bitNames lists the names of the set bits, and the rest in hexadecimal.
+// bitNames returns the names of the set bits, and the remaining bits in hexadecimal.
 func bitNames(v uint8, names []bitName) string {
 	var set []string
 	for _, n := range names {

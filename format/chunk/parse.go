@@ -1,4 +1,4 @@
-// A whole chunk: block starts, dictionary, blocks and their streams.
+// Parsing of a whole chunk: block starts, dictionary, blocks and their streams.
 
 package chunk
 
@@ -14,43 +14,43 @@ import (
 // Chunk is a parsed chunk. Its slices of bytes point into the input.
 type Chunk struct {
 	Header
-	Starts []int32 // offset of each block in bytes from the start of the chunk; nil without HasBlocks
-	Dict   []byte  // the dictionary of Flag2Dict; nil without
-	Value  []byte  // the repeated value of a special chunk; nil without
-	Blocks []Block // nil without HasBlocks
-	data   []byte  // CBytes of the input
+	Starts []int32 // offset of each block from the start of the chunk in bytes; nil without blocks
+	Dict   []byte  // the dictionary of Flag2Dict, or nil
+	Value  []byte  // the repeated value of a special chunk, or nil
+	Blocks []Block // nil without blocks
+	data   []byte  // the CBytes of the input
 }
 
-// Block is one block: where its streams are and how long its values are.
+// Block is the location of one block's streams, and the decoded length of the block.
 type Block struct {
 	Offset  int32 // bytes from the start of the chunk to the first stream
 	CLength int32 // bytes of all its streams
-	Length  int32 // bytes of its values
+	Length  int32 // decoded bytes
 	Streams []Stream
 }
 
-// Stream is one run of encoded bytes. A split block has one for each byte of an
+// Stream is one sequence of encoded bytes. A split block has one stream for each byte of an
 // element.
 type Stream struct {
-	Offset int32      // bytes from the start of the chunk to the content, behind its size word
+	Offset int32      // bytes from the start of the chunk to the content, which follows the size word
 	CSize  int32      // the size word as stored
 	Length int32      // bytes after decoding
-	Kind   StreamKind // how it is encoded
-	Value  byte       // the repeated byte of a Run
+	Kind   StreamKind // encoding of the stream
+	Value  byte       // the repeated byte of a ByteRun
 }
 
-// StreamKind says how a stream is encoded.
+// StreamKind is the encoding of a stream.
 type StreamKind uint8
 
 // Kinds of stream (README_CHUNK_FORMAT.rst, Compressed Data Streams).
 const (
 	Compressed  StreamKind = iota // by the chunk's codec
-	StoredBytes                   // as they are: the size word equals the length
-	ZeroRun                       // the size word is 0, there is no content
+	StoredBytes                   // uncompressed: the size word equals the length
+	ZeroRun                       // the size word is 0, and there is no content
 	ByteRun                       // the size word is minus the byte, the content is a token
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k StreamKind) String() string {
 	switch k {
 	case Compressed:
@@ -65,7 +65,7 @@ func (k StreamKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// CLength returns the bytes the stream takes behind its size word.
+// CLength returns the number of bytes of the stream after its size word.
 func (s Stream) CLength() int32 {
 	switch s.Kind {
 	case ZeroRun:
@@ -76,12 +76,12 @@ func (s Stream) CLength() int32 {
 	return s.CSize
 }
 
-// Parse reads the chunk at the start of b down to its streams
-// (README_CHUNK_FORMAT.rst). b may be longer than the chunk; see Check.
+// Parse reads the chunk at the start of b down to its streams (README_CHUNK_FORMAT.rst). b may be
+// longer than the chunk; see Check.
 //
-// The error is format.ErrTruncated if b is shorter than the chunk says,
-// format.ErrVersion, or format.ErrCorrupt for sizes and offsets that contradict
-// each other. Codec and filter ids are not judged.
+// The error is format.ErrTruncated if b is shorter than the chunk's size, format.ErrVersion, or
+// format.ErrCorrupt for sizes and offsets that contradict each other. Parse does not check codec
+// and filter ids.
 func Parse(b []byte) (*Chunk, error) {
 	c, err := parse(b)
 	if err != nil {
@@ -90,8 +90,8 @@ func Parse(b []byte) (*Chunk, error) {
 	return c, nil
 }
 
-// parse is Parse for Describe: if only the blocks are wrong it returns what
-// comes before as well.
+// parse is Parse for Describe: if only the blocks are corrupt, it returns the chunk without them,
+// and the error.
 func parse(b []byte) (*Chunk, error) {
 	h, err := ParseHeader(b)
 	if err != nil {
@@ -116,7 +116,7 @@ func parse(b []byte) (*Chunk, error) {
 	return c, c.parseBlocks()
 }
 
-// parseBlocks fills Starts, Dict and Blocks as far as they are right.
+// parseBlocks fills Starts, Dict and Blocks, up to the first error.
 func (c *Chunk) parseBlocks() error {
 	n := int(c.NumBlocks())
 	pos := c.Size() + 4*n // checkSizes has compared it with CBytes
@@ -157,14 +157,13 @@ func (c *Chunk) parseBlocks() error {
 	return nil
 }
 
-// blockEnds checks where the blocks start and returns where each ends at the
-// latest: at the start of the block behind it, or at the end of the chunk. Blocks
-// lie anywhere behind byte pos, in any order, since several threads may have
-// written them.
+// blockEnds checks the block starts and returns the maximum end of each block: the start of the
+// following block, or the end of the chunk. Blocks may have any order after byte pos, because
+// several threads may have written them.
 //
-// A block, with what unused bytes follow it, is not longer than its values and a
-// size word for each stream: the library reads that much into a buffer of just
-// that length when it loads a chunk lazily, and does not ask.
+// A block, with any unused bytes after it, must not be longer than its decoded length plus a size
+// word for each stream. When C-Blosc2 loads a chunk lazily, it reads that range into a buffer of
+// this length without a check.
 func (h Header) blockEnds(starts []int32, pos int) ([]int32, error) {
 	order := make([]int, len(starts))
 	for i, start := range starts {
@@ -201,8 +200,7 @@ func (c *Chunk) parseDict(pos int) (int, error) {
 	return pos + 4 + int(size), nil
 }
 
-// parseBlock walks the streams of block i. The size words alone say where it
-// ends.
+// parseBlock reads the streams of block i. Only the size words determine the end of the block.
 func (c *Chunk) parseBlock(i int, start int32) (Block, error) {
 	if c.VLBlocks() {
 		return c.parseVLBlock(i, start)
@@ -232,8 +230,8 @@ func (c *Chunk) parseBlock(i int, start int32) (Block, error) {
 
 // parseStream reads the stream of length bytes whose size word is at pos.
 //
-// The document says that the repeated byte is the low byte of the size word; in
-// the library it is the low byte of the negated word (TestByteRun).
+// According to the specification the repeated byte is the low byte of the size word. In C-Blosc2 it
+// is the low byte of the negated word (TestByteRun).
 func (c *Chunk) parseStream(pos int64, length int32) (Stream, *format.Error) {
 	left := int64(len(c.data)) - pos - 4
 	if left < 0 {
@@ -266,9 +264,9 @@ func (c *Chunk) parseStream(pos int64, length int32) (Stream, *format.Error) {
 	return s, nil
 }
 
-// parseVLBlock reads the length of a block of variable length. Such a block is
-// the length of its values and one stream without a size word, which reaches to
-// wherever the next block starts (C-Blosc2 3.0, blosc2_vlcompress_ctx).
+// parseVLBlock reads the length of a block of variable length. Such a block consists of its decoded
+// length and one stream without a size word. The stream ends at the start of the next block
+// (C-Blosc2 3.0, blosc2_vlcompress_ctx).
 func (c *Chunk) parseVLBlock(i int, start int32) (Block, error) {
 	if c.CBytes-start < 5 {
 		return Block{}, bad(fmt.Sprintf("block %d", i), int64(start), itoa(c.CBytes-start)+" bytes", "at least 5", format.ErrCorrupt)
@@ -280,8 +278,8 @@ func (c *Chunk) parseVLBlock(i int, start int32) (Block, error) {
 	return Block{Offset: start, CLength: 5, Length: length}, nil
 }
 
-// measureVLBlocks sets the stream of each block of variable length: it reaches to
-// where the block ends.
+// measureVLBlocks sets the stream of each block of variable length. The stream ends at the end of
+// the block.
 func (c *Chunk) measureVLBlocks(ends []int32) {
 	for i := range c.Blocks {
 		b := &c.Blocks[i]

@@ -1,4 +1,4 @@
-// A chunk of which only some blocks are read.
+// Reading of single blocks of a chunk.
 
 package chunk
 
@@ -8,25 +8,26 @@ import (
 	"slices"
 )
 
-// Parts is a chunk in memory that has the length of the whole, and of the whole what was
-// asked for: a decoder of single blocks finds header, table and those blocks. A nil *Parts
-// is a chunk that is all there. It serves one goroutine.
+// Parts is a chunk in memory of which only the requested blocks are read. Its buffer has the full
+// length, so that a decoder of single blocks finds the header, the table and these blocks at their
+// offsets. A nil *Parts is a complete chunk. A Parts must not be used by more than one goroutine at
+// a time.
 type Parts struct {
 	r      io.ReaderAt // the chunk begins at 0
 	b      []byte
-	read   int64 // bytes of blocks
-	done   bool  // all is there
-	block  int   // bytes of a block, decoded
-	starts []int // of the blocks, in their order; nil: they cannot be had one by one
-	sorted []int // the same, in order of place, and the end
+	read   int64 // bytes of blocks that were read
+	done   bool  // the chunk is complete
+	block  int   // decoded bytes of a block
+	starts []int // starts of the blocks in block order; nil if blocks cannot be read one by one
+	sorted []int // starts in ascending order, then the end of the chunk
 }
 
-// OpenParts begins to read the chunk at r, whose header is h, checked, into b, which has
-// room for all of it (h.CBytes) and begins with the first n bytes already. The table of
-// blocks is read and checked.
+// OpenParts starts to read the chunk at r into b. The header h must have passed its check. b must
+// have at least h.CBytes bytes and already contain the first n bytes of the chunk. OpenParts reads
+// and checks the table of blocks.
 //
-// A chunk whose blocks depend on each other or on a dictionary, or that has none, is read
-// whole. It returns ErrCorrupt for a table that is wrong, and the errors of r.
+// It reads a whole chunk at once if the chunk has no blocks, or if its blocks depend on each other
+// or on a dictionary. It returns ErrCorrupt for an invalid table, and the errors of r.
 func OpenParts(r io.ReaderAt, h Header, b []byte, n int) (*Parts, error) {
 	p := &Parts{r: r, b: b[:h.CBytes], block: int(h.BlockLen())}
 	if !h.HasBlocks() || h.Blosc2Flags&Flag2Dict != 0 || slices.Contains(h.Filters[:], Delta) {
@@ -53,13 +54,13 @@ func OpenParts(r io.ReaderAt, h Header, b []byte, n int) (*Parts, error) {
 	return p, nil
 }
 
-// Bytes returns the chunk, as far as it is read.
+// Bytes returns the chunk, as far as it has been read.
 func (p *Parts) Bytes() []byte { return p.b }
 
-// BytesRead returns how many bytes of blocks were read.
+// BytesRead returns the number of bytes of blocks that were read.
 func (p *Parts) BytesRead() int64 { return p.read }
 
-// All reads what is not there yet.
+// All reads the rest of the chunk.
 func (p *Parts) All() error {
 	if p == nil || p.done {
 		return nil
@@ -72,8 +73,8 @@ func (p *Parts) All() error {
 	return nil
 }
 
-// Block reads block k, which must have that many bytes, decoded, for its number to mean
-// what it means in the chunk; otherwise all of it is read.
+// Block reads block k. bytes is the decoded block size of the caller. If it differs from the
+// chunk's, Block reads the whole chunk, because the block number would mean another block.
 func (p *Parts) Block(k, bytes int) error {
 	if p == nil || p.done {
 		return nil

@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// Addr is an address as the file stores it: bytes from the base address, which is
-// where the superblock begins.
+// Addr is an address as stored in the file: bytes from the base address, which is the start of the
+// superblock.
 type Addr uint64
 
-// Undefined is the address of what does not exist.
+// Undefined is the undefined address (HADDR_UNDEF): the structure does not exist.
 const Undefined Addr = math.MaxUint64
 
-// Defined reports whether there is an address.
+// Defined reports whether the address is not Undefined.
 func (a Addr) Defined() bool { return a != Undefined }
 
-// String shows the address in decimal, as h5dump and h5ls do.
+// String returns the address in decimal, as h5dump and h5ls print it.
 func (a Addr) String() string {
 	if !a.Defined() {
 		return "undefined"

@@ -11,21 +11,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Attribute is a small named value of an object.
+// Attribute is an attribute of an object.
 type Attribute struct {
 	Version  uint8
 	Name     string
 	CharSet  uint8 // of the name: 0 ASCII, 1 UTF-8
 	Type     *Datatype
-	TypeRef  *SharedRef // where a shared type stands
+	TypeRef  *SharedRef // location of a shared datatype, or nil
 	Space    *Dataspace
-	SpaceRef *SharedRef // where a shared space stands
+	SpaceRef *SharedRef // location of a shared dataspace, or nil
 	Value    []byte     // the elements as stored
 	ValueAt  int64      // bytes from the start of the file to Value
 	Order    uint32     // creation order, if the object tracks it
 }
 
-// String shows name, type and shape.
+// String returns name, datatype and shape.
 func (a *Attribute) String() string { return fmt.Sprintf("%q, %v, %v", a.Name, a.Type, a.Space) }
 
 func (p *part) attribute() *Attribute {
@@ -71,14 +71,15 @@ func (p *part) attribute() *Attribute {
 	return a
 }
 
-// align skips what follows n bytes up to a multiple of pad.
+// align skips the padding after n bytes up to a multiple of pad.
 func (p *part) align(n, pad int) {
 	if k := ceil.Multiple(n, pad, math.MaxInt) - n; k > 0 {
 		p.reserved(k)
 	}
 }
 
-// inner reads a message inside this one, n bytes long; shared ones stand elsewhere.
+// inner reads a message of n bytes inside this one. A shared message contains only a reference,
+// which inner resolves.
 func (p *part) inner(name string, n int, shared bool, t MessageType) (Body, *SharedRef) {
 	if p.ended || n > p.rest() {
 		p.take(name, n)
@@ -100,8 +101,7 @@ func (p *part) inner(name string, n int, shared bool, t MessageType) (Body, *Sha
 	} else {
 		b = q.unshared(nil, t)
 		if t == DatatypeType && q.ok() && q.err == nil && q.rest() >= 8 {
-			// Old writers pad to a multiple of 8 bytes; more than that is another size
-			// than the type's own.
+			// Old writers pad to a multiple of 8 bytes. More padding means that the size is wrong.
 			q.complain(format.ErrCorrupt, "datatype", fmt.Sprintf("%d bytes", n), fmt.Sprintf("%d, those of the type", q.pos))
 		}
 	}
@@ -111,7 +111,7 @@ func (p *part) inner(name string, n int, shared bool, t MessageType) (Body, *Sha
 	return b, ref
 }
 
-// value reads the elements, as many as space and type say.
+// value reads the elements. Dataspace and datatype determine their size.
 func (p *part) value(a *Attribute) {
 	n, ok := a.Space.Elements()
 	hi, size := bits.Mul64(n, uint64(a.Type.Size))

@@ -1,5 +1,4 @@
-// Version 1 B-trees: nodes of both types, their keys and siblings
-// (File Format, III.A.1).
+// Version 1 B-trees: nodes of both types, their keys and siblings (File Format, III.A.1).
 
 package hdf5
 
@@ -11,21 +10,21 @@ const (
 	chunkNodes = 1
 )
 
-// A walk1 goes through a version 1 B-tree in order. One that is damaged is walked
-// as far as it goes; what is wrong is noted.
+// A walk1 traverses a version 1 B-tree in order. It reads as much of a corrupt tree as possible and
+// records the errors.
 type walk1 struct {
 	r        *reader
 	nodeType uint8
 	keySize  int
-	rank     int                                             // K: a node has up to 2 K children
+	rank     int                                             // K: a node has at most 2 K children
 	key      func(p *part) any                               // reads a key
 	leaf     func(p *part, child Addr, left, right any) bool // visits a child of a node of level 0
 
 	levels map[uint8]*level1
-	unsure error // what is wrong with the nodes above that which is walked
+	unsure error // first error of the nodes above the current one
 }
 
-// level1 is the node met last on one level.
+// level1 is the last node that was read on one level.
 type level1 struct {
 	addr, right Addr
 }
@@ -41,9 +40,9 @@ func (w *walk1) run(a Addr) {
 	}
 }
 
-// node walks the node at a, of the given level, -1 for the root. It returns false
-// when the visitor had enough. A tree of K 1 may be as deep as it has nodes; levels
-// fall, and so there are at most 256.
+// node walks the node at a. level is the expected level, -1 for the root. It returns false if the
+// visitor has stopped. Levels decrease from parent to child, so there are at most 256 of them. A
+// tree with K = 1 may be that deep.
 func (w *walk1) node(a Addr, level int) bool {
 	const what = "v1 B-tree node"
 	r := w.r
@@ -77,15 +76,15 @@ func (w *walk1) node(a Addr, level int) bool {
 		}
 		end()
 		child := p.addr("child address")
-		// The key behind the child is needed first. It is read once more as the next
-		// one's left key.
+		// The key after the child is needed first. It is read again as the left key of the next
+		// child.
 		q := *p
 		q.field, q.last, q.open = nil, nil, nil
 		right := w.key(&q)
 		if !p.ok() {
 			break
 		}
-		if !q.ok() { // a file that ends here has the child all the same
+		if !q.ok() { // the child is complete even if the file ends after it
 			p.fail(q.err)
 		}
 		if l > 0 {

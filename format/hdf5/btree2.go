@@ -8,8 +8,8 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Types of version 2 B-trees. The document has 0 to 9; 10 and 11, for chunks, came
-// later. Type 0 is for the library's own tests.
+// Types of version 2 B-trees. The specification lists 0 to 9. Types 10 and 11, for chunks, were
+// added later. Type 0 is for libhdf5's own tests.
 const (
 	testRecords = iota
 	hugeIndirect
@@ -31,8 +31,8 @@ var recordNames = [...]string{
 	"shared messages", "attributes by name", "attributes by creation order", "chunks without filters", "chunks with filters",
 }
 
-// A walk2 goes through a version 2 B-tree in order. One that is damaged is walked
-// as far as it goes; what is wrong is noted.
+// A walk2 traverses a version 2 B-tree in order. It reads as much of a corrupt tree as possible and
+// records the errors.
 type walk2 struct {
 	r          *reader
 	treeType   uint8
@@ -42,17 +42,17 @@ type walk2 struct {
 
 	nodeSize uint32
 	levels   []nodeShape // by depth, leaves first
-	unsure   error       // what is wrong with the node that is walked, or one above it
+	unsure   error       // first error of the current node and the nodes above it
 }
 
-// nodeShape is what the nodes of one depth have in common.
+// nodeShape contains the limits of the nodes of one depth.
 type nodeShape struct {
-	most     uint64 // records of a node
-	below    uint64 // records of a node and all below it
-	belowLen int    // bytes of that number
+	most     uint64 // maximum number of records of a node
+	below    uint64 // maximum number of records of a node and all nodes below it
+	belowLen int    // encoded size of that number in bytes
 }
 
-// run walks the tree whose header is at a; false if the visitor had enough.
+// run walks the tree whose header is at a. It returns false if the visitor has stopped.
 func (w *walk2) run(a Addr) bool {
 	r := w.r
 	s := &r.f.super
@@ -107,7 +107,7 @@ func (w *walk2) run(a Addr) bool {
 	return more
 }
 
-// shapes computes how many records nodes hold, as H5B2__hdr_init does.
+// shapes computes the maximum numbers of records of nodes, as H5B2__hdr_init does.
 func (w *walk2) shapes(p *part, depth int) {
 	size := int64(w.nodeSize)
 	leaf := (size - 10) / int64(w.recordSize)
@@ -129,7 +129,7 @@ func (w *walk2) shapes(p *part, depth int) {
 	}
 }
 
-// pointerSize is the bytes of a pointer in a node of depth d.
+// pointerSize returns the size in bytes of a child pointer in a node of depth d.
 func (w *walk2) pointerSize(d int) int64 {
 	n := w.r.f.super.OffsetSize + encodedSize(w.levels[0].most)
 	if d > 1 {
@@ -138,7 +138,7 @@ func (w *walk2) pointerSize(d int) int64 {
 	return int64(n)
 }
 
-// node walks a node of n records; it returns how many records were seen below it.
+// node walks a node of n records. It returns the number of records in the node and below it.
 func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 	r := w.r
 	what, signature := "v2 B-tree leaf node", "BTLF"

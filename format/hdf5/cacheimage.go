@@ -1,6 +1,6 @@
-// The image of the metadata cache: structures that were in memory when the file was
-// closed, and stand in one block instead of their places (H5Cimage.c; the document
-// does not have it).
+// Metadata cache images. An image is one block with structures that were in memory when the file
+// was closed. They replace the contents of the file at their addresses (H5Cimage.c; not in the
+// specification).
 
 package hdf5
 
@@ -11,19 +11,19 @@ import (
 	"slices"
 )
 
-// imageEntry is a structure in the image: size bytes that belong at at.
+// imageEntry is a structure in the image, with its offset in the file.
 type imageEntry struct {
 	at   int64
 	data []byte
 }
 
-// overlay reads a file with the entries of an image in their places.
+// overlay is a file with the entries of an image at their offsets.
 type overlay struct {
 	src     io.ReaderAt
-	entries []imageEntry // in order, without overlaps
+	entries []imageEntry // in ascending order, without overlaps
 }
 
-// ReadAt reads the file, and over it the entries.
+// ReadAt reads the file and replaces the ranges of the entries.
 func (o overlay) ReadAt(b []byte, at int64) (int, error) {
 	n, err := o.src.ReadAt(b, at)
 	i, _ := slices.BinarySearchFunc(o.entries, at, func(e imageEntry, v int64) int { return cmp.Compare(e.at+int64(len(e.data)), v) })
@@ -35,7 +35,7 @@ func (o overlay) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// cacheImage reads the image and puts it over the file.
+// cacheImage reads the image and applies it to the file.
 func (r *reader) cacheImage(c *CacheImage) {
 	f := r.f
 	p := r.part("metadata cache image", c.Addr, int64(min(c.Length, uint64(f.limits.Structure)+1)))

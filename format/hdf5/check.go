@@ -1,5 +1,5 @@
-// Everything that a file consists of, looked at once: what must be true of it before
-// libhdf5 may see it, and the fields of its description.
+// Traversal of all structures of a file. It checks a file before libhdf5 opens it, and collects the
+// fields for Describe.
 
 package hdf5
 
@@ -12,44 +12,42 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Policy says what a file that comes from outside may make the library do. The zero
-// policy allows nothing but the file itself and the library's own filters.
+// Policy selects the features that an untrusted file may use in libhdf5. The zero Policy allows
+// only the file itself and the filters that libhdf5 contains.
 type Policy struct {
-	// Filters are those allowed beside deflate, shuffle, fletcher32, szip, nbit and
-	// scaleoffset.
+	// Filters lists the filters that are allowed in addition to deflate, shuffle, fletcher32, szip,
+	// nbit and scaleoffset.
 	Filters []FilterID
-	// Refused are filters of the library's own that are not allowed after all.
+	// Refused lists filters of libhdf5 that are not allowed.
 	Refused []FilterID
-	// Decode undoes filters that Pipeline.Decode does not know, so that references
-	// in filtered elements can be checked; size is the bytes of the result. Without
-	// it, datasets of elements that refer to global heaps are refused if they have
-	// such filters.
+	// Decode decodes filters that Pipeline.Decode does not support. It is needed to check
+	// references in filtered elements. size is the number of decoded bytes. If Decode is nil, Check
+	// refuses datasets with such filters whose elements refer to global heaps.
 	Decode func(l *Pipeline, mask uint32, chunk []byte, size uint64) ([]byte, error)
-	// Decoded reports filters whose chunks the caller decodes, all of them and by decoders
-	// that are safe on any bytes: whether one is too short is then the caller's to find. nil
-	// reports none.
+	// Decoded reports whether the caller decodes all chunks with these filters, with decoders that
+	// check their bounds. The caller must then detect chunks that are too short. nil means false.
 	Decoded func(l *Pipeline) bool
-	// ExternalLinks and UserLinks allow links that leave the file, or that code of a
-	// plugin follows.
+	// ExternalLinks and UserLinks allow external links, and user-defined links, which a plugin
+	// resolves.
 	ExternalLinks, UserLinks bool
-	// ExternalFiles and VirtualSources allow elements in other files. Virtual
-	// datasets whose sources are all in the file itself are always allowed.
+	// ExternalFiles and VirtualSources allow elements in other files. Virtual datasets whose
+	// sources are all in the same file are always allowed.
 	ExternalFiles, VirtualSources bool
-	// OtherFile is called with the name of the file and the offset of the element for each
-	// reference to an object in another file. nil ignores them.
+	// OtherFile is called with the file name and the offset of the element for each reference to an
+	// object in another file. It may be nil.
 	OtherFile func(name string, offset int64)
-	// Write says that the file is to be changed: then unknown messages that forbid it
-	// are minded, and free-space managers are checked. The library looks at those
-	// only when it changes a file, or is asked for its free space.
+	// Write means that libhdf5 will modify the file. Check then refuses unknown messages that
+	// forbid writing, and checks the free-space managers. libhdf5 reads both only when it modifies
+	// a file or returns its free space.
 	Write bool
-	// MaxBytes is the most bytes of one dataset's elements as its shape says, stored
-	// or not; 0 is no limit. A file of a few bytes can announce any number.
+	// MaxBytes is the maximum size of one dataset in bytes, computed from its shape; 0 means no
+	// limit. A file of some bytes can claim any size.
 	MaxBytes uint64
-	// MaxChunk is the most bytes of a chunk without its filters, which is what a
-	// reader must hold in memory; 0 is no limit.
+	// MaxChunk is the maximum size of a decoded chunk in bytes, because a reader must hold a chunk
+	// in memory; 0 means no limit.
 	MaxChunk uint64
 
-	describing bool // everything may be there
+	describing bool // Describe is running: everything is allowed
 }
 
 // allows reports whether a filter is allowed.
@@ -57,16 +55,22 @@ func (p Policy) allows(id FilterID) bool {
 	return p.describing || id >= Deflate && id <= ScaleOffset && !slices.Contains(p.Refused, id) || slices.Contains(p.Filters, id)
 }
 
-// Check reports the first thing in the file that the library must not see: any
-// structure that breaks a rule of the format, sizes and addresses that do not fit
-// the file, trees with cycles, types whose size is not that of their parts,
-// references into global heaps that lead nowhere, fill values that take more bytes in
-// the library's memory than in the file and addresses of more than 16 bytes, for which it
-// makes no room, and all that p does not allow; the last three are
-// format.ErrUnsupported. It reads all metadata, and the elements of datasets that refer
-// to global heaps, in time linear in the size of the file.
+// Check returns the first error that makes the file unsafe for libhdf5. It checks for:
 //
-// Chunks are not decoded beyond that: filters must be safe on any bytes.
+//   - structures that violate a rule of the format
+//   - sizes and addresses outside the file
+//   - trees with cycles
+//   - datatypes whose size differs from that of their parts
+//   - invalid references into global heaps
+//   - fill values that are larger in the memory of libhdf5 than in the file, because libhdf5
+//     allocates only the latter size
+//   - addresses of more than 16 bytes, for the same reason
+//   - features that p does not allow
+//
+// The last three are format.ErrUnsupported. Check reads all metadata, and the elements of datasets
+// that refer to global heaps. Its run time is linear in the size of the file.
+//
+// Check does not decode other chunks, so filters must be safe on any bytes.
 func (f *File) Check(p Policy) error {
 	r := f.reader()
 	if f.damage != nil {
@@ -76,15 +80,15 @@ func (f *File) Check(p Policy) error {
 	return r.first
 }
 
-// A checker looks at all objects of a file.
+// A checker checks all objects of a file.
 type checker struct {
 	*reader
 	policy Policy
-	stop   bool // at the first error
+	stop   bool // stop at the first error
 }
 
-// everything visits all structures of the file but the superblock and its
-// extension, and notes what is wrong.
+// everything visits all structures of the file except the superblock and its extension, and records
+// errors.
 func (r *reader) everything(p Policy) {
 	c := &checker{reader: r, policy: p, stop: !r.tracing}
 	r.otherFile = p.OtherFile
@@ -107,15 +111,15 @@ func (r *reader) everything(p Policy) {
 	})
 }
 
-// writing reports whether free-space managers are looked at: programs that only read
-// do not. They are described in any case.
+// writing reports whether to visit free-space managers. Programs that only read do not use them.
+// Describe always visits them.
 func (c *checker) writing() bool { return c.policy.Write || c.tracing }
 
-// tokenSize is H5O_MAX_TOKEN_SIZE. The library puts an address into a token without a
-// look at its length (H5VL_native_addr_to_token).
+// tokenSize is H5O_MAX_TOKEN_SIZE. libhdf5 copies an address into a token without checking its
+// length (H5VL_native_addr_to_token).
 const tokenSize = 16
 
-// wholeFile is what concerns the file as a whole.
+// wholeFile checks the properties of the file as a whole.
 func (c *checker) wholeFile() error {
 	f := c.f
 	s := &f.super
@@ -176,10 +180,10 @@ func (c *checker) sharedMessages() {
 	}
 }
 
-// sharedMessage checks a message in the heap, with which its type is not stored.
+// sharedMessage checks a message in the heap. The heap does not store its type.
 func (c *checker) sharedMessage(h *FractalHeap, x SharedIndex, rec SharedRecord) error {
 	return c.heapObject(h, rec.HeapID, "shared message", func(p *part) {
-		// The hash is that of the type and the content, and so tells the type.
+		// The hash covers the type and the content, so it determines the type.
 		for t := range MessageType(16) {
 			if x.Types>>t&1 != 0 && lookup3(p.b, uint32(t)) == rec.Hash {
 				p.rename("shared " + t.String() + " message")
@@ -191,7 +195,7 @@ func (c *checker) sharedMessage(h *FractalHeap, x SharedIndex, rec SharedRecord)
 	})
 }
 
-// heap visits all of a fractal heap; nil if it cannot be read.
+// heap visits all of a fractal heap. It returns nil if the heap cannot be read.
 func (c *checker) heap(a Addr) *FractalHeap {
 	h, err := c.fractalHeap(a)
 	if err != nil {
@@ -220,8 +224,8 @@ func (c *checker) freeSection(s FreeSection) {
 	}
 }
 
-// object checks what a walk has not looked at: heaps and the second index of links,
-// attributes, and the elements of a dataset.
+// object checks the parts of an object that walk does not read: heaps and the creation order index
+// of links and attributes, and the elements of a dataset.
 func (c *checker) object(o *Object) {
 	for i := range o.Messages {
 		m := &o.Messages[i]
@@ -293,11 +297,11 @@ func (c *checker) pipeline(l *Pipeline, m *Message) {
 	}
 }
 
-// dataset checks where the elements are.
+// dataset checks the location of the elements.
 func (c *checker) dataset(o *Object) {
 	l, s, t := o.Layout(), o.Dataspace(), o.Datatype()
 	if o.Err() != nil || s == nil || t == nil {
-		return // noted by the walk
+		return // recorded by walk
 	}
 	if l == nil {
 		c.note(c.corrupt("object header", o.Addr, "a dataset without a layout", "one"))
@@ -438,7 +442,7 @@ func (c *checker) chunkValues(o *Object, l *Layout, t *Datatype, k Chunk, full u
 	return c.heapValues(t, b, at)
 }
 
-// step is an error of a filter with its place.
+// step converts an error of a filter to a *format.Error with its location.
 func (c *checker) step(what string, at int64, err error) error {
 	s, ok := errors.AsType[*stepError](err)
 	if !ok {
@@ -447,9 +451,9 @@ func (c *checker) step(what string, at int64, err error) error {
 	return &format.Error{Format: formatName, What: what, Offset: max(at, 0), Got: fmt.Sprintf("%s with %s", s.id, s.got), Want: s.want, Err: format.ErrCorrupt}
 }
 
-// longEnough refuses a chunk that is shorter than what the decoders of its last filters
-// read. How long the chunk is before other filters nobody knows without undoing them,
-// which is done for checksums alone.
+// longEnough refuses a chunk that is shorter than the bytes that the decoders of its last filters
+// read. The input length of earlier filters is only known after decoding. longEnough decodes for
+// this purpose only if an earlier filter is a checksum.
 func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint64) error {
 	what := fmt.Sprintf("chunk %v", k.Offset)
 	head := func(n int64) ([]byte, error) { return c.bytes("chunk", at, n, 0) }
@@ -469,12 +473,13 @@ func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint
 	return c.step(what, at, pl.longForSums(k.Mask, b, full))
 }
 
-// plainEdge reports a chunk that passes no filters because it reaches over the edge.
+// plainEdge reports whether a chunk is unfiltered because it extends beyond the edge of the
+// dataset.
 func plainEdge(k Chunk, l *Layout, dims []uint64) bool {
 	return l.Flags&PartialChunksUnfiltered != 0 && partial(k, l, dims)
 }
 
-// partial reports whether a chunk reaches over the edge of the dataset.
+// partial reports whether a chunk extends beyond the edge of the dataset.
 func partial(k Chunk, l *Layout, dims []uint64) bool {
 	for d, x := range k.Offset {
 		if dims[d] < l.Dims[d] || x > dims[d]-l.Dims[d] {

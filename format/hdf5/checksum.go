@@ -1,4 +1,4 @@
-// The checksum of all version 2 metadata: Bob Jenkins' lookup3.
+// Checksum of all version 2 metadata: Bob Jenkins' lookup3.
 
 package hdf5
 
@@ -7,12 +7,11 @@ import (
 	"math/bits"
 )
 
-// Lookup3 returns the checksum that metadata carry (H5_checksum_lookup3 with an
-// initial value of 0), which is also the hash of names in indexes.
+// Lookup3 returns the checksum of metadata (H5_checksum_lookup3 with an initial value of 0). It is
+// also the hash of names in indexes.
 func Lookup3(b []byte) uint32 { return lookup3(b, 0) }
 
-// lookup3 is Lookup3 with another initial value: the hash of a shared message begins
-// with its type.
+// lookup3 is Lookup3 with another initial value. The hash of a shared message uses its type.
 func lookup3(b []byte, initial uint32) uint32 {
 	v := 0xdeadbeef + uint32(len(b)) + initial
 	x, y, z := v, v, v

@@ -1,4 +1,4 @@
-// The chunks of a dataset, by whatever index they are found.
+// Chunks of a dataset, with all types of chunk index.
 
 package hdf5
 
@@ -13,17 +13,17 @@ import (
 
 // Chunk is a stored chunk.
 type Chunk struct {
-	Offset []uint64 // of its first element
+	Offset []uint64 // index of its first element
 	Addr   Addr
-	Size   uint64 // bytes as stored
-	Mask   uint32 // bit i set: filter i was left out
-	Unsure error  // what is wrong with a structure that leads to it; nil: nothing
+	Size   uint64 // stored bytes
+	Mask   uint32 // bit i set: filter i was skipped
+	Unsure error  // error of a structure that leads to the chunk, or nil
 }
 
-// Chunks yields the chunks of a chunked dataset that are stored, in the order of the
-// index. Of a damaged index it yields what can be read, chunks that are Unsure among
-// them, and the first error last, with an empty chunk. The Offset of a chunk is the caller's to keep. Another
-// object than a chunked dataset is format.ErrUnsupported.
+// Chunks yields the stored chunks of a chunked dataset in the order of the index. If the index is
+// corrupt, it yields the readable chunks, which may be Unsure, and finally the first error with an
+// empty chunk. The caller may keep the Offset of a chunk. For other objects the error is
+// format.ErrUnsupported.
 func (o *Object) Chunks() iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		r := o.f.reader()
@@ -33,20 +33,20 @@ func (o *Object) Chunks() iter.Seq2[Chunk, error] {
 	}
 }
 
-// chunkIndex is what the indexes need of a dataset.
+// chunkIndex contains the properties of a dataset that the indexes need.
 type chunkIndex struct {
 	r        *reader
 	layout   *Layout
 	rank     int
-	dims     []uint64 // of the dataset
+	dims     []uint64 // dimensions of the dataset
 	maxDims  []uint64
-	bytes    uint64 // of an unfiltered chunk
+	bytes    uint64 // size of an unfiltered chunk
 	filtered bool
-	unsure   error // what is wrong with the structures above
+	unsure   error // first error of the structures above
 	visit    func(Chunk) bool
 }
 
-// chunks calls visit for the chunks of o until it returns false, which is returned.
+// chunks calls visit for the chunks of o until visit returns false. It returns false in that case.
 func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
 	l, s := o.Layout(), o.Dataspace()
 	if l == nil || s == nil || l.Class != Chunked {
@@ -65,7 +65,7 @@ func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
 		return true
 	}
 	if !l.Addr.Defined() {
-		return true // nothing was ever written
+		return true // no chunk was ever written
 	}
 	x := &chunkIndex{r: r, layout: l, rank: rank, dims: s.Dims, maxDims: s.MaxDims, visit: visit}
 	if x.maxDims == nil {
@@ -91,8 +91,9 @@ func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
 	return true
 }
 
-// sizeLength is the number of bytes of a filtered chunk's size in an index: in version 4 of the
-// layout as many as the size of an unfiltered chunk needs and one more, in version 5 those of a length.
+// sizeLength returns the number of bytes of a filtered chunk's size in an index. In version 4 of
+// the layout it is one more than the size of an unfiltered chunk needs. In version 5 it is the size
+// of lengths.
 func (x *chunkIndex) sizeLength() int {
 	if x.layout.Version >= 5 {
 		return x.r.f.super.LengthSize
@@ -100,7 +101,7 @@ func (x *chunkIndex) sizeLength() int {
 	return min(1+(log2(x.bytes)+8)/8, 8)
 }
 
-// elementSize is the bytes of an element of a fixed or extensible array.
+// elementSize returns the size in bytes of an element of a fixed or extensible array.
 func (x *chunkIndex) elementSize() int {
 	if x.filtered {
 		return x.r.f.super.OffsetSize + x.sizeLength() + 4
@@ -108,7 +109,7 @@ func (x *chunkIndex) elementSize() int {
 	return x.r.f.super.OffsetSize
 }
 
-// element reads an element of such an array.
+// element reads an element of a fixed or extensible array.
 func (x *chunkIndex) element(p *part) Chunk {
 	c := Chunk{Addr: p.addr("address"), Size: x.bytes}
 	if x.filtered {
@@ -119,7 +120,7 @@ func (x *chunkIndex) element(p *part) Chunk {
 	return c
 }
 
-// give visits chunks of a structure with which err is wrong.
+// give visits chunks of a structure with the error err.
 func (x *chunkIndex) give(list []Chunk, err error) bool {
 	for _, c := range list {
 		if c.Unsure = x.unsure; c.Unsure == nil {
@@ -132,7 +133,7 @@ func (x *chunkIndex) give(list []Chunk, err error) bool {
 	return true
 }
 
-// class is that of such an array.
+// class returns the client ID of a fixed or extensible array.
 func (x *chunkIndex) class() uint8 {
 	if x.filtered {
 		return 1
@@ -140,8 +141,8 @@ func (x *chunkIndex) class() uint8 {
 	return 0
 }
 
-// single yields the one chunk there is. Of a dataset of more, libhdf5 would read that one
-// for all of them.
+// single yields the only chunk. It records an error if the dataset has more chunks, because libhdf5
+// would read this chunk for all of them.
 func (x *chunkIndex) single() bool {
 	most, bounded := x.grid(x.maxDims)
 	now, _ := x.grid(x.dims)
@@ -157,8 +158,7 @@ func (x *chunkIndex) single() bool {
 	return x.visit(c)
 }
 
-// grid is the number of chunks along each dimension; false if a dimension is
-// unlimited.
+// grid returns the number of chunks per dimension; false if a dimension is unlimited.
 func (x *chunkIndex) grid(dims []uint64) ([]uint64, bool) {
 	g := make([]uint64, x.rank)
 	for i, d := range dims {
@@ -171,7 +171,7 @@ func (x *chunkIndex) grid(dims []uint64) ([]uint64, bool) {
 	return g, true
 }
 
-// offsetOf is the first element of chunk i of a grid, in row-major order.
+// offsetOf returns the first element of chunk i of a grid, in row-major order.
 func (x *chunkIndex) offsetOf(i uint64, grid []uint64) []uint64 {
 	off := make([]uint64, x.rank)
 	for d := x.rank - 1; d >= 0; d-- {
@@ -181,8 +181,8 @@ func (x *chunkIndex) offsetOf(i uint64, grid []uint64) []uint64 {
 	return off
 }
 
-// implicit yields chunks that stand one behind the other: those of the grid of the
-// greatest size, of which those of the present size are there.
+// implicit yields chunks that are stored one after the other. The file contains the grid of the
+// maximum size, and implicit yields the chunks of the current size.
 func (x *chunkIndex) implicit() bool {
 	most, ok := x.grid(x.maxDims)
 	now, _ := x.grid(x.dims)
@@ -206,7 +206,7 @@ func (x *chunkIndex) implicit() bool {
 			at = at*most[d] + off[d]/x.layout.Dims[d]
 		}
 		if at*x.bytes > size {
-			break // this one and those behind it are beyond the end of the file
+			break // this chunk and those after it are beyond the end of the file
 		}
 		if !x.visit(Chunk{Offset: off, Addr: x.layout.Addr + Addr(at*x.bytes), Size: x.bytes}) {
 			return false
@@ -215,12 +215,11 @@ func (x *chunkIndex) implicit() bool {
 	return true
 }
 
-// chunkKey is a key of a version 1 B-tree of chunks: it describes the chunk behind
-// it.
+// chunkKey is a key of a version 1 B-tree of chunks. It describes the chunk after it.
 type chunkKey struct {
 	size   uint32
 	mask   uint32
-	offset []uint64 // with that of the element's bytes at last, which is 0
+	offset []uint64 // the last one is the offset in the element, which is 0
 }
 
 func (x *chunkIndex) tree1() bool {

@@ -1,4 +1,4 @@
-// Datatypes of every class, versions 1 to 5 (File Format, IV.A.2.d).
+// Datatypes of all classes, versions 1 to 5 (File Format, IV.A.2.d).
 
 package hdf5
 
@@ -26,10 +26,10 @@ const (
 	EnumClass
 	VLenClass
 	ArrayClass
-	ComplexClass // of version 5, HDF5 2.0
+	ComplexClass // since version 5, HDF5 2.0
 )
 
-// String names the class.
+// String returns the name of the class.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -39,20 +39,20 @@ func (c Class) String() string {
 
 var classNames = [...]string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable-length", "array", "complex"}
 
-// Order is the order of bytes.
+// Order is a byte order.
 type Order uint8
 
-// Orders of bytes.
+// Byte orders.
 const (
 	LittleEndian Order = iota
 	BigEndian
 	VAX
 )
 
-// RefKind says what a reference refers to.
+// RefKind is the kind of a reference.
 type RefKind uint8
 
-// Kinds of references (H5R_type_t). The last three are of version 4, HDF5 1.12.
+// Kinds of references (H5R_type_t). The last three were added in version 4, HDF5 1.12.
 const (
 	ObjectRef RefKind = iota
 	RegionRef
@@ -65,11 +65,11 @@ const (
 type Datatype struct {
 	Class   Class
 	Version uint8
-	Bits    uint32 // the class's 24 bits as stored; the methods tell what they mean
+	Bits    uint32 // the 24 class bits as stored; the methods decode them
 	Size    uint32 // bytes of an element in the file
 
 	BitOffset, Precision uint16 // integer, bitfield, float; Precision also time
-	// Of floats: where exponent and mantissa are, in bits.
+	// Location of exponent and mantissa of floats, in bits.
 	ExponentAt, ExponentBits, MantissaAt, MantissaBits uint8
 	Bias                                               uint32
 
@@ -87,7 +87,7 @@ type Member struct {
 	Value  []byte    // of an enum's member, Base.Size bytes in Base's order
 }
 
-// Order returns the order of bytes of a number.
+// Order returns the byte order of a number.
 func (t *Datatype) Order() Order {
 	switch {
 	case t.Class == FloatClass && t.Version >= 3 && t.Bits&0x41 == 0x41:
@@ -98,20 +98,20 @@ func (t *Datatype) Order() Order {
 	return LittleEndian
 }
 
-// Signed reports whether an integer has a sign.
+// Signed reports whether an integer is signed.
 func (t *Datatype) Signed() bool { return t.Bits&8 != 0 }
 
-// SignBit is the position of a float's sign.
+// SignBit returns the bit position of a float's sign.
 func (t *Datatype) SignBit() uint8 { return uint8(t.Bits >> 8) }
 
-// Normalization says how a float's mantissa is normalized: 0 not, 1 its highest
-// bit is always set, 2 its highest bit is not stored.
+// Normalization returns the normalization of a float's mantissa: 0 not normalized, 1 the highest
+// bit is always set, 2 the highest bit is implied and not stored.
 func (t *Datatype) Normalization() int { return int(t.Bits >> 4 & 3) }
 
 // VariableString reports whether the type is a string of variable length.
 func (t *Datatype) VariableString() bool { return t.Class == VLenClass && t.Bits&0xF == 1 }
 
-// StringPad says how a string ends: 0 with a zero byte, 1 padded with zeros, 2 with
+// StringPad returns the padding of a string: 0 zero-terminated, 1 padded with zeros, 2 padded with
 // spaces.
 func (t *Datatype) StringPad() int {
 	if t.Class == VLenClass {
@@ -120,7 +120,7 @@ func (t *Datatype) StringPad() int {
 	return int(t.Bits & 0xF)
 }
 
-// CharSet is 0 for ASCII and 1 for UTF-8.
+// CharSet returns 0 for ASCII and 1 for UTF-8.
 func (t *Datatype) CharSet() int {
 	if t.Class == VLenClass {
 		return int(t.Bits >> 8 & 0xF)
@@ -128,7 +128,7 @@ func (t *Datatype) CharSet() int {
 	return int(t.Bits >> 4 & 0xF)
 }
 
-// RefKind says what a reference refers to.
+// RefKind returns the kind of a reference.
 func (t *Datatype) RefKind() RefKind { return RefKind(t.Bits & 0xF) }
 
 // InHeap reports whether values of the type refer to global heaps.
@@ -150,8 +150,8 @@ func (t *Datatype) InHeap() bool {
 	return false
 }
 
-// inMemory is the bytes of an element in the memory of libhdf5, where pointers stand
-// for what is in heaps, and addresses have 8 bytes (H5T_set_loc).
+// inMemory returns the size in bytes of an element in the memory of libhdf5 (H5T_set_loc). There,
+// heap objects are represented by pointers, and addresses have 8 bytes.
 func (t *Datatype) inMemory() uint64 {
 	switch t.Class {
 	case VLenClass:
@@ -176,7 +176,7 @@ func (t *Datatype) inMemory() uint64 {
 		n := uint64(t.Size)
 		for _, m := range t.Members {
 			if m.Type != nil {
-				n += m.Type.inMemory() - uint64(m.Type.Size) // which may be less
+				n += m.Type.inMemory() - uint64(m.Type.Size) // the difference may be negative
 			}
 		}
 		return n
@@ -184,7 +184,7 @@ func (t *Datatype) inMemory() uint64 {
 	return uint64(t.Size)
 }
 
-// String shows the type in short.
+// String returns a short description of the type.
 func (t *Datatype) String() string {
 	order := [...]string{"LE", "BE", "VAX"}[t.Order()]
 	switch t.Class {
@@ -224,7 +224,7 @@ func (t *Datatype) String() string {
 
 func (p *part) datatype() *Datatype { return p.datatypeAt(0) }
 
-// datatypeAt reads a type that is inside depth others.
+// datatypeAt reads a type at a nesting depth.
 func (p *part) datatypeAt(depth int) *Datatype {
 	t := &Datatype{}
 	if depth >= p.r.f.limits.Depth {
@@ -292,9 +292,8 @@ func (p *part) number(t *Datatype) {
 	p.checkUnused(t)
 }
 
-// checkUnused complains about numbers that leave more than half of their bits
-// unused, which the library takes for damage
-// (H5T_is_numeric_with_unusual_unused_bits).
+// checkUnused reports numbers that leave more than half of their bits unused, because libhdf5
+// treats them as corruption (H5T_is_numeric_with_unusual_unused_bits).
 func (p *part) checkUnused(t *Datatype) {
 	size, used := 8*uint64(t.Size), uint64(t.Precision)+uint64(t.BitOffset)
 	if t.Size > 1 && uint64(t.Precision) < size && size > 2*used {
@@ -379,7 +378,7 @@ func (p *part) compound(t *Datatype, depth int) {
 	}
 }
 
-// memberDims reads the array dimensions that members had in version 1.
+// memberDims reads the array dimensions of a member in version 1.
 func (p *part) memberDims() []uint32 {
 	n := int(p.u8("dimensionality"))
 	if !p.check(n <= 4, n, "at most 4") {
@@ -400,7 +399,7 @@ func (p *part) memberDims() []uint32 {
 	return dims
 }
 
-// wrapArray makes an array type, as the library does for members of version 1.
+// wrapArray creates an array type, as libhdf5 does for members of version 1.
 func (p *part) wrapArray(base *Datatype, dims []uint32) *Datatype {
 	t := &Datatype{Class: ArrayClass, Version: 2, Base: base, Dims: dims}
 	t.Size = p.arraySize(base, dims)
@@ -433,7 +432,7 @@ func (p *part) checkReference(t *Datatype) {
 		p.check(t.Size == offset+4, fmt.Sprintf("a region reference of %d bytes", t.Size), fmt.Sprintf("%d, those of a heap id", offset+4))
 	default:
 		p.check(t.Bits>>4&0xF == 1, fmt.Sprintf("reference encoding %d", t.Bits>>4&0xF), "1")
-		// H5R_token_size: type, flags, size of the token, token, size and heap id.
+		// H5R_token_size: type, flags, size of the token, token, size and heap ID.
 		p.check(t.Size >= offset+4, fmt.Sprintf("a reference of %d bytes", t.Size), fmt.Sprintf("at least %d", offset+4))
 	}
 }
@@ -469,7 +468,7 @@ func (p *part) vlen(t *Datatype, depth int) {
 	if kind == 1 {
 		p.checkString(t)
 	}
-	// A count of elements and a heap id; the library believes this size.
+	// A count of elements and a heap ID. libhdf5 does not check this size.
 	want := uint32(p.r.f.super.OffsetSize) + 8
 	p.check(t.Size == want, fmt.Sprintf("%d bytes", t.Size), fmt.Sprintf("%d, a count and a global heap id", want))
 	closeGroup := p.group("base type", -1)
@@ -478,8 +477,8 @@ func (p *part) vlen(t *Datatype, depth int) {
 }
 
 func (p *part) array(t *Datatype, depth int) {
-	// Version 1 has no array types by the document, yet there are files with them, and
-	// the library reads them as version 2.
+	// According to the specification version 1 has no array types. Files with them exist, and
+	// libhdf5 reads them as version 2.
 	n := int(p.u8("dimensionality"))
 	if !p.check(n <= MaxRank, n, "at most 32") {
 		p.ended = true
@@ -507,8 +506,8 @@ func (p *part) array(t *Datatype, depth int) {
 	}
 }
 
-// complex reads a complex number: two numbers of one floating-point type. HDF5 2.2 reads no other
-// form than the rectangular one, and no parts of two types.
+// complex reads a complex number: two numbers of one floating-point type. HDF5 2.2 supports only
+// the rectangular form with two parts of the same type.
 func (p *part) complex(t *Datatype, depth int) {
 	if t.Bits != 1 {
 		p.badAs(format.ErrUnsupported, fmt.Sprintf("class bits %#x", t.Bits), "0x1, two parts of one type")
@@ -523,6 +522,5 @@ func (p *part) complex(t *Datatype, depth int) {
 	p.check(uint64(t.Size) == 2*uint64(t.Base.Size), fmt.Sprintf("%d bytes", t.Size), fmt.Sprintf("%d, those of two parts", 2*uint64(t.Base.Size)))
 }
 
-// encodedSize is the number of bytes that hold values up to v
-// (H5VM_limit_enc_size).
+// encodedSize returns the number of bytes that are needed for values up to v (H5VM_limit_enc_size).
 func encodedSize(v uint64) int { return (max(bits.Len64(v), 1)-1)/8 + 1 }

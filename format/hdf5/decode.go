@@ -1,5 +1,5 @@
-// The filters that the standard library can undo: deflate, shuffle, fletcher32.
-// Heaps may be filtered, and chunks are.
+// Filters that the Go standard library can decode: deflate, shuffle, fletcher32. They occur in
+// chunks and in filtered heaps.
 
 package hdf5
 
@@ -14,9 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Decode undoes the filters of a pipeline but those whose bit is set in mask: b is
-// as stored, size is the bytes of the result, which is never longer. It knows
-// deflate, shuffle and fletcher32; another filter is format.ErrUnsupported.
+// Decode decodes the filters of a pipeline, except those whose bit is set in mask. b are the stored
+// bytes, and size is the maximum length of the result. Decode supports deflate, shuffle and
+// fletcher32. Other filters return format.ErrUnsupported.
 func (l *Pipeline) Decode(mask uint32, b []byte, size uint64) ([]byte, error) {
 	for i := len(l.Filters) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
@@ -43,7 +43,7 @@ func (l *Pipeline) Decode(mask uint32, b []byte, size uint64) ([]byte, error) {
 	return b, nil
 }
 
-// decode is Decode within the budget of an operation.
+// decode is Decode within the work limit of an operation.
 func (r *reader) decode(l *Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 	if size > uint64(r.f.limits.Structure) || int64(size) > r.left {
 		return nil, &format.Error{Format: formatName, What: "filtered block", Got: fmt.Sprintf("%d bytes", size), Want: fmt.Sprintf("at most %d", min(r.left, r.f.limits.Structure)), Err: format.ErrLimit}
@@ -52,7 +52,7 @@ func (r *reader) decode(l *Pipeline, mask uint32, b []byte, size uint64) ([]byte
 	return l.Decode(mask, b, size)
 }
 
-// inflate decompresses at most `most` bytes; what is longer is refused.
+// inflate decompresses at most `most` bytes and refuses longer data.
 func inflate(b []byte, most uint64) ([]byte, error) {
 	fail := func(err error) error {
 		return &format.Error{Format: formatName, What: "deflate", Got: err.Error(), Want: "a zlib stream", Err: format.ErrCorrupt}
@@ -72,8 +72,7 @@ func inflate(b []byte, most uint64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unshuffle brings the bytes of each element together. What is left behind whole
-// elements stays where it is.
+// unshuffle reverses the shuffle filter. Bytes after the last whole element are copied.
 func unshuffle(b []byte, values []uint32) []byte {
 	if len(values) < 1 || values[0] < 2 || uint64(values[0]) > uint64(len(b)) {
 		return b
@@ -90,8 +89,8 @@ func unshuffle(b []byte, values []uint32) []byte {
 	return out
 }
 
-// checkFletcher takes the checksum off the end. Files of 1.6.2 and before have it
-// with its bytes swapped in pairs, which the library accepts as well.
+// checkFletcher checks and removes the checksum at the end. HDF5 1.6.2 and earlier wrote it with
+// its bytes swapped in pairs, and libhdf5 accepts both.
 func checkFletcher(b []byte) ([]byte, error) {
 	fail := func(got, want string) error {
 		return &format.Error{Format: formatName, What: "fletcher32", Got: got, Want: want, Err: format.ErrCorrupt}
@@ -107,9 +106,8 @@ func checkFletcher(b []byte) ([]byte, error) {
 	return data, nil
 }
 
-// fletcher32 is the checksum of the filter: over big-endian pairs of bytes, the last
-// one padded, in ones' complement, where a sum of 65535 stays one
-// (H5_checksum_fletcher32).
+// fletcher32 returns the checksum of the filter (H5_checksum_fletcher32). It sums big-endian pairs
+// of bytes in ones' complement, with the last pair padded. A sum of 65535 is not reduced to 0.
 func fletcher32(b []byte) uint32 {
 	var sum1, sum2 uint32
 	add := func(pair uint32) {

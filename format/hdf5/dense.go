@@ -1,5 +1,4 @@
-// Links and attributes of large objects: in fractal heaps, indexed by version 2
-// B-trees.
+// Dense storage of links and attributes in fractal heaps, indexed by version 2 B-trees.
 
 package hdf5
 
@@ -9,14 +8,14 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Bytes of the heap ids of links, and of attributes and shared messages.
+// Lengths in bytes of the heap IDs of links, and of attributes and shared messages.
 const (
 	linkIDLength      = 7
 	attributeIDLength = 8
 )
 
-// denseLinks calls visit for the links in a heap, in order of the hashes of their
-// names, until it returns false, which is returned.
+// denseLinks calls visit for the links in a heap, in the order of the hashes of their names, until
+// visit returns false. It returns false in that case.
 func (r *reader) denseLinks(l *LinkInfo, visit func(Link) bool) bool {
 	h, err := r.fractalHeap(l.Heap)
 	if err != nil {
@@ -65,8 +64,8 @@ func (r *reader) linkIndex(a Addr, treeType uint8, visit func(hash uint32, order
 	return w.run(a)
 }
 
-// denseAttributes calls visit for the attributes in a heap until it returns false,
-// which is returned.
+// denseAttributes calls visit for the attributes in a heap until visit returns false. It returns
+// false in that case.
 func (r *reader) denseAttributes(ai *AttributeInfo, visit func(*Attribute) bool) bool {
 	h, err := r.fractalHeap(ai.Heap)
 	if err != nil {
@@ -91,8 +90,8 @@ type attributeRecord struct {
 	hash  uint32 // of the name; only in the index by name
 }
 
-// denseAttribute reads the attribute of a record: in the object's heap, or in that
-// of the shared messages.
+// denseAttribute reads the attribute of a record from the object's heap, or from the heap of shared
+// messages.
 func (r *reader) denseAttribute(h *FractalHeap, rec attributeRecord) (*Attribute, error) {
 	if rec.flags&Shared != 0 {
 		index, err := r.sharedIndex(AttributeType)

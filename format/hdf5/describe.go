@@ -1,4 +1,4 @@
-// A file annotated structure by structure.
+// Annotation of a file, structure by structure.
 
 package hdf5
 
@@ -11,20 +11,19 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// MaxDescribed is the number of structures that Describe lists. What comes after is
+// MaxDescribed is the maximum number of structures that Describe lists. Further structures are
 // counted in one field, but still checked.
 const MaxDescribed = 1 << 16
 
-// Describe annotates the file in r, which holds size bytes: superblock, object
-// headers with their messages, indexes, heaps, and whatever else they lead to, in
-// order of their places. Offsets count from the start of the file, user block
-// included. Elements are not described. A structure inside another one, as a message
-// in a heap, is part of its field; what came out of a filter has no bytes of its
-// own.
+// Describe annotates the file in r, which has size bytes: superblock, object headers with their
+// messages, indexes, heaps, and all other structures that can be reached, in ascending order of
+// their offsets. Offsets count from the start of the file, user block included. Elements are not
+// described. A structure inside another one, for example a message in a heap, is part of the field
+// of the other. A structure that was decoded by a filter has length 0.
 //
-// It describes as much as there is and attaches complaints to what is wrong, among
-// them all that File.Check refuses for its structure; what the zero Policy does not
-// allow is no complaint here. It never fails.
+// Describe reads as much as it can and attaches complaints to errors, including all errors in
+// structures that File.Check reports. It does not report features that only the zero Policy
+// refuses. It never fails.
 func Describe(r io.ReaderAt, size int64) format.Field {
 	root := format.Field{Name: "HDF5 file", Length: size}
 	f, rd, err := open(r, size, nil, true)
@@ -39,7 +38,7 @@ func Describe(r io.ReaderAt, size int64) format.Field {
 	rd.everything(anything)
 	root.Fields = nest(rd.fields)
 	if rd.first != nil {
-		// What no field shows, as a chunk outside the file, stands at the root.
+		// Errors without a field, for example a chunk outside the file, are attached to the root.
 		if !shown(root) {
 			root.Complain(rd.first)
 		}
@@ -47,12 +46,12 @@ func Describe(r io.ReaderAt, size int64) format.Field {
 	return root
 }
 
-// anything is the Policy that refuses nothing for what it is.
+// anything is a Policy that allows all features.
 var anything = Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, describing: true}
 
-// Structures calls visit for each structure that Describe annotates, however many there
-// are: as they are met, one inside another one for itself, too. It returns the first
-// thing that is wrong with the file, after it went through all that can be read.
+// Structures calls visit for each structure that Describe annotates, without a limit on their
+// number. Structures come in the order of the traversal, and nested structures are visited
+// separately too. It reads as much as it can and returns the first error in the file.
 func Structures(r io.ReaderAt, size int64, visit func(format.Field)) error {
 	_, rd, err := open(r, size, nil, true)
 	for _, f := range rd.fields {
@@ -66,7 +65,7 @@ func Structures(r io.ReaderAt, size int64, visit func(format.Field)) error {
 	return rd.first
 }
 
-// shown reports whether any field below f has a complaint.
+// shown reports whether f or any field below it has a complaint.
 func shown(f format.Field) bool {
 	for range f.Complaints() {
 		return true
@@ -83,7 +82,7 @@ func (f *File) summary() string {
 func (f *File) DescribeObject(a Addr) format.Field {
 	r := f.reader()
 	r.tracing = true
-	_, _ = r.object(a) // its errors are complaints at the fields
+	_, _ = r.object(a) // errors are complaints of the fields
 	field := format.Field{Name: "object", Offset: f.place(a), Fields: r.fields}
 	if len(r.fields) > 0 {
 		field.Length = r.fields[0].Length
@@ -91,8 +90,8 @@ func (f *File) DescribeObject(a Addr) format.Field {
 	return field
 }
 
-// nest puts the structures in order of their places, each that lies inside another
-// one below it. A structure without bytes of its own, as those that a filter made, contains none.
+// nest sorts the structures by offset and puts structures inside others below them. A structure of
+// length 0, for example one that a filter decoded, contains no others.
 func nest(all []format.Field) []format.Field {
 	slices.SortStableFunc(all, func(a, b format.Field) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length))
@@ -105,7 +104,7 @@ func nest(all []format.Field) []format.Field {
 	return out
 }
 
-// enclose is nest for fields in order.
+// enclose is nest for sorted fields.
 func enclose(all []format.Field) []format.Field {
 	var out []format.Field
 	for i := 0; i < len(all); {

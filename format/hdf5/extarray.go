@@ -1,5 +1,5 @@
-// Extensible arrays, which index the chunks of datasets that grow along one
-// dimension (File Format, VII.D).
+// Extensible arrays, the index for chunks of datasets with one unlimited dimension (File Format,
+// VII.D).
 
 package hdf5
 
@@ -9,20 +9,19 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// extensible is an extensible array being read.
+// extensible is an extensible array that is being read.
 type extensible struct {
 	x          *chunkIndex
 	elem       int // bytes of an element
 	params     ArrayParams
-	maxIndex   uint64 // one more than the greatest element that was set
+	maxIndex   uint64 // one more than the highest element index that was set
 	offsetSize int    // bytes of a block's offset
-	unlimited  int    // the dimension that grows
-	reach      uint64 // one more than the greatest element that has a place in a block
-	taken      uint64 // bytes of the data blocks
+	unlimited  int    // the unlimited dimension
+	reach      uint64 // one more than the highest element index in an existing block
+	taken      uint64 // bytes of the data blocks so far
 }
 
-// superBlock says how large the data blocks of secondary block i are
-// (H5EA__hdr_init).
+// superBlock returns the number and size of the data blocks of secondary block i (H5EA__hdr_init).
 func (e *extensible) superBlock(i int) (blocks, elems uint64) {
 	return 1 << (i / 2), uint64(e.params.MinElems) << ((i + 1) / 2)
 }
@@ -53,15 +52,15 @@ func (x *chunkIndex) extensibleArray() bool {
 	if index.Defined() && !e.indexBlock(index) {
 		return false
 	}
-	// The library asks for each element up to the greatest that was set, however few blocks
-	// there are.
+	// libhdf5 looks up each element up to the highest one that was set, even if only some blocks
+	// exist.
 	if e.maxIndex > e.reach {
 		r.note(r.corrupt("extensible array header", x.layout.Addr, fmt.Sprintf("max index set %d", e.maxIndex), fmt.Sprintf("at most %d, the elements of the blocks there are", e.reach)))
 	}
 	return true
 }
 
-// header reads the header, and reports whether more than its checksum is wrong.
+// header reads the header. bad is true if it has errors other than a wrong checksum.
 func (e *extensible) header(p *part) (index Addr, bad bool) {
 	x := e.x
 	v := p.u8("version")
@@ -96,12 +95,12 @@ func (e *extensible) header(p *part) (index Addr, bad bool) {
 	return index, bad
 }
 
-// superBlocks is the number of secondary blocks of the whole array.
+// superBlocks returns the number of secondary blocks of the whole array.
 func (e *extensible) superBlocks() int {
 	return 1 + int(e.params.MaxBits) - log2(uint64(e.params.MinElems))
 }
 
-// ownSuperBlocks is the number of those whose data blocks the index block names.
+// ownSuperBlocks returns the number of secondary blocks whose data blocks the index block lists.
 func (e *extensible) ownSuperBlocks() int { return 2 * log2(uint64(e.params.MinPointers)) }
 
 func (e *extensible) blockHead(p *part, offset bool) {
@@ -162,8 +161,8 @@ func (e *extensible) indexBlock(a Addr) bool {
 	return true
 }
 
-// below makes what is wrong with a block count for those that it leads to, until the
-// function that it returns is called.
+// below marks the chunks below a block as Unsure because of the block's error, until the returned
+// function is called.
 func (e *extensible) below(err error) (done func()) {
 	above := e.x.unsure
 	if above == nil {
@@ -172,7 +171,7 @@ func (e *extensible) below(err error) (done func()) {
 	return func() { e.x.unsure = above }
 }
 
-// addrs reads n addresses, or those that there are.
+// addrs reads at most n addresses.
 func (p *part) addrs(name string, n int) []Addr {
 	var all []Addr
 	for i := 0; i < n && p.ok(); i++ {
@@ -183,7 +182,7 @@ func (p *part) addrs(name string, n int) []Addr {
 	return all
 }
 
-// secondary reads a secondary block, whose first element is first of the array.
+// secondary reads a secondary block. first is the array index of its first element.
 func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	r, o := e.x.r, e.x.r.f.super.OffsetSize
 	pageElems := uint64(1) << e.params.PageElemBits
@@ -213,7 +212,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	for i, a := range addrs {
 		var pages *pageMap
 		if bitmapSize > 0 {
-			// The library counts bits on over the blocks, not bytes.
+			// libhdf5 continues the bits across the data blocks, without padding to bytes.
 			pages = &pageMap{bitmap, uint64(i) * (elems / pageElems)}
 		}
 		if !e.dataBlock(a, first+uint64(i)*elems, elems, pages) {
@@ -223,7 +222,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	return true
 }
 
-// pageMap says which pages of a data block were written.
+// pageMap is the bitmap of the pages of a data block that were written.
 type pageMap struct {
 	bits  []byte
 	first uint64
@@ -242,9 +241,9 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	}
 	head := uint64(6 + o + e.offsetSize)
 	size := head + 4
-	// Pages that were never written have their room in the file all the same.
+	// Pages that were never written still occupy space in the file.
 	if all := elems * uint64(e.elem); uint64(a) > uint64(r.f.size) || all > uint64(r.f.size)-uint64(a) {
-		all = 0 // what there is of it costs what is read
+		all = 0 // only the part that is read counts against the work limit
 	} else if e.taken += all; e.taken > uint64(r.f.size) {
 		r.note(r.corrupt("extensible array data block", a, fmt.Sprintf("%d bytes of elements with those of other blocks", e.taken), "blocks inside the file"))
 		return true
@@ -292,8 +291,8 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	return true
 }
 
-// elements reads n elements and returns the chunks that are stored. Elements behind
-// the last that was set are not the array's.
+// elements reads n elements and returns the stored chunks. It ignores elements after the last one
+// that was set.
 func (e *extensible) elements(p *part, first, n uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
 		end := p.group("element", int(first+i))
@@ -309,8 +308,8 @@ func (e *extensible) elements(p *part, first, n uint64) (list []Chunk) {
 	return list
 }
 
-// offsetOf is the first element of chunk i. Chunks are counted with the dimension
-// that grows as the slowest.
+// offsetOf returns the first element of chunk i. The unlimited dimension is the slowest in this
+// numbering.
 func (e *extensible) offsetOf(p *part, i uint64) []uint64 {
 	x := e.x
 	off := make([]uint64, x.rank)

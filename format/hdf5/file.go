@@ -1,4 +1,4 @@
-// A file as a whole: opening it, its objects, and what is in groups.
+// Opening of a file, its objects, and the contents of groups.
 
 package hdf5
 
@@ -10,28 +10,27 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// File is an open file. It does not own the reader it was opened from.
+// File is an open file. It does not own its reader.
 type File struct {
 	src    io.ReaderAt
 	size   int64
 	limits Limits
 
 	super  Superblock
-	base   int64       // bytes before the superblock: the user block
-	driver *DriverInfo // nil if the file names none
+	base   int64       // size of the user block, which precedes the superblock
+	driver *DriverInfo // nil without driver information
 	space  *FileSpaceInfo
-	shared SharedMessageTable // Indexes is 0 if there is none
+	shared SharedMessageTable // Indexes is 0 without a table
 	damage error
 }
 
-// Open reads the superblock of the file in r, which holds size bytes, its extension
-// and the driver information. Nil limits are DefaultLimits.
+// Open reads the superblock of the file in r, which has size bytes, its extension and the driver
+// information. nil limits mean DefaultLimits.
 //
-// It fails only if nothing can be read without what is wrong: no superblock
-// (format.ErrMagic), an unknown version (format.ErrVersion), impossible sizes of
-// addresses or lengths (format.ErrCorrupt, format.ErrUnsupported), an input that
-// ends inside the superblock (format.ErrTruncated). What else is wrong there
-// Damage reports.
+// Open fails only for errors that make the file unreadable: no superblock (format.ErrMagic), an
+// unknown version (format.ErrVersion), invalid sizes of addresses or lengths (format.ErrCorrupt,
+// format.ErrUnsupported), or an input that ends inside the superblock (format.ErrTruncated). Damage
+// returns other errors of these structures.
 func Open(r io.ReaderAt, size int64, l *Limits) (*File, error) {
 	f, _, err := open(r, size, l, false)
 	if err != nil {
@@ -40,8 +39,8 @@ func Open(r io.ReaderAt, size int64, l *Limits) (*File, error) {
 	return f, nil
 }
 
-// open is Open; with tracing it returns a reader that has annotated what it read,
-// also with an error.
+// open is Open. With tracing it returns a reader that has annotated the structures, even with an
+// error.
 func open(src io.ReaderAt, size int64, l *Limits, tracing bool) (*File, *reader, error) {
 	if l == nil {
 		d := DefaultLimits()
@@ -74,7 +73,7 @@ const farAddress = 1 << 60
 // multiDriver is the identification of the multi driver.
 const multiDriver = "NCSAmult"
 
-// extension reads what the superblock refers to beside the root group.
+// extension reads the structures that the superblock refers to, except the root group.
 func (r *reader) extension() {
 	f := r.f
 	s := &f.super
@@ -108,34 +107,31 @@ func (r *reader) extension() {
 	}
 }
 
-// Damage returns the first thing that is wrong with the superblock, its extension or
-// the driver information; nil if nothing is.
+// Damage returns the first error of the superblock, its extension or the driver information, or
+// nil.
 func (f *File) Damage() error { return f.damage }
 
-// Superblock returns the superblock. Its K values are those in force, wherever they
-// stand.
+// Superblock returns the superblock. Its K values are the effective ones: from the superblock, the
+// extension, or the defaults.
 func (f *File) Superblock() Superblock { return f.super }
 
-// UserBlock returns the bytes before the superblock, which is what addresses count
-// from.
+// UserBlock returns the number of bytes before the superblock. Addresses count from this offset.
 func (f *File) UserBlock() int64 { return f.base }
 
-// Driver returns what the driver of a file of several members stored, nil if there
-// is none.
+// Driver returns the driver information of a file with several members, or nil.
 func (f *File) Driver() *DriverInfo { return f.driver }
 
-// FileSpace returns how free space is managed, nil if the file does not say.
+// FileSpace returns the file space info message, or nil without one.
 func (f *File) FileSpace() *FileSpaceInfo { return f.space }
 
-// Unclosed reports a file that stores its free space, is longer than its superblock says,
-// and was never closed by who wrote it: a program that opens it for writing with libhdf5
-// cuts it there when it closes it. end is in bytes from the start of the file.
+// Unclosed reports whether the writer of a file with stored free space has not closed it, and the
+// file is longer than its superblock records. If libhdf5 opens such a file for writing, it
+// truncates the file to that end when it closes it. end is in bytes from the start of the file.
 //
-// The end of such a file is stored twice, once when it is closed
-// (H5MF_settle_meta_data_fsm); before that the file space info has none, or, of a file
-// that was closed and opened again, one that may be behind the superblock's, as its
-// free-space managers may be. With version 0 of that message there is one alone, and nothing
-// is reported.
+// libhdf5 stores the end of such a file twice when it closes it (H5MF_settle_meta_data_fsm). Before
+// that, the file space info has no end. If the file was closed and opened again, the end in the
+// file space info and the free-space managers may be after the end in the superblock. Version 0 of
+// the message stores no second end, so Unclosed returns false.
 func (f *File) Unclosed() (end int64, unclosed bool) {
 	s := &f.super
 	if f.space == nil || f.space.Version == 0 || !f.space.Persist || !s.EndOfFile.Defined() {
@@ -149,16 +145,16 @@ func (f *File) Unclosed() (end int64, unclosed bool) {
 	return end, !settled && end >= 0 && end < f.size
 }
 
-// end is the end of the file as stored, which counts from the start of the file as the
-// base address has it.
+// end returns the stored end of the file in bytes from its start. It corrects the stored base
+// address.
 func (f *File) end() int64 { return int64(f.super.EndOfFile-f.super.Base) + f.base }
 
-// Root reads the header of the root group. As Object, it returns what it could
-// read also with an error.
+// Root reads the header of the root group. Like Object, it returns the readable part also with an
+// error.
 func (f *File) Root() (*Object, error) { return f.Object(f.super.Root) }
 
-// Object reads the object header at a. It returns what it could read also with an
-// error; if nothing else is wrong, that is the first error of a message.
+// Object reads the object header at a. It returns the readable part also with an error. The error
+// of a message is returned only if the header has no other error.
 func (f *File) Object(a Addr) (*Object, error) { return f.reader().object(a) }
 
 // Read reads n bytes of raw data at a: a chunk, or contiguous elements.
@@ -174,9 +170,8 @@ func (f *File) Read(a Addr, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// Links yields the links of a group, wherever they stand: in messages, in a symbol
-// table, in a heap. Of what is damaged it yields what can be read, and the first
-// error last, with an empty link.
+// Links yields the links of a group from all storage forms: messages, a symbol table, or a heap. If
+// some are corrupt, it yields the readable ones, and finally the first error with an empty link.
 func (o *Object) Links() iter.Seq2[Link, error] {
 	return func(yield func(Link, error) bool) {
 		r := o.f.reader()
@@ -186,7 +181,7 @@ func (o *Object) Links() iter.Seq2[Link, error] {
 	}
 }
 
-// links calls visit for the links of o until it returns false, which is returned.
+// links calls visit for the links of o until visit returns false. It returns false in that case.
 func (r *reader) links(o *Object, visit func(Link) bool) bool {
 	more := true
 	for i := range o.Messages {
@@ -220,8 +215,8 @@ func (r *reader) links(o *Object, visit func(Link) bool) bool {
 	return more
 }
 
-// Attributes yields the attributes of an object, wherever they stand. Of what is
-// damaged it yields what can be read, and the first error last, with nil.
+// Attributes yields the attributes of an object from all storage forms. If some are corrupt, it
+// yields the readable ones, and finally the first error with nil.
 func (o *Object) Attributes() iter.Seq2[*Attribute, error] {
 	return func(yield func(*Attribute, error) bool) {
 		r := o.f.reader()
@@ -256,17 +251,16 @@ func (r *reader) attributes(o *Object, visit func(*Attribute) bool) bool {
 	return more
 }
 
-// Entry is an object met by Walk.
+// Entry is an object or link that Walk yields.
 type Entry struct {
-	Path   string // from the root group, "/" for itself
-	Link   Link   // the link that leads to it; zero for the root group
+	Path   string // path from the root group; "/" for the root group
+	Link   Link   // the link to the object; zero for the root group
 	Object *Object
 }
 
-// Walk yields every object that hard links reach from the root group, once, groups
-// before what is in them, and an error for each that cannot be read whole, with
-// what could be. Soft, external and user-defined links are yielded without an
-// object, and not followed.
+// Walk yields every object that hard links reach from the root group, once, and groups before their
+// members. If an object has errors, Walk yields its readable part with the error. Soft, external
+// and user-defined links are yielded without an object, and are not followed.
 func (f *File) Walk() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		r := f.reader()
@@ -274,8 +268,8 @@ func (f *File) Walk() iter.Seq2[Entry, error] {
 	}
 }
 
-// walk visits breadth first within a group, so that the pending entries are those
-// of the groups on the way.
+// walk visits breadth first within a group, so that only the entries of the groups on the current
+// path are pending.
 func (r *reader) walk(yield func(Entry, error) bool) {
 	seen := map[Addr]bool{r.f.super.Root: true}
 	stack := []Entry{{Path: "/", Link: Link{Target: r.f.super.Root}}}
@@ -328,7 +322,7 @@ func join(parent, name string) string {
 	return parent + "/" + name
 }
 
-// corrupt is an error about the structure at a.
+// corrupt returns an error about the structure at a.
 func (r *reader) corrupt(what string, a Addr, got, want string) error {
 	return &format.Error{Format: formatName, What: what, Offset: r.f.place(a), Got: got, Want: want, Err: format.ErrCorrupt}
 }

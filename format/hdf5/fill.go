@@ -4,12 +4,12 @@ package hdf5
 
 import "fmt"
 
-// FillValue is what stands where nothing was written.
+// FillValue is the value of elements that were never written.
 type FillValue struct {
 	Version   uint8 // 1 to 3; 0 is the old message
 	AllocTime uint8 // when storage is allocated: 1 early, 2 late, 3 incremental
 	WriteTime uint8 // when it is filled: 0 on allocation, 1 never, 2 if a value is set
-	Defined   bool  // there is a value; zeros if Value is nil
+	Defined   bool  // a fill value exists; zeros if Value is nil
 	Value     []byte
 }
 
@@ -20,8 +20,8 @@ func (p *part) oldFill() *FillValue {
 	return f
 }
 
-// fillValue reads size and value. Only versions 1 and 2 have a sign: -1 is no value there,
-// and with any other negative size H5Pget_fill_value follows a NULL pointer.
+// fillValue reads size and value. Only versions 1 and 2 have a signed size: -1 means no value. With
+// any other negative size H5Pget_fill_value dereferences a NULL pointer.
 func (p *part) fillValue(f *FillValue) {
 	size := p.u32("size")
 	n := int(size)

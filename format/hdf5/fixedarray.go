@@ -1,5 +1,4 @@
-// Fixed arrays, which index the chunks of datasets that cannot grow
-// (File Format, VII.C).
+// Fixed arrays, the index for chunks of datasets of fixed maximum size (File Format, VII.C).
 
 package hdf5
 
@@ -108,11 +107,11 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	return true
 }
 
-// bit reports bit i, counted from the highest one of the first byte.
+// bit reports whether bit i is set, counted from the highest bit of the first byte.
 func bit(b []byte, i uint64) bool { return i/8 < uint64(len(b)) && b[i/8]>>(7-i%8)&1 != 0 }
 
-// elements reads n elements of an array, which are chunks first, first+1, … of the
-// grid, and returns those that are stored.
+// elements reads n elements of an array, which are the chunks first, first+1, … of the grid, and
+// returns the stored chunks.
 func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
 		end := p.group("element", int(first+i))

@@ -1,5 +1,5 @@
-// Fractal heaps, which hold links and attributes of large objects and shared
-// messages (File Format, III.G).
+// Fractal heaps, the storage of links and attributes of large objects and of shared messages (File
+// Format, III.G).
 
 package hdf5
 
@@ -11,9 +11,9 @@ import (
 // FractalHeap is the header of a fractal heap.
 type FractalHeap struct {
 	Addr        Addr
-	IDLength    uint16 // bytes of an object's id
+	IDLength    uint16 // bytes of a heap ID
 	Flags       uint8  // 1: ids of huge objects wrapped; 2: direct blocks have checksums
-	MaxManaged  uint32 // bytes above which an object is huge
+	MaxManaged  uint32 // maximum size of managed objects in bytes; larger ones are huge
 	NextHuge    uint64
 	HugeIndex   Addr // version 2 B-tree of huge objects
 	FreeSpace   uint64
@@ -22,9 +22,9 @@ type FractalHeap struct {
 	Allocated   uint64 // bytes of the managed space
 	Iterator    uint64
 	Huge, Tiny  HeapCount
-	Width       uint16 // blocks of a row
-	StartSize   uint64 // bytes of the blocks of the first two rows
-	MaxDirect   uint64 // bytes of the largest direct block
+	Width       uint16 // blocks per row
+	StartSize   uint64 // size of the blocks of the first two rows in bytes
+	MaxDirect   uint64 // maximum size of a direct block in bytes
 	MaxBits     uint16 // bits of the managed space
 	StartRows   uint16
 	Root        Addr
@@ -38,13 +38,13 @@ type FractalHeap struct {
 	directRows int
 	blocks     map[uint64]heapBlock
 	indirect   map[Addr]*indirectBlock
-	huge       map[uint64]hugeObject // by number; nil until asked for
+	huge       map[uint64]hugeObject // by number; nil before the first use
 }
 
 // HeapCount is a number of objects and their bytes.
 type HeapCount struct{ Size, Objects uint64 }
 
-// heapBlock is a direct block as it is in memory.
+// heapBlock is a decoded direct block.
 type heapBlock struct {
 	data    []byte
 	at      int64
@@ -74,7 +74,7 @@ func log2(v uint64) int { return bits.Len64(v) - 1 }
 
 func powerOf2(v uint64) bool { return v > 0 && v&(v-1) == 0 }
 
-// fractalHeap reads the header at a, once an operation. It is never nil.
+// fractalHeap reads the header at a, at most once per operation. The result is never nil.
 func (r *reader) fractalHeap(a Addr) (*FractalHeap, error) {
 	if h := r.heaps[a]; h != nil {
 		return h, nil
@@ -128,7 +128,7 @@ func (h *FractalHeap) header(p *part) {
 	p.checksum()
 }
 
-// table reads the shape of the doubling table.
+// table reads the parameters of the doubling table.
 func (h *FractalHeap) table(p *part) {
 	h.Width = p.u16("table width")
 	good := p.check(powerOf2(uint64(h.Width)), h.Width, "a power of 2")
@@ -158,11 +158,10 @@ func (h *FractalHeap) table(p *part) {
 	}
 }
 
-// rowSize is the bytes of a block of a row.
+// rowSize returns the size in bytes of a block of a row.
 func (h *FractalHeap) rowSize(row int) uint64 { return h.StartSize << max(row-1, 0) }
 
-// rowOffset is where a row begins, in bytes from the start of its indirect block's
-// space.
+// rowOffset returns the start of a row, in bytes from the start of its indirect block's space.
 func (h *FractalHeap) rowOffset(row int) uint64 {
 	if row == 0 {
 		return 0
@@ -170,12 +169,12 @@ func (h *FractalHeap) rowOffset(row int) uint64 {
 	return h.StartSize * uint64(h.Width) << (row - 1)
 }
 
-// childRows is the number of rows of an indirect block in a row.
+// childRows returns the number of rows of an indirect block in a row.
 func (h *FractalHeap) childRows(row int) int {
 	return log2(h.rowSize(row)) - log2(h.StartSize) - log2(uint64(h.Width)) + 1
 }
 
-// readIndirect reads an indirect block, once an operation.
+// readIndirect reads an indirect block, at most once per operation.
 func (r *reader) readIndirect(h *FractalHeap, a Addr, offset uint64, rows int) (*indirectBlock, error) {
 	if b := h.indirect[a]; b != nil {
 		if b.offset != offset || b.rows != rows {
@@ -224,7 +223,7 @@ func (h *FractalHeap) blockHead(p *part, offset uint64) {
 	p.check(got == offset, got, fmt.Sprint(offset))
 }
 
-// readDirect reads a direct block of size bytes, once an operation.
+// readDirect reads a direct block of size bytes, at most once per operation.
 func (r *reader) readDirect(h *FractalHeap, e heapEntry, offset, size uint64) (heapBlock, error) {
 	if b, ok := h.blocks[offset]; ok {
 		return b, nil
@@ -263,7 +262,7 @@ func (r *reader) readDirect(h *FractalHeap, e heapEntry, offset, size uint64) (h
 	}
 	b.data = p.b
 	if p.decoded && p.field != nil {
-		// Its length is that in the file.
+		// The length is that in the file.
 		err := p.err
 		p.field.Length = int64(stored)
 		r.annotated(*p.field)
@@ -279,7 +278,8 @@ func (r *reader) readDirect(h *FractalHeap, e heapEntry, offset, size uint64) (h
 	return b, err
 }
 
-// blockChecksum reads a checksum over the whole block with zeros in its place.
+// blockChecksum reads a checksum of the whole block, in which the checksum's own bytes count as
+// zeros.
 func (p *part) blockChecksum() {
 	from := p.pos
 	got := p.u32("checksum")
@@ -294,8 +294,8 @@ func (p *part) blockChecksum() {
 	}
 }
 
-// block finds the direct block that holds byte offset of the managed space, and
-// where it begins there.
+// block returns the direct block that contains byte offset of the managed space, and the start of
+// the block in that space.
 func (r *reader) block(h *FractalHeap, offset uint64) (heapBlock, uint64, error) {
 	if h.RootRows == 0 {
 		b, err := r.readDirect(h, heapEntry{h.Root, h.RootSize, h.RootMask}, 0, h.StartSize)
@@ -324,8 +324,8 @@ func (r *reader) block(h *FractalHeap, offset uint64) (heapBlock, uint64, error)
 	}
 }
 
-// find returns row and column of the block that holds byte offset of an indirect
-// block's space (H5HF__dtable_lookup).
+// find returns row and column of the block that contains byte offset of an indirect block's space
+// (H5HF__dtable_lookup).
 func (h *FractalHeap) find(offset uint64) (row, col int) {
 	if first := h.StartSize * uint64(h.Width); offset < first {
 		return 0, int(offset / h.StartSize)
@@ -335,7 +335,7 @@ func (h *FractalHeap) find(offset uint64) (row, col int) {
 	return row, int((offset - 1<<high) / h.rowSize(row))
 }
 
-// heapBlocks reads all blocks of the heap; what is wrong is noted.
+// heapBlocks reads all blocks of the heap and records errors.
 func (r *reader) heapBlocks(h *FractalHeap) {
 	if !h.Root.Defined() {
 		return
@@ -373,14 +373,14 @@ func (r *reader) indirectBlocks(h *FractalHeap, a Addr, start uint64, rows int) 
 	}
 }
 
-// Kinds of heap ids.
+// Kinds of heap IDs.
 const (
 	managedID = iota
 	hugeID
 	tinyID
 )
 
-// heapID reads the id of an object.
+// heapID reads the ID of an object.
 func (p *part) heapID(name string, n int) []byte {
 	id := p.bytes(name, n)
 	if p.last != nil && len(id) > 0 {
@@ -389,8 +389,7 @@ func (p *part) heapID(name string, n int) []byte {
 	return id
 }
 
-// heapObject reads the object with an id: it calls read with a part that holds just
-// the object.
+// heapObject reads the object with an ID. It calls read with a part that contains only the object.
 func (r *reader) heapObject(h *FractalHeap, id []byte, what string, read func(*part)) error {
 	q, err := r.locateObject(h, id, what)
 	if err != nil {
@@ -415,7 +414,7 @@ func (r *reader) locateObject(h *FractalHeap, id []byte, what string) (*part, er
 		return r.hugeObject(h, id, what)
 	case tinyID:
 		n, data := int(id[0]&0xF)+1, id[1:]
-		if len(id)-1 > 17 { // the extended form, of longer ids
+		if len(id)-1 > 17 { // the extended form of longer IDs
 			n, data = (int(id[0]&0xF)<<8|int(id[1]))+1, id[2:]
 		}
 		if n > len(data) {
@@ -458,8 +457,8 @@ func (r *reader) managedObject(h *FractalHeap, id []byte, what string) (*part, e
 	return p, nil
 }
 
-// hugeObject finds an object that has its own place in the file: by the id itself,
-// if it is long enough, else by a number in the B-tree.
+// hugeObject finds an object that is stored outside the heap blocks. The ID contains its location
+// if it is long enough, otherwise a number in the B-tree.
 func (r *reader) hugeObject(h *FractalHeap, id []byte, what string) (*part, error) {
 	var o hugeObject
 	id = id[1:]
@@ -501,7 +500,7 @@ func (r *reader) hugeObject(h *FractalHeap, id []byte, what string) (*part, erro
 	return p, nil
 }
 
-// hugeDirect reports whether ids have room for where huge objects are
+// hugeDirect reports whether IDs are long enough to contain the location of huge objects
 // (H5HF__huge_init).
 func (r *reader) hugeDirect(h *FractalHeap) bool {
 	o, l := r.f.super.OffsetSize, r.f.super.LengthSize
@@ -512,7 +511,7 @@ func (r *reader) hugeDirect(h *FractalHeap) bool {
 	return int(h.IDLength)-1 >= need
 }
 
-// readHuge reads the B-tree of huge objects, once an operation.
+// readHuge reads the B-tree of huge objects, at most once per operation.
 func (r *reader) readHuge(h *FractalHeap) error {
 	if h.huge != nil {
 		return nil
@@ -529,7 +528,7 @@ func (r *reader) readHuge(h *FractalHeap) error {
 	return err
 }
 
-// hugeRecords walks the B-tree of huge objects: one of four types.
+// hugeRecords walks the B-tree of huge objects, which has one of four types.
 func (r *reader) hugeRecords(h *FractalHeap, visit func(number uint64, o hugeObject)) {
 	o, l := r.f.super.OffsetSize, r.f.super.LengthSize
 	direct, filtered := r.hugeDirect(h), h.Pipeline != nil

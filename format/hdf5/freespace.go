@@ -16,31 +16,31 @@ var sectionNames = [2][]string{
 	{"simple", "small", "large"},
 }
 
-// unreadSections are the next types of a heap, which the document lists. A heap's
-// manager stores none of them: the library has no code for reading them, and jumps to
-// nowhere if it meets one.
+// unreadSections are further types of a heap's sections in the specification. A heap's manager
+// never stores them. libhdf5 has no code to read them and jumps to an invalid address if a file
+// contains one.
 var unreadSections = []string{"normal row, refused", "indirect, refused"}
 
-// FreeSection is an unused piece of a file or of a heap's space.
+// FreeSection is an unused range of a file or of a heap's space.
 type FreeSection struct {
 	Offset uint64 // bytes from the base address, or from the start of the heap's space
 	Size   uint64 // bytes
 	Type   uint8
-	Row    *FreeRow // of a first row section of a heap
+	Row    *FreeRow // set for a first row section of a heap
 }
 
-// FreeRow says which blocks of an indirect block are free.
+// FreeRow is a range of free blocks of an indirect block.
 type FreeRow struct {
 	Block    uint64 // offset of the indirect block in the heap's space
 	Row, Col uint16 // the first free block
 	Blocks   uint16
 }
 
-// managerSize is the bytes of a free-space manager's header.
+// managerSize returns the size in bytes of a free-space manager's header.
 func (s *Superblock) managerSize() int64 { return int64(18 + 7*s.LengthSize + s.OffsetSize) }
 
-// freeSpace reads the free-space manager at a and calls visit for its sections. A
-// heap's manager needs the heap.
+// freeSpace reads the free-space manager at a and calls visit for its sections. h must be set for a
+// heap's manager.
 func (r *reader) freeSpace(a Addr, client uint8, h *FractalHeap, visit func(FreeSection)) {
 	s := &r.f.super
 	p := r.part("free-space manager header", a, s.managerSize())
@@ -109,7 +109,7 @@ type sectionReader struct {
 	space      uint64 // bytes of the sections so far
 }
 
-// sections reads n sections, which stand in sets of one size.
+// sections reads n sections, which are stored in sets of equal size.
 func (w *sectionReader) sections(n uint64) {
 	p := w.p
 	countSize := encodedSize(n)

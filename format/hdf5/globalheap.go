@@ -1,5 +1,5 @@
-// Global heaps: collections of small objects for variable-length data, region
-// references and virtual datasets (File Format, III.E).
+// Global heaps: collections of small objects for variable-length data, region references and
+// virtual datasets (File Format, III.E).
 
 package hdf5
 
@@ -14,14 +14,14 @@ type GlobalHeap struct {
 	Addr    Addr
 	Size    uint64 // bytes, header included
 	Objects map[uint16]GlobalObject
-	Free    uint64 // bytes of object 0, the free space at the end
+	Free    uint64 // size of object 0, the free space at the end, in bytes
 
-	err error // what is wrong with it
+	err error // first error of the collection
 }
 
 // GlobalObject is an object of a collection.
 type GlobalObject struct {
-	References uint16 // a count the library does not use
+	References uint16 // a count that libhdf5 does not use
 	Data       []byte
 	At         int64 // bytes from the start of the file to Data
 }
@@ -29,8 +29,8 @@ type GlobalObject struct {
 // minGlobalHeap is the bytes of the smallest collection.
 const minGlobalHeap = 4096
 
-// globalHeap reads the collection at a, once an operation. It is never nil: with an
-// error it has the objects before what is wrong.
+// globalHeap reads the collection at a, at most once per operation. The result is never nil. With
+// an error it contains the objects before the error.
 func (r *reader) globalHeap(a Addr) (*GlobalHeap, error) {
 	if h := r.globals[a]; h != nil {
 		return h, h.err
@@ -38,7 +38,7 @@ func (r *reader) globalHeap(a Addr) (*GlobalHeap, error) {
 	h := &GlobalHeap{Addr: a, Objects: map[uint16]GlobalObject{}}
 	p := r.part("global heap collection", a, int64(align8(8+r.f.super.LengthSize)))
 	if !p.signature("GCOL") {
-		return h, p.done() // nothing to keep
+		return h, p.done() // the collection is not cached
 	}
 	v := p.u8("version")
 	p.version(v, 1, 1)
@@ -60,7 +60,7 @@ func (h *GlobalHeap) objects(p *part) {
 	head := align8(8 + p.r.f.super.LengthSize)
 	for p.rest() > 0 && p.ok() {
 		if p.rest() < head {
-			// Too little for an object: the library takes it for object 0.
+			// The rest is too small for an object. libhdf5 treats it as object 0.
 			h.Free = uint64(p.rest())
 			p.bytes("unused", p.rest())
 			return
@@ -72,7 +72,7 @@ func (h *GlobalHeap) objects(p *part) {
 		size := p.length("object size")
 		p.padTo8()
 		if index == 0 {
-			// The size of the free space counts this header.
+			// The size of the free space includes this header.
 			h.Free = size
 			p.check(size == uint64(p.rest()+head), size, fmt.Sprintf("%d, all that is left", p.rest()+head))
 			p.bytes("free space", p.rest())
@@ -98,16 +98,16 @@ func (h *GlobalHeap) objects(p *part) {
 
 func align8(n int) int { return (n + 7) &^ 7 }
 
-// padTo8 skips to a multiple of 8 bytes. The document has no such gaps; there are some
-// where lengths have fewer than 8 bytes.
+// padTo8 skips to a multiple of 8 bytes. The specification does not mention this padding, which
+// occurs if lengths have fewer than 8 bytes.
 func (p *part) padTo8() {
 	if n := align8(p.pos) - p.pos; n > 0 {
 		p.reserved(n)
 	}
 }
 
-// globalObject finds an object of a collection. It may be there also with an error,
-// if the collection is damaged.
+// globalObject finds an object of a collection. If the collection is corrupt, it may return the
+// object and an error.
 func (r *reader) globalObject(a Addr, index uint32) (GlobalObject, error) {
 	h, err := r.globalHeap(a)
 	if o, ok := h.Objects[uint16(index)]; ok && index <= 0xFFFF {

@@ -1,6 +1,5 @@
-// The layout of the elements of a dataset, versions 1 to 5
-// (File Format, IV.A.2.i). Version 5, of HDF5 2.0, is version 4 with wider sizes of
-// filtered chunks in the indexes.
+// Data layouts, versions 1 to 5 (File Format, IV.A.2.i). Version 5, of HDF5 2.0, is version 4 with
+// wider sizes of filtered chunks in the indexes.
 
 package hdf5
 
@@ -10,18 +9,18 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// LayoutClass says where the elements are.
+// LayoutClass is the storage class of the elements.
 type LayoutClass uint8
 
 // Classes of layouts.
 const (
-	Compact    LayoutClass = iota // in the message itself
-	Contiguous                    // in one piece
-	Chunked                       // in chunks of one shape, with an index
+	Compact    LayoutClass = iota // in the message
+	Contiguous                    // in one contiguous range
+	Chunked                       // in chunks of equal shape, with an index
 	Virtual                       // in other datasets
 )
 
-// String names the class.
+// String returns the name of the class.
 func (c LayoutClass) String() string {
 	if c > Virtual {
 		return fmt.Sprintf("layout class %d", uint8(c))
@@ -29,7 +28,7 @@ func (c LayoutClass) String() string {
 	return [...]string{"compact", "contiguous", "chunked", "virtual"}[c]
 }
 
-// IndexType says how the chunks of a dataset are found.
+// IndexType is the type of a chunk index.
 type IndexType uint8
 
 // Types of chunk indexes. Versions 1 to 3 of the layout have only BTree1Index.
@@ -42,7 +41,7 @@ const (
 	BTree2Index
 )
 
-// String names the index.
+// String returns the name of the index type.
 func (t IndexType) String() string {
 	if t > BTree2Index {
 		return fmt.Sprintf("index type %d", uint8(t))
@@ -56,18 +55,18 @@ const (
 	SingleChunkFiltered     = 2 // the single chunk has a size and a mask
 )
 
-// Layout says where the elements of a dataset are.
+// Layout is the data layout message: the storage of the elements of a dataset.
 type Layout struct {
 	Version uint8
 	Class   LayoutClass
-	Addr    Addr   // of contiguous elements, or of the index of chunks
-	Size    uint64 // bytes of contiguous elements, if Version is 3 or above
-	Data    []byte // of a compact layout
+	Addr    Addr   // address of contiguous elements, or of the chunk index
+	Size    uint64 // bytes of contiguous elements, in version 3 and later
+	Data    []byte // elements of a compact layout
 	DataAt  int64  // bytes from the start of the file to Data
-	// Dims are those of a chunk, in elements and at last in bytes of an element; in
-	// versions 1 and 2 of any layout, those of the whole.
+	// Dims are the dimensions of a chunk in elements, followed by the size of an element in bytes.
+	// In versions 1 and 2 the other classes have the dimensions of the dataset here.
 	Dims  []uint64
-	Flags uint8 // of chunks, from Version 4 on
+	Flags uint8 // of chunked layouts, in version 4 and later
 	Index IndexType
 
 	SingleSize uint64 // bytes of the filtered single chunk
@@ -79,23 +78,22 @@ type Layout struct {
 	Merge      uint8  // percent
 
 	Heap      Addr   // global heap of a virtual dataset's mappings
-	HeapIndex uint32 // object in it
+	HeapIndex uint32 // index of the object in it
 }
 
-// ArrayParams are those of an extensible array's shape.
+// ArrayParams are the parameters of an extensible array.
 type ArrayParams struct {
-	MaxBits      uint8 // bits of the greatest number of elements
+	MaxBits      uint8 // bits of the maximum number of elements
 	IndexElems   uint8 // elements in the index block
 	MinPointers  uint8 // data block pointers of the smallest secondary block
 	MinElems     uint8 // elements of the smallest data block
 	PageElemBits uint8 // bits of the elements of a page of a data block
 }
 
-// ChunkBytes is the size of an unfiltered chunk in bytes; false if it is not below
-// 2^64.
+// ChunkBytes returns the size of an unfiltered chunk in bytes; false if it is 2^64 or more.
 func (l *Layout) ChunkBytes() (uint64, bool) { return product(l.Dims) }
 
-// String tells the layout in short.
+// String returns a short description of the layout.
 func (l *Layout) String() string {
 	switch l.Class {
 	case Compact:
@@ -189,10 +187,10 @@ func (p *part) chunkDims(l *Layout, n, size int) {
 	bytes, ok := l.ChunkBytes()
 	switch {
 	case ok && bytes < 1<<32:
-	case l.Version >= 5: // valid from HDF5 2.0 on
+	case l.Version >= 5: // valid in HDF5 2.0 and later
 		p.badAs(format.ErrLimit, fmt.Sprintf("chunks of %v bytes", l.Dims), "fewer than 2^32 bytes")
 	default:
-		// The library multiplies 32-bit numbers and keeps 32 bits of a chunk's size.
+		// libhdf5 multiplies 32-bit numbers and stores a chunk's size in 32 bits.
 		p.bad(fmt.Sprintf("chunks of %v bytes", l.Dims), "fewer than 2^32 bytes")
 	}
 }

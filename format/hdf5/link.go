@@ -1,5 +1,5 @@
-// Links: the message, and what soft, external and user-defined ones hold
-// (File Format, IV.A.2.g).
+// Links: the message, and the contents of soft, external and user-defined links (File Format,
+// IV.A.2.g).
 
 package hdf5
 
@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// LinkKind says how a link names its target.
+// LinkKind is the type of a link.
 type LinkKind uint8
 
 // Kinds of links (H5L_type_t). 65 to 255 are user-defined.
@@ -27,14 +27,14 @@ type Link struct {
 	CharSet      uint8 // of the name: 0 ASCII, 1 UTF-8
 	Order        int64 // creation order, if OrderStored
 	OrderStored  bool
-	Target       Addr   // object header, of a hard link
-	Path         string // of a soft link; of an external one inside File
-	File         string // of an external link
+	Target       Addr   // object header of a hard link's target
+	Path         string // target of a soft link, or of an external link inside File
+	File         string // file of an external link
 	UserData     []byte // of external and user-defined links, as stored
 	ExternalFlag uint8  // version and flags of an external link
 }
 
-// String shows where the link leads.
+// String returns the name and the target of the link.
 func (l *Link) String() string {
 	name := strconv.Quote(l.Name)
 	switch l.Kind {
@@ -102,9 +102,8 @@ func (p *part) linkTarget(l *Link) {
 	l.external(p)
 }
 
-// external takes the user data of an external link apart: version and flags, the
-// file's name, and the path in it, both ending with a zero
-// (H5L__extern_query).
+// external splits the user data of an external link into version and flags, file name, and path in
+// the file. Both strings are zero-terminated (H5L__extern_query).
 func (l *Link) external(p *part) {
 	b := l.UserData
 	if len(b) < 3 {
@@ -122,21 +121,21 @@ func (l *Link) external(p *part) {
 	p.mean("%q in %q", l.Path, l.File)
 }
 
-// ExternalFiles is the list of files that hold a dataset's elements (message
-// 0x0007, IV.A.2.h). Their names are in a local heap. The document says that they
-// are URLs; the library takes them for paths.
+// ExternalFiles is the list of files that contain a dataset's elements (message 0x0007, IV.A.2.h).
+// Their names are in a local heap. The specification describes them as URLs, but libhdf5 uses them
+// as paths.
 type ExternalFiles struct {
 	Heap  Addr
-	Slots uint16 // allocated
+	Slots uint16 // allocated slots
 	Files []ExternalFile
 }
 
-// ExternalFile is one of them.
+// ExternalFile is one of these files.
 type ExternalFile struct {
 	Name   string
 	NameAt uint64 // bytes from the start of the heap's data
 	Offset uint64 // bytes from the start of the file
-	Size   uint64 // bytes; Unlimited for as many as there are
+	Size   uint64 // bytes; Unlimited means up to the end of the file
 }
 
 func (p *part) externalFiles() *ExternalFiles {

@@ -1,5 +1,5 @@
-// Local heaps, which hold the names of old-style groups and of external files
-// (File Format, III.D).
+// Local heaps, the storage of names in old-style groups and of external file names (File Format,
+// III.D).
 
 package hdf5
 
@@ -10,24 +10,24 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// LocalHeap is a piece of the file that holds small texts.
+// LocalHeap is a range of the file that contains small strings.
 type LocalHeap struct {
 	Addr     Addr
 	DataAddr Addr
 	Data     []byte
-	FreeHead uint64      // offset of the first free block; 1 for none
-	Free     []FreeBlock // the free list, in its order
+	FreeHead uint64      // offset of the first free block; 1 if there is no free block
+	Free     []FreeBlock // the free list in its order
 
 	at int64 // bytes from the start of the file to Data
 }
 
-// FreeBlock is an unused piece of a local heap.
+// FreeBlock is an unused range of a local heap.
 type FreeBlock struct{ Offset, Size uint64 }
 
-// freeListEnd is the offset that ends the list of free blocks.
+// freeListEnd is the offset that marks the end of the list of free blocks.
 const freeListEnd = 1
 
-// Name returns the text at an offset, which ends with a zero inside the heap.
+// Name returns the string at an offset. The string must end with a zero inside the heap.
 func (h *LocalHeap) Name(offset uint64) (string, error) {
 	fail := func(got, want string) error {
 		return &format.Error{Format: formatName, What: "name in local heap", Offset: h.at, Got: got, Want: want, Err: format.ErrCorrupt}
@@ -42,7 +42,7 @@ func (h *LocalHeap) Name(offset uint64) (string, error) {
 	return string(h.Data[offset:][:n]), nil
 }
 
-// localHeap reads the local heap at a. It is never nil.
+// localHeap reads the local heap at a. The result is never nil.
 func (r *reader) localHeap(a Addr) (*LocalHeap, error) {
 	h := &LocalHeap{Addr: a, DataAddr: Undefined}
 	s := &r.f.super
@@ -56,7 +56,7 @@ func (r *reader) localHeap(a Addr) (*LocalHeap, error) {
 	size := p.length("data segment size")
 	h.FreeHead = p.length("offset to head of free-list")
 	if w := 8 * s.LengthSize; h.FreeHead == Unlimited>>(64-w) {
-		h.FreeHead = freeListEnd // as the document has it; the library writes 1
+		h.FreeHead = freeListEnd // value in the specification; libhdf5 writes 1
 		p.mean("no free block")
 	}
 	p.check(h.FreeHead == freeListEnd || h.FreeHead < size, h.FreeHead, fmt.Sprintf("1, or below %d", size))
@@ -73,7 +73,7 @@ func (r *reader) localHeap(a Addr) (*LocalHeap, error) {
 	return h, d.done()
 }
 
-// freeList follows the free blocks. They may not overlap, so the list ends.
+// freeList reads the list of free blocks. The blocks must not overlap, so the list is finite.
 func (h *LocalHeap) freeList(p *part) {
 	n := p.r.f.super.LengthSize
 	var spans spanSet

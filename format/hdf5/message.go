@@ -1,5 +1,4 @@
-// What stands in an object header: the messages, their types and flags
-// (File Format, IV.A.1 and IV.A.2).
+// Messages of object headers, with their types and flags (File Format, IV.A.1 and IV.A.2).
 
 package hdf5
 
@@ -10,12 +9,11 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// MessageType says what a header message is about.
+// MessageType is the type of a header message.
 type MessageType uint16
 
-// Types of messages (H5O_*_ID). The document prints 0x0018 for FileSpaceInfoType,
-// which in the library and in all files is 0x0017; 0x0018 is the metadata cache
-// image.
+// Types of messages (H5O_*_ID). The specification lists 0x0018 for FileSpaceInfoType. In libhdf5
+// and in all files it is 0x0017, and 0x0018 is the metadata cache image.
 const (
 	NilType                MessageType = 0x0000
 	DataspaceType          MessageType = 0x0001
@@ -51,11 +49,10 @@ var messageNames = [...]string{
 	"driver info", "attribute info", "object reference count", "file space info", "metadata cache image",
 }
 
-// Known reports whether the library has such messages. Bogus ones it has only in
-// builds for its own tests.
+// Known reports whether libhdf5 supports the type. BogusType exists only in test builds of libhdf5.
 func (t MessageType) Known() bool { return int(t) < len(messageNames) && t != BogusType }
 
-// String names the type as the document does.
+// String returns the name of the type in the specification.
 func (t MessageType) String() string {
 	if int(t) < len(messageNames) {
 		return messageNames[t]
@@ -63,7 +60,7 @@ func (t MessageType) String() string {
 	return fmt.Sprintf("unknown message %#04x", uint16(t))
 }
 
-// shareable reports whether such a message may stand elsewhere, shared by objects
+// shareable reports whether such a message may be stored elsewhere and shared by objects
 // (H5O_SHARE_IS_SHARABLE).
 func (t MessageType) shareable() bool {
 	switch t {
@@ -79,18 +76,18 @@ type MessageFlags uint8
 // Flags of a message (IV.A.1.a).
 const (
 	Constant           MessageFlags = 1 << iota // must not change
-	Shared                                      // the message stands elsewhere; here is where
+	Shared                                      // the message is stored elsewhere, and its body is a SharedRef
 	NotShareable                                // must not be shared
-	FailWriteIfUnknown                          // a program that does not know it must not write to the file
-	MarkIfUnknown                               // a program that does not know it and writes must set WasUnknown
-	WasUnknown                                  // a program that did not know it changed the object
-	Shareable                                   // may be shared, of messages that stand elsewhere
-	FailIfUnknown                               // a program that does not know it must not open the object
+	FailWriteIfUnknown                          // a program that does not support the type must not write to the file
+	MarkIfUnknown                               // a program that does not support the type must set WasUnknown when it writes
+	WasUnknown                                  // a program that did not support the type changed the object
+	Shareable                                   // may be shared
+	FailIfUnknown                               // a program that does not support the type must not open the object
 )
 
 var flagNames = [...]string{"constant", "shared", "not shareable", "fail on write if unknown", "mark if unknown", "was unknown", "shareable", "fail if unknown"}
 
-// String lists the flags.
+// String returns the names of the flags.
 func (f MessageFlags) String() string {
 	var s []string
 	for i, name := range flagNames {
@@ -135,17 +132,17 @@ type Message struct {
 	Type   MessageType
 	Flags  MessageFlags
 	Order  uint16     // creation order, if the header tracks it
-	Chunk  int        // the chunk of the header that holds it: 0, then the continuations
-	Offset int64      // bytes from the start of the file to its content
-	Size   int        // bytes of its content
-	Ref    *SharedRef // where a shared message stands; nil of others
-	// Body is the content, or what could be read of it; of a shared message that
-	// which stands elsewhere. It is nil for NIL and unknown messages.
+	Chunk  int        // the chunk of the header that contains it: 0, then the continuations
+	Offset int64      // bytes from the start of the file to the content
+	Size   int        // bytes of the content
+	Ref    *SharedRef // location of a shared message; nil for other messages
+	// Body is the content, or its readable part. For a shared message it is the content stored
+	// elsewhere. It is nil for NIL and unknown messages.
 	Body Body
-	Err  error // what is wrong with the message; nil if nothing is
+	Err  error // first error of the message, or nil
 }
 
-// checkFlags complains about flags as the library does (H5O__chunk_deserialize).
+// checkFlags reports invalid flags, as libhdf5 does (H5O__chunk_deserialize).
 func (m *Message) checkFlags(p *part) {
 	f := m.Flags
 	p.hex()
@@ -178,14 +175,14 @@ func (p *part) content(o *Object, m *Message) {
 		return
 	}
 	if m.Type == FileSpaceInfoType && m.Flags&WasUnknown != 0 {
-		// A program that did not know it changed the file: it says nothing any more,
-		// and the library does not read it.
+		// A program that does not support the message has changed the file. The message is
+		// outdated, and libhdf5 ignores it.
 		return
 	}
 	m.Body = p.unshared(o, m.Type)
 }
 
-// unshared reads the content of a message that stands here.
+// unshared reads the content of a message that is stored here.
 func (p *part) unshared(o *Object, t MessageType) Body {
 	switch t {
 	case DataspaceType:

@@ -12,9 +12,9 @@ import (
 // HeaderFlags are the flags of a version 2 object header.
 type HeaderFlags uint8
 
-// Flags of a header (IV.A.1.b). The two lowest bits are the size of a size.
+// Flags of a header (IV.A.1.b). The two lowest bits are the encoded length of the chunk size.
 const (
-	OrderTracked    HeaderFlags = 0x04 // of attributes' creation
+	OrderTracked    HeaderFlags = 0x04 // creation order of attributes
 	OrderIndexed    HeaderFlags = 0x08
 	PhaseChange     HeaderFlags = 0x10 // MaxCompact and MinDense are stored
 	TimesStored     HeaderFlags = 0x20
@@ -28,27 +28,27 @@ type Object struct {
 	Addr       Addr
 	Version    uint8 // 1 or 2
 	Flags      HeaderFlags
-	RefCount   uint32 // hard links to the object, from the header or its message
+	RefCount   uint32 // hard links to the object, from the header or the reference count message
 	Times      *Times // nil unless stored in the header
-	MaxCompact uint16 // attributes above which they move to a heap
-	MinDense   uint16 // attributes below which they move back
+	MaxCompact uint16 // maximum number of attributes in the header; more are stored in a heap
+	MinDense   uint16 // number of attributes below which they move back to the header
 	Messages   []Message
-	Pieces     []HeaderChunk // of the header
+	Pieces     []HeaderChunk // chunks of the header
 
 	f *File
 }
 
-// Times are seconds since 1970.
+// Times are times in seconds since 1970.
 type Times struct{ Access, Modification, Change, Birth uint32 }
 
-// HeaderChunk is a contiguous piece of an object header.
+// HeaderChunk is a contiguous range of an object header.
 type HeaderChunk struct {
 	Addr Addr
-	Size int64 // bytes, with prefix and checksum
-	Gap  int   // unused bytes behind the messages
+	Size int64 // bytes, including prefix and checksum
+	Gap  int   // unused bytes after the messages
 }
 
-// Kind is what an object is.
+// Kind is the kind of an object.
 type Kind uint8
 
 // Kinds of objects.
@@ -59,14 +59,14 @@ const (
 	CommittedTypeKind
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	return [...]string{"unknown object", "group", "dataset", "committed datatype"}[k]
 }
 
-// Kind says what the object is by its messages, in the library's order of asking:
-// a group has a symbol table or link info, a dataset a datatype and a dataspace, and
-// what has only a datatype is one.
+// Kind returns the kind of the object, which its messages determine in the order that libhdf5 uses.
+// A group has a symbol table or link info. A dataset has a datatype and a dataspace. A committed
+// datatype has only a datatype.
 func (o *Object) Kind() Kind {
 	has := func(t MessageType) bool { return o.Message(t) != nil }
 	switch {
@@ -80,7 +80,7 @@ func (o *Object) Kind() Kind {
 	return UnknownKind
 }
 
-// Message returns the first message of a type, nil if there is none.
+// Message returns the first message of a type, or nil.
 func (o *Object) Message(t MessageType) *Message {
 	for i := range o.Messages {
 		if o.Messages[i].Type == t {
@@ -90,7 +90,7 @@ func (o *Object) Message(t MessageType) *Message {
 	return nil
 }
 
-// body returns the content of the first message of its type; nil without one.
+// body returns the content of the first message of its type, or nil.
 func body[T Body](o *Object, t MessageType) (b T) {
 	if m := o.Message(t); m != nil {
 		b, _ = m.Body.(T)
@@ -98,20 +98,20 @@ func body[T Body](o *Object, t MessageType) (b T) {
 	return b
 }
 
-// Dataspace returns the object's dataspace, nil without one.
+// Dataspace returns the object's dataspace, or nil.
 func (o *Object) Dataspace() *Dataspace { return body[*Dataspace](o, DataspaceType) }
 
-// Datatype returns the object's datatype, nil without one.
+// Datatype returns the object's datatype, or nil.
 func (o *Object) Datatype() *Datatype { return body[*Datatype](o, DatatypeType) }
 
-// Layout returns how the dataset is stored, nil without a layout message.
+// Layout returns the data layout, or nil without a layout message.
 func (o *Object) Layout() *Layout { return body[*Layout](o, LayoutType) }
 
-// Pipeline returns the filters of a dataset, nil without any.
+// Pipeline returns the filter pipeline of a dataset, or nil.
 func (o *Object) Pipeline() *Pipeline { return body[*Pipeline](o, PipelineType) }
 
-// FillValue returns the fill value: the new message, or else the old one. It is nil
-// without either.
+// FillValue returns the fill value from the new message, or else from the old one. It is nil if the
+// object has neither.
 func (o *Object) FillValue() *FillValue {
 	if v := body[*FillValue](o, FillValueType); v != nil {
 		return v
@@ -119,13 +119,13 @@ func (o *Object) FillValue() *FillValue {
 	return body[*FillValue](o, OldFillValueType)
 }
 
-// ExternalFiles returns the files that hold the data, nil if the file itself does.
+// ExternalFiles returns the external files with the data, or nil if the file itself contains the
+// data.
 func (o *Object) ExternalFiles() *ExternalFiles {
 	return body[*ExternalFiles](o, ExternalFilesType)
 }
 
-// Err returns the first thing wrong with a message of the object, nil if nothing
-// is.
+// Err returns the first error of a message of the object, or nil.
 func (o *Object) Err() error {
 	for _, m := range o.Messages {
 		if m.Err != nil {
@@ -135,12 +135,12 @@ func (o *Object) Err() error {
 	return nil
 }
 
-// object reads the object header at a with all its continuations. It returns what
-// it could read also with an error. Errors inside messages are in the messages,
-// and the first of them is returned if nothing else is wrong.
+// object reads the object header at a with all its continuations. It returns the readable part also
+// with an error. Errors of messages are in the messages. The first of them is returned only if the
+// header has no other error.
 func (r *reader) object(a Addr) (*Object, error) {
 	o := &Object{Addr: a, RefCount: 1, MaxCompact: 8, MinDense: 6, f: r.f}
-	// The prefix of version 1 has 16 bytes; a whole header of version 2 may have fewer.
+	// The prefix of version 1 has 16 bytes. A whole header of version 2 may have fewer.
 	p := r.part("object header", a, max(min(16, r.f.size-r.f.place(a)), 0))
 	if len(p.b) >= 4 && string(p.b[:4]) == "OHDR" {
 		o.prefix2(p)
@@ -162,7 +162,7 @@ func (o *Object) prefix1(p *part) {
 	o.Version = 1
 	v := p.u8("version")
 	if !p.version(v, 1, 1) {
-		p.ended = true // it is no object header at all
+		p.ended = true // not an object header
 		return
 	}
 	p.reserved(1)
@@ -177,8 +177,8 @@ func (o *Object) prefix1(p *part) {
 	p.b = p.b[:min(int64(len(p.b)), 16+int64(size))]
 	o.Pieces = append(o.Pieces, HeaderChunk{Addr: o.Addr, Size: 16 + int64(size)})
 	o.messages(p, len(p.b))
-	// The library minds more messages than were announced in this chunk, and not
-	// fewer in all: a writer of old counted wrong.
+	// libhdf5 refuses more messages in this chunk than the header claims. It accepts fewer in all
+	// chunks, because an old writer counted wrong.
 	if len(o.Messages) > int(n) {
 		p.last = nil
 		p.complain(format.ErrCorrupt, "total number of header messages", fmt.Sprint(n), fmt.Sprintf("at least %d", len(o.Messages)))
@@ -232,7 +232,7 @@ func (o *Object) prefix2(p *part) {
 	p.checksum()
 }
 
-// messageHeader is the bytes before the content of a message.
+// messageHeader returns the number of bytes before the content of a message.
 func (o *Object) messageHeader() int {
 	switch {
 	case o.Version == 1:
@@ -273,7 +273,7 @@ func (o *Object) messages(p *part, end int) {
 	}
 }
 
-// message reads one message; nil if it does not fit before end.
+// message reads one message. It returns nil if the message does not fit before end.
 func (o *Object) message(p *part, end int) *Message {
 	m := &Message{}
 	var size uint16
@@ -291,7 +291,7 @@ func (o *Object) message(p *part, end int) *Message {
 		return nil
 	}
 	m.Flags = MessageFlags(p.u8("flags"))
-	// What flags forbid is wrong with this message, not with the header.
+	// Errors of flags belong to this message, not to the header.
 	outer := p.err
 	p.err = nil
 	m.checkFlags(p)
@@ -321,8 +321,7 @@ func (o *Object) message(p *part, end int) *Message {
 		if q.ok() && q.rest() > 0 {
 			q.bytes("unused", q.rest())
 		}
-		// The group of the message stands for the whole; the content's fields are
-		// its own.
+		// The group represents the whole message, and the fields of the content are added to it.
 		top := p.open[len(p.open)-1]
 		top.Fields = append(top.Fields, q.field.Fields...)
 		top.Complaint = q.field.Complaint
@@ -333,7 +332,7 @@ func (o *Object) message(p *part, end int) *Message {
 	return m
 }
 
-// bodyText is a line about the content, for those that have one.
+// bodyText returns a line about the content, or "".
 func bodyText(b Body) string {
 	if s, ok := b.(fmt.Stringer); ok {
 		return s.String()
@@ -341,8 +340,8 @@ func bodyText(b Body) string {
 	return ""
 }
 
-// continuations reads the chunks that continuation messages name, and those that
-// their messages name.
+// continuations reads the chunks that continuation messages refer to, including those in other
+// continuations.
 func (r *reader) continuations(o *Object) error {
 	var first error
 	keep := func(err error) {
@@ -367,7 +366,7 @@ func (r *reader) continuations(o *Object) error {
 }
 
 func (r *reader) continuation(o *Object, c *Continuation) error {
-	n := int64(min(c.Length, uint64(r.f.limits.Structure)+1)) // part refuses what is longer
+	n := int64(min(c.Length, uint64(r.f.limits.Structure)+1)) // part refuses a longer one
 	p := r.part("object header continuation", c.Addr, n)
 	o.Pieces = append(o.Pieces, HeaderChunk{Addr: c.Addr, Size: int64(n)})
 	if o.Version == 1 {

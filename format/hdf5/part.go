@@ -1,5 +1,5 @@
-// One structure while it is read: a cursor over its bytes that also writes the
-// annotated fields, so that values and descriptions come from the same code.
+// part: a structure while it is read. A cursor over its bytes also writes the annotated fields,
+// because values and descriptions should come from the same code.
 
 package hdf5
 
@@ -15,32 +15,32 @@ import (
 // formatName is the Format of every *format.Error of this package.
 const formatName = "hdf5"
 
-// A part is a structure of the file being read. What is wrong is kept: the first
-// complaint in err. Reads behind the end of the bytes return zero and end the
-// part; after any other complaint reading goes on, as far as the bytes allow.
+// A part is a structure of the file that is being read. The first complaint is kept in err. Reads
+// after the end of the bytes return zero and end the part. After any other complaint reading
+// continues as far as the bytes allow.
 type part struct {
 	r       *reader
-	what    string // the structure, as the document names it
+	what    string // the structure's name in the specification
 	b       []byte
 	pos     int
 	at      int64 // bytes from the start of the file to b[0]
-	decoded bool  // b came out of a filter and has no places in the file
-	ended   bool  // a read went behind the end
+	decoded bool  // b was decoded by a filter, so its bytes have no offsets in the file
+	ended   bool  // a read went past the end
 	err     error // the first complaint
 
 	field *format.Field   // nil unless the structure is described
 	open  []*format.Field // the groups around the next field, outermost first
-	last  *format.Field   // the field read last
-	start int             // its position in b
+	last  *format.Field   // the last field that was read
+	start int             // position of the last field in b
 }
 
-// ok reports whether reading can go on: loops over counts from the file ask it.
+// ok reports whether reading can continue. Loops over counts from the file must check it.
 func (p *part) ok() bool { return !p.ended }
 
-// rest is the number of bytes not read yet.
+// rest returns the number of unread bytes.
 func (p *part) rest() int { return len(p.b) - p.pos }
 
-// offset is the place in the file of position pos.
+// offset returns the offset in the file of position pos.
 func (p *part) offset(pos int) int64 {
 	if p.decoded {
 		return p.at
@@ -78,8 +78,8 @@ func (p *part) add(f format.Field) *format.Field {
 	return &top.Fields[len(top.Fields)-1]
 }
 
-// group opens a field around those that follow; the function it returns closes
-// it. A negative index is not shown.
+// group opens a field around the next fields. The returned function closes it. A negative index is
+// not shown.
 func (p *part) group(name string, index int) func() {
 	if p.field == nil {
 		return func() {}
@@ -88,8 +88,8 @@ func (p *part) group(name string, index int) func() {
 		name += " " + strconv.Itoa(index)
 	}
 	from := p.pos
-	// The group is put into its parent when it is complete, since a pointer into a
-	// growing slice would dangle.
+	// The group is added to its parent when it is complete, because a pointer into a growing slice
+	// would become invalid.
 	g := &format.Field{Name: name, Offset: p.offset(from)}
 	p.open = append(p.open, g)
 	return func() {
@@ -101,8 +101,8 @@ func (p *part) group(name string, index int) func() {
 	}
 }
 
-// uint reads an unsigned integer of n bytes, little-endian. Of more than 8 bytes
-// only the low 8 are kept, as the library does.
+// uint reads an unsigned little-endian integer of n bytes. Like libhdf5, it keeps only the low 8
+// bytes of longer ones.
 func (p *part) uint(name string, n int) uint64 {
 	v := leUint(p.take(name, n))
 	if p.last != nil {
@@ -122,7 +122,7 @@ func (p *part) u16(name string) uint16 { return uint16(p.uint(name, 2)) }
 func (p *part) u32(name string) uint32 { return uint32(p.uint(name, 4)) }
 func (p *part) u64(name string) uint64 { return p.uint(name, 8) }
 
-// hex shows the last number in hexadecimal.
+// hex changes the value of the last field to hexadecimal.
 func (p *part) hex() {
 	if p.last != nil {
 		v, _ := strconv.ParseUint(p.last.Value, 10, 64)
@@ -130,7 +130,7 @@ func (p *part) hex() {
 	}
 }
 
-// mean says what the last field means.
+// mean sets the meaning of the last field.
 func (p *part) mean(layout string, args ...any) {
 	if p.last != nil {
 		p.last.Meaning = fmt.Sprintf(layout, args...)
@@ -140,9 +140,8 @@ func (p *part) mean(layout string, args ...any) {
 // length reads a number of "size of lengths" bytes.
 func (p *part) length(name string) uint64 { return p.uint(name, p.r.f.super.LengthSize) }
 
-// addr reads a number of "size of offsets" bytes; all ones are no address. The
-// library sees only the low 8 bytes of a wider address, and refuses the others
-// unless they are 0.
+// addr reads an address of "size of offsets" bytes. All ones mean Undefined. For wider addresses
+// libhdf5 uses only the low 8 bytes and refuses the address unless the others are 0.
 func (p *part) addr(name string) Addr {
 	b := p.take(name, p.r.f.super.OffsetSize)
 	if b == nil {
@@ -171,7 +170,7 @@ func allOnes(b []byte) bool {
 	return true
 }
 
-// bytes reads n bytes as they are.
+// bytes reads n bytes.
 func (p *part) bytes(name string, n int) []byte {
 	b := p.take(name, n)
 	if p.last != nil {
@@ -180,7 +179,7 @@ func (p *part) bytes(name string, n int) []byte {
 	return b
 }
 
-// hexText shows bytes, the first 32 of them.
+// hexText returns at most 32 bytes in hexadecimal.
 func hexText(b []byte) string {
 	const most = 32
 	if len(b) > most {
@@ -189,7 +188,7 @@ func hexText(b []byte) string {
 	return fmt.Sprintf("%x", b)
 }
 
-// text reads n bytes of text, shown quoted.
+// text reads a string of n bytes.
 func (p *part) text(name string, n int) string {
 	s := string(p.take(name, n))
 	if p.last != nil {
@@ -198,8 +197,8 @@ func (p *part) text(name string, n int) string {
 	return s
 }
 
-// cstring reads text up to a zero byte, which must be there, and then on to the
-// next multiple of pad bytes.
+// cstring reads a string that must end with a zero byte, and its padding up to a multiple of pad
+// bytes.
 func (p *part) cstring(name string, pad int) string {
 	n := bytes.IndexByte(p.b[p.pos:], 0)
 	if p.ended {
@@ -220,8 +219,8 @@ func (p *part) cstring(name string, pad int) string {
 	return string(b[:n])
 }
 
-// reserved reads n bytes that the format leaves unused. The library does not look
-// at them, and neither is a complaint made of what stands there.
+// reserved reads n bytes that the format does not use. Neither libhdf5 nor this package checks
+// their values.
 func (p *part) reserved(n int) {
 	b := p.take("reserved", n)
 	if p.last != nil && len(bytes.Trim(b, "\x00")) > 0 {
@@ -229,14 +228,13 @@ func (p *part) reserved(n int) {
 	}
 }
 
-// bad complains that the last field is wrong: got is what it is, want what it
-// should be.
+// bad complains about the last field. got is the actual value, and want the expected one.
 func (p *part) bad(got, want string) { p.badAs(format.ErrCorrupt, got, want) }
 
-// badAs is bad for another sentinel than format.ErrCorrupt.
+// badAs is bad with another sentinel than format.ErrCorrupt.
 func (p *part) badAs(kind error, got, want string) {
 	if p.ended {
-		return // the value was never there
+		return // the value does not exist
 	}
 	name := p.what
 	if p.last != nil {
@@ -245,7 +243,7 @@ func (p *part) badAs(kind error, got, want string) {
 	p.complain(kind, name, got, want)
 }
 
-// check complains unless ok. The texts are those of bad.
+// check complains unless ok. got and want are as in bad.
 func (p *part) check(ok bool, got any, want string) bool {
 	if !ok {
 		p.bad(fmt.Sprint(got), want)
@@ -253,7 +251,7 @@ func (p *part) check(ok bool, got any, want string) bool {
 	return ok
 }
 
-// version complains unless v is one of those from low to high.
+// version complains unless v is in the range from low to high.
 func (p *part) version(v, low, high uint8) bool {
 	if v < low || v > high {
 		want := strconv.Itoa(int(low))
@@ -272,7 +270,7 @@ func (p *part) flags(v, known uint8) {
 	p.check(v&^known == 0, fmt.Sprintf("%#02x", v), fmt.Sprintf("no bits but %#02x", known))
 }
 
-// signature reads four bytes that must be want.
+// signature reads four bytes that must equal want.
 func (p *part) signature(want string) bool {
 	got := p.text("signature", len(want))
 	if p.ended {
@@ -299,13 +297,13 @@ func (p *part) checksum() {
 	}
 }
 
-// complain keeps the first complaint and shows every one at the last field, or at
-// the structure if there is no field for it.
+// complain keeps the first complaint. It attaches every complaint to the last field, or to the
+// structure without a last field.
 func (p *part) complain(kind error, name, got, want string) {
 	p.fail(&format.Error{Format: formatName, What: p.what + ": " + name, Offset: p.offset(p.start), Got: got, Want: want, Err: kind})
 }
 
-// fail is complain for an error that is already one.
+// fail is complain for an existing error.
 func (p *part) fail(err error) {
 	if err == nil {
 		return
@@ -327,7 +325,7 @@ func (p *part) fail(err error) {
 	target.Complaint = text
 }
 
-// grow makes the part n bytes long; they are read from the file.
+// grow extends the part to n bytes. It reads the additional bytes from the file.
 func (p *part) grow(n int64) bool {
 	if p.ended || n <= int64(len(p.b)) {
 		return !p.ended
@@ -337,14 +335,14 @@ func (p *part) grow(n int64) bool {
 	if err != nil {
 		p.start, p.last = p.pos, nil
 		p.fail(err)
-		// What there is of it can still be shown.
+		// The available bytes can still be described.
 		return len(more) > 0
 	}
 	return true
 }
 
-// within is the part for a message or object inside p: n bytes from the cursor,
-// which moves behind them.
+// within returns the part for a message or object inside p: n bytes from the cursor. It moves the
+// cursor after them.
 func (p *part) within(what string, n int) *part {
 	b := p.b[p.pos : p.pos+n : p.pos+n]
 	q := &part{r: p.r, what: what, b: b, at: p.offset(p.pos), decoded: p.decoded}
@@ -364,7 +362,7 @@ func (p *part) describe() {
 	p.open = []*format.Field{p.field}
 }
 
-// rename gives the structure another name, once it is known what it is.
+// rename changes the name of the structure after its kind has been determined.
 func (p *part) rename(what string) {
 	p.what = what
 	if p.field != nil {
@@ -372,8 +370,7 @@ func (p *part) rename(what string) {
 	}
 }
 
-// put adds the fields of a finished part below those of p, and takes over its
-// complaint.
+// put adds the fields of a finished part below those of p, and copies its complaint.
 func (p *part) put(q *part) *format.Field {
 	if p.err == nil {
 		p.err = q.err
@@ -385,8 +382,7 @@ func (p *part) put(q *part) *format.Field {
 	return p.last
 }
 
-// done ends the part: its fields go to the reader. It returns the first
-// complaint.
+// done ends the part and passes its fields to the reader. It returns the first complaint.
 func (p *part) done() error {
 	if p.field != nil {
 		if !p.decoded {

@@ -9,10 +9,10 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// FilterID is the number under which a filter is registered.
+// FilterID is the registered number of a filter.
 type FilterID uint16
 
-// Filters of the library itself.
+// Filters that libhdf5 contains.
 const (
 	Deflate     FilterID = 1
 	Shuffle     FilterID = 2
@@ -27,7 +27,7 @@ var filterNames = map[FilterID]string{
 	307: "bzip2", 32000: "lzf", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle", 32013: "zfp", 32015: "zstd", 32026: "blosc2",
 }
 
-// String names the filter, if it is a common one.
+// String returns the name of a common filter, or "filter N".
 func (id FilterID) String() string {
 	if s := filterNames[id]; s != "" {
 		return s
@@ -35,24 +35,24 @@ func (id FilterID) String() string {
 	return fmt.Sprintf("filter %d", uint16(id))
 }
 
-// MaxFilters is the most filters of a pipeline.
+// MaxFilters is the maximum number of filters of a pipeline.
 const MaxFilters = 32
 
-// Pipeline is what chunks went through, in order of writing.
+// Pipeline is the list of filters of chunks, in the order of writing.
 type Pipeline struct {
 	Version uint8
 	Filters []Filter
 }
 
-// Filter is one step of a pipeline.
+// Filter is one filter of a pipeline.
 type Filter struct {
 	ID       FilterID
-	Name     string // as stored; often none
-	Optional bool   // the filter may have been left out, and so may be missing
+	Name     string // as stored; often empty
+	Optional bool   // chunks may be stored without the filter if it is not available or fails
 	Values   []uint32
 }
 
-// String lists the filters.
+// String returns the names of the filters.
 func (p *Pipeline) String() string {
 	var s []string
 	for _, f := range p.Filters {
@@ -97,7 +97,7 @@ func (p *part) filter(version uint8) Filter {
 		b := p.text("name", nameLen)
 		f.Name = zeroTerminated([]byte(b))
 		if p.ok() && len(f.Name) == len(b) {
-			// The library looks for the zero up to the end of the message.
+			// libhdf5 searches for the zero up to the end of the message.
 			p.badAs(format.ErrCorrupt, "a name without a zero at its end", "one")
 		}
 	}

@@ -1,5 +1,5 @@
-// One operation on a file: what it may still read, where it has been, and the
-// fields it has annotated.
+// reader: one operation on a file, with its work limit, the visited structures, and the annotated
+// fields.
 
 package hdf5
 
@@ -13,18 +13,18 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// A reader is one operation on a File. It is used by one goroutine.
+// A reader is one operation on a File. It must be used by one goroutine only.
 type reader struct {
 	f         *File
-	left      int64                 // bytes it may still read
-	seen      map[spot]bool         // structures that may be reached only once
-	heaps     map[Addr]*FractalHeap // the fractal heaps met so far
+	left      int64                 // bytes that it may still read
+	seen      map[spot]bool         // structures that must be reached only once
+	heaps     map[Addr]*FractalHeap // fractal heaps read so far
 	tracing   bool                  // parts write fields
-	fields    []format.Field        // of the structures read while tracing
-	visit     func(format.Field)    // gets them instead, if not nil
-	globals   map[Addr]*GlobalHeap  // the collections met so far
-	first     error                 // the first thing wrong in a traversal, which goes on
-	resolving bool                  // a shared message is being looked up
+	fields    []format.Field        // fields of the structures read while tracing
+	visit     func(format.Field)    // receives the fields instead, if not nil
+	globals   map[Addr]*GlobalHeap  // collections read so far
+	first     error                 // first error of a traversal that continues after errors
+	resolving bool                  // a shared message is being resolved
 
 	otherFile func(name string, offset int64) // Policy.OtherFile
 }
@@ -45,7 +45,7 @@ func (f *File) reader() *reader {
 	return &reader{f: f, left: left + freeWork, seen: map[spot]bool{}, heaps: map[Addr]*FractalHeap{}, globals: map[Addr]*GlobalHeap{}}
 }
 
-// annotated takes over a structure that was read while tracing.
+// annotated receives a structure that was read while tracing.
 func (r *reader) annotated(f format.Field) {
 	if r.visit != nil {
 		r.visit(f)
@@ -54,15 +54,15 @@ func (r *reader) annotated(f format.Field) {
 	r.fields = append(r.fields, f)
 }
 
-// note keeps the first error of an operation that goes on after errors.
+// note keeps the first error of an operation that continues after errors.
 func (r *reader) note(err error) {
 	if r.first == nil {
 		r.first = err
 	}
 }
 
-// quiet returns a reader on the same budget that annotates nothing, and a function
-// that gives the budget back. It is for structures read on the way to another one.
+// quiet returns a reader with the same work limit that does not annotate, and a function that
+// copies the remaining limit back. It is used to read a structure that another one refers to.
 func (r *reader) quiet() (*reader, func()) {
 	if !r.tracing {
 		return r, func() {}
@@ -71,7 +71,7 @@ func (r *reader) quiet() (*reader, func()) {
 	return q, func() { r.left = q.left }
 }
 
-// once complains if the structure was reached before: trees have no cycles.
+// once returns an error if the structure was reached before, because trees must not have cycles.
 func (r *reader) once(what string, a Addr) error {
 	p := spot{what, a}
 	if r.seen[p] {
@@ -81,7 +81,7 @@ func (r *reader) once(what string, a Addr) error {
 	return nil
 }
 
-// position is the place in the file of an address; -1 if that is beyond any file.
+// position returns the offset in the file of an address, or -1 if it is out of range.
 func (f *File) position(a Addr) int64 {
 	if uint64(a) > math.MaxInt64-uint64(f.base) {
 		return -1
@@ -89,11 +89,11 @@ func (f *File) position(a Addr) int64 {
 	return int64(a) + f.base
 }
 
-// place is position for a message: never negative.
+// place is position for error messages: never negative.
 func (f *File) place(a Addr) int64 { return max(f.position(a), 0) }
 
-// part opens the structure of n bytes at a. With an error it is never nil: it
-// holds what there is of the structure.
+// part opens the structure of n bytes at a. The result is never nil. With an error it contains the
+// available bytes of the structure.
 func (r *reader) part(what string, a Addr, n int64) *part {
 	p := &part{r: r, what: what, at: r.f.position(a)}
 	if r.tracing {
@@ -116,8 +116,8 @@ func (r *reader) part(what string, a Addr, n int64) *part {
 	return p
 }
 
-// bytes reads n bytes at a position of the file, of a structure of which have
-// bytes were read before. If the file ends sooner it returns what there is, and
+// bytes reads n bytes at an offset of the file. They belong to a structure of which "have" bytes
+// were read before. If the file ends before them, it returns the available bytes and
 // format.ErrTruncated.
 func (r *reader) bytes(what string, at, n, have int64) ([]byte, error) {
 	fail := func(got, want string, kind error) error {
@@ -131,7 +131,7 @@ func (r *reader) bytes(what string, at, n, have int64) ([]byte, error) {
 		short = fail(fmt.Sprintf("%d bytes", there+have), strconv.FormatInt(n+have, 10), format.ErrTruncated)
 		n = there
 	}
-	// A structure costs its bytes and something for the looking.
+	// A structure costs its bytes, and at least 32.
 	if r.left -= max(n, 32); r.left < 0 {
 		return nil, fail(fmt.Sprintf("more than %d bytes of structures", r.f.limits.Reread*r.f.size+freeWork), "structures that do not overlap", format.ErrLimit)
 	}

@@ -1,5 +1,4 @@
-// Shared messages: what stands in their place, and where they stand
-// (File Format, IV.A.2, "Shared Message").
+// References to shared messages (File Format, IV.A.2, "Shared Message").
 
 package hdf5
 
@@ -9,10 +8,10 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// ShareType says where a shared message stands.
+// ShareType is the location of a shared message.
 type ShareType uint8
 
-// Places of shared messages.
+// Locations of shared messages.
 const (
 	NotShared       ShareType = 0
 	SharedInHeap    ShareType = 1 // in the heap of the table of shared messages
@@ -20,12 +19,12 @@ const (
 	SharedHere      ShareType = 3 // in this header; other objects refer to it
 )
 
-// SharedRef stands in the place of a shared message.
+// SharedRef is a reference to a shared message.
 type SharedRef struct {
 	Version uint8
 	Type    ShareType
-	Addr    Addr   // object header, unless in a heap
-	HeapID  []byte // 8 bytes, in a heap
+	Addr    Addr   // object header, unless the message is in a heap
+	HeapID  []byte // 8 bytes, for a message in a heap
 }
 
 func (p *part) sharedRef() SharedRef {
@@ -50,8 +49,8 @@ func (p *part) sharedRef() SharedRef {
 	return s
 }
 
-// resolve reads the message that ref stands for. It follows one step: a shared
-// message that is itself shared is an error, and so there are no cycles.
+// resolve reads the message that ref refers to. It follows one reference: a shared message that is
+// shared again is an error, so there are no cycles.
 func (r *reader) resolve(ref SharedRef, t MessageType) (Body, error) {
 	q, restore := r.quiet()
 	defer restore()
@@ -87,7 +86,7 @@ func (r *reader) resolveInHeap(ref SharedRef, t MessageType) (Body, error) {
 	return b, err
 }
 
-// sharedIndex finds the index of shared messages that has those of type t.
+// sharedIndex returns the index of shared messages of type t.
 func (r *reader) sharedIndex(t MessageType) (*SharedIndex, error) {
 	table, err := r.sharedTable()
 	if table == nil {

@@ -1,6 +1,5 @@
-// The messages that are a few numbers: link info, group info, attribute info,
-// comment, times, K values, reference count, file space, and so on
-// (File Format, IV.A.2).
+// Small messages: link info, group info, attribute info, comment, times, K values, reference count,
+// file space, and so on (File Format, IV.A.2).
 
 package hdf5
 
@@ -12,15 +11,15 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// LinkInfo says where the links of a new-style group are, if not in the header
-// (message 0x0002).
+// LinkInfo is the location of the links of a new-style group that are not in the header (message
+// 0x0002).
 type LinkInfo struct {
 	OrderTracked bool
 	OrderIndexed bool
-	MaxOrder     uint64 // one more than the greatest creation order, if tracked
+	MaxOrder     uint64 // one more than the highest creation order, if tracked
 	Heap         Addr   // fractal heap of the links; undefined if they are in the header
-	NameIndex    Addr   // version 2 B-tree over names
-	OrderIndex   Addr   // version 2 B-tree over creation order
+	NameIndex    Addr   // version 2 B-tree indexed by name
+	OrderIndex   Addr   // version 2 B-tree indexed by creation order
 }
 
 func (p *part) linkInfo() *LinkInfo {
@@ -42,7 +41,7 @@ func (p *part) linkInfo() *LinkInfo {
 	return l
 }
 
-// GroupInfo is what a new-style group was created with (message 0x000A).
+// GroupInfo contains the creation parameters of a new-style group (message 0x000A).
 type GroupInfo struct {
 	MaxCompact, MinDense    uint16 // links; 8 and 6 unless stored
 	EstEntries, EstNameSize uint16 // 4 and 8 unless stored
@@ -65,15 +64,15 @@ func (p *part) groupInfo() *GroupInfo {
 	return g
 }
 
-// AttributeInfo says where the attributes of an object are, if not in the header
-// (message 0x0015).
+// AttributeInfo is the location of the attributes of an object that are not in the header (message
+// 0x0015).
 type AttributeInfo struct {
 	OrderTracked bool
 	OrderIndexed bool
-	MaxOrder     uint16 // one more than the greatest creation order, if tracked
+	MaxOrder     uint16 // one more than the highest creation order, if tracked
 	Heap         Addr   // fractal heap of the attributes; undefined if they are in the header
-	NameIndex    Addr   // version 2 B-tree over names
-	OrderIndex   Addr   // version 2 B-tree over creation order
+	NameIndex    Addr   // version 2 B-tree indexed by name
+	OrderIndex   Addr   // version 2 B-tree indexed by creation order
 }
 
 func (p *part) attributeInfo() *AttributeInfo {
@@ -94,7 +93,7 @@ func (p *part) attributeInfo() *AttributeInfo {
 	return a
 }
 
-// Bogus is the library's message for testing unknown messages (message 0x0009).
+// Bogus is a message that libhdf5 uses to test unknown messages (message 0x0009).
 type Bogus struct{ Value uint32 }
 
 func (p *part) bogus() *Bogus {
@@ -104,13 +103,13 @@ func (p *part) bogus() *Bogus {
 	return b
 }
 
-// Comment is a text about an object (message 0x000D).
+// Comment is a comment on an object (message 0x000D).
 type Comment struct{ Text string }
 
-// ModTime is when an object was changed last (messages 0x000E and 0x0012).
+// ModTime is the modification time of an object (messages 0x000E and 0x0012).
 type ModTime struct{ Time time.Time }
 
-// String shows the time.
+// String returns the time in RFC 3339 format.
 func (m *ModTime) String() string { return m.Time.UTC().Format(time.RFC3339) }
 
 func (p *part) modTime() *ModTime {
@@ -130,7 +129,7 @@ func (p *part) oldModTime() *ModTime {
 		p.complain(format.ErrCorrupt, "time", fmt.Sprintf("%q", s), "fourteen digits")
 		return &ModTime{}
 	}
-	// As the library does, a month of 13 is January of the next year.
+	// As in libhdf5, month 13 is January of the next year.
 	n := func(i, k int) (v int) {
 		for _, c := range s[i : i+k] {
 			v = 10*v + int(c-'0')
@@ -140,7 +139,7 @@ func (p *part) oldModTime() *ModTime {
 	return &ModTime{Time: time.Date(n(0, 4), time.Month(n(4, 2)), n(6, 2), n(8, 2), n(10, 2), n(12, 2), 0, time.UTC)}
 }
 
-// SharedMessageTable says where the table of shared messages is (message 0x000F).
+// SharedMessageTable is the location of the table of shared messages (message 0x000F).
 type SharedMessageTable struct {
 	Addr    Addr
 	Indexes uint8 // at most 8
@@ -155,13 +154,13 @@ func (p *part) sharedMessageTable() *SharedMessageTable {
 	return s
 }
 
-// Continuation says where an object header goes on (message 0x0010).
+// Continuation is the location of a further chunk of an object header (message 0x0010).
 type Continuation struct {
 	Addr   Addr
 	Length uint64 // bytes
 }
 
-// SymbolTable says where the links of an old-style group are (message 0x0011).
+// SymbolTable is the location of the links of an old-style group (message 0x0011).
 type SymbolTable struct {
 	BTree Addr // version 1 B-tree of symbol table nodes
 	Heap  Addr // local heap of the names
@@ -208,11 +207,11 @@ func (p *part) refCount(o *Object) *RefCount {
 	return c
 }
 
-// SpaceStrategy says how a file manages its free space (H5F_fspace_strategy_t).
+// SpaceStrategy is the strategy of a file's free space management (H5F_fspace_strategy_t).
 type SpaceStrategy uint8
 
-// Strategies. Version 0 of the message, of HDF5 1.9, numbers them otherwise; they
-// are given here as the library translates them.
+// Strategies. Version 0 of the message, of HDF5 1.9, has other numbers, which are converted as in
+// libhdf5.
 const (
 	FreeSpaceAndAggregators SpaceStrategy = iota
 	Paged
@@ -220,7 +219,7 @@ const (
 	NoSpaceManagement
 )
 
-// String names the strategy.
+// String returns the name of the strategy.
 func (s SpaceStrategy) String() string {
 	if s > NoSpaceManagement {
 		return fmt.Sprintf("strategy %d", uint8(s))
@@ -228,18 +227,18 @@ func (s SpaceStrategy) String() string {
 	return [...]string{"free-space managers and aggregators", "paged", "aggregators", "none"}[s]
 }
 
-// FileSpaceInfo says how the file's free space is managed (message 0x0017, which
-// the document prints as 0x0018).
+// FileSpaceInfo contains the parameters of the file's free space management (message 0x0017, which
+// the specification lists as 0x0018).
 type FileSpaceInfo struct {
 	Version   uint8 // 0 or 1
 	Strategy  SpaceStrategy
 	Persist   bool   // the free-space managers are stored
-	Threshold uint64 // bytes of the smallest section that is remembered
+	Threshold uint64 // minimum size of tracked sections in bytes
 	PageSize  uint64 // bytes; at least 512
-	PageEnd   uint16 // bytes at the end of a page of metadata that are not remembered
+	PageEnd   uint16 // bytes at the end of a page of metadata that are not tracked
 	EOA       Addr   // end of the allocated file before the managers were stored
-	// Managers are the free-space managers: of version 0 six, by kind of data, of
-	// version 1 twelve, six for small sections and six for large ones.
+	// Managers are the addresses of the free-space managers. Version 0 has six, one per kind of
+	// data. Version 1 has twelve: six for small sections and six for large ones.
 	Managers []Addr
 }
 
@@ -296,8 +295,7 @@ func (p *part) managers(s *FileSpaceInfo, n int) {
 	}
 }
 
-// allocationName names the kind of data whose free space manager i keeps
-// (H5F_mem_page_t).
+// allocationName returns the kind of data of free-space manager i (H5F_mem_page_t).
 func allocationName(i int) string {
 	name := [...]string{"superblock", "B-trees", "raw data", "global heaps", "local heaps", "object headers"}[i%6]
 	if i >= 6 {
@@ -306,7 +304,7 @@ func allocationName(i int) string {
 	return name
 }
 
-// CacheImage says where an image of the metadata cache is (message 0x0018).
+// CacheImage is the location of an image of the metadata cache (message 0x0018).
 type CacheImage struct {
 	Addr   Addr
 	Length uint64 // bytes

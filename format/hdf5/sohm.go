@@ -1,18 +1,16 @@
-// Shared messages: the table, and its indexes as lists and B-trees
-// (File Format, III.I).
+// Table of shared messages, with its indexes as lists and B-trees (File Format, III.I).
 
 package hdf5
 
 import "fmt"
 
-// SharedIndex is one index of the table of shared messages: it has the messages of
-// some types.
+// SharedIndex is one index of the table of shared messages. It contains the messages of some types.
 type SharedIndex struct {
-	List     bool   // the index is a list, else a version 2 B-tree
-	Types    uint16 // a bit for each message type
-	MinSize  uint32 // bytes of the smallest message that is shared
-	ListMax  uint16 // messages above which the list becomes a B-tree
-	BTreeMin uint16 // messages below which the B-tree becomes a list
+	List     bool   // the index is a list; otherwise it is a version 2 B-tree
+	Types    uint16 // one bit for each message type
+	MinSize  uint32 // minimum size of shared messages in bytes
+	ListMax  uint16 // maximum number of messages in a list; with more it becomes a B-tree
+	BTreeMin uint16 // number of messages below which a B-tree becomes a list
 	Messages uint16
 	Index    Addr
 	Heap     Addr // fractal heap of the messages
@@ -22,14 +20,14 @@ type SharedIndex struct {
 type SharedRecord struct {
 	InHeap     bool
 	Hash       uint32
-	References uint32      // in the heap
-	HeapID     []byte      // in the heap, 8 bytes
-	Type       MessageType // in an object header
-	Index      uint16      // in an object header: creation order of the message
-	Header     Addr        // in an object header
+	References uint32      // only in the heap
+	HeapID     []byte      // only in the heap, 8 bytes
+	Type       MessageType // only in an object header
+	Index      uint16      // only in an object header: creation order of the message
+	Header     Addr        // only in an object header
 }
 
-// sharedTable reads the table of shared messages; nil without one.
+// sharedTable reads the table of shared messages. It returns nil if the file has no table.
 func (r *reader) sharedTable() ([]SharedIndex, error) {
 	t := r.f.shared
 	if t.Indexes == 0 {
@@ -65,11 +63,11 @@ func (r *reader) sharedTable() ([]SharedIndex, error) {
 	return all, p.done()
 }
 
-// SharedIndexes returns the table of shared messages; none if the file has no
-// table.
+// SharedIndexes returns the table of shared messages. It returns nil if the file has no table.
 func (f *File) SharedIndexes() ([]SharedIndex, error) { return f.reader().sharedTable() }
 
-// sharedRecordSize is the bytes of a record: the larger of its two forms.
+// sharedRecordSize returns the size of a record in bytes, which is that of the larger of its two
+// forms.
 func (r *reader) sharedRecordSize() int {
 	return 5 + max(4+attributeIDLength, 4+r.f.super.OffsetSize)
 }

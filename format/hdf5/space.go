@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// MaxRank is the most dimensions of a dataspace, the library's H5S_MAX_RANK. The
-// format itself has room for 255.
+// MaxRank is the maximum number of dimensions of a dataspace, H5S_MAX_RANK in libhdf5. The format
+// could represent 255.
 const MaxRank = 32
 
-// Unlimited is the maximum of a dimension that has none.
+// Unlimited is the maximum size of an unlimited dimension.
 const Unlimited = ^uint64(0)
 
-// SpaceClass says what kind of dataspace there is.
+// SpaceClass is the class of a dataspace.
 type SpaceClass uint8
 
 // Classes of dataspaces.
@@ -25,15 +25,15 @@ const (
 	NullSpace
 )
 
-// Dataspace is how many elements there are, and in what shape.
+// Dataspace is the number of elements and their shape.
 type Dataspace struct {
 	Version uint8
 	Class   SpaceClass
 	Dims    []uint64
-	MaxDims []uint64 // nil if they are the same; Unlimited in places
+	MaxDims []uint64 // nil if equal to Dims; elements may be Unlimited
 }
 
-// Elements returns the number of elements; false if it is not below 2^64.
+// Elements returns the number of elements; false if it is 2^64 or more.
 func (s *Dataspace) Elements() (uint64, bool) {
 	if s.Class == NullSpace {
 		return 0, true
@@ -41,8 +41,7 @@ func (s *Dataspace) Elements() (uint64, bool) {
 	return product(s.Dims)
 }
 
-// product multiplies; false if the product is not below 2^64. A zero is not hidden
-// by an overflow before it.
+// product returns the product; false if it is 2^64 or more. It is 0 if any factor is 0.
 func product(dims []uint64) (uint64, bool) {
 	for _, d := range dims {
 		if d == 0 {
@@ -60,7 +59,7 @@ func product(dims []uint64) (uint64, bool) {
 	return n, true
 }
 
-// String shows the shape: "scalar", "null", "[2 3]", "[2 3 of 2 unlimited]".
+// String returns the shape, for example "scalar", "null", "[2 3]", "[2 3 of 2 unlimited]".
 func (s *Dataspace) String() string {
 	switch s.Class {
 	case ScalarSpace:
@@ -124,7 +123,7 @@ func (p *part) dataspace() *Dataspace {
 		}
 	}
 	if flags&2 != 0 {
-		// Permutation indices were never written, and the library does not read them.
+		// Permutation indices were never written, and libhdf5 does not read them.
 		p.mean("permutation indices announced")
 	}
 	if _, ok := s.Elements(); !ok {

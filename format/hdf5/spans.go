@@ -1,4 +1,4 @@
-// Ranges of bytes that must not overlap.
+// Sets of byte ranges that must not overlap.
 
 package hdf5
 
@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A spanSet holds ranges that do not overlap, in order.
+// A spanSet contains sorted ranges that do not overlap.
 type spanSet struct{ all []span }
 
 type span struct{ start, end uint64 }
 
-// add adds the range from start up to end and reports whether it overlaps none
-// before. Ranges usually come in order, which is what makes it fast.
+// add adds the range [start, end). It returns false if the range overlaps another one. It is fast
+// if ranges are added in ascending order, which is usual.
 func (s *spanSet) add(start, end uint64) bool {
 	if start >= end {
 		return true

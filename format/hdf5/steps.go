@@ -1,6 +1,5 @@
-// What the library's decoders of n-bit, scale-offset, szip and checksums take on trust:
-// their parameters, and that a chunk is as long as those make them read (H5Znbit.c,
-// H5Zscaleoffset.c, H5Zszip.c, H5Zfletcher32.c).
+// Checks of the parameters and chunk lengths that libhdf5's decoders of n-bit, scale-offset, szip
+// and checksums do not check (H5Znbit.c, H5Zscaleoffset.c, H5Zszip.c, H5Zfletcher32.c).
 
 package hdf5
 
@@ -10,8 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// A stepError says what is wrong with a filter's parameters, or with the bytes it is
-// to decode.
+// A stepError is an error in a filter's parameters, or in the bytes that it decodes.
 type stepError struct {
 	id        FilterID
 	got, want string
@@ -23,10 +21,10 @@ func (e *stepError) Is(target error) bool { return target == format.ErrCorrupt }
 
 func (f *Filter) bad(got, want string) error { return &stepError{f.ID, got, want} }
 
-// Sound reports parameters with which the library's decoder of n-bit, scale-offset or
-// szip would leave its buffers, divide by zero or make other bytes than the chunk has:
-// an error that is format.ErrCorrupt. element and chunk are the bytes of an element
-// and of a chunk without its filters. Of other filters nothing is said: nil.
+// Sound returns an error if libhdf5's decoder of n-bit, scale-offset or szip is unsafe with the
+// filter's parameters: it would access memory outside its buffers, divide by zero, or produce a
+// chunk of another size. The error is format.ErrCorrupt. element and chunk are the sizes in bytes
+// of an element and of an unfiltered chunk. For other filters Sound returns nil.
 func (f *Filter) Sound(element, chunk uint64) error {
 	switch f.ID {
 	case NBit:
@@ -40,11 +38,10 @@ func (f *Filter) Sound(element, chunk uint64) error {
 	return nil
 }
 
-// Needs returns how many bytes of a filtered chunk the library's decoder of n-bit,
-// scale-offset or szip reads, however many there are; 0 of other filters, and if it does
-// nothing. stored is the
-// chunk, or its first 4 bytes, and element and chunk are as in Sound, whose errors it
-// returns.
+// Needs returns the number of bytes of a filtered chunk that libhdf5's decoder of n-bit,
+// scale-offset or szip reads, whatever the length of the chunk. It returns 0 for other filters, and
+// if the filter does nothing. stored is the chunk, or its first 4 bytes. element and chunk are as
+// in Sound, whose errors Needs returns.
 func (f *Filter) Needs(stored []byte, element, chunk uint64) (uint64, error) {
 	if err := f.Sound(element, chunk); err != nil {
 		return 0, err
@@ -53,7 +50,7 @@ func (f *Filter) Needs(stored []byte, element, chunk uint64) (uint64, error) {
 	case NBit:
 		return f.nbit(element, chunk)
 	case SZip:
-		return 4, nil // the size of the chunk; the rest is decoded by its length
+		return 4, nil // the size of the chunk; the decoder checks the length of the rest
 	case ScaleOffset:
 		if f.untouched() {
 			return 0, nil
@@ -62,7 +59,7 @@ func (f *Filter) Needs(stored []byte, element, chunk uint64) (uint64, error) {
 			return scaleOffsetHead, nil
 		}
 		bits := uint64(le32(stored))
-		if bits > 8*element { // as many the library writes, and does not read
+		if bits > 8*element { // libhdf5 writes 8*element bits, but does not read them
 			return 0, f.bad(fmt.Sprintf("numbers of %d bits", bits), fmt.Sprintf("at most %d, those of an element", 8*element))
 		}
 		return scaleOffsetHead + (chunk/element*bits+7)/8, nil
@@ -78,21 +75,21 @@ const (
 	nbitNoOp     = 4
 )
 
-// mostNBit is the most parameters that the library writes (H5Z_NBIT_MAX_NPARMS), and
-// deepestNBit how deep types may be in one another: the library's decoder calls itself.
+// mostNBit is the maximum number of parameters that libhdf5 writes (H5Z_NBIT_MAX_NPARMS).
+// deepestNBit is the maximum nesting depth of datatypes, because libhdf5's decoder is recursive.
 const (
 	mostNBit    = 4096
 	deepestNBit = 64
 )
 
-// nbit checks the parameters of n-bit, and returns how many bytes the decoder reads.
+// nbit checks the parameters of n-bit, and returns the number of bytes that the decoder reads.
 func (f *Filter) nbit(element, chunk uint64) (uint64, error) {
 	v := f.Values
 	switch {
 	case len(v) < 3 || len(v) > mostNBit || uint64(v[0]) != uint64(len(v)):
 		return 0, f.bad(fmt.Sprintf("%d parameters", len(v)), fmt.Sprintf("3 to %d, and their number first", mostNBit))
 	case v[1] != 0:
-		return 0, nil // nothing is done
+		return 0, nil // the filter does nothing
 	case len(v) < 5 || uint64(v[4]) != element:
 		return 0, f.bad(fmt.Sprint(v[3:]), fmt.Sprintf("the parameters of elements of %d bytes", element))
 	case uint64(v[2])*element != chunk:
@@ -105,11 +102,11 @@ func (f *Filter) nbit(element, chunk uint64) (uint64, error) {
 	if p.err == nil && len(p.rest) > 0 {
 		p.fail(fmt.Sprintf("%d parameters behind the last", len(p.rest)), "none")
 	}
-	// The decoder goes over the parameters of every element.
+	// The decoder reads the same number of bits for every element.
 	return (uint64(v[2])*bits + 7) / 8, p.err
 }
 
-// nbitParameters are read one after the other, as the decoder does.
+// nbitParameters reads parameters one by one, as the decoder does.
 type nbitParameters struct {
 	f    *Filter
 	rest []uint32
@@ -132,8 +129,8 @@ func (p *nbitParameters) next() uint64 {
 	return uint64(v)
 }
 
-// element reads the parameters of a type that must take room bytes, and returns the
-// bits that it is stored in: at most those of room bytes.
+// element reads the parameters of a type that must have room bytes. It returns the number of stored
+// bits of a value, which is at most 8*room.
 func (p *nbitParameters) element(room uint64, depth int) uint64 {
 	class, size := p.next(), p.next()
 	switch {
@@ -203,8 +200,8 @@ func (p *nbitParameters) compound(size uint64, depth int) uint64 {
 	return bits
 }
 
-// Parameters of scale-offset (H5Z_SCALEOFFSET_PARM_…), and what is before the numbers
-// of a chunk: how many bits each has, and the least of them.
+// Indexes of the parameters of scale-offset (H5Z_SCALEOFFSET_PARM_…). A chunk starts with a header
+// of scaleOffsetHead bytes, which contains the number of bits of each value and the minimum.
 const (
 	scaleOffsetType     = 0
 	scaleOffsetFactor   = 1
@@ -220,7 +217,8 @@ const (
 	scaleOffsetInt = 2
 )
 
-// untouched reports integers of as many bits as they have: the filter does nothing.
+// untouched reports whether the values are integers that keep all their bits. The filter then does
+// nothing.
 func (f *Filter) untouched() bool {
 	return f.Values[scaleOffsetType] == scaleOffsetInt && uint64(f.Values[scaleOffsetFactor]) == 8*uint64(f.Values[scaleOffsetSize])
 }
@@ -247,7 +245,7 @@ func (f *Filter) scaleOffset(element, chunk uint64) error {
 	return nil
 }
 
-// szip checks what libaec divides by, and what it has room for.
+// szip checks the parameters by which libaec divides, and the sizes of its buffers.
 func (f *Filter) szip() error {
 	v := f.Values
 	switch {
@@ -263,8 +261,8 @@ func (f *Filter) szip() error {
 	return nil
 }
 
-// last returns the filter that was applied last to a chunk with the mask, but for
-// checksums, and how many of those come after it; nil if there is none.
+// last returns the last filter, except checksums, that was applied to a chunk with the mask, or
+// nil. sums is the number of checksums after it.
 func (l *Pipeline) last(mask uint32) (f *Filter, sums uint64) {
 	for i := len(l.Filters) - 1; i >= 0; i-- {
 		switch {
@@ -278,7 +276,7 @@ func (l *Pipeline) last(mask uint32) (f *Filter, sums uint64) {
 	return nil, sums
 }
 
-// sums is how many checksums a chunk with the mask has.
+// sums returns the number of checksums of a chunk with the mask.
 func (l *Pipeline) sums(mask uint32) (n uint64) {
 	for i := range l.Filters {
 		if l.Filters[i].ID == Fletcher32 && mask>>i&1 == 0 {
@@ -288,11 +286,12 @@ func (l *Pipeline) sums(mask uint32) (n uint64) {
 	return n
 }
 
-// sumSize is how many bytes fletcher32 puts behind a chunk.
+// sumSize is the number of bytes that fletcher32 appends to a chunk.
 const sumSize = 4
 
-// endsLong reports a chunk of size bytes that is shorter than its last checksums, or than
-// what szip, n-bit or scale-offset reads before those. head gives the first bytes of it.
+// endsLong returns an error if a chunk of size bytes is too short for its last checksums, or for
+// the szip, n-bit or scale-offset decoder that runs after them. head returns the first bytes of the
+// chunk.
 func (l *Pipeline) endsLong(mask uint32, size uint64, head func(n int64) ([]byte, error), element, chunk uint64) error {
 	f, sums := l.last(mask)
 	if size < sumSize*sums {
@@ -314,11 +313,11 @@ func (l *Pipeline) endsLong(mask uint32, size uint64, head func(n int64) ([]byte
 	return err
 }
 
-// LongEnough reports a stored chunk, without the filters whose bit is set in mask, that is
-// shorter than what their decoders read: szip, n-bit and scale-offset if one of them comes
-// last but for checksums, and fletcher32, behind deflate and shuffle too. The error is
-// format.ErrCorrupt and has both sizes. element and chunk are the bytes of an element and of
-// a chunk without its filters.
+// LongEnough returns an error if a stored chunk is shorter than the bytes that its decoders read.
+// It checks szip, n-bit and scale-offset if one of them is the last filter except checksums. It
+// also checks fletcher32, even if deflate and shuffle follow it in the pipeline. Filters whose bit
+// is set in mask are skipped. The error is format.ErrCorrupt and contains both sizes. element and
+// chunk are the sizes in bytes of an element and of an unfiltered chunk.
 func (l *Pipeline) LongEnough(mask uint32, stored []byte, element, chunk uint64) error {
 	head := func(n int64) ([]byte, error) { return stored[:n], nil }
 	if err := l.endsLong(mask, uint64(len(stored)), head, element, chunk); err != nil {
@@ -327,20 +326,21 @@ func (l *Pipeline) LongEnough(mask uint32, stored []byte, element, chunk uint64)
 	return l.longForSums(mask, stored, chunk)
 }
 
-// longForSums is LongForSums with the filters that are undone here.
+// longForSums is LongForSums with only the filters that this package decodes.
 func (l *Pipeline) longForSums(mask uint32, b []byte, chunk uint64) error {
 	unknown := func(*Filter, []byte, uint64) ([]byte, error) { return nil, nil }
 	return l.LongForSums(mask, b, chunk+chunk/8+sumSize*uint64(len(l.Filters)), unknown)
 }
 
-// LongForSums undoes the filters of a stored chunk, but those whose bit is set in mask,
-// down to the first fletcher32, and reports one that finds less than its 4 bytes: an
-// error that is format.ErrCorrupt. The library's decoder sums up all memory behind such a
-// chunk (CVE-2026-19028). The sums themselves are not looked at, and the chunk is not
-// changed. most is how many bytes a chunk may have on the way.
+// LongForSums decodes the filters of a stored chunk, except those whose bit is set in mask, down to
+// the first fletcher32 of the pipeline. It returns an error that is format.ErrCorrupt if a
+// fletcher32 gets less than its 4 bytes. For such a chunk libhdf5's decoder would read all memory
+// after it (CVE-2026-19028). LongForSums does not compare the checksums or modify the chunk. most
+// is the maximum size of the chunk in bytes between two filters.
 //
-// undo is for filters other than deflate, shuffle and fletcher32, and its errors are
-// returned; what it says is nil stays unknown, and all before it: no error.
+// undo decodes filters other than deflate, shuffle and fletcher32, and LongForSums returns its
+// errors. If undo returns nil without an error, the remaining filters cannot be checked and
+// LongForSums returns nil.
 func (l *Pipeline) LongForSums(mask uint32, b []byte, most uint64, undo func(f *Filter, b []byte, most uint64) ([]byte, error)) error {
 	left := l.sums(mask)
 	for i := len(l.Filters) - 1; i >= 0 && left > 0; i-- {
@@ -354,7 +354,7 @@ func (l *Pipeline) LongForSums(mask uint32, b []byte, most uint64, undo func(f *
 		case f.ID == Fletcher32:
 			b = b[:len(b)-sumSize]
 			left--
-		case f.ID == Shuffle: // as long as before
+		case f.ID == Shuffle: // does not change the length
 			b = unshuffle(b, f.Values)
 		case f.ID == Deflate:
 			b, err = inflate(b, most)

@@ -1,5 +1,4 @@
-// The superblock, versions 0 to 3, and the driver information
-// (File Format, II.A and II.B).
+// Superblock, versions 0 to 3, and driver information (File Format, II.A and II.B).
 
 package hdf5
 
@@ -11,55 +10,56 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// Signature is what a superblock begins with.
+// Signature is the first eight bytes of a superblock.
 const Signature = "\x89HDF\r\n\x1a\n"
 
 // SuperFlags are the file consistency flags.
 type SuperFlags uint8
 
-// File consistency flags (H5F_SUPER_*). The document has only the first two, and
-// not what they mean; the library acts on them in version 3.
+// File consistency flags (H5F_SUPER_*). The specification lists only the first two without their
+// meaning. libhdf5 evaluates them in version 3.
 const (
-	WriteAccess SuperFlags = 1 << iota // open for writing, or its writer was killed
-	Consistent                         // set by no known library
+	WriteAccess SuperFlags = 1 << iota // open for writing, or the writer was killed
+	Consistent                         // no known library sets it
 	SWMRWrite                          // open for writing with concurrent readers
 )
 
-// Superblock is what the whole file depends on.
+// Superblock is the superblock of a file.
 type Superblock struct {
 	Version    uint8
 	OffsetSize int // bytes of an address: 2, 4, 8, 16 or 32
 	LengthSize int // bytes of a length: 2, 4 or 8
 	Flags      SuperFlags
-	// Base is the base address as stored. What counts is where the superblock
-	// begins: the library lets that replace it, and so does File.
+	// Base is the base address as stored. libhdf5 and File ignore it and use the offset of the
+	// superblock instead.
 	Base       Addr
 	Extension  Addr // object header of the extension, versions 2 and 3
-	EndOfFile  Addr // the first byte behind the file, from the start of the file
+	EndOfFile  Addr // first byte after the file, counted from the start of the file
 	DriverInfo Addr // versions 0 and 1
 	Root       Addr // object header of the root group
 	// RootEntry is the symbol table entry of the root group, versions 0 and 1.
 	RootEntry *SymbolEntry
-	// K says how large version 1 B-tree nodes are. It stands in versions 0 and 1,
-	// else in the extension; if in neither, it has the library's defaults.
+	// K determines the size of version 1 B-tree nodes. It is stored in the superblock in versions 0
+	// and 1, and in the extension in later versions. If the file does not contain it, it has
+	// libhdf5's defaults.
 	K BTreeK
 }
 
-// BTreeK are the ranks of version 1 B-trees: a node has up to 2 K children
-// (message 0x0013, IV.A.2.t).
+// BTreeK contains the ranks of version 1 B-trees: a node has at most 2 K children (message 0x0013,
+// IV.A.2.t).
 type BTreeK struct {
 	Chunk uint16 // internal nodes of an index of chunks
 	Group uint16 // internal nodes of a group
 	Leaf  uint16 // symbol table nodes
 }
 
-// defaultK is what the library assumes where a file does not say (H5Fprivate.h).
+// defaultK returns the values that libhdf5 assumes if a file does not contain them (H5Fprivate.h).
 func defaultK() BTreeK { return BTreeK{Chunk: 32, Group: 16, Leaf: 4} }
 
 func validSize(n uint8) bool { return n == 2 || n == 4 || n == 8 || n == 16 || n == 32 }
 
-// findSuperblock returns where the superblock begins: at 0, 512, 1024 and so on,
-// doubling (H5FD_locate_signature).
+// findSuperblock returns the offset of the superblock: 0, 512, 1024 and so on, doubling
+// (H5FD_locate_signature).
 func (r *reader) findSuperblock() (int64, error) {
 	for at := int64(0); at >= 0 && at < r.f.size; {
 		b, err := r.bytes("superblock", at, min(8, r.f.size-at), 0)
@@ -78,9 +78,8 @@ func (r *reader) findSuperblock() (int64, error) {
 	return 0, &format.Error{Format: formatName, What: "signature", Got: "none at 0, 512, 1024, …", Want: fmt.Sprintf("%q", Signature), Err: format.ErrMagic}
 }
 
-// superblock reads the superblock at r.f.base into r.f.super. The sizes of
-// addresses and lengths are right when it returns without error, and the
-// superblock is complete as far as the bytes are.
+// superblock reads the superblock at r.f.base into r.f.super. If it returns no error, the sizes of
+// addresses and lengths are valid. With an error the superblock contains the readable fields.
 func (r *reader) superblock() error {
 	s := &r.f.super
 	s.Extension, s.DriverInfo, s.EndOfFile, s.Root = Undefined, Undefined, Undefined, Undefined
@@ -99,14 +98,14 @@ func (r *reader) superblock() error {
 	return p.done()
 }
 
-// sizes reads the two sizes that everything else depends on.
+// sizes reads the sizes of offsets and lengths.
 func (s *Superblock) sizes(p *part) bool {
 	offset := p.u8("size of offsets")
 	good := p.check(validSize(offset), offset, "2, 4, 8, 16 or 32")
 	length := p.u8("size of lengths")
 	good = p.check(validSize(length), length, "2, 4 or 8") && good
 	if good && length > 8 {
-		// H5Pset_sizes offers them, but H5F_DECODE_LENGTH has no case for them.
+		// H5Pset_sizes allows them, but H5F_DECODE_LENGTH has no case for them.
 		p.badAs(format.ErrUnsupported, fmt.Sprint(length), "2, 4 or 8, which the library can read")
 		good = false
 	}
@@ -145,8 +144,8 @@ func (r *reader) superblock0(p *part, s *Superblock) {
 		p.reserved(2)
 	}
 	r.baseAddress(p, s)
-	// The library takes it for the address of an extension, which these versions cannot
-	// have, and refuses the file (H5F__super_read).
+	// libhdf5 treats it as the address of an extension, which these versions cannot have, and
+	// refuses the file (H5F__super_read).
 	if a := p.addr("address of file free space info"); a.Defined() {
 		p.bad(a.String(), "undefined")
 	}
@@ -181,7 +180,7 @@ func (r *reader) baseAddress(p *part, s *Superblock) {
 	}
 }
 
-// String names the flags.
+// String returns the names of the flags.
 func (s SuperFlags) String() string {
 	switch {
 	case s&SWMRWrite != 0 && s&WriteAccess != 0:
@@ -194,12 +193,11 @@ func (s SuperFlags) String() string {
 	return fmt.Sprintf("%#02x", uint8(s))
 }
 
-// DriverInfo says which file driver wrote the file: a block of its own in
-// superblocks 0 and 1 (II.B), message 0x0014 in the extension of later ones
-// (IV.A.2.u).
+// DriverInfo identifies the file driver that wrote the file. It is a separate block in superblocks
+// 0 and 1 (II.B), and message 0x0014 in the extension of later versions (IV.A.2.u).
 type DriverInfo struct {
 	ID         string // "NCSAfami" or "NCSAmult"
-	MemberSize uint64 // family: bytes of a member
+	MemberSize uint64 // family driver: bytes of a member
 	Members    []DriverMember
 	Data       []byte // as stored
 }
@@ -207,9 +205,9 @@ type DriverInfo struct {
 // DriverMember is a file of the multi driver.
 type DriverMember struct {
 	Usage uint8  // the first kind of data in it, 1 to 6 (H5FD_mem_t)
-	Start Addr   // where its addresses begin
-	End   Addr   // where the member ends, in bytes from Start
-	Name  string // its name, with %s for that of the whole
+	Start Addr   // start of its address range
+	End   Addr   // end of the member, in bytes from Start
+	Name  string // file name, in which %s stands for the name of the whole file
 }
 
 // driverBlock reads the driver information block.
@@ -227,7 +225,7 @@ func (r *reader) driverBlock(a Addr) (*DriverInfo, error) {
 	return d, p.done()
 }
 
-// driverData reads what a driver stored.
+// driverData reads the data of a driver.
 func (p *part) driverData(id string, n int) *DriverInfo {
 	d := &DriverInfo{ID: id, Data: p.b[p.pos : p.pos+n]}
 	end := p.pos + n
@@ -245,12 +243,12 @@ func (p *part) driverData(id string, n int) *DriverInfo {
 }
 
 func (p *part) multi(d *DriverInfo, end int) {
-	var first []uint8 // the kinds of data that name a member, in order
+	var first []uint8 // the kinds of data that have a separate member, in order
 	seen := map[uint8]bool{}
 	for i := range 6 {
 		c := p.u8("member of " + allocationName(i))
 		if c == 0 {
-			c = uint8(i + 1) // H5FD_MEM_DEFAULT: a member of its own
+			c = uint8(i + 1) // H5FD_MEM_DEFAULT: a separate member
 		}
 		p.check(c <= 6, c, "0 to 6")
 		if !seen[c] {

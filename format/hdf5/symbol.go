@@ -1,5 +1,4 @@
-// Symbol tables: entries, nodes, and the links of old-style groups
-// (File Format, III.B and III.C).
+// Symbol tables: entries, nodes, and the links of old-style groups (File Format, III.B and III.C).
 
 package hdf5
 
@@ -8,14 +7,14 @@ import (
 	"strconv"
 )
 
-// CacheType says what a symbol table entry repeats of the object it names.
+// CacheType is the kind of data that a symbol table entry caches.
 type CacheType uint32
 
 // Cache types (H5G_cache_type_t).
 const (
 	NothingCached    CacheType = iota
 	SymbolTableCache           // the addresses of the group's symbol table
-	SoftLinkCache              // no object, but a soft link: the offset of its value
+	SoftLinkCache              // a soft link without an object: the offset of its value
 )
 
 // SymbolEntry is an entry of a symbol table: a link of an old-style group.
@@ -25,13 +24,13 @@ type SymbolEntry struct {
 	Cache      CacheType
 	BTree      Addr   // SymbolTableCache
 	Heap       Addr   // SymbolTableCache
-	LinkOffset uint32 // SoftLinkCache: of the value in the local heap's data
+	LinkOffset uint32 // SoftLinkCache: offset of the value in the local heap's data
 }
 
 func symbolEntrySize(s *Superblock) int { return s.LengthSize + s.OffsetSize + 24 }
 
-// symbolEntry reads an entry. The document gives its name offset the size of an
-// address; in the library it has that of a length.
+// symbolEntry reads an entry. According to the specification the name offset has the size of an
+// address. In libhdf5 it has the size of a length.
 func (p *part) symbolEntry() SymbolEntry {
 	e := SymbolEntry{NameOffset: p.length("link name offset"), BTree: Undefined, Heap: Undefined}
 	e.Header = p.addr("object header address")
@@ -46,8 +45,8 @@ func (p *part) symbolEntry() SymbolEntry {
 	case SoftLinkCache:
 		e.LinkOffset = p.u32("offset to link value")
 	}
-	// Two addresses of 16 bytes or more do not fit into the space for them: the next
-	// entry begins 16 bytes behind the start of this space all the same.
+	// Two addresses of 16 bytes or more do not fit into the scratch space. The next entry still
+	// begins 16 bytes after the start of this space.
 	if p.ok() {
 		if used := p.pos - start; used < 16 {
 			p.reserved(16 - used)
@@ -131,8 +130,8 @@ func (r *reader) symbols(t *SymbolTable, visit func(SymbolEntry, string, *LocalH
 	w.run(t.BTree)
 }
 
-// groupKey reads a key: the offset of a name in the heap. Names in the child before
-// it are not greater, those behind it are.
+// groupKey reads a key, which is the offset of a name in the heap. Names in the child before the
+// key are at most this name, and names in the child after it are greater.
 func groupKey(p *part, heap *LocalHeap) any {
 	offset := p.length("offset of name in local heap")
 	name, err := heap.Name(offset)
@@ -141,7 +140,7 @@ func groupKey(p *part, heap *LocalHeap) any {
 	return name
 }
 
-// entryLink turns an entry into a link.
+// entryLink converts an entry to a link.
 func entryLink(e SymbolEntry, name string, heap *LocalHeap) (Link, error) {
 	l := Link{Name: name, Target: e.Header}
 	if e.Cache == SoftLinkCache {

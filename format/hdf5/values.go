@@ -1,6 +1,5 @@
-// References from elements into global heaps: variable-length data, region
-// references, and references of 1.12. The library follows them when it reads the
-// elements.
+// References from elements into global heaps: variable-length data, region references, and the
+// references of HDF5 1.12. libhdf5 follows them when it reads the elements.
 
 package hdf5
 
@@ -11,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 )
 
-// heapValues checks the heap references in elements of type t, one behind the other
-// in b; at is where they stand.
+// heapValues checks the heap references in consecutive elements of type t in b. at is the offset of
+// the first element in the file.
 func (r *reader) heapValues(t *Datatype, b []byte, at int64) error {
 	if t.Size == 0 || !t.InHeap() {
 		return nil
@@ -55,14 +54,14 @@ func (r *reader) valueError(at int64, got, want string) error {
 	return &format.Error{Format: formatName, What: "element", Offset: max(at, 0), Got: got, Want: want, Err: format.ErrCorrupt}
 }
 
-// heapRef reads address and index of an object in a global heap.
+// heapRef reads the address of a global heap and the index of an object in it.
 func (r *reader) heapRef(b []byte) (Addr, uint32) {
 	n := r.f.super.OffsetSize
 	p := &part{r: r, what: "heap ID", b: b[:n], decoded: true}
 	return p.addr("address"), le32(b[n:])
 }
 
-// sequence checks a value of variable length: a count, and where its elements are.
+// sequence checks a value of variable length: a count and the location of its elements.
 func (r *reader) sequence(t *Datatype, b []byte, at int64) error {
 	if len(b) < 8+r.f.super.OffsetSize || t.Base == nil {
 		return r.valueError(at, fmt.Sprintf("%d bytes", len(b)), fmt.Sprint(8+r.f.super.OffsetSize))
@@ -70,7 +69,7 @@ func (r *reader) sequence(t *Datatype, b []byte, at int64) error {
 	n := le32(b)
 	a, index := r.heapRef(b[4:])
 	if a == 0 || !a.Defined() || n == 0 {
-		return nil // the library takes it for an empty one
+		return nil // libhdf5 treats it as empty
 	}
 	o, err := r.globalObject(a, index)
 	if err != nil {
@@ -80,15 +79,15 @@ func (r *reader) sequence(t *Datatype, b []byte, at int64) error {
 	if uint64(len(o.Data)) != want {
 		return r.valueError(at, fmt.Sprintf("%d elements of %d bytes in an object of %d", n, t.Base.Size, len(o.Data)), fmt.Sprintf("%d bytes", want))
 	}
-	// Any number of elements can refer to one object, and the library copies it for
-	// each of them.
+	// Any number of elements can refer to one object, and libhdf5 copies the object for each of
+	// them. The copies count against the work limit.
 	if r.left -= int64(len(o.Data)); r.left < 0 {
 		return &format.Error{Format: formatName, What: "element", Offset: max(at, 0), Got: "sequences with more bytes than the file has many times over", Want: "fewer", Err: format.ErrLimit}
 	}
-	return r.heapValues(t.Base, o.Data, o.At) // nothing, if they refer to none
+	return r.heapValues(t.Base, o.Data, o.At) // a no-op unless the elements refer to heaps
 }
 
-// reference checks a reference to a region or, of 1.12, of any kind.
+// reference checks a region reference or a reference of HDF5 1.12.
 func (r *reader) reference(t *Datatype, b []byte, at int64) error {
 	if t.RefKind() == ObjectRef {
 		return nil
@@ -100,22 +99,22 @@ func (r *reader) reference(t *Datatype, b []byte, at int64) error {
 	return err
 }
 
-// Reference is what an element of a reference type refers to.
+// Reference is the target of an element of a reference type.
 type Reference struct {
 	Kind      RefKind
-	File      string     // the other file that it is to, "" for its own
-	Object    Addr       // object header; undefined if it refers to nothing
-	Region    *Selection // the elements, of a reference to a region
-	Attribute string     // its name, of a reference to an attribute
+	File      string     // the other file that contains the target; "" for the same file
+	Object    Addr       // object header; undefined for a null reference
+	Region    *Selection // the selected elements of a region reference
+	Attribute string     // attribute name of an attribute reference
 }
 
 // externalRef is the flag of a reference into another file (H5R_IS_EXTERNAL).
 const externalRef = 1
 
-// readReference reads an element of a reference type; at is where it stands.
+// readReference reads an element of a reference type. at is the offset of the element in the file.
 //
-// Those of 1.12 begin with their kind and their flags. One to an object of the same
-// file goes on with the object's token; of others the rest is in a global heap
+// References of HDF5 1.12 begin with kind and flags. A reference to an object of the same file
+// continues with the object's token. For other references the rest is in a global heap
 // (H5T__ref_disk_getsize, H5R__encode).
 func (r *reader) readReference(t *Datatype, b []byte, at int64) (Reference, error) {
 	ref := Reference{Kind: t.RefKind(), Object: Undefined}
@@ -160,7 +159,7 @@ func (r *reader) readReference(t *Datatype, b []byte, at int64) (Reference, erro
 	}
 	p := &part{r: r, what: "reference", b: b[2:], at: max(at, 0) + 2}
 	if ref.Kind != ObjectRef2 || flags&externalRef != 0 {
-		o, err := r.referred(b[6:]) // behind the size of what is in the heap
+		o, err := r.referred(b[6:]) // after the size of the data in the heap
 		if err != nil || o.At == 0 {
 			return ref, err
 		}
@@ -186,8 +185,7 @@ func (r *reader) readReference(t *Datatype, b []byte, at int64) (Reference, erro
 	return ref, p.err
 }
 
-// referred is the object in a global heap that b refers to; one without a place if it
-// refers to nothing.
+// referred returns the object in a global heap that b refers to. Its At is 0 for a null reference.
 func (r *reader) referred(b []byte) (GlobalObject, error) {
 	a, index := r.heapRef(b)
 	if a == 0 || !a.Defined() {
@@ -198,18 +196,17 @@ func (r *reader) referred(b []byte) (GlobalObject, error) {
 
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// Values reads what elements refer to. It keeps the heaps read last, and is used by one
-// goroutine.
+// Values reads the heap data and references of elements. It caches the last heaps. It must not be
+// used by more than one goroutine.
 type Values struct{ r *reader }
 
-// Values returns a reader of what elements of the file refer to.
+// Values returns a Values for the elements of the file.
 func (f *File) Values() *Values { return &Values{f.reader()} }
 
-// maxHeaps is the number of collections that Values keeps.
+// maxHeaps is the maximum number of collections that Values caches.
 const maxHeaps = 64
 
-// fresh forgets what was read so far, as far as that costs memory or the right to read
-// more.
+// fresh resets the work limit, and the cache if it is full.
 func (v *Values) fresh() *reader {
 	kept := v.r.globals
 	if len(kept) > maxHeaps {
@@ -220,11 +217,11 @@ func (v *Values) fresh() *reader {
 	return v.r
 }
 
-// Sequence returns the bytes of a value of variable length, of which b is the element as
-// stored, and the number of its elements. One that is null has no
-// data, not even none. The error is
-// format.ErrCorrupt, format.ErrVersion or format.ErrTruncated for an element that leads
-// nowhere, or into a heap that is damaged: data is then what was found in it, or nil.
+// Sequence returns the bytes of a value of variable length and the number of its elements. b is the
+// element as stored. data is nil for a null value, and empty but not nil for a value of length 0.
+//
+// The error is format.ErrCorrupt, format.ErrVersion or format.ErrTruncated if the element refers to
+// no object or to a corrupt heap. data is then the readable part, or nil.
 func (v *Values) Sequence(b []byte) (data []byte, n uint32, err error) {
 	r := v.fresh()
 	if len(b) < 8+r.f.super.OffsetSize {
@@ -241,8 +238,8 @@ func (v *Values) Sequence(b []byte) (data []byte, n uint32, err error) {
 	return o.Data, n, err
 }
 
-// Reference returns what an element b, as stored, of the reference type t refers to. The
-// errors are those of Sequence.
+// Reference returns the target of the element b, as stored, of the reference type t. The errors are
+// those of Sequence.
 func (v *Values) Reference(t *Datatype, b []byte) (Reference, error) {
 	return v.fresh().readReference(t, b, 0)
 }

@@ -1,5 +1,4 @@
-// Virtual datasets: which parts of which other datasets they consist of, and the
-// selections that say so (File Format, III.E and VIII.A).
+// Virtual datasets: their sources and the serialized selections (File Format, III.E and VIII.A).
 
 package hdf5
 
@@ -7,13 +6,13 @@ import "fmt"
 
 // Mapping is one source of a virtual dataset.
 type Mapping struct {
-	File    string // "." is the file itself
+	File    string // "." is the same file
 	Dataset string
 	Source  Selection // in the source
 	Virtual Selection // in the virtual dataset
 }
 
-// SelectionKind says how a selection is given.
+// SelectionKind is the kind of a selection.
 type SelectionKind uint32
 
 // Kinds of selections (H5S_sel_type).
@@ -24,11 +23,11 @@ const (
 	SelectAll
 )
 
-// Selection is some of the elements of a dataspace.
+// Selection is a subset of the elements of a dataspace.
 type Selection struct {
 	Kind SelectionKind
 	Rank int
-	// A regular hyperslab; Unlimited in Count or Block grows with the dataset.
+	// A regular hyperslab. A dimension with Unlimited in Count or Block grows with the dataset.
 	Start, Stride, Count, Block []uint64
 	Blocks                      []Box      // the blocks of an irregular hyperslab
 	Points                      [][]uint64 // coordinates
@@ -37,7 +36,7 @@ type Selection struct {
 // Box is a block of elements, both corners included.
 type Box struct{ Start, End []uint64 }
 
-// Mappings returns the sources of a virtual dataset.
+// Mappings returns the sources of a virtual dataset. It returns nil for other objects.
 func (o *Object) Mappings() ([]Mapping, error) {
 	r := o.f.reader()
 	l := o.Layout()
@@ -90,12 +89,12 @@ func (r *reader) mappings(l *Layout) ([]Mapping, error) {
 
 // Flags of a mapping in version 1, of HDF5 2.0.
 const (
-	sharedFile    = 1 // the file name is that of an entry before
-	sharedDataset = 2 // the name of the dataset is that of an entry before
-	sameFile      = 4 // the file itself; no file name is stored
+	sharedFile    = 1 // the file name is that of an earlier entry
+	sharedDataset = 2 // the dataset name is that of an earlier entry
+	sameFile      = 4 // the same file; no file name is stored
 )
 
-// sharedNames reads the names of a mapping, which earlier entries may hold.
+// sharedNames reads the names of a mapping, which may be those of earlier entries.
 func (p *part) sharedNames(m *Mapping, before []Mapping) {
 	flags := p.u8("flags")
 	p.flags(flags, sharedFile|sharedDataset|sameFile)

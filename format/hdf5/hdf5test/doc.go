@@ -1,12 +1,11 @@
-// Package hdf5test looks into HDF5 files for tests that damage them.
+// Package hdf5test reads and modifies HDF5 files for tests.
 //
-// # What
+// # Functions
 //
-// Object is the header of an object, whose messages say where in the file they stand.
-// SetRows makes a dataset claim another number of rows than it has, and Edit changes what
-// a message says, with the checksum of its header.
+// Object returns the header of an object with the offsets of its messages. SetRows changes the
+// number of rows in a dataset's dataspace, so that it differs from the real one. Edit changes the
+// content of a message and corrects the checksum of its header.
 //
-// # What not
-//
-// It makes no files, and repairs no checksum for SetRows: give that files of the old format.
+// The package creates no files. SetRows does not correct checksums, so it should only be used for
+// files of the old format.
 package hdf5test

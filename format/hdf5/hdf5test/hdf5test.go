@@ -1,4 +1,4 @@
-// What tests look for in a file, and what they change.
+// Functions that find and change structures of HDF5 files.
 
 package hdf5test
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 )
 
-// Object is the header of the object of that name in a file.
+// Object returns the header of the object with that path in a file.
 func Object(t testing.TB, path, name string) *hdf5.Object {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -34,9 +34,8 @@ func Object(t testing.TB, path, name string) *hdf5.Object {
 	return nil
 }
 
-// SetRows makes the dataspace of an object say that its first axis has rows elements,
-// and may have no more. The header must be one without a checksum, of lengths of 8 bytes.
-// It returns how many elements the axis had.
+// SetRows sets the first dimension of an object's dataspace, and its maximum, to rows. The header
+// must have no checksum, and lengths of 8 bytes. SetRows returns the previous number of rows.
 func SetRows(t testing.TB, path, name string, rows uint64) (had uint64) {
 	t.Helper()
 	at := Object(t, path, name).Message(hdf5.DataspaceType).Offset
@@ -44,7 +43,7 @@ func SetRows(t testing.TB, path, name string, rows uint64) (had uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rank, flags, lengths := int64(b[at+1]), b[at+2], at+8 // of a message of version 1
+	rank, flags, lengths := int64(b[at+1]), b[at+2], at+8 // layout of message version 1
 	if b[at] != 1 || rank == 0 {
 		t.Fatalf("%s: a dataspace of version %d and rank %d", name, b[at], rank)
 	}
@@ -59,8 +58,8 @@ func SetRows(t testing.TB, path, name string, rows uint64) (had uint64) {
 	return had
 }
 
-// Edit changes the content of a message of an object, whichever version its header has:
-// the checksum is made to fit.
+// Edit changes the content of a message of an object, with any version of its header. It corrects
+// the checksum of the header.
 func Edit(t testing.TB, path, name string, kind hdf5.MessageType, edit func(message []byte)) {
 	t.Helper()
 	o := Object(t, path, name)

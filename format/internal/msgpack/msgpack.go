@@ -1,4 +1,4 @@
-// The values, written and read.
+// Reader and append functions for msgpack values.
 
 package msgpack
 
@@ -12,8 +12,8 @@ import (
 
 // Markers: the first byte of a value. Names follow the specification.
 const (
-	FixArray0 = 0x90 // + number of elements, up to 15
-	FixStr0   = 0xA0 // + number of bytes, up to 31
+	FixArray0 = 0x90 // plus the number of elements, up to 15
+	FixStr0   = 0xA0 // plus the number of bytes, up to 31
 	False     = 0xC2
 	True      = 0xC3
 	Bin32     = 0xC6
@@ -29,12 +29,12 @@ const (
 	Map16     = 0xDE
 )
 
-// Reader reads values from a buffer, one after the other. The first failure
-// sticks: later reads return zero values and Err returns it. Every read names
-// what it reads, for the error and for the record.
+// Reader reads consecutive values from a buffer. After the first error, later reads return zero
+// values and Err returns the error. Every read gets the name of the value for the error and for the
+// record.
 type Reader struct {
 	Format string          // name of the format, for errors
-	Record *[]format.Field // if not nil, every value read is appended here
+	Record *[]format.Field // if not nil, every value is appended here
 	b      []byte
 	off    int
 	err    error
@@ -43,26 +43,26 @@ type Reader struct {
 // NewReader returns a Reader of b.
 func NewReader(formatName string, b []byte) *Reader { return &Reader{Format: formatName, b: b} }
 
-// Err returns the first failure, nil if there was none.
+// Err returns the first error, or nil.
 func (r *Reader) Err() error { return r.err }
 
 // Offset returns the number of bytes read.
 func (r *Reader) Offset() int { return r.off }
 
-// Left returns the number of bytes not read yet.
+// Left returns the number of unread bytes.
 func (r *Reader) Left() int { return len(r.b) - r.off }
 
-// Skip passes over n bytes that were read otherwise.
+// Skip skips n bytes.
 func (r *Reader) Skip(n int) { r.take("skip", n) }
 
-// Fail records a failure at the given offset, if it is the first.
+// Fail records an error at the given offset if it is the first.
 func (r *Reader) Fail(what string, offset int, got, want string, err error) {
 	if r.err == nil {
 		r.err = &format.Error{Format: r.Format, What: what, Offset: int64(offset), Got: got, Want: want, Err: err}
 	}
 }
 
-// take returns the next n bytes, nil after a failure.
+// take returns the next n bytes, or nil after an error.
 func (r *Reader) take(what string, n int) []byte {
 	if r.err != nil {
 		return nil
@@ -83,14 +83,14 @@ func (r *Reader) note(what string, from int, value string) {
 	}
 }
 
-// Explain sets the meaning of the value recorded last.
+// Explain sets the meaning of the last recorded value.
 func (r *Reader) Explain(meaning string, args ...any) {
 	if r.Record != nil && r.err == nil && len(*r.Record) > 0 {
 		(*r.Record)[len(*r.Record)-1].Meaning = fmt.Sprintf(meaning, args...)
 	}
 }
 
-// marker reads one byte that must be want.
+// marker reads one byte that must equal want.
 func (r *Reader) marker(what string, want byte) bool {
 	b := r.take(what, 1)
 	if b == nil {
@@ -103,7 +103,7 @@ func (r *Reader) marker(what string, want byte) bool {
 	return true
 }
 
-// fixed reads a marker and n bytes behind it; nil after a failure.
+// fixed reads a marker and the n bytes after it. It returns nil after an error.
 func (r *Reader) fixed(what string, marker byte, n int) []byte {
 	if !r.marker(what, marker) {
 		return nil
@@ -111,9 +111,8 @@ func (r *Reader) fixed(what string, marker byte, n int) []byte {
 	return r.take(what, n)
 }
 
-// FixArray reads the head of an array of exactly n elements. For n = 16 it
-// expects 0xA0, which is what the library writes there (0x90 + 16), although in
-// msgpack that is an empty string.
+// FixArray reads the head of an array of exactly n elements. For n = 16 it expects 0xA0 (0x90 +
+// 16), because C-Blosc2 writes this byte, although it is an empty string in msgpack.
 func (r *Reader) FixArray(what string, n int) {
 	from := r.off
 	if r.marker(what, byte(FixArray0+n)) {
@@ -261,7 +260,7 @@ func (r *Reader) Str32(what string) string {
 	return s
 }
 
-// Bin32 reads bytes with a 32-bit length. They point into the buffer.
+// Bin32 reads bytes with a 32-bit length. The result points into the buffer.
 func (r *Reader) Bin32(what string) []byte {
 	from := r.off
 	b := r.long(what, Bin32)
@@ -282,7 +281,7 @@ func (r *Reader) long(what string, marker byte) []byte {
 	return r.take(what, int(v))
 }
 
-// FixExt16 reads 16 bytes of an application's type.
+// FixExt16 reads 16 bytes of an application-defined type.
 func (r *Reader) FixExt16(what string) (typ byte, data []byte) {
 	from := r.off
 	b := r.fixed(what, FixExt16, 17)
@@ -293,8 +292,7 @@ func (r *Reader) FixExt16(what string) (typ byte, data []byte) {
 	return b[0], b[1:]
 }
 
-// AppendFixArray appends the head of an array of n elements, up to 15, and 16 as
-// FixArray reads it.
+// AppendFixArray appends the head of an array of n elements. n must be at most 16; see FixArray.
 func AppendFixArray(dst []byte, n int) []byte { return append(dst, byte(FixArray0+n)) }
 
 // AppendInt32 appends a signed 32-bit number.

@@ -1,10 +1,10 @@
-/* Writes the golden chunks and frames that come from C-Blosc2 2.17.1.
+/* Generator of the golden chunks and frames, with C-Blosc2 2.17.1.
  *
  *   cc -O2 -I third_party/build/include -o /tmp/gen format/testdata/gen/gen.c \
  *      third_party/build/lib/libgoblosc2.a -lpthread -lm -ldl
  *   (cd format/testdata && BLOSC_NTHREADS=1 /tmp/gen)
  *
- * One thread everywhere, or the bytes would differ from run to run. */
+ * It uses one thread, because the bytes must not differ from run to run. */
 
 #include <b2nd.h>
 #include <blosc2.h>
@@ -102,7 +102,7 @@ static void chunks(void)
     CHECK(n);
     save("chunk/special-repeat.bin", dst, (size_t)n);
 
-    /* A dictionary needs many blocks to learn from. */
+    /* Training a dictionary needs many blocks. */
     static int32_t text[20000];
     for (int i = 0; i < 20000; i++)
         text[i] = (i * 2654435761u) >> 22;
@@ -111,8 +111,8 @@ static void chunks(void)
     p.use_dict = 1;
     chunk("chunk/zstd-dict.bin", p, text, sizeof text);
 
-    /* The 16-byte header of Blosc1: only this function writes it, and leaves the
-     * version at 5. Byte 0 is set to 2, as every Blosc1 library does. */
+    /* Only this function writes the 16-byte header of Blosc1, but it leaves the version
+     * at 5. Byte 0 is set to 2, as every Blosc1 library does. */
     setenv("BLOSC_BLOSC1_COMPAT", "1", 1);
     static uint8_t b1[sizeof values + 32];
     n = blosc1_compress(5, BLOSC_SHUFFLE, 4, sizeof values, values, b1, sizeof b1);
@@ -126,7 +126,7 @@ static void chunks(void)
     unsetenv("BLOSC_BLOSC1_COMPAT");
 }
 
-/* A frame of four chunks: values, zeros, NaN, not initialized; then a short one. */
+/* A frame of six chunks: values, zeros, NaN, not initialized, a repeated value, and a short one. */
 static void frame(char *path, bool contiguous)
 {
     blosc2_cparams p = params(BLOSC_BLOSCLZ, 5);
