@@ -298,7 +298,7 @@ func (a *Array) Storage(ctx context.Context) (Storage, error) {
 // StoredChunk is a row of an array's chunk map.
 type StoredChunk struct {
 	Region      Region // its elements, clipped to the array
-	StoredBytes int64  // bytes as stored, compressed; 0: not stored, all elements are the fill value or a value in the index
+	StoredBytes int64  // compressed bytes; 0: not stored, all elements are equal
 }
 
 // ChunkMap yields the regions of Chunks with the stored bytes of each. An array that is not chunked
@@ -373,7 +373,7 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 	if a.m().DType.Kind == String {
 		return fmt.Errorf("%w: strings of variable length have no bytes; ReadStrings and WriteStrings move them", ErrType)
 	}
-	n := r.NumElems() * int64(a.m().DType.Size) // does not overflow: r is inside the shape, whose bytes fit 63 bits
+	n := r.NumElems() * int64(a.m().DType.Size) // no overflow: r is inside the shape
 	if n > math.MaxInt || have != int(n) {
 		return fmt.Errorf("%w: %d bytes, region %v of %d elements of %d bytes needs %d",
 			ErrSize, have, r, r.NumElems(), a.m().DType.Size, n)

@@ -126,7 +126,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		if differ = o.Tolerance.differNumbers(da, db); differ == nil {
 			return c, nil
 		}
-		if larger.DType.Size < smaller.DType.Size { // plans divide units by the element size of their first array
+		if larger.DType.Size < smaller.DType.Size { // units depend on the larger element size
 			larger, smaller = smaller, larger
 		}
 		if progress != nil {

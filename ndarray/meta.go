@@ -19,12 +19,12 @@ type Meta struct {
 	Path        string       // file or FILE:/object, for messages; "" in memory
 	Shape       []int64      // length of each dimension; empty for a scalar
 	Null        bool         // no elements and no shape (H5S_NULL): neither a scalar nor zero-length
-	MaxShape    []int64      // maximum length of each dimension, or Unlimited; nil: unspecified, HDF5 then fixes the shape
+	MaxShape    []int64      // maximum lengths, or Unlimited; nil: unspecified, fixed in HDF5
 	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name
 	ChunkShape  []int64      // elements of a chunk in each dimension, 0 only where Shape is 0; nil if not chunked
 	BlockShape  []int64      // elements of a block inside a chunk, 0 only where ChunkShape is 0; nil if there are no blocks
 	DType       DType        // element type as stored
-	Fill        []byte       // value of elements that were never written: one element, native order; nil: zero bytes
+	Fill        []byte       // value of unwritten elements: one element, native order; nil: zero bytes
 	Compression *Compression // nil if unknown
 	Comment     string       // of an HDF5 object (H5Oset_comment), "" if absent
 	ReadOnly    bool         // writes return ErrReadOnly
@@ -101,7 +101,7 @@ func (c *Compression) String() string {
 type Spec struct {
 	Shape       []int64      // length of each dimension; empty for a scalar
 	Null        bool         // no elements and no shape (H5S_NULL); Shape must be empty
-	MaxShape    []int64      // nil: unspecified; HDF5 then fixes the shape, dimensions of other formats can grow
+	MaxShape    []int64      // nil: unspecified; fixed in HDF5, unlimited in other formats
 	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name
 	ChunkShape  []int64      // nil: the backend chooses
 	BlockShape  []int64      // nil: the backend chooses, if it has blocks
@@ -177,7 +177,7 @@ func (s *Spec) Validate() error {
 	}
 	seen := make(map[key]bool)
 	for _, a := range s.Attrs {
-		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame can have a fixed and a variable metalayer of the same name
+		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame may have both under one name
 		if seen[k] {
 			add(ErrParam, "attribute %q twice", a.Name)
 		}

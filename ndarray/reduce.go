@@ -125,7 +125,7 @@ type Summary struct {
 	Mean     float64 // NaN if Count is 0
 	Std      float64 // standard deviation of all elements (divided by Count); NaN if Count is 0
 
-	MinInt, MaxInt, ExactSum *big.Int // Bool, Int, Uint and Enum, otherwise nil; without elements only ExactSum is not nil
+	MinInt, MaxInt, ExactSum *big.Int // integers, Bool and Enum; else nil; no elements: only ExactSum
 }
 
 // Summarize computes count, minimum, maximum, sum, mean and standard deviation of an array of Bool,

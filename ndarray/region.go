@@ -64,7 +64,7 @@ func (r Region) Intersect(o Region) (Region, bool) {
 	x := Region{Start: make([]int64, len(r.Start)), Shape: make([]int64, len(r.Start))}
 	for i := range r.Start {
 		from := max(r.Start[i], o.Start[i])
-		n := min(r.Shape[i]-(from-r.Start[i]), o.Shape[i]-(from-o.Start[i])) // written without the ends, which could overflow
+		n := min(r.Shape[i]-(from-r.Start[i]), o.Shape[i]-(from-o.Start[i])) // avoids the ends, which could overflow
 		if n <= 0 {
 			return Region{}, false
 		}

@@ -95,7 +95,7 @@ func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
 	}
-	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // removed at once, so that the file disappears when the program ends for any reason
+	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // deleted even if the program crashes
 		return nil, errors.Join(err, f.Close())
 	}
 	size, _ := Product(append([]int64{int64(m.DType.Size)}, chunk...))

@@ -231,7 +231,7 @@ func (m Meta) tile() []int64 {
 // run is a range of an axis that contains selected indexes.
 type run struct {
 	low, high int64   // from low up to, but not including, high
-	places    []int64 // positions in the selection of the indexes in the run, sorted by index; stable for equal indexes
+	places    []int64 // positions in the selection, sorted by index; stable for equal indexes
 }
 
 // runs groups the indexes of an axis by tiles.

@@ -81,7 +81,7 @@ func Open(path string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 reads it; nil for a frame in one file
+	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 opens it; nil for one file
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, translate(err))
@@ -294,7 +294,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := b.load(name, told); err != nil {
 		return nil, err
 	}
-	cp.BlockSize = spec.DType.Size // in bytes: chunks of an array use the array's blocks, not an automatic block size
+	cp.BlockSize = spec.DType.Size // in bytes: chunks have the array's blocks
 	for _, n := range params.Blocks {
 		cp.BlockSize *= int(n)
 	}

@@ -33,14 +33,14 @@ type engine struct {
 	path               string
 	noReader, noWriter string // reason why C-Blosc2 reads, or writes, all elements; "" if workers do
 	allow              chunk.Policy
-	index              fs.FileInfo // of the index of a read-only sparse array before it was opened, otherwise nil
+	index              fs.FileInfo // index of a read-only sparse array when opened, else nil
 
 	array   *cblosc.Array  // nil while writing
 	reader  *frameio.Array // nil while writing, and until the first read after a change
 	writer  *frameio.ArrayWriter
 	durable bool   // changes are atomic
-	fresh   bool   // made by Create: no other program uses the file, so the writing state lasts until another operation
-	run     []byte // a chunk of the fill value for every chunk that is not written; nil if the fill value is zero
+	fresh   bool   // made by Create: the writing state lasts until another operation
+	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
 }
 
 func newEngine(path string, a *cblosc.Array, library bool) *engine {

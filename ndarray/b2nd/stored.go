@@ -50,7 +50,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 		if r == nil {
 			return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
 		}
-		special := r.Frame().Special(n) // known from the index, without building the chunk, because there may be millions of them
+		special := r.Frame().Special(n) // from the index, without building a chunk
 		if special != chunk.Zeros || b.record.fill != nil {
 			if c, err = r.Frame().Chunk(dst, n); err != nil {
 				return err

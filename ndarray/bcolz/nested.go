@@ -24,7 +24,7 @@ const maxDepth = ndarray.MaxRank
 
 // component is one column of a nested ctable.
 type component struct {
-	dir   string        // directory of a complete carray, from the root; "": the root's meta/ describes the column
+	dir   string        // of a complete carray, from the root; "": the root's meta/ describes it
 	field ndarray.Field // for such a column: its path, type, and offset in the structure
 }
 

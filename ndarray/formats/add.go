@@ -1,4 +1,4 @@
-// An array added to an HDF5 file that exists.
+// Creates an array in an existing HDF5 file.
 
 package formats
 
@@ -26,8 +26,8 @@ type addition struct {
 	before os.FileInfo // of source when the copy began
 }
 
-// add starts an array in the HDF5 file l.File, which exists. It changes a copy of the file
-// that Commit puts in its place, or the file itself if o.inPlace is set.
+// add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
+// the file, or the file itself if o.inPlace is set.
 func add(ctx context.Context, l Location, spec ndarray.Spec, o options, location string) (_ *Draft, err error) {
 	file, err := filepath.EvalSymlinks(l.File)
 	if err != nil {
@@ -67,7 +67,7 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o options, location
 		return nil, hdf5.Translate(err)
 	}
 	switch {
-	case replace && o.inPlace: // Close without Commit brings the old object back
+	case replace && o.inPlace: // so that Close without Commit can restore the old object
 		if a.aside, err = freeName(a.file.Root(), object); err == nil {
 			err = a.file.Root().MoveLink(object, a.file.Root(), a.aside)
 		}
@@ -81,7 +81,7 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o options, location
 	return d, err
 }
 
-// replaces reports whether an object of that path exists, which an array may replace.
+// replaces reports whether an object of that path exists and may be replaced by an array.
 func replaces(file, object string, overwrite bool) (_ bool, err error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
@@ -100,7 +100,7 @@ func replaces(file, object string, overwrite bool) (_ bool, err error) {
 		return false, hdf5.Translate(err)
 	}
 	if link.Kind != h5.HardLink {
-		return true, nil // the link is replaced, not the object that it leads to
+		return true, nil // the link is replaced, not its target
 	}
 	kind, err := f.Root().Kind(object)
 	if err == nil && kind == h5.GroupObject {
@@ -109,7 +109,7 @@ func replaces(file, object string, overwrite bool) (_ bool, err error) {
 	return true, hdf5.Translate(err)
 }
 
-// freeName is a name beside object that no link has.
+// freeName returns an unused link name derived from object.
 func freeName(root *h5.Group, object string) (string, error) {
 	for n := 0; ; n++ {
 		name := fmt.Sprintf("%s.replaced-%d", object, n)
@@ -136,7 +136,7 @@ func (a *addition) finish() error {
 	return err
 }
 
-// undo takes an array that is not committed out of a file that is changed in place.
+// undo removes an array that is not committed from a file that is changed in place.
 func (a *addition) undo() (err error) {
 	if a.file == nil {
 		return nil

@@ -1,14 +1,13 @@
 // Directories of arrays: a tree in the file system.
 //
-// A group is a directory, an array NAME the file NAME.b2nd in it. The attributes of
-// a group are those of its null array __group__.b2nd, which every group that
-// CopyTree writes has, and which is not listed. In a name the bytes that file
-// systems keep for themselves are written as %XX: control characters, % and \ and
-// :, a dot at the beginning, an underscore before another one there, and the dot of
-// a group's name that ends in ".b2nd".
+// A group is a directory, and an array NAME is the file NAME.b2nd in it. The attributes of a group
+// are those of its null array __group__.b2nd. CopyTree writes that file in every group, and
+// listings omit it. In names, bytes that are special in file systems are written as %XX: control
+// characters, % and \ and :, a dot at the beginning, an underscore before another one at the
+// beginning, and the dot of a group's name that ends in ".b2nd".
 //
-// Directories that someone else made are trees too if they hold a file or a sparse
-// frame NAME.b2nd. Whatever else stands in one is listed as of no known kind.
+// Directories made by other programs are trees too if they contain a file or a sparse frame
+// NAME.b2nd. Other files in them are listed with the kind Other.
 
 package formats
 
@@ -25,22 +24,22 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// GroupFile is the file in a directory of arrays, and in each group of it, whose
-// attributes are the group's. It is none of the arrays.
+// GroupFile is the file with the attributes of a group, in a directory of arrays and in each group
+// of it. It is not listed as an array.
 const GroupFile = "__group__" + arrayExt
 
 const (
 	arrayExt = ".b2nd"
-	nameMax  = 255 // bytes of a name in a directory
+	nameMax  = 255 // maximum bytes of a file name
 )
 
-// isDirectoryTree reports whether a directory holds arrays.
+// isDirectoryTree reports whether a directory contains arrays.
 func isDirectoryTree(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), arrayExt) }), err
 }
 
-// fileName is the name of a group, or of an array, in its directory.
+// fileName returns the file name of a group or an array.
 func fileName(name string, group bool) (string, error) {
 	var b strings.Builder
 	dot := -1
@@ -65,8 +64,7 @@ func fileName(name string, group bool) (string, error) {
 	return b.String(), nil
 }
 
-// entryName is the inverse of fileName; a name that fileName does not write stands
-// for itself.
+// entryName is the inverse of fileName. A name that fileName does not write is returned unchanged.
 func entryName(file string) string {
 	if name, err := url.PathUnescape(file); err == nil && !strings.Contains(name, "/") {
 		return name
@@ -89,7 +87,7 @@ func child(dir, name string, group bool) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// arrayFile is the file of the array at a path of a directory tree.
+// arrayFile returns the file of the array at a path of a directory tree.
 func arrayFile(l Location) (string, error) {
 	dir := l.File
 	parts := strings.Split(strings.Trim(l.Object, "/"), "/")
@@ -102,7 +100,7 @@ func arrayFile(l Location) (string, error) {
 	return child(dir, parts[len(parts)-1], false)
 }
 
-// directory lists a directory of arrays, from a path of it on.
+// directory lists a directory of arrays, from one of its paths on.
 func (w *walker) directory(l Location) error {
 	object := strings.Trim(l.Object, "/")
 	if object == "" {
@@ -121,8 +119,7 @@ func (w *walker) directory(l Location) error {
 	return w.folder(dir, "/"+object)
 }
 
-// member lists an array of a directory; one that does not open is an entry with an
-// error.
+// member lists an array of a directory. An array that cannot be opened is an entry with an error.
 func (w *walker) member(file, at string) error {
 	n := w.count
 	err := w.frame(file, at)
@@ -132,7 +129,7 @@ func (w *walker) member(file, at string) error {
 	return w.emit(Entry{Path: at, Kind: Array, Err: err})
 }
 
-// folder lists a group of a directory tree, and what is in it.
+// folder lists a group of a directory tree and its members.
 func (w *walker) folder(dir, at string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -150,7 +147,7 @@ func (w *walker) folder(dir, at string) error {
 		under := strings.TrimSuffix(at, "/") + "/"
 		info, err := os.Stat(path)
 		switch {
-		case x.Type()&os.ModeSymlink != 0: // listed, not followed: it may lead round in a circle
+		case x.Type()&os.ModeSymlink != 0: // listed but not followed, because it may lead to a cycle
 			var target string
 			if target, err = os.Readlink(path); err == nil {
 				err = w.emit(Entry{Path: under + entryName(strings.TrimSuffix(name, arrayExt)), Kind: Link, LinkKind: "symbolic", Target: target})

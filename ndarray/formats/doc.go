@@ -1,20 +1,19 @@
-// Package formats opens and creates arrays by location. It is the one place that
-// knows all backends of ndarray.
+// Package formats opens and creates arrays by location. It is the only package that imports all
+// backends of ndarray.
 //
-// # What
+// # Overview
 //
-// A location is a file, or FILE:/path for an array inside an HDF5 file, a bcolz
-// ctable or a directory of arrays. Open finds the format by content; Create chooses
-// it by the file's extension or as it is told, and returns a Draft, which becomes the
-// file only when it is committed. Walk lists what is in a file or directory, and
-// CopyTree copies all of it to another; directory.go has the layout of directories.
+// A location is a file, or FILE:/path for an array inside an HDF5 file, a bcolz ctable or a
+// directory of arrays. Open detects the format by content. Create chooses it by WithFormat or by
+// the extension of the file name, and returns a Draft, which becomes the file only when it is
+// committed. Walk lists the contents of a file or directory, and CopyTree copies all of it to
+// another; directory.go documents the layout of directories.
 //
 // # Concurrency
 //
-// All functions may be called at the same time, and all methods of what they
-// return.
+// All functions may be called at the same time, and all methods of their results.
 //
 // # Errors
 //
-// Sentinels of ndarray, in an *ndarray.Error with the location.
+// Errors are sentinels of ndarray, in an *ndarray.Error with the location.
 package formats

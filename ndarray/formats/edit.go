@@ -1,4 +1,4 @@
-// Changes of what is there that happen whole or not at all, whatever the format.
+// Atomic changes of existing files in any format.
 
 package formats
 
@@ -12,19 +12,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Edit changes a file, or the directory of a sparse frame or a bcolz tree: it calls
-// change with a copy beside it, and puts the copy, synced, in its place if change
-// returns nil. A program, or a machine, that stops leaves the old file or the new
-// one. So an HDF5 file is appended to durably, which the library in place cannot; the
-// copy costs nothing where the file system shares blocks, and else its size.
+// Edit changes a file, or the directory of a sparse frame or a bcolz tree, atomically. It calls
+// change with the path of a copy next to the file. If change returns nil, Edit syncs the copy and
+// replaces the file by it. If the program or the machine stops, the file is the old one or the new
+// one. For example, Edit can append to an HDF5 file durably, which libhdf5 cannot do in place. The
+// copy is free if the file system shares blocks; otherwise it takes the size of the file.
 //
-// change must close what it opens. The others that have the old file open keep it. A
-// symbolic link stays one, to the new file.
+// change must close all files that it opens. Other programs that have the old file open keep
+// reading the old file. A symbolic link is preserved; its target is replaced.
 //
 // Edit opens the copy, all of its groups and arrays, before it replaces the file.
 //
-// It returns ndarray.ErrNotFound, what change returns, an error of opening the copy, the
-// context's error, or that of the file system; the file then is as it was.
+// It returns ndarray.ErrNotFound, the error of change, an error of opening the copy, the context's
+// error, or an error of the file system. After an error the file is unchanged.
 func Edit(ctx context.Context, file string, change func(copy string) error) error {
 	return ndarray.Wrap("edit", file, translate(edit(ctx, file, change)))
 }
@@ -55,7 +55,7 @@ func edit(ctx context.Context, file string, change func(string) error) (err erro
 	return out.Commit()
 }
 
-// opens opens every group and array of a file or directory and reads how they are stored.
+// opens opens every group and array of a file or directory and reads its storage properties.
 func opens(ctx context.Context, file string) error {
 	for e, err := range Walk(ctx, Location{File: file}.String()) {
 		if err != nil {

@@ -1,4 +1,4 @@
-// Opening by content, and creating by name.
+// Open, which detects the format by content, and Create, which chooses it by name.
 
 package formats
 
@@ -29,16 +29,16 @@ type Format string
 
 // The formats that files can have.
 const (
-	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory; one that is no array, too
+	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory, also if it contains no array
 	HDF5  Format = "hdf5"
 	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns
 
 	Caterva   Format = "caterva"   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
-	Directory Format = "directory" // of arrays in b2nd files, and of such directories
+	Directory Format = "directory" // directory of b2nd files and subdirectories
 )
 
-// Option is a choice of the caller's for Open or Create. One that means nothing
-// to the call is ErrParam.
+// Option is an option of Open, Create or another function. An option that the function does not
+// support is ErrParam.
 type Option func(*options)
 
 type options struct {
@@ -56,43 +56,40 @@ type options struct {
 	missing     func(error)
 }
 
-// WithFormat makes Create write this format whatever the file is called.
+// WithFormat makes Create write this format regardless of the file name.
 func WithFormat(f Format) Option { return func(o *options) { o.format = f } }
 
-// WithSparse makes Create write a b2nd array as a directory with one file for
-// each chunk.
+// WithSparse makes Create write a b2nd array as a directory with one file per chunk.
 func WithSparse() Option { return func(o *options) { o.sparse = true } }
 
 // WithOverwrite lets Create replace the array at the location. In an HDF5 file it replaces the
 // named object only, which must not be a group.
 func WithOverwrite() Option { return func(o *options) { o.overwrite = true } }
 
-// WithInPlace makes Create add an array to an HDF5 file that exists without copying the file
-// first. A program that is killed meanwhile can leave the file corrupt.
+// WithInPlace makes Create add an array to an existing HDF5 file without copying the file first. A
+// program that is killed in the process can leave the file corrupt.
 func WithInPlace() Option { return func(o *options) { o.inPlace = true } }
 
-// WithDType makes Open take the elements of a b2nd or Caterva array as of this
-// type, which must have their size: for Caterva, which stores none, and for types
-// that ndarray does not have.
+// WithDType makes Open use this type for the elements of a b2nd or Caterva array. Its size must be
+// that of the elements. It is for Caterva, which stores no type, and for types that ndarray does
+// not have.
 func WithDType(d ndarray.DType) Option { return func(o *options) { o.dtype = &d } }
 
-// WithWrite makes Open open for writing, in place. A program that is killed while
-// it writes can leave the file damaged; Create and Commit cannot.
+// WithWrite makes Open open for writing, in place. A program that is killed while it writes can
+// leave the file corrupt. Create with Commit does not have this risk.
 func WithWrite() Option { return func(o *options) { o.write = true } }
 
-// WithDurable is WithWrite for b2nd and Caterva arrays in place, and makes every write of
-// elements, and ndarray.Append along the first axis, happen whole or not at all whenever the
-// program or the machine stops; see b2nd.Durable. For other formats, and for what it does not
-// do, there is Edit.
+// WithDurable is WithWrite for b2nd and Caterva arrays in place. It also makes every write of
+// elements, and ndarray.Append along the first axis, atomic, even if the program or the machine
+// stops; see b2nd.Durable. Use Edit for other formats and other changes.
 func WithDurable() Option { return func(o *options) { o.write, o.durable = true, true } }
 
-// WithLibrary makes Open and Create leave the elements of b2nd and HDF5 arrays to the
-// format's own library, which works with one call at a time, instead of workers; for
-// comparison.
+// WithLibrary makes Open and Create use the C library of b2nd and HDF5 for all elements, one call
+// at a time, instead of workers; for comparison.
 func WithLibrary() Option { return func(o *options) { o.library = true } }
 
 // WithExternalDir makes Open and OpenTree look for external files with relative names in dir
-// instead of the working directory. Other formats than HDF5 have none.
+// instead of the working directory. Only HDF5 has external files.
 func WithExternalDir(dir string) Option { return func(o *options) { o.externalDir = dir } }
 
 // WithMissing makes Open and OpenTree accept that sources of a virtual dataset or external files
@@ -100,8 +97,8 @@ func WithExternalDir(dir string) Option { return func(o *options) { o.externalDi
 // reading such a dataset returns ndarray.ErrNotFound.
 func WithMissing(report func(error)) Option { return func(o *options) { o.missing = report } }
 
-// WithPrune makes Walk pass over the members of each group for which skip is true,
-// after the group itself was yielded.
+// WithPrune makes Walk skip the members of each group for which skip is true. The group itself is
+// yielded.
 func WithPrune(skip func(Entry) bool) Option { return func(o *options) { o.prune = skip } }
 
 func collect(opts []Option) options {
@@ -112,10 +109,10 @@ func collect(opts []Option) options {
 	return o
 }
 
-// Sniff says what format a file or directory has, by its content. A Blosc2 frame is B2ND
-// unless its header can be read and says that it is Caterva.
+// Sniff detects the format of a file or directory by its content. A Blosc2 frame is B2ND unless its
+// header identifies it as Caterva.
 //
-// It returns ndarray.ErrNotFound, or ErrFormat if it is none of ours.
+// It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
 	f, err := sniff(file)
 	if f == B2ND && isCaterva(file) {
@@ -124,8 +121,8 @@ func Sniff(file string) (Format, error) {
 	return f, ndarray.Wrap("look at", file, translate(err))
 }
 
-// isCaterva reports whether a frame, which may be sparse or cut short, holds a Caterva
-// array. Of both metalayers b2nd counts, as in the library.
+// isCaterva reports whether a frame, which may be sparse or truncated, contains a Caterva array. If
+// it has both metalayers, b2nd takes precedence, as in C-Blosc2.
 func isCaterva(file string) bool {
 	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
 		file = inside
@@ -143,10 +140,11 @@ func isCaterva(file string) bool {
 	return is && !isB2nd
 }
 
-// frameMagic stands in a frame after two bytes of MessagePack.
+// frameMagic follows two bytes of MessagePack at the start of a frame.
 const frameMagic = "b2frame\x00"
 
-// sniff tells formats apart by what opens them: a Caterva array is B2ND to it.
+// sniff detects the format for opening. A Caterva array is B2ND here, because the same backend
+// opens it.
 func sniff(file string) (_ Format, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -182,7 +180,7 @@ func sniff(file string) (_ Format, err error) {
 	return "", unknown(head)
 }
 
-// unknown is the error for a file of no format of ours that begins with head.
+// unknown returns the error for a file of an unknown format that begins with head.
 func unknown(head []byte) error {
 	if len(head) == 0 {
 		return fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
@@ -190,7 +188,7 @@ func unknown(head []byte) error {
 	return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
 }
 
-// sniffTree looks at a directory that is no sparse frame.
+// sniffTree detects the format of a directory that is not a sparse frame.
 func sniffTree(dir string) (Format, error) {
 	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
 	if err != nil {
@@ -205,17 +203,18 @@ func sniffTree(dir string) (Format, error) {
 	return Bcolz, nil
 }
 
-// Open opens an array, for reading unless WithWrite is given. The format is found by
-// content: a b2nd or Caterva array in a Blosc2 frame, contiguous or sparse, a plain
-// frame, of which the values are one axis and which is only read, a dataset of an HDF5
-// file, FILE:/path, a bcolz carray, a column of a ctable, DIRECTORY:/column, a
-// ctable as an array of structures, or an array of a directory of arrays,
-// DIRECTORY:/path.
+// Open opens an array, read-only unless WithWrite is given. It detects the format by content:
 //
-// It returns ndarray.ErrNotFound, ErrFormat for content that is none of these,
-// ErrCorrupt, ErrParam for a path where there can be none or none where there
-// must be one, or ErrType and errors.ErrUnsupported for element types that
-// ndarray does not have.
+//   - a b2nd or Caterva array in a Blosc2 frame, contiguous or sparse
+//   - a plain Blosc2 frame, as a read-only array with one dimension
+//   - a dataset of an HDF5 file, FILE:/path
+//   - a bcolz carray, a column of a ctable, DIRECTORY:/column, or a ctable as an array of
+//     structures
+//   - an array of a directory of arrays, DIRECTORY:/path
+//
+// It returns ndarray.ErrNotFound, ErrFormat for any other content, ErrCorrupt, ErrParam for a path
+// that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for
+// element types that ndarray does not have.
 func Open(ctx context.Context, location string, opts ...Option) (*ndarray.Array, error) {
 	a, err := open(ctx, location, collect(opts))
 	if err != nil {
@@ -275,7 +274,7 @@ func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, e
 	return array(b2nd.Open(file, o))
 }
 
-// openFrame opens a b2nd or Caterva array, or a plain frame as one axis of elements.
+// openFrame opens a b2nd or Caterva array, or a plain frame as an array with one dimension.
 func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
 	a, err := openB2ND(file, o, durable)
 	if !isPlain(file, err) {
@@ -287,7 +286,7 @@ func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, 
 	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
 }
 
-// isPlain reports whether a frame was refused because there is no array in it.
+// isPlain reports whether opening a frame failed because it contains no array.
 func isPlain(file string, err error) bool {
 	if !errors.Is(err, ndarray.ErrFormat) {
 		return false
@@ -302,8 +301,8 @@ func isPlain(file string, err error) bool {
 	return f.Close() == nil && !isB2nd && !isCaterva
 }
 
-// openBcolz opens a carray, the column of a ctable that the location names, or a
-// ctable as an array of structures.
+// openBcolz opens a carray, the column of a ctable at the location's path, or a ctable as an array
+// of structures.
 func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	column := strings.Trim(l.Object, "/")
 	table, err := bcolz.OpenTable(l.File, o)
@@ -320,7 +319,7 @@ func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	return array(table.Column(column))
 }
 
-// array makes an Array over a freshly opened backend.
+// array returns an Array backed by a newly opened backend.
 func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
 	if err != nil {
 		return nil, err
@@ -332,8 +331,7 @@ func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
 	return a, nil
 }
 
-// checkObject says whether the location names a path exactly if the format has
-// paths.
+// checkObject returns an error unless the location has a path exactly if the format needs one.
 func checkObject(f Format, l Location) error {
 	named := strings.Trim(l.Object, "/") != ""
 	switch {
@@ -347,33 +345,33 @@ func checkObject(f Format, l Location) error {
 	return nil
 }
 
-// Draft is an array in the making. It is written under a temporary name beside
-// its target and becomes the target with Commit, whole, or not at all.
+// Draft is an array that is not committed yet. It is written under a temporary name next to its
+// target. Commit moves it to the target atomically.
 type Draft struct {
 	*ndarray.Array
 	location string
 	out      *atomicfile.Output // nil: in place
-	addition *addition          // nil: the file holds this array alone
+	addition *addition          // nil: the file contains only this array
 	done     bool
 }
 
-// Create starts a new array at location. The format is WithFormat's, or the file
-// name's: .b2nd is b2nd; .caterva is Caterva; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is bcolz, a ctable
-// for structures along one axis and a carray for all else. spec says what the array
-// is; where it is silent the backend chooses.
+// Create starts a new array at location. The format is that of WithFormat, or that of the
+// extension: .b2nd is b2nd; .caterva is Caterva; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is
+// bcolz. In bcolz an array of structures with one dimension becomes a ctable, and any other array a
+// carray. spec describes the array; the backend chooses properties that spec leaves out.
 //
 // If the location is FILE:/path and the HDF5 file exists, Create adds the array to it and leaves
-// all other objects unchanged. The array is written to a copy of the file, which replaces the
-// file at Commit; WithInPlace changes the file itself. The space of a replaced object stays in
-// the file unless the new array uses it.
+// all other objects unchanged. The array is written to a copy of the file, which replaces the file
+// at Commit; WithInPlace changes the file itself. The space of a replaced object stays in the file
+// unless the new array uses it.
 //
-// The caller writes to the Draft's Array, then calls Commit. Close discards what
-// is not committed.
+// The caller writes to the Draft's Array, then calls Commit. Close discards a draft that is not
+// committed.
 //
-// It returns ndarray.ErrExists if the array exists, without WithOverwrite;
-// ErrParam if the name tells no format or the location does not suit it; what
-// spec.Validate finds; ErrNotFound if the directory is missing; or
-// errors.ErrUnsupported for what the format cannot hold.
+// It returns ndarray.ErrExists if the array exists, without WithOverwrite; ErrParam if the
+// extension is unknown or the location does not match the format; the errors of spec.Validate;
+// ErrNotFound if the directory is missing; or errors.ErrUnsupported for properties that the format
+// cannot represent.
 func Create(ctx context.Context, location string, spec ndarray.Spec, opts ...Option) (*Draft, error) {
 	d, err := create(ctx, location, spec, collect(opts))
 	if err != nil {
@@ -382,8 +380,8 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, opts ...Opt
 	return d, nil
 }
 
-// ForName is the format that Create gives a file of that name, in upper or lower
-// case; ok is false if the extension tells none.
+// ForName returns the format that Create uses for a file of that name, in upper or lower case. ok
+// is false if the extension is unknown.
 func ForName(file string) (f Format, ok bool) {
 	f, ok = extensions[strings.ToLower(filepath.Ext(file))]
 	return f, ok
@@ -456,12 +454,12 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	return &Draft{Array: a, location: location, out: out}, nil
 }
 
-// Commit closes the array, makes it durable and puts it in its place. After an
-// error the target is as it was, unless the error came after the move (see
-// atomicfile); Close then removes what is left.
+// Commit closes the array, syncs it to disk and moves it to its target. After an error the target
+// is unchanged, unless the error occurred after the move (see atomicfile). Commit then removes the
+// temporary files.
 //
-// It returns ndarray.ErrExists if something has come up at the target, ErrClosed
-// after Commit or Close, or the context's error, with the draft still open.
+// It returns ndarray.ErrExists if the target was created in the meantime, ErrClosed after Commit or
+// Close, or the context's error, after which the draft is still open.
 func (d *Draft) Commit(ctx context.Context) error {
 	return ndarray.Wrap("commit", d.location, d.commit(ctx))
 }
@@ -494,7 +492,7 @@ func (d *Draft) commit(ctx context.Context) error {
 	return nil
 }
 
-// discard removes what a closed array has left.
+// discard removes the files of a closed array that is not committed.
 func (d *Draft) discard() (err error) {
 	if d.addition != nil {
 		err = d.addition.undo()
@@ -505,8 +503,8 @@ func (d *Draft) discard() (err error) {
 	return err
 }
 
-// Close discards the draft if it is not committed, and does nothing otherwise: it
-// can always be deferred.
+// Close discards the draft if it is not committed, and otherwise does nothing. It can therefore
+// always be deferred.
 func (d *Draft) Close() error {
 	if d.done {
 		return nil
@@ -515,7 +513,7 @@ func (d *Draft) Close() error {
 	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.discard()))
 }
 
-// translate marks errors of the file system with what they mean to ndarray.
+// translate marks errors of the file system with the matching sentinels of ndarray.
 func translate(err error) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrExists):

@@ -1,4 +1,4 @@
-// Groups by location: their attributes, read and changed.
+// Attributes of groups by location, for reading and writing.
 
 package formats
 
@@ -17,11 +17,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable or
-// of a directory of arrays.
+// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable or of a directory
+// of arrays.
 //
-// It returns ndarray.ErrNotFound for a file or path that is not there, ErrFormat,
-// ErrParam where the location is an array, or ErrCorrupt.
+// It returns ndarray.ErrNotFound for a missing file or path, ErrFormat, ErrParam if the location is
+// an array, or ErrCorrupt.
 func GroupAttrs(ctx context.Context, location string) (ndarray.Attrs, error) {
 	var attrs ndarray.Attrs
 	err := withGroup(location, func(l Location, format Format) (err error) {
@@ -31,13 +31,12 @@ func GroupAttrs(ctx context.Context, location string) (ndarray.Attrs, error) {
 	return attrs, ndarray.Wrap("read attributes of", location, err)
 }
 
-// EditGroupAttrs sets attributes of a group, after it has removed those called
-// remove, in place. A program that is killed in the midst of it can leave the file
-// damaged. A directory of arrays without a file for attributes gets one.
+// EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
+// program that is killed in the process can leave the file corrupt. A directory of arrays without a
+// file for attributes gets one.
 //
-// It returns what GroupAttrs returns, ErrNotFound for a name that is not there to
-// be removed, and errors.ErrUnsupported for a ctable and for an attribute that the
-// format cannot hold.
+// It returns the errors of GroupAttrs, ErrNotFound if an attribute in remove does not exist, and
+// errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
 	err := withGroup(location, func(l Location, format Format) error {
 		switch format {
@@ -67,7 +66,7 @@ func withGroup(location string, f func(Location, Format) error) error {
 	return translate(f(l, format))
 }
 
-// mayBeGroup is an error if the location can only be an array.
+// mayBeGroup returns an error if the location can only be an array.
 func (w *walker) mayBeGroup(l Location, format Format) error {
 	if format == B2ND {
 		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
@@ -159,7 +158,7 @@ func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []st
 	return nil
 }
 
-// groupSpec is the null array that holds the attributes of a group of a directory.
+// groupSpec returns the Spec of the null array with the attributes of a group of a directory.
 func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
 }
@@ -170,7 +169,7 @@ func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err
 	switch format {
 	case Bcolz:
 		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
-		if err != nil || path != "/" { // the groups of a nested ctable have none
+		if err != nil || path != "/" { // groups in a nested ctable have no attributes
 			return attrs, err
 		}
 		return table.Attrs, nil

@@ -1,5 +1,5 @@
-// The program's side of an array that a worker reads: a backend that asks for its
-// data, and checks what comes.
+// The program's side of an array that a worker reads: a backend that sends requests to the worker
+// and validates the responses.
 
 package formats
 
@@ -23,16 +23,15 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
-// service is the name under which a worker of this package starts.
+// service is the name of the worker service of this file.
 const service = "ndarray/formats"
 
-// windowBytes is the shared memory. It is used in slots, some of which the worker fills
-// while the program empties another.
+// windowBytes is the size of the shared memory. It is divided into slots, so that the worker can
+// fill some while the program empties another.
 const windowBytes = 32 << 20
 
-// slotBytes is the size of a slot that elements are read through, unless a chunk is
-// larger: what the worker has just decoded shall still be in the processor's cache when
-// the program copies it.
+// slotBytes is the size of a slot for reading elements, unless a chunk is larger. It is small, so
+// that data decoded by the worker is still in the processor's cache when the program copies it.
 const slotBytes = 2 << 20
 
 func init() {
@@ -47,19 +46,19 @@ func init() {
 		cblosc.ErrSize, cblosc.ErrRegion, cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrFormat)
 }
 
-// A request asks for one piece of an answer: at most Size bytes, from Skip on, of what
-// Verb yields, At that place of the window.
+// A request selects one piece of a response: at most Size bytes, from Skip on, of the result of
+// Verb, at offset At of the window.
 type request struct {
 	Verb         string // "meta", "attrs", "storage", "chunk", "read", "strings", "uniform" or "equal"
 	Start, Shape []int64
-	Part         ndarray.Region // "read": the box of the region that is wanted now
+	Part         ndarray.Region // "read": the box of the region that is needed now
 	Skip, Size   int64
 	At           int64
-	Workers      int  // "read": goroutines for it, 0 for as many as there are processors
-	Alone        bool // "read": not beside other requests
+	Workers      int  // "read": number of goroutines; 0: the number of processors
+	Alone        bool // "read": must not run concurrently with other requests
 }
 
-// remote is the backend.
+// remote is the backend of an array that a worker reads.
 type remote struct {
 	readOnly
 	client caller
@@ -74,7 +73,7 @@ type caller interface {
 	Close() error
 }
 
-// fileCaller is the worker of an array that has a file to itself.
+// fileCaller is a worker that serves only one file, with one array.
 type fileCaller struct {
 	*worker.Client
 	file *os.File
@@ -91,7 +90,7 @@ var (
 	_ ndarray.UniformTeller   = (*remote)(nil)
 )
 
-// isolate opens the array in a worker. After an error the file is still the caller's.
+// isolate opens the array in a worker. After an error the caller keeps ownership of the file.
 func (s *suspect) isolate(ctx context.Context, how Isolation) (*Guarded, error) {
 	r, client, err := s.remote(ctx, how)
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *suspect) isolate(ctx context.Context, how Isolation) (*Guarded, error) 
 	return &Guarded{Array: a, isolated: true, level: client.Level()}, nil
 }
 
-// config is that of a worker for the file.
+// config returns the configuration of a worker for the file.
 func (s *suspect) config(service string, how Isolation) worker.Config {
 	cfg := worker.Config{
 		Service: service, Open: encode(*s), Files: []*os.File{s.file},
@@ -128,7 +127,7 @@ func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, *worker.C
 	return r, client, nil
 }
 
-// load asks what the array is, and looks whether there can be such a one.
+// load requests the Meta of the array and validates it.
 func (r *remote) load(ctx context.Context, name string) error {
 	b, err := r.ask(ctx, "meta", ndarray.Region{}, r.limits.Metadata)
 	if err != nil {
@@ -155,14 +154,14 @@ func (r *remote) Meta() ndarray.Meta { return r.meta }
 
 func (r *remote) Close() error { return r.client.Close() }
 
-// ask returns the whole of what a verb yields, at most so many bytes.
+// ask returns the complete result of a verb, at most most bytes.
 func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most int64) ([]byte, error) {
 	const half = windowBytes / 2
 	piece := func(i int64) []byte {
 		return encode(request{Verb: verb, Start: g.Start, Shape: g.Shape, Skip: i * half, Size: half, At: i % 2 * half})
 	}
 	var b []byte
-	total := int64(-1) // known with the first answer
+	total := int64(-1) // known after the first response
 	use := func(answer, window []byte) error {
 		n, err := r.total(answer)
 		switch {
@@ -191,7 +190,7 @@ func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most in
 	return b, r.client.Stream(ctx, 1, rest, use)
 }
 
-// total reads the answer to a request: the bytes of the whole.
+// total decodes a response: the number of bytes of the complete result.
 func (r *remote) total(answer []byte) (int64, error) {
 	if len(answer) != 8 || binary.LittleEndian.Uint64(answer) > 1<<62 {
 		return 0, fmt.Errorf("%w: an answer of %d bytes", worker.ErrProtocol, len(answer))
@@ -199,8 +198,8 @@ func (r *remote) total(answer []byte) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(answer)), nil
 }
 
-// slot is how many bytes of the window elements are read through at a time: a chunk at
-// least, if at least two of them find room.
+// slot returns the number of bytes of a slot for reading elements: at least a chunk, if two of them
+// fit the window.
 func (r *remote) slot() int64 {
 	n := int64(r.meta.DType.Size)
 	for _, k := range r.meta.ChunkShape {
@@ -209,10 +208,10 @@ func (r *remote) slot() int64 {
 	return max(n, slotBytes)
 }
 
-// ahead is how many slots of a read of so many pieces the worker may be filling or have
-// filled while the program empties one, and how many goroutines each piece gets. If all
-// processors may work, pieces wait in a line, so that none of them is idle while the
-// program and the worker wake each other.
+// ahead returns the number of slots that the worker may fill before the program empties them, for a
+// read of that many pieces. each is the number of goroutines per piece. If all processors may be
+// used, additional pieces are queued, so that no processor is idle while the program and the worker
+// wake each other.
 func ahead(allowed, slots int, pieces int64) (n, each int) {
 	processors := runtime.GOMAXPROCS(0)
 	if n = slots - 1; allowed < processors {
@@ -224,15 +223,15 @@ func ahead(allowed, slots int, pieces int64) (n, each int) {
 	return n, max(min(allowed, processors)/n, 1)
 }
 
-// ReadRegion reads elements, box by box: while this copies one out of the window the
-// worker decodes the next ones.
+// ReadRegion reads elements box by box. While it copies one box from the window, the worker decodes
+// the next ones.
 func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) error {
 	item := r.meta.DType.Size
 	slot := r.slot()
 	slots := int(windowBytes / slot)
 	allowed := ndarray.Workers(ctx)
 	ahead, each := ahead(allowed, slots, g.NumElems()*int64(item)/slot)
-	// The slot that was emptied last is filled next: it is still in the cache.
+	// The slot that was emptied last is filled next, because it is still in the cache.
 	var free []int64
 	for i := range min(slots, ahead+1) {
 		free = append(free, int64(i)*slot)
@@ -241,10 +240,10 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 		box, part ndarray.Region
 		at        int64
 	}
-	var sent []piece // at most one for each slot
+	var sent []piece // at most one per slot
 	requests := func(yield func([]byte) bool) {
 		for box := range boxes(g, r.meta.ChunkShape, item, slot) {
-			// Of a chunk that is larger than a slot the worker keeps the rest.
+			// The worker keeps the rest of a chunk that is larger than a slot.
 			for part := range boxes(box, nil, item, slot) {
 				p := piece{box, part, free[len(free)-1]}
 				free = free[:len(free)-1]
@@ -272,8 +271,8 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 	})
 }
 
-// copyBox copies the elements of part from one buffer to another, which hold the
-// regions to and from.
+// copyBox copies the elements of part from one buffer to another. The buffers contain the regions
+// from and to.
 func copyBox(dst []byte, to ndarray.Region, src []byte, from, part ndarray.Region, item int) {
 	if part.Rank() == 0 {
 		copy(dst, src)
@@ -291,9 +290,9 @@ func less(a, b []int64) []int64 {
 	return c
 }
 
-// boxes cuts a region into boxes of at most so many bytes, in row-major order, none of
-// which shares a chunk with another; a chunk that has more bytes is a box of its own.
-// Without chunks it is cut anywhere.
+// boxes divides a region into boxes of at most most bytes, in row-major order. No two boxes share a
+// chunk, except that a larger chunk is its own box. Without chunks the region is divided at any
+// element.
 func boxes(g ndarray.Region, chunk []int64, item int, most int64) iter.Seq[ndarray.Region] {
 	return func(yield func(ndarray.Region) bool) { cut(g, chunk, int64(item), most, 0, yield) }
 }
@@ -322,7 +321,7 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 	return true
 }
 
-// ReadStrings reads texts of variable length.
+// ReadStrings reads strings of variable length.
 func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region) error {
 	for s := range r.meta.Slabs(g) {
 		b, err := r.ask(ctx, "strings", s, r.limits.Memory)
@@ -350,7 +349,7 @@ func (r *remote) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	return decodeAttrs(b)
 }
 
-// decodeAttrs decodes attributes and looks whether there can be such.
+// decodeAttrs decodes and validates attributes.
 func decodeAttrs(b []byte) (a ndarray.Attrs, err error) {
 	if err := decode(b, &a); err != nil {
 		return ndarray.Attrs{}, err
@@ -366,7 +365,7 @@ func decodeAttrs(b []byte) (a ndarray.Attrs, err error) {
 	return a, nil
 }
 
-// Storage says what the elements take.
+// Storage requests the stored size.
 func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var s ndarray.Storage
 	b, err := r.ask(ctx, "storage", ndarray.Region{}, r.limits.Metadata)
@@ -376,7 +375,7 @@ func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
 	return s, err
 }
 
-// ChunkBytes says what a chunk takes.
+// ChunkBytes requests the stored size of a chunk.
 func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	var size int64
 	b, err := r.ask(ctx, "chunk", ndarray.Region{Start: []int64{n}}, r.limits.Metadata)
@@ -386,8 +385,8 @@ func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return size, err
 }
 
-// Uniform asks the worker, about each region again. A region that the worker does not answer
-// for may differ: the read of it then has the error.
+// Uniform returns a function that sends a request to the worker for each region. If a request
+// fails, the function returns false; the read of the region then returns the error.
 func (r *remote) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
 	ask := func(verb string, g ndarray.Region) (is bool, err error) {
 		b, err := r.ask(ctx, verb, g, r.limits.Metadata)

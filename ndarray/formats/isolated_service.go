@@ -1,5 +1,4 @@
-// The worker's side: checks the file, opens the array, and puts what is asked for
-// into the window.
+// The worker's side: it checks the file, opens the array, and writes requested data to the window.
 
 package formats
 
@@ -14,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// serve is the service of the worker package: one array in each worker.
+// serve is the service of package worker: one array per worker.
 func serve(s *worker.Session) (worker.Handler, error) {
 	x, err := suspectOf(s)
 	if err != nil {
@@ -32,7 +31,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	return &attendant{array: a, backend: b, window: s.Window}, nil
 }
 
-// suspectOf is what the program says of the one file that it gives.
+// suspectOf decodes the suspect of a session, with its one file.
 func suspectOf(s *worker.Session) (*suspect, error) {
 	x := &suspect{}
 	if err := decode(s.Open, x); err != nil {
@@ -45,21 +44,21 @@ func suspectOf(s *worker.Session) (*suspect, error) {
 	return x, nil
 }
 
-// An attendant answers for one array.
+// An attendant answers requests for one array.
 type attendant struct {
 	array   *ndarray.Array
 	backend ndarray.Backend // of the array
 	window  []byte
 
-	uniform func(ndarray.Region) bool // nil if the backend knows no equal elements, or was not asked
+	uniform func(ndarray.Region) bool // nil if the backend has no such information, or before the first request
 
-	// What the last request was about, if it was more than its piece.
+	// The last request, if its result was larger than one piece.
 	about request
 	whole []byte
 }
 
-// Call puts a piece of what is asked for into the window and answers with the bytes of
-// the whole, or of the piece if that is "read".
+// Call writes one piece of the requested result to the window. It returns the number of bytes of
+// the complete result, or of the piece for "read".
 func (h *attendant) Call(b []byte) ([]byte, error) {
 	var q request
 	if err := decode(b, &q); err != nil {
@@ -89,20 +88,20 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 
 var _ worker.Beside = (*attendant)(nil)
 
-// Beside: elements of whole boxes can be read at the same time, as nothing is kept of
-// them, unless the program allows one goroutine in all. If something is kept, one call
-// must throw it away first.
+// Beside reports whether the request can run concurrently with others. Reads of whole boxes can,
+// because they keep no data, unless the program allows only one goroutine. If data is kept, a call
+// must discard it first.
 func (h *attendant) Beside(b []byte) bool {
 	var q request
 	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all() && !q.Alone
 }
 
-// all reports whether the part that is wanted is the whole box.
+// all reports whether the requested part is the whole box.
 func (q *request) all() bool {
 	return slices.Equal(q.Start, q.Part.Start) && slices.Equal(q.Shape, q.Part.Shape)
 }
 
-// same reports whether what is kept is what is asked for.
+// same reports whether the kept data is that of the request.
 func (h *attendant) same(q request) bool {
 	return h.about.Verb == q.Verb && slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
 }
@@ -130,7 +129,7 @@ func (h *attendant) yield(q request) ([]byte, error) {
 		if err := g.Check(h.array.Shape()); err != nil {
 			return nil, err
 		}
-		if h.uniform == nil { // the worker before this one was asked
+		if h.uniform == nil { // a previous worker received the "uniform" request
 			var err error
 			if h.uniform, err = h.array.Uniform(ctx); err != nil {
 				return nil, err
@@ -149,7 +148,7 @@ func (h *attendant) yield(q request) ([]byte, error) {
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
 }
 
-// chunkBytes measures the chunk whose number is the one element of at.
+// chunkBytes returns the stored bytes of the chunk whose number is the only element of at.
 func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, error) {
 	m, ok := b.(ndarray.ChunkMeasurer)
 	if !ok {
@@ -161,8 +160,8 @@ func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, erro
 	return m.ChunkBytes(ctx, at[0])
 }
 
-// read puts the elements of a part of a region into to. A region that is more than
-// the part is read once and kept.
+// read copies the elements of a part of a region to to. If the part is smaller than the region, the
+// region is read once and kept.
 func (h *attendant) read(to []byte, q request) (int64, error) {
 	ctx := ndarray.WithWorkers(context.Background(), q.Workers)
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
@@ -176,7 +175,7 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 		return 0, fmt.Errorf("%w: %d bytes, a slot has %d", worker.ErrProtocol, n, len(to))
 	}
 	if q.all() {
-		if h.whole != nil { // not beside others
+		if h.whole != nil { // not concurrently with other requests
 			h.about, h.whole = request{}, nil
 		}
 		return n, h.array.Read(ctx, to[:n], whole)
@@ -187,7 +186,7 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 	if !h.same(q) {
 		h.about = request{}
 		if size := whole.NumElems() * item; int64(cap(h.whole)) < size {
-			h.whole = nil // before the new one is made
+			h.whole = nil // free the old buffer before allocating
 			h.whole = make([]byte, size)
 		} else {
 			h.whole = h.whole[:size]
@@ -201,7 +200,7 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 	return n, nil
 }
 
-// inside reports whether part lies in whole.
+// inside reports whether part is inside whole.
 func inside(part, whole ndarray.Region) bool {
 	for i := range part.Shape {
 		if part.Start[i] < whole.Start[i] || part.Shape[i] > whole.Shape[i]-(part.Start[i]-whole.Start[i]) {
@@ -211,7 +210,7 @@ func inside(part, whole ndarray.Region) bool {
 	return true
 }
 
-// cause is err without what the program puts around it again: operation and name.
+// cause returns err without its operation and name, because the program adds them again.
 func cause(err error) error {
 	if e, ok := errors.AsType[*ndarray.Error](err); ok {
 		return e.Err

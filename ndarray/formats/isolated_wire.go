@@ -1,5 +1,5 @@
-// Values between a program and its worker: as bytes, and back with every length
-// checked against what is left of them.
+// Encoding of values between a program and its worker. The decoder checks every length against the
+// remaining bytes.
 
 package formats
 
@@ -12,12 +12,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// wireDepth is how deep values nest: element types do, up to 32 levels of several
-// steps each.
+// wireDepth is the maximum nesting depth of values. It allows element types of 32 levels with
+// several values each.
 const wireDepth = 256
 
-// encode writes a value of Go: booleans, numbers, texts, slices, pointers and structs
-// of exported fields. Slices that are nil stay nil.
+// encode encodes a Go value: booleans, numbers, strings, slices, pointers and structs of exported
+// fields. It preserves nil slices.
 func encode(v any) []byte { return encodeValue(nil, reflect.ValueOf(v)) }
 
 func encodeValue(b []byte, v reflect.Value) []byte {
@@ -62,8 +62,8 @@ func encodeValue(b []byte, v reflect.Value) []byte {
 	panic(fmt.Sprintf("formats: a value of %v crosses to no worker", v.Type()))
 }
 
-// decode fills v, a pointer to what was encoded. Bytes that are not of that form are
-// worker.ErrProtocol.
+// decode fills v, a pointer to a value of the encoded type. It returns worker.ErrProtocol for
+// invalid bytes.
 func decode(b []byte, v any) error {
 	d := decoder{b: b}
 	d.value(reflect.ValueOf(v).Elem(), 0)
@@ -168,7 +168,7 @@ func (d *decoder) value(v reflect.Value, depth int) {
 	}
 }
 
-// slice grows as elements come: each takes at least a byte, but more in memory.
+// slice grows with the decoded elements, because an element of one byte may take more in memory.
 func (d *decoder) slice(v reflect.Value, depth int) {
 	n := d.uvarint()
 	if n == 0 || d.err != nil {

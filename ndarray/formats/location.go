@@ -10,13 +10,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Location is where an array is.
+// Location is the location of an array.
 type Location struct {
 	File   string // file or directory
-	Object string // path inside the file, "/a/b"; "" if none is named
+	Object string // path inside the file, for example "/a/b"; "" if there is no path
 }
 
-// String is the form that ParseLocation reads.
+// String returns the location in the form of ParseLocation.
 func (l Location) String() string {
 	if l.Object == "" {
 		return l.File
@@ -24,9 +24,9 @@ func (l Location) String() string {
 	return l.File + ":" + l.Object
 }
 
-// ParseLocation splits FILE:/path behind the longest FILE that exists, so that
-// file names with ":/" in them work; if none exists, at the last ":/". Without
-// ":/", or if all of s is a file that exists, there is no path.
+// ParseLocation splits FILE:/path after the longest FILE that exists, so that file names may
+// contain ":/". If no such file exists, it splits at the last ":/". There is no path if s does not
+// contain ":/", or if s itself is an existing file.
 //
 // It returns ndarray.ErrParam for an empty file name.
 func ParseLocation(s string) (Location, error) {
@@ -40,7 +40,7 @@ func ParseLocation(s string) (Location, error) {
 	return l, nil
 }
 
-// splitAt finds the colon, or -1.
+// splitAt returns the index of the colon, or -1.
 func splitAt(s string) int {
 	if exists(s) {
 		return -1

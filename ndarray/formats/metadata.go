@@ -1,4 +1,4 @@
-// What stands beside elements and attributes, as it is stored.
+// Metadata of arrays and groups, as stored.
 
 package formats
 
@@ -21,14 +21,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Metadata is what stands beside the elements of an array or the members of a group, in
-// the form in which it is stored, attributes among it.
+// Metadata is the metadata of an array or a group in its stored form, including attributes.
 type Metadata struct {
 	Fixed, Variable []NamedBytes // metalayers of a Blosc2 frame, those of variable length decompressed
-	Files           []NamedBytes // of bcolz: the files of metadata
-	Comment         string       // of an HDF5 object, "" for none
+	Files           []NamedBytes // of bcolz: the metadata files
+	Comment         string       // of an HDF5 object, "" if absent
 
-	// Times of an HDF5 object; zero where the file does not have them.
+	// Times of an HDF5 object; zero if they are not in the file.
 	Born, Changed, Modified, Accessed time.Time
 }
 
@@ -38,9 +37,8 @@ type NamedBytes struct {
 	Content []byte
 }
 
-// Metadata reads what stands beside an array or a group at a path of the file. Of an
-// untrusted file all of it together is bounded by Limits.Metadata. It returns the errors
-// of Open.
+// Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
+// Limits.Metadata bounds the total size. It returns the errors of Open.
 func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error) {
 	switch {
 	case ctx.Err() != nil:
@@ -54,11 +52,11 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)
 }
 
-// wireMetadata is Metadata that can cross.
+// wireMetadata is the encoded form of Metadata for a worker.
 type wireMetadata struct {
 	Fixed, Variable, Files            []NamedBytes
 	Comment                           string
-	Born, Changed, Modified, Accessed int64 // seconds since 1970, 0 for none
+	Born, Changed, Modified, Accessed int64 // seconds since 1970, 0 if absent
 }
 
 func (o *outside) metadata(ctx context.Context, path string) (Metadata, error) {
@@ -109,8 +107,8 @@ func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
 	return m, err
 }
 
-// memberMetadata reads what stands beside an array of a directory. A group there has
-// files and nothing else.
+// memberMetadata reads the metadata of an array of a directory. A group in a directory has no other
+// metadata.
 func (w *walker) memberMetadata(l Location, m *Metadata) error {
 	if strings.Trim(l.Object, "/") == "" {
 		return nil
@@ -160,8 +158,8 @@ func (m *Metadata) frame(file string) (err error) {
 	return nil
 }
 
-// bcolz reads the files of metadata of a tree, or of a column in it. No link in it leads
-// out of it.
+// bcolz reads the metadata files of a tree, or of one of its columns. It does not follow links out
+// of the tree.
 func (m *Metadata) bcolz(l Location, s *suspect) (err error) {
 	root, err := os.OpenRoot(l.File)
 	if err != nil {
@@ -207,7 +205,7 @@ func (m *Metadata) bcolz(l Location, s *suspect) (err error) {
 	return nil
 }
 
-// hdf5Metadata reads comment and times of an object.
+// hdf5Metadata reads the comment and the times of an object.
 func (w *walker) hdf5Metadata(l Location, m *Metadata) (err error) {
 	f, err := w.openHDF5(l.File)
 	if err != nil {

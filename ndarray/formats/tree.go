@@ -1,5 +1,5 @@
-// CopyTree: all arrays, groups and attributes from one place to another, of any
-// format, after everything that the target cannot hold was found.
+// CopyTree copies all arrays, groups and attributes from one place to another, in any format.
+// Before it writes, it finds everything that the target cannot represent.
 
 package formats
 
@@ -22,27 +22,28 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// TreeOptions say how CopyTree works; nil means the zero value.
+// TreeOptions are the options of CopyTree. nil means the zero value.
 type TreeOptions struct {
-	Accept    func(Problem) bool // says which losses are accepted; nil: none is
+	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
 	DryRun    bool               // find problems, write nothing
-	Overwrite bool               // replace a target that is there
+	Overwrite bool               // replace an existing target
 
-	// Exclude reports whether the object at a path of the source is left out, with everything
-	// below it; nil: nothing is. Links to it are problems, because they would lead nowhere.
+	// Exclude reports whether the object at a path of the source is left out, with everything below
+	// it; nil: all objects are copied. Links to excluded objects are problems, because they would
+	// have no target.
 	Exclude func(path string) bool
 
 	// SkipUnreadable leaves out objects that are corrupt, or stored with a filter that is not
 	// available, instead of failing; TreeStats.Unreadable lists them.
 	SkipUnreadable bool
 
-	// Adjust changes how the array at a path of the source will be stored: chunks,
-	// blocks, compression. An error ends the copy before anything is written.
-	// Adjust may also lower the goroutines for that array; *workers begins as Workers.
+	// Adjust changes chunks, blocks or compression of the array at a path of the source. An error
+	// ends the copy before anything is written. Adjust may also lower the number of goroutines for
+	// that array; *workers begins as Workers.
 	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
 
-	// Untrusted says that the source is from outside: it is read as OpenTreeUntrusted
-	// reads it. Its committed datatypes cannot be kept, which is a Problem.
+	// Untrusted is set for a source that is untrusted. It is read as by OpenTreeUntrusted. Its
+	// committed datatypes cannot be kept, which is a Problem.
 	Untrusted *Untrusted
 
 	ExternalDir string      // as WithExternalDir
@@ -50,19 +51,19 @@ type TreeOptions struct {
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
-	Progress func(ndarray.Progress) // of all arrays together, a unit being an array; never called twice at once
+	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
 }
 
-// Problem is something of a source tree that the target cannot hold.
+// Problem is a part of a source tree that the target cannot represent.
 type Problem struct {
 	Path string // in the source
 	What string // "array", "group", "link", "datatype", "object", or "attribute NAME"
-	Err  error  // why
+	Err  error  // the reason
 }
 
 func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
 
-// LossError lists everything of a tree that the target cannot hold. It is
+// LossError lists everything in a tree that the target cannot represent. It matches
 // errors.ErrUnsupported.
 type LossError struct{ Problems []Problem }
 
@@ -74,37 +75,39 @@ func (e *LossError) Error() string {
 	return s
 }
 
-// Unwrap makes a LossError errors.ErrUnsupported.
+// Unwrap returns errors.ErrUnsupported.
 func (e *LossError) Unwrap() error { return errors.ErrUnsupported }
 
-// TreeStats say what CopyTree did, or would do.
+// TreeStats are the statistics of CopyTree, also of a dry run.
 type TreeStats struct {
 	Groups, Arrays, Links, Attrs int
 	Types                        int       // committed datatypes
 	Bytes                        int64     // of elements, in memory
-	Lost                         []Problem // what was accepted
-	Unreadable                   []Problem // what SkipUnreadable left out
+	Lost                         []Problem // accepted losses
+	Unreadable                   []Problem // objects left out by SkipUnreadable
 
-	// Told is what is left out without being asked for: comments of HDF5 where the target
-	// has none, types of attributes that it does not have, and of compression what is read and not written.
+	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
+	// attributes that the target does not have, user blocks and links of dimension scales, and
+	// compression that can be read but not written.
 	Told []Problem
 }
 
-// CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, if the extension of
-// dst says so, or else to a directory of b2nd files (directory.go has the layout). src
-// is an HDF5 file or a group in it, a bcolz ctable, or a directory of arrays. A ctable
-// holds no groups, and no arrays of another length than its first. Shapes, element
-// types, fill values, chunks, axis names and attributes are kept; compression is
-// kept within a format where it can be written, and is the target's default
-// otherwise. From HDF5 to HDF5 comments and links are kept, and committed datatypes with
-// their attributes, which arrays and attributes go on sharing.
+// CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, according to the extension of
+// dst, or otherwise to a directory of b2nd files (directory.go documents the layout). src is an
+// HDF5 file or a group in it, a bcolz ctable, or a directory of arrays. A ctable cannot contain
+// groups, or arrays of different lengths.
 //
-// First everything is looked at. If the target cannot hold some of it, and Accept
-// does not say that it may be lost, nothing is written and the error is a
-// *LossError with the whole list. The target appears whole, or not at all.
+// Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
+// is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
+// HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
+// attributes still share the committed datatypes.
+//
+// CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
+// does not accept the loss, CopyTree writes nothing and returns a *LossError with all problems. The
+// target is created completely or not at all.
 //
 // It returns the errors of Walk and Open, ErrParam for a source that is one array,
-// ndarray.ErrExists, the context's error, or what reading and writing return.
+// ndarray.ErrExists, the context's error, or an error of a read or write.
 func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, error) {
 	if o == nil {
 		o = &TreeOptions{}
@@ -122,27 +125,27 @@ type treeCopy struct {
 	target  Format
 	source  *Tree
 	stats   TreeStats
-	lost    []Problem // not accepted
+	lost    []Problem // losses that are not accepted
 	without []string  // paths of the source that are left out
-	closed  []string  // of them the groups that the target cannot hold
+	closed  []string  // the groups among them that the target cannot represent
 
 	groups, arrays, links []treeItem // parents before children
 	types                 *typeCopy  // nil unless both sides are HDF5
 }
 
-// treeItem is one thing to be made.
+// treeItem is one object to create.
 type treeItem struct {
 	from  string // path in the source
-	path  string // and in the target
+	path  string // path in the target
 	spec  ndarray.Spec
 	bytes int64 // of an array's elements
-	most  int   // goroutines that copy an array
+	most  int   // maximum goroutines for copying an array
 	entry Entry
 
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
 	uses    typeUses        // the committed datatypes of an array or a group
-	like    *h5.DatasetInfo // of an array: properties that Spec does not have; nil unless both sides are HDF5
+	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
@@ -191,8 +194,8 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	return c.stats, nil
 }
 
-// loseObject notes an object that the target cannot hold. Everything in it and the links to it are lost
-// with it.
+// loseObject records an object that the target cannot represent. All objects in it and links to it
+// are lost too.
 func (c *treeCopy) loseObject(path string, kind EntryKind, err error) {
 	c.lose(path, string(kind), err)
 	c.without = append(c.without, path)
@@ -201,10 +204,10 @@ func (c *treeCopy) loseObject(path string, kind EntryKind, err error) {
 	}
 }
 
-// lose notes what the target cannot hold.
+// lose records a part that the target cannot represent.
 func (c *treeCopy) lose(path, what string, err error) {
 	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
-		err = e.Err // the path is that of the Problem
+		err = e.Err // the Problem already contains the path
 	}
 	p := Problem{Path: path, What: what, Err: err}
 	if c.options.Accept != nil && c.options.Accept(p) {
@@ -214,7 +217,7 @@ func (c *treeCopy) lose(path, what string, err error) {
 	}
 }
 
-// unreadable notes an object that cannot be read.
+// unreadable records an object that cannot be read.
 func (c *treeCopy) unreadable(path, what string, err error) {
 	if !c.options.SkipUnreadable {
 		c.loseObject(path, EntryKind(what), err)
@@ -227,7 +230,7 @@ func (c *treeCopy) unreadable(path, what string, err error) {
 	c.without = append(c.without, path)
 }
 
-// targetDirectory is the real directory of the new file.
+// targetDirectory returns the directory of the new file, without symbolic links.
 func targetDirectory(file string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -236,24 +239,25 @@ func targetDirectory(file string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// isUnreadable reports whether an error is about the content of the source.
+// isUnreadable reports whether an error is caused by the content of the source.
 func isUnreadable(err error) bool {
 	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
 }
 
-// leftOut reports whether a path, or a group that it is in, is left out.
+// leftOut reports whether a path, or a group that contains it, is left out.
 func (c *treeCopy) leftOut(path string) bool {
 	return slices.ContainsFunc(c.without, func(x string) bool { return path == x || strings.HasPrefix(path, x+"/") })
 }
 
-// missingFilter is the error of an array whose elements a filter compressed that is not available.
+// missingFilter returns an error if the elements of an array are compressed with a filter that is
+// not available.
 func missingFilter(m ndarray.Meta) error {
 	if m.Format != string(HDF5) || m.Compression == nil {
 		return nil
 	}
 	for _, name := range append([]string{m.Compression.Codec}, m.Compression.Filters...) {
 		number, unknown := strings.CutPrefix(name, "filter ")
-		if name == "zfp" { // the one codec with a name that only a plug-in has
+		if name == "zfp" { // the only named codec that always needs a plug-in
 			number, unknown = "32013", true
 		}
 		if id, err := strconv.Atoi(number); unknown && err == nil {
@@ -265,13 +269,13 @@ func missingFilter(m ndarray.Meta) error {
 	return nil
 }
 
-// tell notes what is left out, which nobody is asked about.
+// tell records a change that needs no acceptance.
 func (c *treeCopy) tell(path, what, value, reason string) {
 	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
 	c.stats.Told = append(c.stats.Told, p)
 }
 
-// comment returns the comment that the target gets.
+// comment returns the comment for the target.
 func (c *treeCopy) comment(path, text string) string {
 	if text == "" || c.target == HDF5 {
 		return text
@@ -280,7 +284,7 @@ func (c *treeCopy) comment(path, text string) string {
 	return ""
 }
 
-// plan walks the source and works out what is to be made.
+// plan walks the source and determines the objects to create.
 func (c *treeCopy) plan(ctx context.Context, src string) error {
 	root := "/" + strings.Trim(c.source.location.Object, "/")
 	if c.source.format == HDF5 && c.target == HDF5 && c.options.Untrusted == nil {
@@ -319,7 +323,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	return c.planUserBlock(root)
 }
 
-// planLinks looks for links to objects that are left out.
+// planLinks removes links to objects that are left out.
 func (c *treeCopy) planLinks() {
 	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
 		e := item.entry
@@ -332,7 +336,7 @@ func (c *treeCopy) planLinks() {
 	})
 }
 
-// planUserBlock notes the user block of an HDF5 file, which no target gets.
+// planUserBlock records the user block of an HDF5 file, which CopyTree never copies.
 func (c *treeCopy) planUserBlock(root string) error {
 	if c.source.format != HDF5 || c.options.Untrusted != nil || root != "/" {
 		return nil
@@ -415,7 +419,7 @@ func (c *treeCopy) checkName(path string, group bool) error {
 
 func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	a, err := c.source.Open(ctx, item.from)
-	if errors.Is(err, errors.ErrUnsupported) { // for one, elements in files that a worker does not reach
+	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open
 		if e, ok := errors.AsType[*ndarray.Error](err); ok {
 			err = e.Err
 		}
@@ -445,10 +449,10 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if m.Format != string(c.format()) {
 		spec.Compression, spec.BlockShape = nil, nil
 		if c.target == Bcolz {
-			spec.ChunkShape = nil // those of others cut rows
+			spec.ChunkShape = nil // chunks of other formats may divide rows
 		}
 	} else if c.check(item.path, spec) != nil {
-		spec.Compression = nil // a codec that is read and not written
+		spec.Compression = nil // a codec that can be read but not written
 		unwritten = true
 	}
 	item.most = c.options.Workers
@@ -461,7 +465,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		c.loseObject(item.from, Array, err)
 		return nil
 	}
-	if unwritten && spec.Compression == nil { // and nobody has chosen another
+	if unwritten && spec.Compression == nil { // Adjust has not chosen another codec
 		c.tell(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
 	}
 	spec.Attrs = c.keep(item.from, attrs, m.AxisNames != nil)
@@ -480,7 +484,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	return nil
 }
 
-// format is that of the target's arrays.
+// format returns the format of the target's arrays.
 func (c *treeCopy) format() Format {
 	if c.target == Directory {
 		return B2ND
@@ -488,7 +492,7 @@ func (c *treeCopy) format() Format {
 	return c.target
 }
 
-// defaultCompression is that of the target's arrays.
+// defaultCompression returns the default compression of the target's arrays.
 func (c *treeCopy) defaultCompression() *ndarray.Compression {
 	switch c.target {
 	case HDF5:
@@ -515,8 +519,8 @@ func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 	return nil
 }
 
-// keep returns the attributes that the target can hold. named says whether the target gets the
-// dimension names of the array.
+// keep returns the attributes that the target can represent. named reports whether the target gets
+// the dimension names of the array.
 func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, u := range attrs.Unsupported {
@@ -569,7 +573,8 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			return hdf5.Translate(err)
 		}
 	}
-	// Everything may use any of them, attributes of groups and of datatypes too.
+	// Datatypes are created first, because all objects may use them, also attributes of groups and
+	// of datatypes.
 	made, err := c.types.commit(f.Root())
 	defer func() { err = errors.Join(err, made.close()) }()
 	if err != nil {
@@ -604,7 +609,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			err = f.Root().LinkSoft(item.path, e.Target)
 		default:
 			to := e.TargetFile
-			if c.options.Untrusted == nil { // whose links are not followed, not even to see whether there is a file
+			if c.options.Untrusted == nil { // untrusted links are not resolved
 				to, _ = h5copy.Moved(c.source.location.File, directory, to)
 			}
 			err = f.Root().LinkExternal(item.path, to, strings.TrimPrefix(e.Target, e.TargetFile+":"))
@@ -616,7 +621,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	return nil
 }
 
-// writeGroup gives a group, which is there, its attributes and its comment.
+// writeGroup sets the attributes and the comment of an existing group.
 func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
 	if item.path != "/" {
 		if g, err = g.OpenGroup(item.path); err != nil {
@@ -632,7 +637,7 @@ func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
 	return hdf5.WriteAttrs(g, item.attrs, shared.Attrs)
 }
 
-// writeTable writes a ctable, the names of its columns last.
+// writeTable writes a ctable, with the names of its columns last.
 func (c *treeCopy) writeTable(ctx context.Context, dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
@@ -689,7 +694,7 @@ func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
 	})
 }
 
-// place is where a path of a tree stands in a directory.
+// place returns the path of an object of a tree in a directory.
 func place(dir, path string, group bool) (string, error) {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i, name := range parts {
@@ -702,8 +707,8 @@ func place(dir, path string, group bool) (string, error) {
 	return dir, nil
 }
 
-// copyArrays makes each array with create and fills it. With SkipUnreadable it calls remove for an
-// array that could not be filled.
+// copyArrays creates each array with create and fills it. With SkipUnreadable it calls remove for
+// an array that could not be filled.
 func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove func(treeItem) error) error {
 	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
 	for _, item := range c.arrays {

@@ -1,5 +1,5 @@
-// The committed datatypes of an HDF5 tree: found by their addresses, made first, and
-// shared in the target by all that share them in the source.
+// The committed datatypes of an HDF5 tree. They are identified by address and created first, so
+// that all objects that share one in the source share it in the target.
 
 package formats
 
@@ -13,29 +13,27 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// typeUses are the committed datatypes that something uses, by their addresses in the
-// source.
+// typeUses are the committed datatypes that an object uses, by their addresses in the source.
 type typeUses struct {
-	elements uint64 // of an array; 0: its own
+	elements uint64 // of an array; 0: not a committed datatype
 	attrs    map[string]uint64
 }
 
-// typeCopy collects the committed datatypes of a source: those that are listed below
-// the root of the copy, and those without a name there that something uses. Its methods
-// do nothing on nil.
+// typeCopy collects the committed datatypes of a source: those listed below the root of the copy,
+// and those without a name there that an object uses. Its methods do nothing on nil.
 type typeCopy struct {
-	file    *h5.File // the source, while it is looked at
-	scratch *h5.File // in memory: a datatype that can be committed there can be in the target
+	file    *h5.File // the source, during planning
+	scratch *h5.File // in memory, to test whether a datatype can be committed in the target
 	known   map[uint64]*typeItem
 	order   []*typeItem
 }
 
-// typeItem is a committed datatype to be made.
+// typeItem is a committed datatype to create.
 type typeItem struct {
 	address  uint64
 	datatype h5.Datatype
-	from     string // path in the source; "": has no name below the root of the copy
-	path     string // and in the target
+	from     string // path in the source; "": no name below the root of the copy
+	path     string // path in the target
 	comment  string
 	attrs    []ndarray.Attr
 	uses     typeUses // of the attributes
@@ -52,7 +50,7 @@ func openTypes(file string) (_ *typeCopy, err error) {
 	return c, nil
 }
 
-// close closes what was looked at.
+// close closes the files used for planning.
 func (c *typeCopy) close() error {
 	if c == nil {
 		return nil
@@ -60,7 +58,7 @@ func (c *typeCopy) close() error {
 	return hdf5.Translate(errors.Join(c.file.Close(), c.scratch.Close()))
 }
 
-// add notes a committed datatype.
+// add records a committed datatype.
 func (c *typeCopy) add(d h5.Datatype) *typeItem {
 	x, ok := c.known[d.Committed]
 	if !ok {
@@ -71,7 +69,7 @@ func (c *typeCopy) add(d h5.Datatype) *typeItem {
 	return x
 }
 
-// name notes the committed datatype that a walk has found at a path.
+// name records the committed datatype that a walk has found at a path.
 func (c *typeCopy) name(from, path string) error {
 	d, err := c.file.Root().CommittedDatatype(from)
 	if err != nil {
@@ -82,7 +80,7 @@ func (c *typeCopy) name(from, path string) error {
 	return nil
 }
 
-// usedBy notes the committed datatypes that an object of the source uses.
+// usedBy records and returns the committed datatypes that an object of the source uses.
 func (c *typeCopy) usedBy(path string) (u typeUses, err error) {
 	if c == nil {
 		return u, nil
@@ -128,13 +126,13 @@ func (c *typeCopy) usesOf(o h5.Object) (u typeUses, err error) {
 	return u, nil
 }
 
-// planTypes looks at the datatypes that were noted: their attributes, which can use
-// further ones, and whether they can be made.
+// planTypes examines the recorded datatypes: their attributes, which can use further ones, and
+// whether they can be committed.
 func (c *treeCopy) planTypes(ctx context.Context) error {
 	if c.types == nil {
 		return nil
 	}
-	for i := 0; i < len(c.types.order); i++ { // it grows
+	for i := 0; i < len(c.types.order); i++ { // order grows in the loop
 		x := c.types.order[i]
 		label := x.from
 		if label == "" {
@@ -170,12 +168,11 @@ func (c *treeCopy) planTypes(ctx context.Context) error {
 	return nil
 }
 
-// madeTypes are the committed datatypes of a target, open, by their addresses in the
-// source.
+// madeTypes are the open committed datatypes of a target, by their addresses in the source.
 type madeTypes map[uint64]*h5.CommittedType
 
-// commit makes all datatypes, then their attributes and comments. What it returns is to be closed,
-// after an error too.
+// commit creates all datatypes, then their attributes and comments. The caller must close the
+// result, also after an error.
 func (c *typeCopy) commit(root *h5.Group) (madeTypes, error) {
 	made := make(madeTypes)
 	if c == nil {
@@ -183,7 +180,7 @@ func (c *typeCopy) commit(root *h5.Group) (madeTypes, error) {
 	}
 	for _, x := range c.order {
 		if c.known[x.address] == nil {
-			continue // lost, as was agreed
+			continue // an accepted loss
 		}
 		var err error
 		var t *h5.CommittedType
@@ -214,8 +211,8 @@ func (c *typeCopy) commit(root *h5.Group) (madeTypes, error) {
 	return made, nil
 }
 
-// shared are the datatypes for what is made now. One that was lost is nil: then it is
-// described where it is used.
+// shared returns the committed datatypes for a new object. A lost one is nil, so that the object
+// describes its own datatype.
 func (m madeTypes) shared(u typeUses) hdf5.Shared {
 	s := hdf5.Shared{Elements: m[u.elements], Attrs: make(map[string]*h5.CommittedType)}
 	for name, address := range u.attrs {

@@ -1,5 +1,5 @@
-// Files from outside: looked through in Go before a C library sees them, and read in
-// a process of their own where that is to be had.
+// Untrusted files. They are checked in Go before a C library reads them, and read in a separate
+// process if possible.
 
 package formats
 
@@ -26,29 +26,29 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Isolation selects the process in which the C libraries work on an untrusted file. The
-// metadata are checked first in either process.
+// Isolation selects the process in which the C libraries read an untrusted file. The metadata is
+// checked first in any case.
 type Isolation int
 
 // The values of Isolation. Linux has workers; on other systems only Off is accepted.
 const (
-	// Auto is a worker with the isolation that the kernel provides, which Guarded.Level
-	// reports, or worker.ErrUnavailable.
+	// Auto uses a worker with the isolation that the kernel provides, which Guarded.Level reports.
+	// Without workers it returns worker.ErrUnavailable.
 	Auto Isolation = iota
-	// Required is a worker whose worker.Level is Full, or worker.ErrUnavailable.
+	// Required uses a worker whose worker.Level is Full. If that is impossible, it returns
+	// worker.ErrUnavailable.
 	Required
-	// Off is the process of the program.
+	// Off uses the program's own process.
 	Off
 )
 
-// Limits bound what an untrusted file may cost. A zero field is the default named
-// with it. What is beyond is format.ErrLimit, or worker.ErrLimit and
-// worker.ErrTimeout if a worker met it.
+// Limits bound the resources for an untrusted file. A zero field means the default. Exceeding a
+// limit returns format.ErrLimit, or worker.ErrLimit or worker.ErrTimeout if a worker exceeded it.
 type Limits struct {
-	Array    int64 // bytes of all elements of an array, as its shape says; default 1 TiB
+	Array    int64 // bytes of all elements of an array according to its shape; default 1 TiB
 	Chunk    int64 // bytes of a decoded chunk; default 512 MiB
-	Metadata int64 // bytes of one structure of metadata, and of all attributes; default 64 MiB
-	Copy     int64 // bytes of an io.ReaderAt that is no file, and is copied; default 1 GiB
+	Metadata int64 // bytes of one metadata structure, and of all attributes; default 64 MiB
+	Copy     int64 // bytes copied of an io.ReaderAt that is not a file; default 1 GiB
 
 	Memory int64         // bytes of memory of a worker; default 2 GiB
 	CPU    time.Duration // processor time of a worker for one call; default 60 s
@@ -73,25 +73,25 @@ func (l Limits) filled() (Limits, error) {
 	return l, nil
 }
 
-// Policy says what an untrusted file may have beside arrays in itself. The zero
-// Policy allows the codecs and filters of this module that are safe on any bytes, and
-// nothing that leaves the file; what it does not allow is errors.ErrUnsupported.
+// Policy lists features that an untrusted file may use in addition to arrays in the file itself.
+// The zero Policy allows the codecs and filters of this module that are safe for untrusted bytes,
+// and no references to other files. Features that are not allowed return errors.ErrUnsupported.
 type Policy struct {
-	Codecs  []chunk.Codec  // of Blosc2 arrays, beside the safe ones; see chunk.Codec.Safe
-	Filters []chunk.Filter // of Blosc2 arrays, beside the safe ones
+	Codecs  []chunk.Codec  // of Blosc2 arrays, in addition to the safe ones; see chunk.Codec.Safe
+	Filters []chunk.Filter // of Blosc2 arrays, in addition to the safe ones
 
-	// HDF5Filters are allowed beside those of package h5/filter. N-bit (5) and
-	// scale-offset (6), which the C library decodes without looking at how long its
-	// input is, are allowed in a worker and need to be named without one.
+	// HDF5Filters are allowed in addition to those of package h5/filter. N-bit (5) and scale-offset
+	// (6) are always allowed in a worker. Without a worker they must be listed, because libhdf5
+	// decodes them without checking the length of their input.
 	HDF5Filters []int
-	// ExternalLinks allows an HDF5 file to have them, VirtualSources and
-	// ExternalFiles datasets with elements in other files. Nobody checks those files.
-	// In a worker they cannot be opened: reading what is in them is errors.ErrUnsupported.
+	// ExternalLinks allows external links in an HDF5 file. VirtualSources and ExternalFiles allow
+	// datasets with elements in other files. Those files are not checked. In a worker they cannot
+	// be opened, so that reading their elements returns errors.ErrUnsupported.
 	ExternalLinks, VirtualSources, ExternalFiles bool
 }
 
-// Untrusted says how a file from outside is opened. The zero value is right for
-// files that anybody may have sent.
+// Untrusted are the options for untrusted files. The zero value is suitable for files from any
+// source.
 type Untrusted struct {
 	Limits    Limits
 	Policy    Policy
@@ -108,30 +108,31 @@ type Guarded struct {
 // Isolated reports whether a worker reads the array.
 func (g *Guarded) Isolated() bool { return g.isolated }
 
-// Level says what holds the worker; the zero Level without one.
+// Level describes the isolation of the worker. It is the zero Level without a worker.
 func (g *Guarded) Level() worker.Level { return g.level }
 
-// OpenUntrusted opens an array as Open does, for reading, after its file was looked
-// through in plain Go: all metadata of an HDF5 file, header, index, metalayers and
-// all chunk headers of a Blosc2 frame, the metadata of a bcolz tree, whose chunks are
-// checked as they are read. The file that was checked is the one that is read,
-// whatever becomes of its name meanwhile. Of the options WithDType means something.
+// OpenUntrusted opens an array for reading, like Open, after it has checked the file in Go. For an
+// HDF5 file it checks all metadata. For a Blosc2 frame it checks header, index, metalayers and all
+// chunk headers. For a bcolz tree it checks the metadata; chunks are checked when they are read.
+// The array is read from the file that was checked, even if another file gets its name in the
+// meantime. The only supported option is WithDType.
 //
-// It returns the errors of Open; ErrCorrupt with a *format.Error, or from a worker its
-// text and sentinel, for what a library must not see; format.ErrLimit; errors.ErrUnsupported for what the Policy does not
-// allow; and what package worker lists, as do the methods of the array.
+// It returns the errors of Open; ErrCorrupt with a *format.Error for content that is unsafe for a
+// library (a worker passes only text and sentinel); format.ErrLimit; errors.ErrUnsupported for
+// features that the Policy does not allow; and the errors of package worker. The methods of the
+// array return the same errors.
 func OpenUntrusted(ctx context.Context, location string, u Untrusted, opts ...Option) (*Guarded, error) {
 	g, err := openUntrusted(ctx, location, u, collect(opts))
 	return g, ndarray.Wrap("open untrusted", location, err)
 }
 
-// OpenUntrustedReaderAt is OpenUntrusted for the file of size bytes that r reads,
-// which is a Blosc2 frame or an HDF5 file; object is the path of a dataset in the
-// latter, and "" in a frame. name stands for the file in messages.
+// OpenUntrustedReaderAt is OpenUntrusted for a Blosc2 frame or an HDF5 file of size bytes that r
+// reads. object is the path of a dataset in an HDF5 file, and "" for a frame. name is the name of
+// the file in messages.
 //
-// An r that is an *os.File is read where it is and may be closed afterwards. Any
-// other is copied to a temporary file without a name first, which Limits.Copy
-// bounds, so that what was checked is what is read.
+// If r is an *os.File, the file is read in place, and r may be closed afterwards. Otherwise the
+// content is first copied to a temporary file without a name, so that the checked bytes are the
+// ones that are read. Limits.Copy bounds the copy.
 func OpenUntrustedReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, u Untrusted, opts ...Option) (*Guarded, error) {
 	l := Location{File: name, Object: object}
 	g, err := openUntrustedReader(ctx, r, size, l, u, collect(opts))
@@ -174,7 +175,7 @@ func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Locat
 	return s.open(ctx, u.Isolation)
 }
 
-// own returns a file of ours with what r reads.
+// own returns a file with the content of r that the caller must close.
 func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err error) {
 	if f, ok := r.(*os.File); ok {
 		info, err := f.Stat()
@@ -207,7 +208,7 @@ func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err 
 	return f, err
 }
 
-// withContext is a reader that ends with its context.
+// withContext is a reader that stops when its context ends.
 type withContext struct {
 	ctx context.Context
 	r   io.Reader
@@ -220,19 +221,19 @@ func (r *withContext) Read(p []byte) (int, error) {
 	return r.r.Read(p)
 }
 
-// suspect is a file that is open and nothing is known of. All but the file crosses to
-// a worker.
+// suspect is an open file that is not checked yet. All fields except the files are passed to a
+// worker.
 type suspect struct {
-	Name   string // of the array, for messages
+	Name   string // name of the array in messages
 	Format Format
 	Object string // path inside the file
 	DType  *ndarray.DType
 	Limits Limits
 	Policy Policy
 
-	Direct bool // no worker stands between the library and the program
+	Direct bool // the library runs in the program's process, without a worker
 	file   *os.File
-	frozen *regular.Frozen // the files of a directory, from the check on; nil before
+	frozen *regular.Frozen // the files of a directory since the check; nil before
 }
 
 func newSuspect(ctx context.Context, u *Untrusted, o options) (*suspect, error) {
@@ -260,7 +261,7 @@ func (s *suspect) close() error {
 	return errors.Join(err, s.file.Close())
 }
 
-// freeze returns the directory, whose files from now on are those that are there.
+// freeze returns the directory with a fixed set of files: those that exist at the first call.
 func (s *suspect) freeze() (_ *regular.Frozen, err error) {
 	if s.frozen == nil {
 		s.frozen, err = regular.Freeze(worker.FilePath(s.file))
@@ -277,7 +278,7 @@ func (s *suspect) thaw() error {
 	return f.Close()
 }
 
-// find opens the file at a location, in a directory of arrays the array's own.
+// find opens the file at a location. In a directory of arrays it opens the array's own file.
 func (s *suspect) find(l Location) (err error) {
 	s.Name, s.Object = l.String(), l.Object
 	if s.file, err = openToRead(l.File); err != nil {
@@ -308,12 +309,12 @@ func (s *suspect) find(l Location) (err error) {
 	return nil
 }
 
-// openToRead opens a file or a directory without waiting for what may be a pipe.
+// openToRead opens a file or a directory. It does not block if the file is a pipe.
 func openToRead(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// sniff tells the format as Sniff does, without a library.
+// sniff detects the format like Sniff, without a C library.
 func (s *suspect) sniff() (err error) {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -339,10 +340,10 @@ func (s *suspect) sniff() (err error) {
 		return unknown(head[:n])
 	}
 	s.Format = HDF5
-	return nil // whatever else is wrong the check tells
+	return nil // the check reports all other problems
 }
 
-// isHDF5 looks for a superblock, without the library.
+// isHDF5 searches for a superblock, without libhdf5.
 func isHDF5(r io.ReaderAt, size int64) bool {
 	_, err := hdf5file.Open(r, size, nil)
 	return !errors.Is(err, format.ErrMagic)
@@ -356,8 +357,8 @@ func sniffDirectory(dir string) (Format, error) {
 	return sniffTree(dir)
 }
 
-// open checks the file and opens the array, here or in a worker. It takes the file
-// over.
+// open checks the file and opens the array, in this process or in a worker. It takes ownership of
+// the file.
 func (s *suspect) open(ctx context.Context, how Isolation) (*Guarded, error) {
 	if how != Off {
 		g, err := s.isolate(ctx, how)
@@ -378,7 +379,7 @@ func (s *suspect) open(ctx context.Context, how Isolation) (*Guarded, error) {
 	return &Guarded{Array: a}, nil
 }
 
-// backend checks the file and gives it to the library.
+// backend checks the file and opens it with the library.
 func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, damage(err)
@@ -386,7 +387,7 @@ func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
 	return s.bounded()
 }
 
-// bounded gives the library a file that was checked.
+// bounded opens a checked file with the library, and checks the size of the array.
 func (s *suspect) bounded() (ndarray.Backend, error) {
 	b, err := s.unchecked()
 	if err != nil {
@@ -400,7 +401,7 @@ func (s *suspect) bounded() (ndarray.Backend, error) {
 	return b, nil
 }
 
-// allowed is what Blosc2 chunks may have.
+// allowed returns the policy for Blosc2 chunks.
 func (s *suspect) allowed() chunk.Policy {
 	return chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
 }
@@ -434,10 +435,10 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 	return s.openHDF5(path)
 }
 
-// openHDF5 gives the library the path, by which it reads fastest; if nothing has that
-// name any more, which the library minds, what the descriptor reads. So too in a worker
-// for a file that may lead to others: the worker has none of them, and what the library
-// does not find it takes for fill value, but not through a reader.
+// openHDF5 opens the file with libhdf5 by its path, which is the fastest way. If the path no longer
+// leads to the checked file, libhdf5 reads the descriptor instead. A worker also uses the
+// descriptor for a file that may refer to other files. It cannot open them, and libhdf5 would
+// return fill values for their elements; through a reader it returns an error.
 func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	o := &hdf5.OpenOptions{Untrusted: true}
 	info, err := s.file.Stat()
@@ -479,7 +480,7 @@ func (s *suspect) openBcolz() (ndarray.Backend, error) {
 	return opened(table.Column(column))
 }
 
-// opened is a backend as the interface, nil if there is none.
+// opened returns a backend as an interface, which is nil after an error.
 func opened[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
@@ -487,8 +488,8 @@ func opened[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
 	return b, nil
 }
 
-// bare is err without the operation and the path of a descriptor, which mean nothing
-// to a person.
+// bare returns err without an operation and path if the path is that of a descriptor, which is
+// meaningless to users.
 func bare(err error) error {
 	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, "/proc/self/fd/") {
 		return e.Err
@@ -496,7 +497,7 @@ func bare(err error) error {
 	return err
 }
 
-// damage marks what a check has found with what it means to ndarray.
+// damage marks an error of a check with the matching sentinel of ndarray.
 func damage(err error) error {
 	switch {
 	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
@@ -507,12 +508,12 @@ func damage(err error) error {
 	case errors.Is(err, format.ErrCorrupt), errors.Is(err, format.ErrTruncated), errors.Is(err, format.ErrMagic):
 		return ndarray.Mark(err, ndarray.ErrCorrupt)
 	case errors.Is(err, os.ErrNotExist):
-		return ndarray.Mark(err, ndarray.ErrCorrupt) // of a tree that is there
+		return ndarray.Mark(err, ndarray.ErrCorrupt) // a missing file of an existing tree
 	}
 	return err
 }
 
-// guard is a backend over a file that this package keeps open.
+// guard is a backend of a file that this package keeps open.
 type guard struct {
 	ndarray.Backend
 	readOnly
@@ -581,7 +582,7 @@ func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) 
 
 func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.s.close()) }
 
-// readOnly is what makes every write of a backend ndarray.ErrReadOnly.
+// readOnly makes every write of a backend return ndarray.ErrReadOnly.
 type readOnly struct{}
 
 var (

@@ -1,4 +1,4 @@
-// The check that an untrusted file passes before a C library is given it.
+// Checks of an untrusted file before a C library reads it.
 
 package formats
 
@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// check reports the first thing that keeps the library from reading the file safely.
+// check returns an error for the first problem that makes the file unsafe for the library.
 func (s *suspect) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -36,8 +36,8 @@ func (s *suspect) check(ctx context.Context) error {
 	return fmt.Errorf("%w: format %q", ndarray.ErrFormat, s.Format)
 }
 
-// checkFrame looks at header, metalayers, trailer, index, and the header and block
-// starts of every chunk.
+// checkFrame checks header, metalayers, trailer, index, and the header and block starts of every
+// chunk.
 func (s *suspect) checkFrame() (err error) {
 	l := cframe.Limits{Header: s.Limits.Metadata, Trailer: s.Limits.Metadata, Index: s.Limits.Metadata}
 	info, err := s.file.Stat()
@@ -75,8 +75,8 @@ func (s *suspect) checkFrame() (err error) {
 	if err := errors.Join(limit("chunk size", int64(f.ChunkSize), s.Limits.Chunk), limit("block size", int64(f.BlockSize), s.Limits.Chunk), limit("nbytes", f.NBytes, s.Limits.Array)); err != nil {
 		return err
 	}
-	// Of a few bytes a chunk can make many, attributes are chunks, and all of them are
-	// read together.
+	// The decoded size must be limited, because small chunks can be highly compressed, and all
+	// attributes are read together.
 	attrs := int64(0)
 	for _, m := range f.Trailer.VLMetalayers {
 		h, err := chunk.ParseHeader(m.Content)
@@ -94,8 +94,8 @@ func (s *suspect) checkFrame() (err error) {
 	return f.CheckChunks(policy, nil)
 }
 
-// onlyFiles refuses a sparse frame's directory that holds anything but regular files:
-// the library would follow a link out of it, and wait for the writer of a pipe.
+// onlyFiles returns an error if the directory of a sparse frame contains anything except regular
+// files. C-Blosc2 would follow a link out of the directory, and block on a pipe.
 func onlyFiles(dir fs.FS) error {
 	entries, err := fs.ReadDir(dir, ".")
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *suspect) bcolzLimits() bcolztree.Limits {
 	return bcolztree.Limits{Metadata: s.Limits.Metadata, Chunk: min(s.Limits.Chunk, bcolztree.DefaultLimits().Chunk)}
 }
 
-// checkTree looks at the metadata of a carray, or of the column that is asked for. The
-// backend checks each chunk before it decodes it.
+// checkTree checks the metadata of a carray, or of the requested column. The backend checks each
+// chunk before it decodes it.
 func (s *suspect) checkTree() (err error) {
 	dir, err := s.freeze()
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *suspect) checkTree() (err error) {
 	}
 	l := s.bcolzLimits()
 	if kind == bcolztree.NestedTree {
-		return nil // the backend reads all the metadata by these limits, and nothing else looks at it
+		return nil // only the backend reads the metadata, and it uses the same limits
 	}
 	if kind != bcolztree.TableTree {
 		_, err = bcolztree.ReadArray(dir, ".", &l)
@@ -138,7 +138,7 @@ func (s *suspect) checkTree() (err error) {
 	}
 	column := strings.Trim(s.Object, "/")
 	if column == "" {
-		return nil // the backend reads the metadata of all columns by these limits
+		return nil // the backend reads the metadata of all columns with the same limits
 	}
 	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) {
 		return ndarray.Mark(err, ndarray.ErrNotFound)
@@ -146,7 +146,7 @@ func (s *suspect) checkTree() (err error) {
 	return err
 }
 
-// checkHDF5 looks at all metadata of the file.
+// checkHDF5 checks all metadata of the file.
 func (s *suspect) checkHDF5() error {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *suspect) checkHDF5() error {
 		MaxBytes: uint64(s.Limits.Array), MaxChunk: uint64(s.Limits.Chunk), Decode: decodeChunk,
 	}
 	if s.Direct {
-		// The library's own decoders of these read behind the end of a damaged chunk.
+		// libhdf5's decoders of these filters read out of bounds if a chunk is corrupt.
 		p.Refused = []hdf5file.FilterID{hdf5file.NBit, hdf5file.ScaleOffset}
 	}
 	for _, ids := range [][]int{filter.Numbers(), s.Policy.HDF5Filters} {
@@ -177,8 +177,8 @@ func (s *suspect) checkHDF5() error {
 	return f.Check(p)
 }
 
-// decodeChunk undoes the filters of a chunk of size bytes, whose elements refer to
-// heaps that the check looks at.
+// decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
+// check reads.
 func decodeChunk(l *hdf5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 	filters := make([]h5.Filter, len(l.Filters))
 	for i, f := range l.Filters {

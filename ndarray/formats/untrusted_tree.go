@@ -1,5 +1,5 @@
-// What is in an untrusted file: a worker lists it and opens one object after the other,
-// and every answer is checked.
+// Listing of an untrusted file. A worker lists it and opens one object after the other, and the
+// program validates every response.
 
 package formats
 
@@ -17,24 +17,24 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// treeService is the name under which a worker starts that lists a file.
+// treeService is the name of the worker service that lists a file.
 const treeService = "ndarray/formats.tree"
 
-// treeBatch are the bytes of the entries of one answer, of which the last may go beyond.
+// treeBatch is the size in bytes of the entries of one response. The last entry may exceed it.
 const treeBatch = 256 << 10
 
 func init() { worker.Register(treeService, serveTree) }
 
-// WalkUntrusted is Walk for a file from outside, which is looked through as by
-// OpenUntrusted before a library sees it: an HDF5 file as a whole, in a directory each
-// array when its turn comes. Of the options WithPrune means something.
+// WalkUntrusted is Walk for an untrusted file, which is checked as by OpenUntrusted before a
+// library reads it. An HDF5 file is checked as a whole; in a directory each array is checked before
+// it is listed. The only supported option is WithPrune.
 //
-// Links are listed and not followed. In a worker, which can reach no other file, they
-// and datasets with elements elsewhere are listed whatever the Policy says; without one
-// the Policy decides.
+// Links are listed but not followed. A worker lists them, and datasets with elements in other
+// files, regardless of the Policy, because it cannot open other files. Without a worker the Policy
+// decides.
 //
-// It yields what Walk and OpenUntrusted return. A damaged HDF5 file, frame or ctable is
-// one error; a damaged array of a directory is an entry with an error.
+// It yields the errors of Walk and OpenUntrusted. A corrupt HDF5 file, frame or ctable is one
+// error; a corrupt array of a directory is an entry with an error.
 func WalkUntrusted(ctx context.Context, location string, u Untrusted, opts ...Option) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		left := false
@@ -52,8 +52,8 @@ func WalkUntrusted(ctx context.Context, location string, u Untrusted, opts ...Op
 	}
 }
 
-// GroupAttrsUntrusted is GroupAttrs for a file from outside; see WalkUntrusted. It
-// returns the errors of GroupAttrs and OpenUntrusted.
+// GroupAttrsUntrusted is GroupAttrs for an untrusted file; see WalkUntrusted. It returns the errors
+// of GroupAttrs and OpenUntrusted.
 func GroupAttrsUntrusted(ctx context.Context, location string, u Untrusted) (attrs ndarray.Attrs, err error) {
 	o, err := newOutside(ctx, location, u, options{})
 	if err == nil {
@@ -63,17 +63,17 @@ func GroupAttrsUntrusted(ctx context.Context, location string, u Untrusted) (att
 	return attrs, ndarray.Wrap("read attributes of untrusted", location, err)
 }
 
-// outside is an untrusted file, on the program's side. One worker serves everything in
-// it, and has checked it once.
+// outside is an untrusted file on the program's side. One worker checks the file once and serves
+// all its objects.
 type outside struct {
 	s    *suspect
-	file string // its name
+	file string // name of the file
 
-	client *worker.Client // nil: no worker, home answers
+	client *worker.Client // nil: no worker, home answers the requests
 	home   *treeAttendant
 
-	mu    sync.Mutex // held from the first to the last piece of an answer
-	walks int        // that have begun
+	mu    sync.Mutex // held from the first to the last piece of a response
+	walks int        // number of walks that have begun
 }
 
 func newOutside(ctx context.Context, location string, u Untrusted, o options) (_ *outside, err error) {
@@ -103,7 +103,7 @@ func newOutside(ctx context.Context, location string, u Untrusted, o options) (_
 	return x, nil
 }
 
-// begin has the file checked, in a worker or without one.
+// begin checks the file, in a worker or in this process.
 func (o *outside) begin(ctx context.Context, how Isolation) error {
 	if how != Off {
 		client, err := worker.NewClient(o.s.config(treeService, how))
@@ -130,7 +130,7 @@ func (o *outside) close() error {
 	return errors.Join(err, o.s.close())
 }
 
-// call passes one request on.
+// call sends one request.
 func (o *outside) call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
 	if o.client != nil {
 		return o.client.Call(ctx, request, use)
@@ -145,7 +145,7 @@ func (o *outside) call(ctx context.Context, request []byte, use func(answer, win
 	return use(answer, o.home.window)
 }
 
-// walk yields the entries as they come.
+// walk yields the entries as they are received.
 func (o *outside) walk(ctx context.Context, skip func(Entry) bool, yield func(Entry, error) bool) error {
 	o.mu.Lock()
 	o.walks++
@@ -186,8 +186,8 @@ func (o *outside) walk(ctx context.Context, skip func(Entry) bool, yield func(En
 	}
 }
 
-// going is an error if a walk cannot go on: another has begun, or the worker that knew
-// how far it was died of something else.
+// going returns an error if a walk cannot continue, because another walk has begun or the worker
+// with the state of the walk has died.
 func (o *outside) going(walk int, started *int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -215,7 +215,7 @@ func (o *outside) attrs(ctx context.Context, path string) (ndarray.Attrs, error)
 	return decodeAttrs(b)
 }
 
-// open opens the array at a path. Its elements come through the same worker.
+// open opens the array at a path. The same worker reads its elements.
 func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error) {
 	name := Location{File: o.file, Object: path}.String()
 	if o.client == nil {
@@ -236,7 +236,7 @@ func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error)
 	return array(r, nil)
 }
 
-// arrayCaller passes the requests for one array on to the worker of its file.
+// arrayCaller sends the requests for one array to the worker of its file.
 type arrayCaller struct {
 	o    *outside
 	path string
@@ -262,28 +262,32 @@ func (c *arrayCaller) Stream(ctx context.Context, ahead int, requests iter.Seq[[
 	}, use)
 }
 
-// Close implements caller; the worker goes on for the others.
+// Close implements caller. The worker continues to serve other arrays.
 func (c *arrayCaller) Close() error { return nil }
 
-// A treeRequest asks for bytes From and what follows, as far as the window reaches, of
-// what Verb yields: nothing after the "check" of the file, the first entries of a "list"
-// from Path on and "more" of them, the "attrs" of the group at Path, its "metadata", or
-// what the array there answers to the request Array.
+// A treeRequest requests the bytes from From on, as many as fit the window, of the result of Verb:
+//
+//   - "check": no bytes, after the check of the file
+//   - "list": the first entries from Path on
+//   - "more": the next entries
+//   - "attrs": the attributes of the group at Path
+//   - "metadata": the metadata of the object at Path
+//   - "array": the response of the array at Path to the request Array
 type treeRequest struct {
 	Verb, Path  string
 	Array       []byte
 	From        int64
-	Prune, Skip bool // "list", "more": an answer ends with each group; the members of the last one are passed over
+	Prune, Skip bool // "list", "more": end after each group; skip members of the last group
 }
 
-// wireEntries is an answer to "more".
+// wireEntries is a response to "list" or "more".
 type wireEntries struct {
 	Entries [][]byte // of wireEntry
 	Done    bool
-	Failed  []byte // what ended the walk, nil if nothing did
+	Failed  []byte // the error that ended the walk, or nil
 }
 
-// wireEntry is an Entry that can cross.
+// wireEntry is the encoded form of an Entry for a worker.
 type wireEntry struct {
 	Path                     string
 	Kind                     EntryKind
@@ -295,7 +299,7 @@ type wireEntry struct {
 	Failed                   []byte // Entry.Err
 }
 
-// ask returns the whole of an answer.
+// ask returns a complete response.
 func (o *outside) ask(ctx context.Context, q treeRequest) (b []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -324,7 +328,7 @@ func (o *outside) ask(ctx context.Context, q treeRequest) (b []byte, err error) 
 	return b, nil
 }
 
-// decodeEntry decodes an entry and looks whether there can be such a one.
+// decodeEntry decodes and validates an entry.
 func decodeEntry(b []byte) (Entry, error) {
 	var x wireEntry
 	if err := decode(b, &x); err != nil {

@@ -1,4 +1,4 @@
-// The worker's side of an untrusted file that is listed and opened object by object.
+// The worker's side of an untrusted file whose objects are listed and opened one by one.
 
 package formats
 
@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// treeAttendant answers for one file.
+// treeAttendant answers requests for one file.
 type treeAttendant struct {
 	s      *suspect
 	window []byte
@@ -29,19 +29,19 @@ type treeAttendant struct {
 	stop func()
 	skip bool
 
-	whole []byte // the last answer
+	whole []byte // the last response
 
-	array     *attendant // of the array that was asked for last
+	array     *attendant // of the array of the last request
 	arrayPath string
 }
 
-// serveTree is the service of the worker package.
+// serveTree is a service of package worker.
 func serveTree(s *worker.Session) (worker.Handler, error) {
 	x, err := suspectOf(s)
 	if err != nil {
 		return nil, err
 	}
-	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed; there is nowhere to go
+	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed only
 	h := &treeAttendant{s: x, window: s.Window}
 	return h, h.check()
 }
@@ -53,7 +53,7 @@ func (h *treeAttendant) close() {
 	h.next, h.stop = nil, nil
 }
 
-// check looks at the whole file; at the arrays of a directory one by one, later.
+// check checks the whole file. In a directory the arrays are checked one by one, later.
 func (h *treeAttendant) check() error {
 	s := *h.s
 	s.Object = "" // all columns of a ctable
@@ -63,8 +63,8 @@ func (h *treeAttendant) check() error {
 	return errors.Join(damage(s.check(context.Background())), s.thaw())
 }
 
-// Call puts a piece of what is asked for into the window and answers with the bytes of
-// the whole.
+// Call writes one piece of the requested result to the window and returns the number of bytes of
+// the complete result.
 func (h *treeAttendant) Call(b []byte) ([]byte, error) {
 	var q treeRequest
 	if err := decode(b, &q); err != nil {
@@ -81,7 +81,7 @@ func (h *treeAttendant) Call(b []byte) ([]byte, error) {
 		var err error
 		switch q.Verb {
 		case "check":
-			h.whole = nil // it is done before the first call
+			h.whole = nil // the check was done before the first call
 		case "list":
 			h.begin(q.Path)
 			h.whole = h.more(q)
@@ -105,20 +105,20 @@ func (h *treeAttendant) Call(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
 }
 
-// location is where an object of the file is for whoever has it open.
+// location returns the location of an object through the descriptor of the open file.
 func (h *treeAttendant) location(path string) Location {
 	return Location{File: worker.FilePath(h.s.file), Object: path}
 }
 
 var _ worker.Beside = (*treeAttendant)(nil)
 
-// Beside: what the array allows that is open.
+// Beside reports whether the request is for the open array and can run concurrently.
 func (h *treeAttendant) Beside(b []byte) bool {
 	var q treeRequest
 	return decode(b, &q) == nil && q.Verb == "array" && h.array != nil && h.arrayPath == q.Path && h.array.Beside(q.Array)
 }
 
-// arrayAt opens the array at a path. One is open at a time.
+// arrayAt opens the array at a path. At most one array is open at a time.
 func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 	if h.array != nil && h.arrayPath == path {
 		return h.array, nil
@@ -138,7 +138,7 @@ func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 		return nil, errors.Join(bare(err), s.close())
 	}
 	if d, ok := b.(*hdf5.Backend); ok && !s.Direct {
-		if files := d.Elsewhere(); len(files) > 0 { // which a library without them takes for fill value
+		if files := d.Elsewhere(); len(files) > 0 { // without access to them libhdf5 would return fill values
 			err := fmt.Errorf("%w: elements in other files, %q for one, where a worker does not reach", errors.ErrUnsupported, files[0])
 			return nil, errors.Join(err, b.Close(), s.close())
 		}
@@ -151,7 +151,7 @@ func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 	return h.array, nil
 }
 
-// named is a text with the file's name in place of its descriptor's.
+// named replaces the path of the file's descriptor in text by the file's name.
 func (h *treeAttendant) named(text string) string {
 	name := h.s.Name
 	if h.s.Object != "" {
@@ -160,7 +160,7 @@ func (h *treeAttendant) named(text string) string {
 	return strings.ReplaceAll(text, worker.FilePath(h.s.file), name)
 }
 
-// failed is an error ready to cross.
+// failed returns an encoded error for the program.
 func (h *treeAttendant) failed(err error) []byte {
 	if err == nil {
 		return nil
@@ -168,7 +168,7 @@ func (h *treeAttendant) failed(err error) []byte {
 	return worker.EncodeError(h.renamed(err))
 }
 
-// renamed is err with the file's name in place of its descriptor's.
+// renamed returns err with the file's name instead of the path of its descriptor.
 func (h *treeAttendant) renamed(err error) error {
 	if err == nil {
 		return nil
@@ -189,7 +189,7 @@ func (h *treeAttendant) attrs(path string) ([]byte, error) {
 	return encode(attrs), nil
 }
 
-// begin begins a walk at a path, and ends the one before.
+// begin begins a walk at a path, and ends the previous walk.
 func (h *treeAttendant) begin(path string) {
 	h.close()
 	h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
@@ -203,7 +203,7 @@ func (h *treeAttendant) begin(path string) {
 	})
 }
 
-// more is the next entries of the walk.
+// more returns the next entries of the walk.
 func (h *treeAttendant) more(q treeRequest) []byte {
 	if h.next == nil {
 		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: more of a walk that has not begun", worker.ErrProtocol))})
@@ -227,8 +227,8 @@ func (h *treeAttendant) more(q treeRequest) []byte {
 	return encode(batch)
 }
 
-// reach makes a frame in a directory of arrays fit for the library: of an untrusted one
-// it is checked, and the path is that of the file that was.
+// reach prepares a frame in a directory of arrays for the library. For an untrusted directory it
+// checks the frame and returns the path of the checked file's descriptor.
 func (w *walker) reach(name string) (path string, done func() error, err error) {
 	nothing := func() error { return nil }
 	if w.suspect == nil || w.suspect.Format != Directory {
@@ -244,15 +244,15 @@ func (w *walker) reach(name string) (path string, done func() error, err error) 
 	return worker.FilePath(s.file), s.close, nil
 }
 
-// inside opens the frame of a directory of arrays that has a name below worker.FilePath
-// of the directory.
+// inside opens a frame of a directory of arrays. name is a path below worker.FilePath of the
+// directory.
 func (s *suspect) inside(name string) (_ *suspect, err error) {
 	dir := worker.FilePath(s.file)
 	inside, err := filepath.Rel(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	// No link in the directory leads out of it.
+	// os.Root follows no link out of the directory.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (s *suspect) inside(name string) (_ *suspect, err error) {
 	return &x, nil
 }
 
-// at is the array at a path of a file that was checked, with a descriptor of its own.
+// at returns the array at a path of a checked file, with its own descriptor.
 func (s *suspect) at(path string) (*suspect, error) {
 	l := Location{File: worker.FilePath(s.file), Object: path}
 	if err := checkObject(s.Format, l); err != nil {
@@ -307,8 +307,8 @@ func (w *walker) bcolzOptions() *bcolz.OpenOptions {
 	return &bcolz.OpenOptions{Limits: &l}
 }
 
-// openHDF5 opens a file to list it: an untrusted one through its descriptor, beside which
-// there is no other file.
+// openHDF5 opens a file to list it. It opens an untrusted file through its descriptor, so that
+// libhdf5 cannot open other files.
 func (w *walker) openHDF5(file string) (*h5.File, error) {
 	if w.suspect == nil {
 		return h5.Open(file, h5.ReadOnly)

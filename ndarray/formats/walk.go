@@ -1,4 +1,4 @@
-// Walk: what is in a file.
+// Walk lists the contents of a file.
 
 package formats
 
@@ -18,52 +18,51 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// EntryKind says what an entry is.
+// EntryKind is the kind of an Entry.
 type EntryKind string
 
 // The kinds of entry.
 const (
 	Group EntryKind = "group"
 	Array EntryKind = "array"
-	Link  EntryKind = "link"     // leads somewhere, and is not followed
+	Link  EntryKind = "link"     // a link, which is not followed
 	Type  EntryKind = "datatype" // a committed datatype
-	Other EntryKind = "other"    // an object of a kind that is not known
+	Other EntryKind = "other"    // an object of an unknown kind
 )
 
 // Entry is one name in a file.
 type Entry struct {
-	Path string // inside the file, "/a/b"; "/" for the array that a file or directory is
+	Path string // path inside the file, for example "/a/b"; "/" if the whole file or directory is the array
 	Kind EntryKind
 
-	Meta    ndarray.Meta    // Array: all but DType even if ndarray has no such element type
-	Storage ndarray.Storage // Array: what the elements take
+	Meta    ndarray.Meta    // Array: complete except DType if ndarray does not have the element type
+	Storage ndarray.Storage // Array: stored size of the elements
 	Attrs   int             // Group, Array: number of attributes
 
-	Comment string // Group: that of an HDF5 group, "" for none; an Array has it in Meta
+	Comment string // Group: comment of an HDF5 group, "" if absent; that of an Array is in Meta
 
-	// Type is the element type of an Array, and what a Type is, in the format's own
-	// words: "H5T_IEEE_F64LE", "<f8".
+	// Type is the element type of an Array or the datatype of a Type, in the notation of the
+	// format, for example "H5T_IEEE_F64LE" or "<f8".
 	Type string
 
 	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"
 	TargetFile string // Link of kind "external": the file, as the link names it
-	Target     string // Link: where it leads; of a hard link the path that was listed first
+	Target     string // Link: its target; for a hard link the path that was listed first
 
-	// Err says why an Array cannot be opened, errors.ErrUnsupported for a type that
-	// ndarray does not have, or what could not be read. The walk goes on.
+	// Err is the reason why an Array cannot be opened, or another object cannot be read. It is
+	// errors.ErrUnsupported for a type that ndarray does not have. The walk continues.
 	Err error
 }
 
-// Walk yields what is in a file, or below a path of an HDF5 file, in the order of
-// paths: a group, then its members by name. Each object comes once; a further
-// hard link to it, a cycle among them, is an entry of kind Link, and so are soft
-// and external links, which are not followed. A b2nd file or a bcolz carray is one
-// entry; a ctable is a group of its columns, a nested one has groups in it, and a directory
-// of arrays is a group too.
-// Of the options only WithPrune means something.
+// Walk yields the objects of a file, or those below a path of an HDF5 file, in the order of paths:
+// a group, then its members by name. Each object is yielded once. A further hard link to it, which
+// may form a cycle, is an entry of kind Link. Soft and external links are also Links, and are not
+// followed. A b2nd file or a bcolz carray is one entry. A ctable is a group of its columns, and a
+// nested one contains groups. A directory of arrays is a group too. The only supported option is
+// WithPrune.
 //
-// An error ends the walk and is yielded once, last: the errors of Open for the
-// file, and the context's. The file is open while the loop runs.
+// An error ends the walk and is yielded once, last. It is an error of Open for the file, or the
+// context's error. The file is open while the loop runs.
 func Walk(ctx context.Context, location string, opts ...Option) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		w := walker{ctx: ctx, yield: yield, skip: collect(opts).prune, seen: make(map[objectID]string)}
@@ -73,10 +72,10 @@ func Walk(ctx context.Context, location string, opts ...Option) iter.Seq2[Entry,
 	}
 }
 
-// errStop ends a walk whose loop was left.
+// errStop ends a walk after the caller has left the loop.
 var errStop = errors.New("the loop was left")
 
-// objectID is the same for every link to an object.
+// objectID is equal for all links to an object.
 type objectID struct{ file, address uint64 }
 
 type walker struct {
@@ -85,9 +84,9 @@ type walker struct {
 	skip  func(Entry) bool
 	count int // entries yielded
 	file  string
-	seen  map[objectID]string // path at which an object was listed
+	seen  map[objectID]string // path at which an object was first listed
 
-	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened as they are
+	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
 }
 
 func (w *walker) emit(e Entry) error {
@@ -101,7 +100,7 @@ func (w *walker) emit(e Entry) error {
 	return nil
 }
 
-// prune yields a group and reports whether its members are passed over.
+// prune yields a group and reports whether its members are skipped.
 func (w *walker) prune(e Entry) (bool, error) {
 	err := w.emit(e)
 	return err == nil && w.skip != nil && w.skip(e), err
@@ -122,7 +121,7 @@ func (w *walker) walk(location string) error {
 	return w.from(l, format)
 }
 
-// from lists what is at a location of a known format, and below it.
+// from lists the object at a location of a known format, and the objects below it.
 func (w *walker) from(l Location, format Format) error {
 	switch format {
 	case B2ND:
@@ -138,8 +137,7 @@ func (w *walker) from(l Location, format Format) error {
 	return w.hdf5(l)
 }
 
-// frame lists the one array of a b2nd file. What it is can be told even if ndarray
-// does not have its element type.
+// frame lists the one array of a b2nd file, even if ndarray does not have its element type.
 func (w *walker) frame(name, at string) (err error) {
 	file, done, err := w.reach(name)
 	if err != nil {
@@ -168,7 +166,7 @@ func (w *walker) frame(name, at string) (err error) {
 		return err
 	}
 	e.Meta.Path = name
-	if stored != "" { // Caterva says nothing of its elements: they are opaque
+	if stored != "" { // Caterva stores no element type; its elements are opaque
 		if _, err := ndarray.ParseDType(stored); err != nil {
 			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
 		}
@@ -199,10 +197,10 @@ func (w *walker) bcolz(l Location) error {
 	return w.columns(table, object)
 }
 
-// columns lists a group of a ctable and the columns in it. A nested ctable has groups
-// below its root, which are the directories in the names of its columns.
+// columns lists a group of a ctable and its columns. The groups of a nested ctable below its root
+// are the directories in the names of its columns.
 func (w *walker) columns(table *bcolz.Table, root string) error {
-	skipped := make(map[string]bool) // the groups that were listed
+	skipped := make(map[string]bool) // the listed groups, and whether their members are skipped
 	list := func(group string) (bool, error) {
 		if skip, known := skipped[group]; known {
 			return skip, nil
@@ -239,7 +237,7 @@ func (w *walker) columns(table *bcolz.Table, root string) error {
 	return nil
 }
 
-// column lists one column; one that does not open is an entry with an error.
+// column lists one column. A column that cannot be opened is an entry with an error.
 func (w *walker) column(table *bcolz.Table, name string) error {
 	b, err := table.Column(name)
 	if err != nil {
@@ -248,15 +246,15 @@ func (w *walker) column(table *bcolz.Table, name string) error {
 	return w.array("/"+name, b, nil)
 }
 
-// described is a backend that says all that an entry shows.
+// described is a backend that provides all data of an Entry.
 type described interface {
 	ndarray.Backend
 	ndarray.AttrReader
 	ndarray.StorageReporter
 }
 
-// array lists one array, freshly opened; one of a type that ndarray does not have
-// is an entry with an error.
+// array lists one newly opened array. If ndarray does not have its element type, it is an entry
+// with an error.
 func (w *walker) array(at string, b described, openErr error) error {
 	if openErr != nil {
 		if !errors.Is(openErr, ndarray.ErrType) {
@@ -271,7 +269,7 @@ func (w *walker) array(at string, b described, openErr error) error {
 	return w.emit(e)
 }
 
-// describe says what b is, and closes it.
+// describe returns the Entry of b, and closes b.
 func (w *walker) describe(at string, b described) (e Entry, err error) {
 	defer func() { err = errors.Join(err, b.Close()) }()
 	e = Entry{Path: at, Kind: Array, Meta: b.Meta(), Type: b.Meta().DType.String()}
@@ -298,8 +296,8 @@ func (w *walker) hdf5(l Location) (err error) {
 	return w.object(f.Root(), at, at, info)
 }
 
-// object lists the object that parent calls name, whose path is at, and what is below it. Names
-// are looked up in the parent, so that an object costs the same at every depth.
+// object lists the object with that name in parent, whose path is at, and the objects below it.
+// Names are looked up in the parent, so that the cost of an object does not depend on its depth.
 func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) error {
 	id := objectID{info.FileNo, info.Address}
 	if first, ok := w.seen[id]; ok {
@@ -374,7 +372,7 @@ func (w *walker) link(parent *h5.Group, at string, l h5.Link) error {
 	return w.emit(e)
 }
 
-// describe fills in what a dataset is.
+// describe fills in the properties of a dataset.
 func (e *Entry) describe(parent *h5.Group, name, file string) {
 	d, err := parent.OpenDataset(name)
 	if err != nil {

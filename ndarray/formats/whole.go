@@ -1,4 +1,4 @@
-// Tree: a file that is looked at object by object, trusted or not.
+// Tree: a file whose objects are opened one by one, trusted or untrusted.
 
 package formats
 
@@ -10,17 +10,17 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Tree is a file, or a group in it, whose objects are listed and opened one by one. Of
-// an untrusted file one worker serves them all, after one look through the file.
+// Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
+// untrusted file one worker serves all objects, after it has checked the file once.
 //
-// Any number of goroutines may use it, and the arrays that it has opened, which must be
-// closed before it. Of the arrays of an untrusted tree the worker holds one open at a
-// time: reading them in turns is slow.
+// Any number of goroutines may use a Tree and its arrays. The arrays must be closed before the
+// Tree. For an untrusted tree the worker holds only one array open at a time, so reading several
+// arrays alternately is slow.
 type Tree struct {
 	location Location
 	format   Format
-	outside  *outside // nil: the file is trusted, and opened anew by each method
-	open     []Option // of its arrays
+	outside  *outside // nil: the file is trusted, and each method opens it again
+	open     []Option // options for opening its arrays
 }
 
 // OpenTree returns the tree at a location. Its options are WithExternalDir and WithMissing. It
@@ -41,8 +41,8 @@ func OpenTree(ctx context.Context, location string, opts ...Option) (*Tree, erro
 	return &Tree{location: l, format: format, open: []Option{WithExternalDir(o.externalDir), WithMissing(o.missing)}}, nil
 }
 
-// OpenTreeUntrusted is OpenTree for a file from outside, with the checks and the errors
-// of WalkUntrusted and OpenUntrusted: an HDF5 file is looked through as a whole.
+// OpenTreeUntrusted is OpenTree for an untrusted file, with the checks and the errors of
+// WalkUntrusted and OpenUntrusted. An HDF5 file is checked as a whole.
 func OpenTreeUntrusted(ctx context.Context, location string, u Untrusted) (*Tree, error) {
 	o, err := newOutside(ctx, location, u, options{})
 	if err != nil {
@@ -51,10 +51,10 @@ func OpenTreeUntrusted(ctx context.Context, location string, u Untrusted) (*Tree
 	return &Tree{location: Location{File: o.file, Object: o.s.Object}, format: o.s.Format, outside: o}, nil
 }
 
-// Format is what the file is.
+// Format returns the format of the file.
 func (t *Tree) Format() Format { return t.format }
 
-// at is the location of a path as messages name it.
+// at returns the location of a path for messages.
 func (t *Tree) at(path string) string {
 	if strings.Trim(path, "/") == "" && t.format != HDF5 {
 		path = ""
@@ -62,9 +62,8 @@ func (t *Tree) at(path string) string {
 	return Location{File: t.location.File, Object: path}.String()
 }
 
-// Walk yields what is at the location and below it, as Walk of the package does. Of an
-// untrusted tree one walk goes on at a time: one that another has overtaken ends with
-// ErrParam.
+// Walk yields the object at the location and the objects below it, like Walk of the package. An
+// untrusted tree supports one walk at a time: a walk ends with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, opts ...Option) iter.Seq2[Entry, error] {
 	if t.outside == nil {
 		return Walk(ctx, t.location.String(), opts...)
@@ -101,7 +100,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	return a, ndarray.Wrap("open untrusted", t.at(path), err)
 }
 
-// Close ends the worker of an untrusted tree. A trusted one holds nothing.
+// Close ends the worker of an untrusted tree. A trusted tree keeps no files open.
 func (t *Tree) Close() error {
 	if t.outside == nil {
 		return nil

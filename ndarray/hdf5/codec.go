@@ -168,7 +168,7 @@ func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 		}
 	}
 	switch {
-	case prepare == "" || w.prepares && !strings.HasPrefix(w.name, bitsPrefix): // Blosc shuffles in its own filter
+	case prepare == "" || w.prepares && !strings.HasPrefix(w.name, bitsPrefix): // Blosc shuffles itself
 	case w.prepares:
 		return fmt.Errorf("%w: filter %s before %s, which rearranges bits", errors.ErrUnsupported, prepare, w.name)
 	case prepare == shuffleName:

@@ -67,7 +67,7 @@ func (b *Backend) checkFiles() error {
 			}
 			for _, s := range list {
 				var outside *h5.OutsideError
-				if errors.As(s.Err, &outside) { // the file is read through an io.ReaderAt, which has no other files
+				if errors.As(s.Err, &outside) { // an io.ReaderAt has no other files
 					if f.err == nil {
 						f.err = Translate(s.Err)
 					}

@@ -20,7 +20,7 @@ import (
 type Backend struct {
 	file    *h5.File // nil if the caller closes the file
 	dataset *h5.Dataset
-	stored  h5.Datatype // in memory too, so that libhdf5 converts nothing
+	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
 	library bool // libhdf5 moves all elements
 
@@ -327,7 +327,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 		phase := like.AttributePhase
 		o.AttributeOrder, o.AttributePhase, o.Times = like.AttributeOrder, &phase, like.Times
 		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
-		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // Spec.Fill cannot contain values of variable length
+		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // not in Spec.Fill
 			o.FillValues = like.FillValues
 		}
 	}

@@ -118,7 +118,7 @@ func testCancelledMidway(t *testing.T, f Factory) {
 // number of processors. The limit also allows for goroutines that only pass work on or are about to
 // end.
 func testWorkers(t *testing.T, f Factory) {
-	const processors, allowed, others = 32, 2, 20 // others: goroutines of the runtime, of earlier tests, of a worker that starts
+	const processors, allowed, others = 32, 2, 20 // others: of the runtime and earlier tests
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 	b, w, data := f.long(t)
 	defer func() { require.NoError(t, b.Close()) }()
