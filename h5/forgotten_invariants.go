@@ -1,6 +1,6 @@
-// With the build tag invariants, a file that was not closed before it became unreachable is counted
-// and reported with the stack that opened it, so that a test run fails. Groups and datasets are not
-// reported, because their file closes them.
+// With the build tag invariants, a file that was not closed before it became unreachable is
+// counted, so that a test run fails. It is reported with the stack that opened it. Groups and
+// datasets are not reported, because their file closes them.
 
 //go:build cgo && invariants
 

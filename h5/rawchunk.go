@@ -181,8 +181,9 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 // which takes longer.
 //
 // It returns ErrSize for an empty chunk, or for an unfiltered chunk whose length is not that of a
-// whole chunk, ErrParam for a mask with more bits than there are filters, errors.ErrUnsupported for
-// a dataset of MaxRank dimensions (see Defects), ErrReadOnly, and the errors of ChunkAt.
+// whole chunk. It returns ErrParam for a mask with more bits than there are filters, and
+// errors.ErrUnsupported for a dataset of MaxRank dimensions (see Defects). Other errors are
+// ErrReadOnly and the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"
 	if err := d.writable(op, d.path); err != nil {

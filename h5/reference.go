@@ -170,10 +170,10 @@ type Referent struct {
 // Resolve returns the target of a reference (H5Rdereference2, H5Rget_region; H5Ropen_object,
 // H5Ropen_region, H5Rget_attr_name; H5Iget_name).
 //
-// It returns ErrNotFound if r is null, if its target did not exist when r was read, or if r refers
-// to another file, because this package does not open other files implicitly. A file does not keep
-// track of references. Therefore a reference to a deleted object may lead to whatever was stored at
-// its address later, or to a libhdf5 error.
+// It returns ErrNotFound if r is null, or if its target did not exist when r was read. It also
+// returns ErrNotFound if r refers to another file, because this package does not open other files
+// implicitly. A file does not keep track of references. Therefore a reference to a deleted object
+// may lead to whatever was stored at its address later, or to a libhdf5 error.
 func (f *File) Resolve(r Ref) (Referent, error) {
 	const op = "resolve reference"
 	attribute, err := r.check()

@@ -35,11 +35,13 @@ const (
 )
 
 // ChunkIndex is the index by which libhdf5 finds a chunk (H5D_chunk_index_t). libhdf5 selects it by
-// the allowed formats and the dimensions that may grow.
+// the allowed formats and the dimensions that may grow. Up to 1.8 it is BTree1. From V110 on it is:
 //
-// Up to 1.8 it is BTree1. From V110 on it is SingleChunk for a dataset of one chunk, Implicit for
-// early allocation without filters, FixedArray if no dimension is unlimited, ExtensibleArray for
-// one unlimited dimension, and BTree2 for more.
+//   - SingleChunk for a dataset of one chunk
+//   - Implicit for early allocation without filters
+//   - FixedArray if no dimension is unlimited
+//   - ExtensibleArray for one unlimited dimension
+//   - BTree2 for more
 type ChunkIndex int
 
 // The indexes; NoIndex is for layouts without chunks.

@@ -61,9 +61,9 @@ type Part struct {
 // The shape is fixed, because the placement of a growing dataset would have to be known in advance.
 // Each chunk requires a mapping in the virtual dataset, about 100 bytes.
 //
-// It returns ErrParam for invalid options, ErrExists if one of the files or the dataset exists,
-// errors.ErrUnsupported for a file of the drivers Family, Multi and Split, and the errors of Create
-// and CreateDataset. After an error the files it created are removed.
+// It returns ErrParam for invalid options, ErrExists if one of the files or the dataset exists, and
+// errors.ErrUnsupported for a file of the drivers Family, Multi and Split. It also returns the
+// errors of Create and CreateDataset. After an error the files it created are removed.
 func (g *Group) CreateStriped(name string, dt Datatype, space Dataspace, s Striping, o *DatasetOptions) (_ *Striped, err error) {
 	const op = "create striped dataset"
 	path := g.join(name)

@@ -24,10 +24,9 @@ import (
 // writes addresses of the file's address size into it (H5VL_native_addr_to_token).
 const maxToken = 16
 
-// UnclosedError is the error for a file that stores its free space, was not closed by its writer,
-// and is longer than the size in its superblock. libhdf5 would truncate it to that size when
-// opening it for writing. Such a file can still be opened for reading. UnclosedError wraps
-// ErrCorrupt.
+// UnclosedError is the error for opening a file for writing that stores its free space, was not
+// closed by its writer, and is longer than the size in its superblock. libhdf5 would truncate the
+// file to that size. Such a file can still be opened for reading. UnclosedError wraps ErrCorrupt.
 type UnclosedError struct {
 	End  int64 // size of the file in bytes according to its superblock
 	Size int64 // actual size in bytes

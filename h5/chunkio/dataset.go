@@ -235,8 +235,8 @@ func Stored(d *h5.Dataset) (numbers []int64, ok bool, err error) {
 
 // worthIndexing reports whether reading the whole index is cheaper than querying libhdf5 for that
 // many more chunks, or will be soon. The unit of cost is an entry of the index, about a
-// microsecond. A query of libhdf5 costs 8 for a chunk, and 1 for each 16 KiB of it, because libhdf5
-// reads the whole chunk even if the region needs little of it.
+// microsecond. A query of libhdf5 costs 8 for a chunk, and 1 for each 16 KiB of it. libhdf5 reads
+// the whole chunk even if the region needs little of it.
 func (s *dataset) worthIndexing(chunks int64) bool {
 	const few, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {

@@ -82,8 +82,8 @@ type row struct {
 	n     int
 }
 
-// blocks are n blocks of size elements. from is the first element of the first block in the piece's
-// bounding box in the chunk, to its first element in the piece in the buffer.
+// blocks are n blocks of size elements. from is the offset of the first block in the piece's
+// bounding box in the chunk. to is its offset in the piece in the buffer.
 type blocks struct{ n, size, from, to int64 }
 
 func (r *row) add(b blocks) {
