@@ -119,7 +119,7 @@ func (f *frame) checkVariable(ctx context.Context) (decoded, guessed int64, err 
 	return decoded, guessed, nil
 }
 
-// decodeVariable decodes one chunk. It reports whether the library supports the chunk.
+// decodeVariable decodes one chunk. It reports whether C-Blosc2 supports the chunk.
 func (f *frame) decodeVariable(d *cblosc.Decompressor, raw []byte) (bool, error) {
 	if err := trusted.Check(raw); err != nil {
 		return false, err

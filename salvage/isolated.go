@@ -82,7 +82,8 @@ func (h *attendant) Call([]byte) ([]byte, error) {
 	}
 }
 
-// isolated recovers in a worker. The caller has checked that dst does not exist or may be replaced.
+// isolated recovers in a worker. The caller must have checked that dst does not exist or may be
+// replaced.
 func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err error) {
 	f, err := os.OpenFile(src, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

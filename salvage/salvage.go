@@ -128,7 +128,7 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 }
 
 // Recover recovers the contents of src into dst. Both are paths, and dst has the format of src. dst
-// is created completely or not at all. src is only read. Neither path must be inside the other.
+// is created completely or not at all. src is only read. Neither path may be inside the other.
 // Recover verifies the new file (package verify) before it renames the file to dst. HDF5 objects
 // that are invalid in the new file are left out and counted as lost.
 //

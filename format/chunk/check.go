@@ -79,7 +79,7 @@ func (p Policy) CheckHeader(h Header) error {
 }
 
 // CheckStarts returns format.ErrCorrupt for the first block start that is unsafe for C-Blosc2: a
-// start outside the chunk or before the blocks, or one so far before the next that the library's
+// start outside the chunk or before the blocks, or one so far before the next that C-Blosc2's
 // buffer for a block would overflow. starts are the bytes after the header, 4 for each of NumBlocks
 // blocks. A chunk for which HasBlocks is false has no starts.
 //

@@ -38,7 +38,7 @@ var codecNames = map[Codec]string{
 	ZFPRate: "zfp_rate", OpenHTJ2K: "openhtj2k", Grok: "grok", OpenZL: "openzl", J2K: "j2k", HTJ2K: "htj2k",
 }
 
-// String returns the library's name of the codec, or "codec 77".
+// String returns C-Blosc2's name of the codec, or "codec 77".
 func (c Codec) String() string {
 	if s, ok := codecNames[c]; ok {
 		return s
@@ -96,7 +96,7 @@ var filterNames = map[Filter]string{
 	NDCell: "ndcell", NDMean: "ndmean", ByteDeltaBuggy: "bytedelta_buggy", ByteDelta: "bytedelta", IntTrunc: "int_trunc",
 }
 
-// String returns the library's name of the filter, or "filter 77".
+// String returns C-Blosc2's name of the filter, or "filter 77".
 func (f Filter) String() string {
 	if s, ok := filterNames[f]; ok {
 		return s

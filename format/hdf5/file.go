@@ -125,8 +125,8 @@ func (f *File) Driver() *DriverInfo { return f.driver }
 func (f *File) FileSpace() *FileSpaceInfo { return f.space }
 
 // Unclosed reports whether the writer of a file with stored free space has not closed it, and the
-// file is longer than its superblock records. If libhdf5 opens such a file for writing, it
-// truncates the file to that end when it closes it. end is in bytes from the start of the file.
+// file is longer than its superblock records. If a program opens such a file for writing, libhdf5
+// truncates the file to that end on close. end is in bytes from the start of the file.
 //
 // libhdf5 stores the end of such a file twice when it closes it (H5MF_settle_meta_data_fsm). Before
 // that, the file space info has no end. If the file was closed and opened again, the end in the

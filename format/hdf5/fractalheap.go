@@ -12,7 +12,7 @@ import (
 type FractalHeap struct {
 	Addr        Addr
 	IDLength    uint16 // bytes of a heap ID
-	Flags       uint8  // 1: ids of huge objects wrapped; 2: direct blocks have checksums
+	Flags       uint8  // 1: IDs of huge objects wrapped; 2: direct blocks have checksums
 	MaxManaged  uint32 // maximum size of managed objects in bytes; larger ones are huge
 	NextHuge    uint64
 	HugeIndex   Addr // version 2 B-tree of huge objects
@@ -34,7 +34,7 @@ type FractalHeap struct {
 	RootMask    uint32
 
 	offsetSize int // bytes of an offset in the managed space
-	lengthSize int // bytes of a length in an id
+	lengthSize int // bytes of a length in an ID
 	directRows int
 	blocks     map[uint64]heapBlock
 	indirect   map[Addr]*indirectBlock

@@ -59,7 +59,7 @@ func (f *Filter) Needs(stored []byte, element, chunk uint64) (uint64, error) {
 			return scaleOffsetHead, nil
 		}
 		bits := uint64(le32(stored))
-		if bits > 8*element { // libhdf5 writes 8*element bits, but does not read them
+		if bits > 8*element { // 8*element is valid, although HDF5 1.14.5 refuses to read it
 			return 0, f.bad(fmt.Sprintf("numbers of %d bits", bits), fmt.Sprintf("at most %d, those of an element", 8*element))
 		}
 		return scaleOffsetHead + (chunk/element*bits+7)/8, nil
