@@ -1,5 +1,5 @@
-// Command hyperslab lists, inspects, converts and compares arrays in Blosc2,
-// Caterva, bcolz and HDF5 files. `hyperslab help` says how.
+// Command hyperslab lists, inspects, converts and compares arrays in Blosc2, Caterva, bcolz and
+// HDF5 files. See `hyperslab help`.
 package main
 
 import (
@@ -12,7 +12,8 @@ import (
 
 func main() {
 	worker.Init()
-	// Of the variables of libhdf5 this one is useful, for file systems without locks, and loads no code.
+	// Of libhdf5's variables this one is useful, for file systems without locks, and it loads no
+	// code.
 	if v, ok := os.LookupEnv("HDF5_USE_FILE_LOCKING"); ok {
 		if err := os.Setenv("HDF5_USE_FILE_LOCKING", v); err != nil {
 			fmt.Fprintln(os.Stderr, "hyperslab:", err)

@@ -1,4 +1,4 @@
-// How arrays and parts of them are named on the command line.
+// Addresses of arrays, and selections of parts of them, on the command line.
 
 package cli
 
@@ -18,14 +18,14 @@ const addressHelp = `
 An address is FILE:/path for an object inside an HDF5 file, or FILE where the file
 is the array.`
 
-// sliceHelp follows addressHelp where the address may name a part of an array.
+// sliceHelp follows addressHelp if the address may select a part of an array.
 const sliceHelp = ` A selection behind it takes a part, in NumPy's words:
 'FILE:/path[0, 10:20, ::-1]'; quote it for the shell.`
 
-// twoArguments goes on where the command takes one address.
+// twoArguments follows them if the command takes one address.
 const twoArguments = ` FILE and /path may also be two arguments.`
 
-// address joins FILE and /path given as two arguments.
+// address joins FILE and /path if they are two arguments.
 func address(args []string) string {
 	if len(args) == 1 {
 		return args[0]
@@ -33,7 +33,8 @@ func address(args []string) string {
 	return args[0] + ":/" + strings.TrimPrefix(args[1], "/")
 }
 
-// wholeFile refuses the address of an object in a file, for a command that takes files.
+// wholeFile returns a usage error for the address of an object in a file, for commands that take
+// files.
 func wholeFile(command, source string) error {
 	loc, err := formats.ParseLocation(source)
 	if _, missing := os.Stat(loc.File); err != nil || loc.Object == "" || missing != nil {
@@ -42,10 +43,9 @@ func wholeFile(command, source string) error {
 	return usagef("%s: %s works on whole files; give it %s alone", source, command, loc.File)
 }
 
-// splitSelection parts "FILE:/path[0, 10:20]" into the location and the text of the
-// selection, "" if there is none. The last pair of brackets is the selection, unless
-// the whole is the name of a file; an object whose name ends in a bracket takes a
-// selection, if need be "[...]", behind it.
+// splitSelection splits "FILE:/path[0, 10:20]" into the location and the text of the selection, or
+// "" without one. The last pair of brackets is the selection, unless a file with the whole
+// name exists. For an object whose name ends in a bracket, a selection such as "[...]" must follow.
 func splitSelection(address string) (location, selection string) {
 	if !strings.HasSuffix(address, "]") {
 		return address, ""
@@ -67,14 +67,14 @@ func splitSelection(address string) (location, selection string) {
 	return address, ""
 }
 
-// part is an open array, or a view of one; closing it closes both.
+// part is an open array, or a view of one. Closing it closes both.
 type part struct {
 	*ndarray.Array
-	source    *ndarray.Array // under the view; nil if all of the array is meant
+	source    *ndarray.Array // the array of the view; nil if the part is the whole array
 	selection ndarray.Selection
 }
 
-// openPart opens what an address with an optional selection names.
+// openPart opens the array at an address with an optional selection.
 func openPart(ctx context.Context, address string, opts ...formats.Option) (*part, error) {
 	location, text := splitSelection(address)
 	var s ndarray.Selection

@@ -1,4 +1,4 @@
-// What to do about an error.
+// The line after an error that suggests a remedy.
 
 package cli
 
@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// advice is the line after an error that says what to do, "" where all has been said.
+// advice returns the line after an error that suggests a remedy, or "" without one.
 func advice(cmd *cobra.Command, err error) string {
 	var summary summaryError
 	var usage *usageError
@@ -114,21 +114,21 @@ func toStdout(err error) bool {
 	return ok && write.Op == "write" && write.Path == os.Stdout.Name()
 }
 
-// full reports whether a disk has no room.
+// full reports whether a disk has no space left.
 func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// inPlace reports whether the file itself was to be changed, and not a copy of it.
+// inPlace reports whether the command changes the file itself and not a copy of it.
 func inPlace(cmd *cobra.Command) bool {
 	f := cmd.Flags().Lookup("in-place")
 	return f != nil && f.Value.String() == "true"
 }
 
-// summaryError counts failures that were told one by one, with what to do about each.
+// summaryError counts failures that were reported one by one, each with its advice.
 type summaryError string
 
 func (e summaryError) Error() string { return string(e) }
 
-// existing is where a location leads, if there is such a file.
+// existing parses a location and reports whether its file exists.
 func existing(location string) (formats.Location, bool) {
 	loc, err := formats.ParseLocation(location)
 	if err != nil || location == "" {
@@ -138,7 +138,8 @@ func existing(location string) (formats.Location, bool) {
 	return loc, err == nil
 }
 
-// insideFile is FILE:/path where FILE:path or FILE/path was given and FILE is there; else "".
+// insideFile returns FILE:/path if location is FILE:path or FILE/path and FILE exists, otherwise
+// "".
 func insideFile(location string) string {
 	for at := len(location); at > 0; at = strings.LastIndexAny(location[:at], ":/") {
 		file, object := location[:at], strings.Trim(location[at:], ":/")
@@ -149,19 +150,19 @@ func insideFile(location string) string {
 	return ""
 }
 
-// ofNPY reports whether a file that can be read is .npy.
+// ofNPY reports whether a readable file is .npy.
 func ofNPY(file string) bool {
 	is, err := isNPY(file)
 	return is && err == nil
 }
 
-// isFolder reports whether there is a folder of that name.
+// isFolder reports whether a directory of that name exists.
 func isFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
 
-// lookAround says how to find the array that location did not lead to.
+// lookAround returns advice on how to find the array that location does not lead to.
 func lookAround(location string) string {
 	loc, err := formats.ParseLocation(location)
 	if err != nil {

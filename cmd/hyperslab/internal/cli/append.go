@@ -1,4 +1,4 @@
-// hyperslab append: the elements of arrays behind those of another.
+// hyperslab append: add the elements of arrays after those of another.
 
 package cli
 
@@ -96,7 +96,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		}
 		defer func() { err = errors.Join(err, dst.Close()) }()
 		m := o.edit.meter(bytes)
-		if !o.edit.inPlace { // where nobody knows what was written and what waits
+		if !o.edit.inPlace { // in place, the growth of the file does not show how much was written
 			m.made = growing(file)
 		}
 		defer m.finish()
@@ -116,13 +116,13 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	return err
 }
 
-// forecastAppend is ": about 44.8 KiB in 12ms", or nothing where no sample can be stored
-// as the target is.
+// forecastAppend returns, for example, ": about 44.8 KiB in 12ms", or "" if a sample cannot be
+// stored as the target is.
 func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Meta, jobs int, memory int64) (string, error) {
 	f := newForecast(jobs, memory)
 	for _, src := range from {
 		if err := f.add(ctx, src, into.Spec(), formats.Format(into.Format)); errors.Is(err, errors.ErrUnsupported) {
-			return "", nil // a filter that no new dataset can be given
+			return "", nil // a filter that a new dataset cannot have
 		} else if err != nil {
 			return "", err
 		}
@@ -145,8 +145,8 @@ func sameFile(address, file string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// appendable checks all sources against the target, before it is touched, and
-// returns what that is and their bytes.
+// appendable checks all sources against the target before it is changed. It returns the target's
+// metadata and the bytes of the sources.
 func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
 	dst, err := formats.Open(ctx, target)
 	if err != nil {
@@ -183,7 +183,7 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 	return m, bytes, nil
 }
 
-// appendArray makes dst longer by src, piece by piece.
+// appendArray extends dst by src, piece by piece.
 func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory int64, moved func(bytes int64)) error {
 	shape := dst.Shape()
 	at := shape[axis]
@@ -215,7 +215,7 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 	return nil
 }
 
-// allBytes are the bytes of all elements, of texts so many as they count for.
+// allBytes returns the bytes of all elements. Strings of variable length count with textBytes each.
 func allBytes(arr *ndarray.Array) int64 {
 	if arr.DType().Kind == ndarray.String {
 		return arr.NumElems() * textBytes
@@ -223,6 +223,6 @@ func allBytes(arr *ndarray.Array) int64 {
 	return arr.NBytes()
 }
 
-// textBytes is what a text of variable length counts for in --memory, as in
+// textBytes is the number of bytes that --memory assumes for a string of variable length, as in
 // ndarray.Copy.
 const textBytes = 64

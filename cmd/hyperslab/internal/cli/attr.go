@@ -1,4 +1,4 @@
-// hyperslab attr: attributes of arrays and groups, looked at and changed.
+// hyperslab attr: list, show, set and remove attributes of arrays and groups.
 
 package cli
 
@@ -212,7 +212,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 	return cmd
 }
 
-// planAt is plan of the file of an address.
+// planAt calls plan for the file of an address.
 func (e *editFlags) planAt(address string) error {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
@@ -259,7 +259,7 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 	return nil
 }
 
-// isGroup says what is at an address: a group, or else an array.
+// isGroup reports whether a group is at an address. Otherwise an array is there.
 func isGroup(ctx context.Context, address string) (bool, error) {
 	prune := formats.WithPrune(func(formats.Entry) bool { return true })
 	for e, err := range walk(ctx, address, prune) {
@@ -296,7 +296,7 @@ func newAttrListDoc(address string, attrs ndarray.Attrs) attrListDoc {
 	return d
 }
 
-// absentAttr says that there is no attribute of a name, and what became of the job.
+// absentAttr is the error for a missing attribute. then describes the state of the job.
 type absentAttr struct{ address, name, then string }
 
 func (e *absentAttr) Error() string {

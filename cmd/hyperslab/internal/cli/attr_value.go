@@ -1,4 +1,4 @@
-// Values of attributes on the command line, in and out.
+// Values of attributes on the command line, as input and output.
 
 package cli
 
@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// attrLine is a value as attr get writes it: a text as it is, else JSON.
+// attrLine formats a value as attr get writes it: a string unquoted, everything else as JSON.
 func attrLine(v ndarray.Value) (string, error) {
 	j := valueJSON(v)
 	if s, ok := j.(string); ok {
@@ -30,8 +30,7 @@ func attrLine(v ndarray.Value) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// parseValue reads what attr set is given. dtype is an element type, or "" for the
-// one that suits the value.
+// parseValue parses the value for attr set. dtype is a dtype, or "" to derive it from the value.
 func parseValue(text, dtype string) (v ndarray.Value, err error) {
 	if dtype == "string" {
 		return ndarray.Text(text), nil
@@ -100,8 +99,8 @@ func flatten(j any, leaves *[]any) (shape []int64, err error) {
 	}
 }
 
-// guessType is the type that holds all leaves: of numbers int64, uint64 where one
-// needs it, float64 where one has a fraction or an exponent.
+// guessType returns the type that can hold all leaves: for numbers int64, uint64 if a number needs
+// it, or float64 if a number has a fraction or an exponent.
 func guessType(leaves []any) ndarray.DType {
 	d := ndarray.DTypeOf[float64]()
 	if len(leaves) == 0 {
@@ -117,7 +116,7 @@ func guessType(leaves []any) ndarray.DType {
 	for _, leaf := range leaves {
 		n, ok := leaf.(json.Number)
 		if !ok {
-			return d // encodeLeaf says what is wrong
+			return d // encodeLeaf reports the error
 		}
 		_, err := strconv.ParseInt(n.String(), 10, 64)
 		signed = signed && err == nil
@@ -133,7 +132,7 @@ func guessType(leaves []any) ndarray.DType {
 	return d
 }
 
-// encodeLeaf is one value as an element of type d, in native byte order.
+// encodeLeaf encodes one value as an element of type d, in native byte order.
 func encodeLeaf(d ndarray.DType, leaf any) ([]byte, error) {
 	b := make([]byte, d.Size)
 	wrong := func(want string) error { return fmt.Errorf("%v is no %s, which %v needs", leaf, want, d) }
@@ -159,8 +158,7 @@ func encodeLeaf(d ndarray.DType, leaf any) ([]byte, error) {
 	return nil, fmt.Errorf("a value of type %v cannot be written as text", d)
 }
 
-// special are the floats that JSON has no number for, as the documents of --json
-// write them.
+// special are the floats that are not JSON numbers, with their names in the documents of --json.
 var special = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
 
 func encodeNumber(d ndarray.DType, b []byte, leaf any) error {

@@ -1,5 +1,5 @@
-// Many inputs to one command: names, patterns and lists, one after the other, with
-// a summary.
+// Commands with many inputs: names, patterns and lists, processed one after the other, with a
+// summary.
 
 package cli
 
@@ -39,8 +39,8 @@ func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 
-// each lets a command that takes one address take those of a list: then every argument is
-// an address too, and patterns are expanded. It goes before all else that wraps cmd.RunE.
+// each lets a command that takes one address also take a list. Then every argument is an address,
+// and patterns are expanded. It must be called before anything else that wraps cmd.RunE.
 func (a *app) each(cmd *cobra.Command) {
 	var b batchFlags
 	b.addList(cmd, "all addresses that `FILE` lists, one a line, and all arguments; - is standard input", "with --files-from: after a failure go on with the next; exit code 3 at the end")
@@ -79,7 +79,7 @@ const batchHelp = `
 Sources may be patterns (*, ? and [ ]) that the shell left alone. The first failure
 ends the run, unless --keep-going; what was finished stays.`
 
-// arity asks for a source, unless there is a list.
+// arity requires a source, unless there is a list.
 func (b *batchFlags) arity(cmd *cobra.Command, args []string) error {
 	if b.list != "" {
 		return nil
@@ -87,8 +87,8 @@ func (b *batchFlags) arity(cmd *cobra.Command, args []string) error {
 	return arity(1, -1)(cmd, args)
 }
 
-// batch calls do for each source. If several were asked for it ends with a line
-// that says how many went well.
+// batch calls do for each source. For several sources it ends with a line that counts the
+// successful ones.
 func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool, do func(source string) error) error {
 	sources, err := b.sources(cmd.Context(), cmd.InOrStdin(), args)
 	if err != nil {
@@ -133,15 +133,16 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 	return nil
 }
 
-// mostSources is how many names a list can have; one without an end must not fill the memory.
+// mostSources is the maximum number of names in a list, so that an endless list does not fill the
+// memory.
 const mostSources = 16 << 20
 
-// sources are all that arguments and list name, patterns expanded.
+// sources returns all names in the arguments and the list, with expanded patterns.
 func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string) ([]string, error) {
 	if b.null && b.list == "" {
 		return nil, usagef("-0 (--null) goes with --files-from")
 	}
-	var literal []string // names that are no patterns
+	var literal []string // names that are not patterns
 	names := slices.Clone(args)
 	if b.list != "" {
 		r := stdin
@@ -188,7 +189,7 @@ func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 			continue
 		}
 		found, err := glob(name)
-		if location, selection := splitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets were no pattern
+		if location, selection := splitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
 			if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
 				found = []string{location}
 			}
@@ -210,7 +211,7 @@ func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 	return out, nil
 }
 
-// zeroEnded cuts a list where bufio.ScanLines would at the end of a line.
+// zeroEnded is a split function like bufio.ScanLines for names that end with a zero byte.
 func zeroEnded(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if at := bytes.IndexByte(data, 0); at >= 0 {
 		return at + 1, data[:at], nil
@@ -221,7 +222,7 @@ func zeroEnded(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// glob expands the pattern of a file, behind which a path inside may stand.
+// glob expands the pattern of a file, which a path inside the file may follow.
 func glob(pattern string) ([]string, error) {
 	found, err := filepath.Glob(pattern)
 	at := strings.LastIndex(pattern, ":/")

@@ -1,4 +1,4 @@
-// hyperslab bench: which codec is right for someone's own data.
+// hyperslab bench: measure codecs on the user's data and recommend one.
 
 package cli
 
@@ -38,7 +38,7 @@ type benchDoc struct {
 	Flags        *string    `json:"flags"`
 }
 
-// benchRow is what one way of storing the sample came to.
+// benchRow is the result for one way of storing the sample.
 type benchRow struct {
 	Codec      string    `json:"codec"`
 	Level      int       `json:"level"`
@@ -117,7 +117,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	return cmd
 }
 
-// check finds what is wrong with the flags whatever the array is.
+// check checks the flags that do not depend on the array.
 func (o *benchFlags) check() error {
 	err := errors.Join(
 		oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5)),
@@ -166,7 +166,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		return usagef("--sample: %w", err)
 	}
 	var picture *atomicfile.Output
-	if o.plot != "" { // refused before any work is done
+	if o.plot != "" { // fail before any work is done
 		if picture, err = newOutput(o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	room := memory
-	if o.job.given { // a chunk is no larger than the sample, which is in memory three times
+	if o.job.given { // a chunk is not larger than the sample, which is in memory three times
 		if err := o.job.fit(memory, address, src.whole()); err != nil {
 			return err
 		}
@@ -237,8 +237,8 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	return nil
 }
 
-// ways are all that the flags span, each once. A level or a shuffle that means nothing to
-// a codec is passed over.
+// ways returns all combinations of the flags, each once. Levels and shuffles without effect on a
+// codec are skipped.
 func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 	var grids [][]int64
 	for _, text := range o.chunks {
@@ -272,7 +272,7 @@ func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 						flags.level = 0
 					}
 					if strings.HasPrefix(codec, "bitshuffle/") {
-						flags.filter = "none" // it rearranges by itself
+						flags.filter = "none" // the codec shuffles the bits itself
 					}
 					if o.format == string(formats.HDF5) && codec != "none" {
 						least, most, _, has := hdf5.Levels(codec)
@@ -300,12 +300,12 @@ func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 	return all, nil
 }
 
-// recommend finds the row that serves the goal.
+// recommend selects the best row for the goal.
 func (d *benchDoc) recommend(storage float64) {
 	if len(d.Rows) == 0 {
 		return
 	}
-	work := func(r benchRow) float64 { return 1/float64(r.Compress) + 1/float64(r.Decompress) } // µs for a byte
+	work := func(r benchRow) float64 { return 1/float64(r.Compress) + 1/float64(r.Decompress) } // µs per byte
 	best := func(cost func(r benchRow) float64) int {
 		at, least := 0, math.Inf(1)
 		for i, r := range d.Rows {
@@ -339,7 +339,7 @@ func (d *benchDoc) recommend(storage float64) {
 	d.Best, d.Flags = &at, &flags
 }
 
-// shuffle is what --shuffle calls the filters.
+// shuffle returns the value of --shuffle for the filters.
 func (r *benchRow) shuffle() string {
 	switch {
 	case slices.Contains(r.Filters, "shuffle"):
@@ -350,7 +350,7 @@ func (r *benchRow) shuffle() string {
 	return "none"
 }
 
-// table writes the rows, the smallest first; an arrow shows the one that is recommended.
+// table writes the rows, the smallest first. An arrow marks the recommended one.
 func (d *benchDoc) table(w io.Writer, p paint) error {
 	t := table{
 		head:  []string{"", "CODEC", "LEVEL", "SHUFFLE", "CHUNKS", "RATIO", "STORED", "COMPRESS", "DECOMPRESS"},
@@ -372,7 +372,7 @@ func (d *benchDoc) table(w io.Writer, p paint) error {
 	return t.write(w, p)
 }
 
-// speedText is a speed in MB/s with the digits that mean something.
+// speedText formats a speed in MB/s with its significant digits.
 func speedText(mb float64) string {
 	if mb >= 10 {
 		return fmt.Sprintf("%.0f MB/s", mb)
@@ -380,8 +380,8 @@ func speedText(mb float64) string {
 	return fmt.Sprintf("%.1f MB/s", mb)
 }
 
-// estimate is what a small sample of src says of a conversion: bytes, and seconds of
-// work. ok is false for arrays of which nothing can be measured.
+// estimate measures a small sample of src and returns the estimated stored bytes and duration of a
+// conversion. ok is false if an array cannot be measured.
 func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
 	m := src.Meta()
 	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != formats.B2ND && format != formats.HDF5 {
@@ -408,5 +408,5 @@ func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format
 	return stored, took, true, nil
 }
 
-// estimateBytes is the sample of an estimate.
+// estimateBytes is the size of the sample of an estimate.
 const estimateBytes = 8 << 20

@@ -1,4 +1,4 @@
-// The picture of a measurement: how small against how fast.
+// Picture of a measurement: ratio against speed.
 
 package cli
 
@@ -14,23 +14,23 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// benchColors tell codecs apart, also to the colour-blind (Okabe and Ito).
+// benchColors distinguish codecs, also for colour-blind readers (Okabe and Ito).
 var benchColors = []color.RGBA{
 	{0x00, 0x72, 0xb2, 255}, {0xd5, 0x5e, 0x00, 255}, {0x00, 0x9e, 0x73, 255}, {0xcc, 0x79, 0xa7, 255},
 	{0xe6, 0x9f, 0x00, 255}, {0x56, 0xb4, 0xe9, 255}, {0x00, 0x00, 0x00, 255}, {0x80, 0x80, 0x80, 255},
 }
 
-// benchGlyphs tell shuffles apart.
+// benchGlyphs distinguish shuffles.
 var benchGlyphs = map[string]draw.GlyphDrawer{
 	"none": draw.RingGlyph{}, "byte": draw.CircleGlyph{}, "bit": draw.TriangleGlyph{},
 }
 
-// benchDashes tell shapes of chunks apart.
+// benchDashes distinguish chunk shapes.
 var benchDashes = [][]vg.Length{nil, {vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)}, {vg.Points(8), vg.Points(3), vg.Points(1.5), vg.Points(3)}}
 
-// speedTicks are powers of ten in digits, with marks between them. Where less than two of
-// these are to be seen 2, 3 and 5 times a power have digits, too, and if those are less than
-// two, all.
+// speedTicks are ticks at powers of ten with labels, and marks between them. If fewer than two
+// labels are visible, 2, 3 and 5 times a power of ten have labels, too. If these are still fewer
+// than two, all ticks have labels.
 type speedTicks struct{}
 
 // Ticks implements plot.Ticker.
@@ -54,11 +54,11 @@ func (speedTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// legendWidth is the room at the right of both panels.
+// legendWidth is the space to the right of both panels.
 const legendWidth = 120
 
-// drawBench draws ratio against the speed of writing and, in a second panel, of
-// reading. The levels of a codec are joined by a line.
+// drawBench draws the ratio against the speed of writing and, in a second panel, of reading. A line
+// connects the levels of a codec.
 func drawBench(d *benchDoc, file, format string, width, height int) error {
 	return savePlot(file, format, width, height, func(c draw.Canvas) error {
 		c.SetColor(color.White)
@@ -88,7 +88,7 @@ func drawBench(d *benchDoc, file, format string, width, height int) error {
 	})
 }
 
-// panel is one of the two; what its colours and signs mean goes to the legend.
+// panel returns one panel, and adds the meaning of its colours and glyphs to the legend.
 func (d *benchDoc) panel(title string, speed func(benchRow) float64, legend *plot.Legend) (*plot.Plot, error) {
 	fig := plot.New()
 	styleText(fig)

@@ -1,4 +1,4 @@
-// One way of storing a sample, measured.
+// Measurement of one way of storing a sample.
 
 package cli
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// trial is a sample of an array, and a folder to store it in.
+// trial is a sample of an array, and a directory to store it in.
 type trial struct {
 	format formats.Format
 	spec   ndarray.Spec // of the sample
@@ -32,7 +32,7 @@ type trial struct {
 	memory int64
 }
 
-// newTrial takes at most so many bytes from the middle of an array.
+// newTrial takes at most the given number of bytes from the middle of an array.
 func newTrial(ctx context.Context, src *ndarray.Array, format formats.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
 	m := src.Meta()
 	if m.DType.Kind == ndarray.String {
@@ -71,8 +71,8 @@ func (t *trial) context(ctx context.Context) context.Context {
 	return ndarray.WithWorkers(ctx, t.jobs)
 }
 
-// middle is a box of at most so many elements in the middle of a shape: whole along the
-// last axes, from the beginning of a chunk on along the one that is cut.
+// middle returns a box of at most the given number of elements in the middle of a shape. It spans
+// the last axes completely, and begins at a chunk boundary along the axis that is cut.
 func middle(shape, chunk []int64, most int64) ndarray.Region {
 	r := ndarray.Whole(shape)
 	for axis := range shape {
@@ -97,8 +97,8 @@ func middle(shape, chunk []int64, most int64) ndarray.Region {
 	return r
 }
 
-// run stores the sample as spec says and reads it again, until both have taken the
-// time, and at least once. The fastest runs count. Nothing waits for the disk.
+// run stores the sample as spec describes and reads it back. It repeats both until they have taken
+// the given time, and at least once. The fastest runs count. It does not wait for the disk.
 func (t *trial) run(ctx context.Context, spec ndarray.Spec, least time.Duration) (benchRow, error) {
 	var row benchRow
 	write, read := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
@@ -131,10 +131,10 @@ func (t *trial) run(ctx context.Context, spec ndarray.Spec, least time.Duration)
 	return row, nil
 }
 
-// speedOf is in MB/s, to four digits; something always takes a nanosecond.
+// speedOf returns MB/s with four digits. A duration of 0 counts as one nanosecond.
 func speedOf(n int, took time.Duration) float64 {
 	text := strconv.FormatFloat(float64(n)/float64(max(took, 1))*1e3, 'g', 4, 64)
-	speed, _ := strconv.ParseFloat(text, 64) // which it just wrote
+	speed, _ := strconv.ParseFloat(text, 64) // it was formatted on the line above
 	return speed
 }
 
@@ -163,7 +163,7 @@ func (t *trial) write(ctx context.Context, spec ndarray.Spec) (took time.Duratio
 	return time.Since(start), errors.Join(err, dst.Close())
 }
 
-// read reads the sample back, and says how it is stored.
+// read reads the sample back, and sets the fields of row that describe its storage.
 func (t *trial) read(ctx context.Context, buf []byte, row *benchRow) (took time.Duration, err error) {
 	location := t.file()
 	if t.format == formats.HDF5 {

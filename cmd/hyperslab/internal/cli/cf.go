@@ -1,5 +1,4 @@
-// The values that stored elements stand for by the CF conventions: packed numbers, missing
-// values, and times.
+// Values of stored elements by the CF conventions: packed numbers, missing values, and times.
 
 package cli
 
@@ -16,19 +15,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// packing is what the attributes of an array say about its elements (CF conventions, sections 2.5
-// and 8.1; NUG for _Unsigned). The value is element × scale + offset.
+// packing contains the attributes of an array that define the values of its elements (CF
+// conventions, sections 2.5 and 8.1; NUG for _Unsigned). The value is element × scale + offset.
 type packing struct {
 	unsigned      bool // a signed element is read as unsigned
 	scaled        bool
 	scale, offset float64
-	missing       []float64 // elements that are no value
+	missing       []float64 // elements that mark missing values
 	low, high     float64   // of valid elements; -Inf and +Inf without limits
 	limitsOfValue bool      // the limits are for values, not for elements
-	words         []string  // what applies, for people
+	words         []string  // description of the attributes that apply
 }
 
-// packingOf returns nil if no attribute changes what the elements stand for.
+// packingOf returns nil if no attribute changes the values of the elements.
 func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 	d := arr.DType()
 	if !drawable(d) || d.Kind == ndarray.Bool || d.Kind == ndarray.Enum {
@@ -96,7 +95,7 @@ func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 	return p, nil
 }
 
-// numberAttr returns the numbers of an attribute, nil if it holds none.
+// numberAttr returns the numbers of an attribute, or nil if it is not numeric.
 func numberAttr(attrs ndarray.Attrs, name string) (values []float64, kind ndarray.Kind) {
 	v, ok := attrs.Get(name)
 	if !ok || v.Null || !drawable(v.DType) || v.DType.Kind == ndarray.Bool || v.DType.Kind == ndarray.Enum {
@@ -112,7 +111,7 @@ func numberAttr(attrs ndarray.Attrs, name string) (values []float64, kind ndarra
 	return values, v.DType.Kind
 }
 
-// element is an element of type d as a number.
+// element returns an element of type d as a number.
 func (p *packing) element(v float64, d ndarray.DType) float64 {
 	if p.unsigned && v < 0 {
 		return v + math.Ldexp(1, 8*d.Size)
@@ -123,7 +122,7 @@ func (p *packing) element(v float64, d ndarray.DType) float64 {
 // missingValue is the NaN of NumPy.
 var missingValue = math.Float64frombits(0x7ff8 << 48)
 
-// value is the value that an element stands for, NaN if it is missing.
+// value returns the value of an element, or NaN if it is missing.
 func (p *packing) value(element float64) float64 {
 	if slices.Contains(p.missing, element) {
 		return missingValue
@@ -144,8 +143,7 @@ func (p *packing) value(element float64) float64 {
 
 func (p *packing) String() string { return strings.Join(p.words, "; ") }
 
-// unpack returns arr with the values that its elements stand for, as floats of 8 bytes. Closing it
-// leaves arr open.
+// unpack returns arr with the values of its elements as 8-byte floats. Closing it leaves arr open.
 func (p *packing) unpack(arr *ndarray.Array) (*ndarray.Array, error) {
 	return ndarray.New(&unpacked{arr: arr, to: ndarray.DTypeOf[float64](), value: func(element float64) uint64 {
 		return math.Float64bits(p.value(p.element(element, arr.DType())))
@@ -155,7 +153,7 @@ func (p *packing) unpack(arr *ndarray.Array) (*ndarray.Array, error) {
 // unpacked is the backend of an array whose elements are computed from those of another.
 type unpacked struct {
 	arr   *ndarray.Array
-	to    ndarray.DType // of 8 bytes
+	to    ndarray.DType // an 8-byte type
 	value func(element float64) uint64
 }
 
@@ -190,7 +188,7 @@ func (u *unpacked) Uniform(ctx context.Context) (func(r ndarray.Region) bool, er
 // Close implements ndarray.Backend.
 func (u *unpacked) Close() error { return nil }
 
-// cfUnits are the units of time that have one length, in microseconds (CF conventions, 4.4).
+// cfUnits are the units of time with a fixed length, in microseconds (CF conventions, 4.4).
 var cfUnits = map[string]float64{
 	"days": 86400e6, "day": 86400e6, "d": 86400e6, "hours": 3600e6, "hour": 3600e6, "hr": 3600e6, "h": 3600e6,
 	"minutes": 60e6, "minute": 60e6, "min": 60e6, "seconds": 1e6, "second": 1e6, "sec": 1e6, "s": 1e6,
@@ -203,15 +201,15 @@ var cfLayouts = []string{
 	"2006-1-2T15:4:5.999999999Z07:00", "2006-1-2T15:4:5.999999999", "2006-1-2T15:4",
 }
 
-// cfTime is how numbers stand for times: "days since 1970-01-01" in a calendar.
+// cfTime defines times as numbers, for example "days since 1970-01-01" in a calendar.
 type cfTime struct {
 	start  int64   // microseconds since 1970
 	unit   float64 // in microseconds
 	noLeap bool    // years of 365 days
 }
 
-// cfTimeOf returns nil if units are none of a time since a date. It is ErrUnsupported for a
-// calendar whose dates are not those of the Gregorian calendar.
+// cfTimeOf returns nil if units is not a time since a date. It returns ErrUnsupported for a
+// calendar whose dates differ from those of the Gregorian calendar.
 func cfTimeOf(units, calendar string) (*cfTime, error) {
 	unit, reference, ok := strings.Cut(units, " since ")
 	size, known := cfUnits[strings.ToLower(strings.TrimSpace(unit))]
@@ -250,7 +248,7 @@ func cfTimeOf(units, calendar string) (*cfTime, error) {
 
 var gregorian = time.Date(1582, time.October, 15, 0, 0, 0, 0, time.UTC)
 
-// at is the time that a number stands for, as the bits of a DateTime in microseconds.
+// at returns the time of a number, as the bits of a DateTime in microseconds.
 func (t *cfTime) at(v float64) uint64 {
 	none := ndarray.NaT
 	micros := math.Round(v * t.unit)
@@ -260,8 +258,8 @@ func (t *cfTime) at(v float64) uint64 {
 	if !t.noLeap {
 		return uint64(t.start + int64(micros))
 	}
-	// Count the days of years of 365 days from the reference, then name the day in the
-	// Gregorian calendar, which has all of them.
+	// Count days since the reference in years of 365 days, then convert the day to the Gregorian
+	// calendar, which contains all of these days.
 	const day = 86400e6
 	start := time.UnixMicro(t.start).UTC()
 	days := int64(start.Year())*365 + int64(noLeapDay(start))
@@ -273,7 +271,7 @@ func (t *cfTime) at(v float64) uint64 {
 	return uint64(time.Date(int(year), date.Month(), date.Day(), 0, 0, 0, 0, time.UTC).UnixMicro() + rest)
 }
 
-// noLeapDay is the day of the year, counted from 0, where February has 28 days.
+// noLeapDay returns the day of the year, counted from 0, in a calendar where February has 28 days.
 func noLeapDay(t time.Time) int {
 	return time.Date(2001, t.Month(), min(t.Day(), 28+3*boolInt(t.Month() != time.February)), 0, 0, 0, 0, time.UTC).YearDay() - 1
 }
@@ -293,9 +291,9 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// meant returns arr with the values that its elements stand for, times as DateTime if times is
-// set, and in words what was applied; arr itself and "" if the elements are the values. Closing the
-// result leaves arr open, unless it is arr.
+// meant returns arr with the values of its elements (times as DateTime if times is set), and a
+// description of the conversion. It returns arr itself and "" if the elements are the values.
+// Closing the result leaves arr open, unless it is arr.
 func meant(ctx context.Context, arr *ndarray.Array, times bool) (*ndarray.Array, string, error) {
 	p, err := packingOf(ctx, arr)
 	if err != nil {

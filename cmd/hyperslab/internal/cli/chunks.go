@@ -1,4 +1,4 @@
-// hyperslab chunks: where the chunks of an array are and what they take.
+// hyperslab chunks: list the chunks of an array with their offsets and sizes.
 
 package cli
 
@@ -36,7 +36,7 @@ type chunksDoc struct {
 	Chunks  []*chunkDoc `json:"chunks"`
 }
 
-// chunkDoc is one chunk. What its format does not say is null.
+// chunkDoc is one chunk. Facts that its format does not record are null.
 type chunkDoc struct {
 	Index   []jsonInt  `json:"index"`
 	Start   []jsonInt  `json:"start"`
@@ -144,9 +144,9 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	return nil
 }
 
-// metaAt says what the array at an address is, and where.
+// metaAt returns the metadata of the array at an address.
 func metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
-	if untrusted(ctx) { // the path is that of the file, in a directory of arrays too
+	if untrusted(ctx) { // in a directory of arrays, too, the path is that of the file
 		for e, err := range walk(ctx, address) {
 			if err == nil && e.Kind != formats.Array {
 				err = usagef("%s is a %s; name an array", address, e.Kind)
@@ -164,19 +164,19 @@ func metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
 // errEnough ends a listing.
 var errEnough = errors.New("enough chunks")
 
-// chunkLister goes through the chunks of one array.
+// chunkLister lists the chunks of one array.
 type chunkLister struct {
 	meta ndarray.Meta
 	grid ndarray.Grid
 	add  func(*chunkDoc) error
-	all  bool // nobody said how many are enough
+	all  bool // the user did not limit the number of chunks
 }
 
-// maxUnstored is how many chunks that are not stored are listed without being asked for by a
-// number: an index of 200 bytes can tell of millions, which take memory each.
+// maxUnstored is the maximum number of chunks without stored bytes that are listed unless the user
+// asks for more. An index of 200 bytes can describe millions of such chunks, and each takes memory.
 const maxUnstored = 1 << 18
 
-// doc is what follows from the place of a chunk and from what it takes.
+// doc returns the fields of a chunk that follow from its index and its sizes.
 func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 	r := l.grid.Chunk(index)
 	return &chunkDoc{
@@ -185,7 +185,7 @@ func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 	}
 }
 
-// indexOf is the place in the grid of the n-th chunk in row-major order.
+// indexOf returns the index in the grid of the n-th chunk in row-major order.
 func (l *chunkLister) indexOf(n int64) []int64 {
 	counts := l.grid.Counts()
 	index := make([]int64, len(counts))
@@ -195,7 +195,7 @@ func (l *chunkLister) indexOf(n int64) []int64 {
 	return index
 }
 
-// hdf5 asks the library, which knows every index and where external links lead.
+// hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
 func (l *chunkLister) hdf5(address string) (err error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
@@ -222,7 +222,7 @@ func (l *chunkLister) hdf5(address string) (err error) {
 	return nil
 }
 
-// plainHDF5 reads the index without the library, whatever its bytes are.
+// plainHDF5 reads the index of an untrusted file without libhdf5.
 func (l *chunkLister) plainHDF5(address string) (err error) {
 	e, err := openExplained(address, asHDF5)
 	if err != nil {
@@ -248,12 +248,12 @@ func (l *chunkLister) plainHDF5(address string) (err error) {
 	return nil
 }
 
-// hdf5Chunk adds the chunk whose first element is at an index.
+// hdf5Chunk adds the chunk whose first element has the index first.
 func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 	index := make([]int64, len(first))
 	for i, n := range first {
 		if index[i] = n / l.meta.ChunkShape[i]; n < 0 || index[i] >= l.grid.Counts()[i] {
-			return nil // of an array that has shrunk, or 2^63 and more, in a damaged file
+			return nil // the array has shrunk, or the offset is 2^63 or more in a corrupt file
 		}
 	}
 	full, _ := ndarray.Product(l.meta.ChunkShape)
@@ -352,7 +352,7 @@ func (l *chunkLister) bcolz(path string) error {
 	return nil
 }
 
-// describeChunk adds what the header of a Blosc chunk says.
+// describeChunk adds the fields of the header of a Blosc chunk.
 func describeChunk(doc *chunkDoc, h chunk.Header) {
 	switch {
 	case h.Special != chunk.NotSpecial:
@@ -402,7 +402,7 @@ func (d *chunksDoc) write(w io.Writer, p paint) error {
 	return errors.Join(t.write(out, p), out.Flush())
 }
 
-// cmpOr is the first text that is there.
+// cmpOr returns the first string that is not nil.
 func cmpOr(texts ...*string) string {
 	for _, s := range texts {
 		if s != nil {

@@ -1,4 +1,4 @@
-// Colour, and what is known of the terminal.
+// Colours, and properties of the terminal.
 
 package cli
 
@@ -16,8 +16,8 @@ const (
 	colorNever  = "never"
 )
 
-// paint writes one of the few colours the command uses. Data (names, numbers,
-// JSON) is never coloured: only headings, keys and the word before an error.
+// paint writes the colours of the command. Data (names, numbers, JSON) are never coloured, only
+// headings, keys and the word before an error.
 type paint bool
 
 // paints are the control sequences that a paint writes.
@@ -34,8 +34,8 @@ func (p paint) heading(s string) string { return p.wrap("1", s) }
 func (p paint) failure(s string) string { return p.wrap("1;31", s) }
 func (p paint) notice(s string) string  { return p.wrap("33", s) }
 
-// colourful decides whether w gets colours. The flag comes first, then the
-// conventions of the environment: NO_COLOR off, CLICOLOR_FORCE on, TERM=dumb off.
+// colourful decides whether w gets colours. The flag has priority, then the conventions of the
+// environment: NO_COLOR off, CLICOLOR_FORCE on, TERM=dumb off.
 func colourful(flag string, w io.Writer, getenv func(string) string) paint {
 	switch flag {
 	case colorAlways:
@@ -52,8 +52,8 @@ func colourful(flag string, w io.Writer, getenv func(string) string) paint {
 	return paint(isTerminal(w) && getenv("TERM") != "dumb")
 }
 
-// terminalWidth is the number of columns of the terminal w; 0 if it does not say,
-// as some containers' and editors' terminals do.
+// terminalWidth returns the number of columns of the terminal w, or 0 if it is unknown, as in some
+// terminals of containers and editors.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -66,7 +66,7 @@ func terminalWidth(w io.Writer) int {
 	return width
 }
 
-// isFile reports whether w is a file on a disk.
+// isFile reports whether w is a regular file.
 func isFile(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

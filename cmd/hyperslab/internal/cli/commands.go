@@ -4,7 +4,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// commands are the subcommands; completion is cobra's own.
+// commands returns the subcommands, except completion, which cobra provides.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
 		a.lsCommand(),

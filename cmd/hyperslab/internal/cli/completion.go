@@ -1,5 +1,5 @@
-// Completion of what only this program knows: paths inside files, and the words
-// that flags take. The rest is cobra's, and files are the shell's.
+// Completion of paths inside files and of values of flags. cobra does the rest, and the shell
+// completes files.
 
 package cli
 
@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// completeAddress completes FILE:/path from what the file holds. Before the
-// colon it leaves the work to the shell.
+// completeAddress completes FILE:/path from the content of the file. Before the colon the shell
+// completes.
 func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	at := strings.LastIndex(word, ":/")
 	if at < 0 {
@@ -45,7 +45,7 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	return found, directive
 }
 
-// completeCommands offers the names of the commands.
+// completeCommands completes the names of the commands.
 func completeCommands(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, c := range cmd.Root().Commands() {
@@ -56,16 +56,16 @@ func completeCommands(cmd *cobra.Command, args []string, _ string) ([]string, co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWords offers the words that a flag takes.
+// completeWords completes the values of a flag.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic("cli: " + err.Error()) // a flag that the command does not have
+		panic("cli: " + err.Error()) // the command does not have the flag
 	}
 }
 
-// completions makes the command of that name, with scripts that know words in quotes, and
-// bash what it lacks where the package bash-completion is not installed.
+// completions adds the command completion, with scripts that handle words in quotes. The script for
+// bash also contains the function that it needs from the package bash-completion.
 func completions(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if shells, _, err := root.Find([]string{"completion"}); err == nil {
@@ -82,7 +82,7 @@ func completions(root *cobra.Command) {
 	} {
 		c, _, err := root.Find([]string{"completion", shell})
 		if err != nil {
-			panic("cli: " + err.Error()) // cobra makes it
+			panic("cli: " + err.Error()) // cobra creates it
 		}
 		c.RunE = func(cmd *cobra.Command, _ []string) error {
 			plain, err := cmd.Flags().GetBool("no-descriptions")
@@ -94,9 +94,9 @@ func completions(root *cobra.Command) {
 	}
 }
 
-// The scripts are cobra's, with a change where they do not ask for a word that is still in
-// quotes: a path with a selection behind it begins with one. The one for zsh also keeps the
-// backslashes of a name, which _describe takes for the mark before a colon.
+// The scripts are cobra's with one change: they also complete a word whose quote is still open,
+// because a path with a selection begins with a quote. The script for zsh also keeps the
+// backslashes of a name, which _describe would interpret as escapes of a colon.
 
 func bashScript(root *cobra.Command, w io.Writer, described bool) error {
 	return changed(w, func(b io.Writer) error { return root.GenBashCompletionV2(b, described) },
@@ -113,15 +113,15 @@ func zshScript(root *cobra.Command, w io.Writer, described bool) error {
 		`comp=${comp//:/\\:}`, `comp=${${comp//\\/\\\\}//:/\\:}`)
 }
 
-// fishScript asks for the word before the cursor as it will be when its quotes are gone.
+// fishScript completes the word before the cursor without its quotes.
 func fishScript(root *cobra.Command, w io.Writer, described bool) error {
 	return changed(w, func(b io.Writer) error { return root.GenFishCompletion(b, described) }, "",
 		"(string escape -- (commandline -ct))", "(string escape -- (string unescape -- (commandline -ct)))",
 		"(commandline -t | string escape --style=regex)", "(commandline -t | string unescape | string escape --style=regex)")
 }
 
-// changed writes what comes first, and behind it a script in which each text of a pair is
-// replaced, where it stands once, by the other.
+// changed writes first, then a script in which it replaces the first string of each pair by the
+// second one. Each string must occur once.
 func changed(w io.Writer, make func(io.Writer) error, first string, pairs ...string) error {
 	var b bytes.Buffer
 	if err := make(&b); err != nil {
@@ -138,8 +138,8 @@ func changed(w io.Writer, make func(io.Writer) error, first string, pairs ...str
 	return err
 }
 
-// bashWords is a stand-in for the one function of bash-completion that the script needs
-// where that is not installed, the words before the cursor with = and : left in them; and
+// bashWords defines the function of bash-completion that the script needs, if it is not installed.
+// It returns the words before the cursor and does not split them at = and :. bashWords also defines
 // the function that is called first.
 const bashWords = `if ! declare -F _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref()

@@ -1,5 +1,4 @@
-// hyperslab convert: an array from one format, or one way of storing it, to
-// another.
+// hyperslab convert: convert arrays between formats, or change their compression.
 
 package cli
 
@@ -18,8 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// convertDoc is the document of convert --json. In a dry run what would only be
-// known afterwards is null.
+// convertDoc is the document of convert --json. In a dry run, results of the conversion are null.
 type convertDoc struct {
 	Schema             string     `json:"schema"`
 	Source             string     `json:"source"`
@@ -58,8 +56,8 @@ type convertFlags struct {
 	files   filesFlags
 	force   bool
 	inPlace bool
-	along   bool     // the coordinates of the array are converted too
-	keep    []string // paths of the objects that are converted, nil: all
+	along   bool     // the coordinates of the array are converted, too
+	keep    []string // paths of the objects to convert; nil: all
 	format  string
 	dtype   string
 	dryRun  bool
@@ -173,7 +171,7 @@ func (a *app) convert(cmd *cobra.Command, args []string, o *convertFlags) error 
 	return cmp.Or(err, partial(r))
 }
 
-// partial is the result of a conversion that left out what could not be read.
+// partial returns the exit code 3 for a conversion that left out unreadable objects.
 func partial(r conversion) error {
 	if t, ok := r.(*treeResult); ok && t.unreadable > 0 {
 		return &exitError{code: exitPartly}
@@ -181,13 +179,13 @@ func partial(r conversion) error {
 	return nil
 }
 
-// conversion is what there is to tell about one source and its target.
+// conversion is the result for one source and its target.
 type conversion interface {
 	document() any                       // for --json
 	plan(w io.Writer, p paint) error     // for --dry-run
 	summary() string                     // one line
-	sizes() (bytes int64, stored *int64) // of the elements; of the target, nil in a dry run
-	estimated() string                   // of a dry run: size and time, "" if nothing can be said
+	sizes() (bytes int64, stored *int64) // bytes of the elements, and of the target; stored is nil in a dry run
+	estimated() string                   // of a dry run: size and time, or "" without an estimate
 }
 
 // convertOne converts a tree or an array.
@@ -214,7 +212,7 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 	return a.convertArray(ctx, source, target, memory, o)
 }
 
-// openSource opens an array of whatever kind, or a part of one that is in an array file.
+// openSource opens an array of any kind, or a part of an array in an array file.
 func (o *convertFlags) openSource(ctx context.Context, source string) (*part, error) {
 	whole := func(arr *ndarray.Array, err error) (*part, error) { return &part{Array: arr}, err }
 	switch {
@@ -321,8 +319,8 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	return r, r.measure(ctx, time.Since(start), copying, stats.Workers)
 }
 
-// write makes the target: all of it, or nothing. It also returns the time that
-// went into reading, compressing and writing, without waiting for the disk.
+// write creates the target, complete or not at all. It also returns the time for reading,
+// compressing and writing, without waiting for the disk.
 func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *ndarray.Array, memory int64, o *convertFlags) (stats ndarray.CopyStats, copying time.Duration, err error) {
 	if o.inPlace {
 		changesInPlace.Add(1)
@@ -338,7 +336,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
-	// An array is added to a copy of the file, which has its bytes already.
+	// An array is added to a copy of the file, which already has the bytes of the file.
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making(at.File, unfinishedBytes())
 	defer m.finish()
 	if src.Meta().Path == stdio {
@@ -355,7 +353,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	return stats, copying, draft.Commit(ctx)
 }
 
-// convertResult is what there is to tell about a conversion.
+// convertResult is the result of a conversion of one array.
 type convertResult struct {
 	doc     convertDoc
 	bytes   int64
@@ -363,7 +361,7 @@ type convertResult struct {
 	copying time.Duration
 }
 
-// describe fills in how the target is stored, planned or read back.
+// describe sets the fields that describe the storage of the target, as planned or as read back.
 func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndarray.Compression) {
 	r.doc.Shape, r.doc.Chunks, r.doc.Blocks = shapeDoc(m), jsonShape(chunks), jsonShape(blocks)
 	if c != nil {
@@ -371,7 +369,7 @@ func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndar
 	}
 }
 
-// measure reads back what the target has become.
+// measure reads the properties of the finished target.
 func (r *convertResult) measure(ctx context.Context, took, copying time.Duration, workers int) error {
 	f, err := gatherFacts(ctx, r.doc.Target)
 	if err != nil {
@@ -388,7 +386,7 @@ func (r *convertResult) measure(ctx context.Context, took, copying time.Duration
 	return nil
 }
 
-// estimate says from a sample what the target would come to.
+// estimate estimates the size of the target from a sample.
 func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, memory int64, jobs int) error {
 	stored, took, ok, err := estimate(ctx, src, spec, format, jobs, memory)
 	if err != nil || !ok {

@@ -1,4 +1,4 @@
-// convert to .npy and raw bytes, and from a pipe.
+// Conversion to .npy and raw bytes, and from a pipe.
 
 package cli
 
@@ -14,10 +14,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// isFlat reports whether a target is elements and nothing else.
+// isFlat reports whether a format contains only elements.
 func isFlat(f formats.Format) bool { return f == npyFormat || f == rawFormat }
 
-// formatForName is the format of a target by its extension.
+// formatForName returns the format of a target by its extension.
 func formatForName(file string) (formats.Format, bool) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".npy":
@@ -28,7 +28,7 @@ func formatForName(file string) (formats.Format, bool) {
 	return formats.ForName(file)
 }
 
-// flatSpec checks that a source can be elements alone.
+// flatSpec checks whether a source can be written as elements only.
 func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target string, terminal bool) (ndarray.Spec, error) {
 	spec := m.Spec()
 	if o.asked() {
@@ -50,8 +50,7 @@ func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target st
 	return spec, nil
 }
 
-// writeFlatTarget writes the target: a file as a whole or not at all, or standard
-// output.
+// writeFlatTarget writes the target: a file completely or not at all, or standard output.
 func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
 	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).reading(ctx, src.stored())
@@ -80,8 +79,8 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	return nil
 }
 
-// copyPipe fills dst with what comes through a pipe, in pieces of whole chunks where
-// they fit. What the workers of dst hold beside a piece is as much again.
+// copyPipe fills dst with the elements of a pipe, in pieces of whole chunks if they fit into
+// memory. The workers of dst need as much memory again as one piece.
 func copyPipe(ctx context.Context, dst, src *ndarray.Array, jobs int, memory int64, progress func(bytes int64)) (ndarray.CopyStats, error) {
 	ctx = ndarray.WithWorkers(ctx, jobs)
 	stats := ndarray.CopyStats{Workers: ndarray.Workers(ctx)}

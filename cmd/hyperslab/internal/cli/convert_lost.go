@@ -1,5 +1,5 @@
-// What of an array, beside its elements and attributes, a target has no place for: found
-// before anything is written.
+// Properties of an array, other than its elements and attributes, that a target cannot represent.
+// They are determined before anything is written.
 
 package cli
 
@@ -18,14 +18,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// fact is something of an array that does not go along.
+// fact is a property of an array that is not converted.
 type fact struct{ what, value, reason string }
 
 func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.value, f.reason) }
 
-// leaveOut takes out of spec, which is for the array that m describes, what the format has no
-// place for. What belongs to the array itself is refused until it is excluded. How its
-// elements were stored, and the type where a target never keeps one, is only told.
+// leaveOut removes properties that the format cannot represent from spec, which is for the array
+// that m describes. Properties of the array itself are refused until the user excludes them. How
+// its elements were stored, and types that a target never keeps, are only reported.
 func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format formats.Format) (refused, told []fact) {
 	bare := isFlat(format) || format == formats.Caterva
 	reason := fmt.Sprintf("%s has no place for it", format)
@@ -99,12 +99,12 @@ func stringFill(ctx context.Context, source string, m ndarray.Meta) (text string
 	return strings.Join(texts, ""), hdf5.Translate(err)
 }
 
-// growsAlong reports whether the first axis is the only one that may grow.
+// growsAlong reports whether only the first axis may grow.
 func growsAlong(shape, most []int64) bool {
 	return len(shape) == 0 || slices.Equal(shape[1:], most[1:])
 }
 
-// mostText is a largest shape: 20xany.
+// mostText formats a maximum shape, for example 20xany.
 func mostText(most []int64) string {
 	parts := make([]string, len(most))
 	for i, n := range most {
@@ -116,9 +116,9 @@ func mostText(most []int64) string {
 	return strings.Join(parts, "x")
 }
 
-// encodingLost says what of the way in which an array is stored a format does not know, and
-// whether a checksum goes because c is asked for, within HDF5. Codecs that both know, levels,
-// blocks and the sizes of chunks are no loss: every format has its own.
+// encodingLost returns the properties of an array's storage that a format does not support. Within
+// HDF5 it returns a checksum that is lost because c has another compression. Codecs that both
+// formats support, levels, blocks and chunk sizes do not count, because every format chooses them.
 func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format) (lost []fact) {
 	if string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format)) {
 		if summed(m.Compression) && c != nil && !summed(c) {
@@ -142,9 +142,9 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format)
 	return lost
 }
 
-// typesLost lists the attributes of Blosc2 that keep their values and not their types.
+// typesLost lists the attributes of Blosc2 that keep their values but not their types.
 func typesLost(attrs []ndarray.Attr, format formats.Format) (lost []fact) {
-	if isFrame(format) || isFlat(format) { // the latter has no attributes
+	if isFrame(format) || isFlat(format) { // the latter have no attributes
 		return nil
 	}
 	for _, attr := range attrs {

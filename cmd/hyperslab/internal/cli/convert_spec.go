@@ -1,5 +1,4 @@
-// What convert makes of its flags: the array to be created, and the attributes
-// that go with it.
+// From the flags of convert to the array to be created and its attributes.
 
 package cli
 
@@ -19,11 +18,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// targets are the formats that --format takes.
+// targets are the values of --format.
 var targets = []string{string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz), string(formats.Caterva), npyFormat, rawFormat}
 
-// check finds what is wrong with the flags whatever the arrays are, and returns
-// the memory bound in bytes.
+// check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
 	if err := cmp.Or(o.storeFlags.check(), o.pick.check()); err != nil {
 		return 0, err
@@ -36,8 +34,8 @@ func (o *convertFlags) check() (memory int64, err error) {
 	return o.job.check()
 }
 
-// settleTarget finds the format of the target, and refuses, before any work is
-// done, one that must not be replaced.
+// settleTarget determines the format of the target. It fails before any work is done if the target
+// must not be replaced.
 func (o *convertFlags) settleTarget(source, target string) (format formats.Format, err error) {
 	if target == stdio {
 		switch o.format {
@@ -78,7 +76,7 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 	return format, o.mayReplace(to.File)
 }
 
-// mayReplace looks at what is at the target.
+// mayReplace checks whether the target may be replaced, if it exists.
 func (o *convertFlags) mayReplace(target string) error {
 	_, err := os.Lstat(target)
 	switch {
@@ -92,7 +90,7 @@ func (o *convertFlags) mayReplace(target string) error {
 	return nil
 }
 
-// mayAdd looks at the HDF5 file that an array is added to, if it exists.
+// mayAdd checks the HDF5 file that an array is added to, if it exists.
 func (o *convertFlags) mayAdd(source string, to formats.Location) (err error) {
 	if _, err := os.Lstat(to.File); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -124,16 +122,16 @@ func (o *convertFlags) mayAdd(source string, to formats.Location) (err error) {
 	return nil
 }
 
-// settled says what becomes of the attributes of the source.
+// settled contains the decisions about the attributes of the source.
 type settled struct {
 	keep        []ndarray.Attr
-	names       []string                  // left out, all of them
-	unsupported []ndarray.UnsupportedAttr // left out because they cannot be kept
+	names       []string                  // all names that are left out
+	unsupported []ndarray.UnsupportedAttr // those left out because they cannot be kept
 }
 
-// settle divides the attributes. One that cannot be carried over and was not
-// excluded, or any of the facts, is an error that says which flags to add; nothing is
-// dropped silently. named says whether the target gets the dimension names of the source.
+// settle divides the attributes into kept and excluded ones. An attribute that cannot be converted
+// and is not excluded, or any of the facts, is an error that names the flags to add. An attribute is
+// never dropped silently. named reports whether the target gets the dimension names of the source.
 func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format formats.Format, source, target string) (settled, error) {
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
@@ -189,7 +187,7 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 
-// cannotHold says why a format has no place for an attribute; "" if it has.
+// cannotHold returns the reason why a format cannot represent an attribute, or "".
 func cannotHold(format formats.Format, attr ndarray.Attr) string {
 	switch v := attr.Value; {
 	case isFlat(format):
@@ -202,7 +200,7 @@ func cannotHold(format formats.Format, attr ndarray.Attr) string {
 	return ""
 }
 
-// shellWord quotes s if a shell would take it apart.
+// shellWord quotes s if a shell would interpret it.
 func shellWord(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == "" {
 		return s
@@ -210,7 +208,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// createOptions are the flags that formats.Create understands.
+// createOptions returns the flags as options of formats.Create.
 func (o *convertFlags) createOptions() []formats.Option {
 	var opts []formats.Option
 	if o.format != "" {

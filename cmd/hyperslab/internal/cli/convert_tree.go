@@ -1,4 +1,4 @@
-// convert of everything that is in a file or a directory, and of many files.
+// Conversion of all objects of a file or a directory, and of many files.
 
 package cli
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// convertTreeDoc is the document of convert --json where the source holds many arrays.
+// convertTreeDoc is the document of convert --json for a source with many arrays.
 type convertTreeDoc struct {
 	Schema       string  `json:"schema"`
 	Source       string  `json:"source"`
@@ -44,7 +44,7 @@ type convertTreeDoc struct {
 	Seconds     *jsonFloat `json:"seconds"`
 }
 
-// isTree reports whether a source holds many arrays and the target has room for them.
+// isTree reports whether a source contains many arrays and the target can contain many.
 func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool, error) {
 	if source == stdio || target == stdio || o.flat.shape != "" {
 		return false, nil
@@ -61,8 +61,8 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 	return holdsMany(ctx, source)
 }
 
-// holdsMany reports whether a source is a group. What is nothing of the kind is an array,
-// or is refused when it is opened as one.
+// holdsMany reports whether a source is a group. Any other source is an array, or fails when it is
+// opened as one.
 func holdsMany(ctx context.Context, source string) (bool, error) {
 	group, err := isGroup(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
@@ -73,7 +73,7 @@ func holdsMany(ctx context.Context, source string) (bool, error) {
 	return group, err
 }
 
-// forRank are the flags that mean something to an array with that many axes.
+// forRank returns the flags that apply to an array with that number of axes.
 func (o storeFlags) forRank(rank int) storeFlags {
 	if shape, _ := parseShape(o.chunks); len(shape) != rank {
 		o.chunks, o.blocks = "", ""
@@ -82,7 +82,7 @@ func (o storeFlags) forRank(rank int) storeFlags {
 	return o
 }
 
-// treeResult is what there is to tell about a tree.
+// treeResult is the result of a conversion of a tree.
 type treeResult struct {
 	doc        convertTreeDoc
 	stored     *int64
@@ -132,17 +132,17 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		opts.Missing = a.missing("convert")
 	}
 	var guess *forecast
-	if o.dryRun && stored != formats.Bcolz { // of which nothing is measured
+	if o.dryRun && stored != formats.Bcolz { // bcolz cannot be measured
 		guess = newForecast(o.job.jobs, memory)
 	}
 	var told []string
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
-		room := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // without, it is not chunked
+		room := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
 		if room && o.asked() {
 			flags := o.forRank(len(m.Shape))
 			changed, err := flags.spec(m, stored)
 			switch {
-			case errors.Is(err, errors.ErrUnsupported): // a codec that is not for these elements
+			case errors.Is(err, errors.ErrUnsupported): // a codec that does not support these elements
 				a.note("%s %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(err.Error()))
 			case err != nil:
 				return err
@@ -157,7 +157,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			return nil
 		}
 		address := formats.Location{File: from.File, Object: at}.String()
-		job := o.job // its workers are for this array
+		job := o.job // a copy, because the number of workers is for this array
 		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
 		*workers = job.jobs
 		if err == nil && guess != nil {
@@ -224,8 +224,9 @@ func (o *convertFlags) leftOut(object string) bool {
 	return o.pick.excluded(object) || o.keep != nil && !slices.ContainsFunc(o.keep, leadsTo)
 }
 
-// withCoordinates returns the file of an array and the paths in it of the array and of its
-// coordinates: the arrays beside it that its axes, or the words of its attribute coordinates, name.
+// withCoordinates returns the file of an array, and the paths in it of the array and of its
+// coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
+// coordinates, name.
 func withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
 	loc, err := formats.ParseLocation(source)
 	if err != nil {
@@ -266,7 +267,7 @@ func withCoordinates(ctx context.Context, source string) (file string, paths []s
 	return loc.File, paths, nil
 }
 
-// wayOut names the flags that leave out what cannot be stored.
+// wayOut returns the flags that leave out the objects that cannot be stored.
 func (o *convertFlags) wayOut(loss *formats.LossError) string {
 	if slices.ContainsFunc(loss.Problems, func(p formats.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
 		more := ""
@@ -320,7 +321,7 @@ type convertManyDoc struct {
 	Workers int          `json:"workers"`
 }
 
-// convertRow is what became of one source.
+// convertRow is the result for one source.
 type convertRow struct {
 	Source      string   `json:"source"`
 	Target      string   `json:"target"`
@@ -329,7 +330,7 @@ type convertRow struct {
 	Error       *string  `json:"error"`
 }
 
-// convertMany converts each source into a folder.
+// convertMany converts each source into a directory.
 func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *convertFlags) error {
 	if o.format == "" {
 		return usagef("--into %s: also say --format, which the names of the targets then have", o.batch.into)
@@ -381,16 +382,16 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 	return err
 }
 
-// extension of the targets of --into, by format; those of trees without one are
-// directories.
+// extension contains the extensions of the targets of --into by format. Targets of trees without
+// one are directories.
 var extension = map[string]string{
 	string(formats.B2ND): ".b2nd", string(formats.Caterva): ".caterva", string(formats.HDF5): ".h5",
 	string(formats.Bcolz): ".bcolz", npyFormat: ".npy", rawFormat: ".raw",
 }
 
-// targetInto is the target of a source in the folder of --into: the name of its file
-// and, of an object inside, that of the object. An array in an HDF5 file keeps its path
-// there. The flags are those for this one source.
+// targetInto returns the target of a source in the directory of --into: the name of its file and,
+// for an object inside, the name of the object. An array in an HDF5 file keeps its path. The
+// returned flags are for this source.
 func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *convertFlags, error) {
 	loc, err := formats.ParseLocation(source)
 	if err != nil {

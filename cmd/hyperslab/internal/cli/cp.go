@@ -1,4 +1,4 @@
-// hyperslab cp: objects and files copied as they are stored.
+// hyperslab cp: copy objects and files without recompression.
 
 package cli
 
@@ -31,7 +31,7 @@ type cpFlags struct {
 	missing bool
 	files   filesFlags
 	pick    pickFlags
-	left    []string // objects that cannot be read
+	left    []string // unreadable objects
 }
 
 func (a *app) cpCommand() *cobra.Command {
@@ -158,7 +158,7 @@ func (a *app) cpArray(ctx context.Context, source string, format formats.Format,
 	return err
 }
 
-// keepCodec chooses the compression of HDF5 under which chunks of Blosc2 stay as they are.
+// keepCodec chooses the HDF5 compression with which Blosc2 chunks are copied without recompression.
 func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
 	arr, err := formats.Open(ctx, source)
 	if err != nil {
@@ -221,7 +221,7 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 	return nil
 }
 
-// cpObjects copies objects of HDF5 files into a file, a new one if there is none.
+// cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
 func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats.Location, o *cpFlags) error {
 	names := make([]string, len(from))
 	for i, loc := range from {
@@ -237,7 +237,7 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	}
 	_, err := os.Stat(to.File)
 	there := err == nil
-	within := make([]bool, len(from)) // whether source and target are one file
+	within := make([]bool, len(from)) // whether source and target are in the same file
 	for i, loc := range from {
 		within[i] = sameFile(loc.String(), to.File)
 	}
@@ -274,10 +274,10 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 	return nil
 }
 
-// copyObjects copies objects into file, which will be target.
+// copyObjects copies objects into file, which will become target.
 func (a *app) copyObjects(ctx context.Context, from []formats.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
-	if m.mode != progressNone { // before the file is open for writing
+	if m.mode != progressNone { // before the file is opened for writing
 		m = o.edit.meter(storedIn(ctx, from))
 	}
 	var dst *h5.File
@@ -313,7 +313,7 @@ func (a *app) copyObjects(ctx context.Context, from []formats.Location, within [
 	return nil
 }
 
-// createLike creates a file laid out like an existing one, without its user block.
+// createLike creates a file with the format of an existing one, without its user block.
 func createLike(file, like string) (_ *h5.File, err error) {
 	src, err := h5.Open(like, h5.ReadOnly)
 	if err != nil {
@@ -323,8 +323,8 @@ func createLike(file, like string) (_ *h5.File, err error) {
 	return h5copy.CreatePlain(file, src)
 }
 
-// planCopies tells what the elements of each object take, if it is there and its place is
-// free or may be taken. Each file is opened once.
+// planCopies reports the size of each object's elements. It fails if an object does not exist or
+// its target must not be replaced. Each file is opened once.
 func (a *app) planCopies(ctx context.Context, from []formats.Location, file string, names []string, there bool, o *cpFlags) (err error) {
 	files := make(map[string]*h5.File)
 	defer func() {
@@ -368,8 +368,8 @@ func (a *app) planCopies(ctx context.Context, from []formats.Location, file stri
 	return nil
 }
 
-// storedIn are the bytes that all datasets at and below some objects take. What cannot be
-// looked at counts for nothing: the copy will tell.
+// storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
+// be read count as 0, because the copy will report the error.
 func storedIn(ctx context.Context, objects []formats.Location) (total int64) {
 	for _, loc := range objects {
 		f, err := h5.Open(loc.File, h5.ReadOnly)
@@ -413,12 +413,11 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 	return total
 }
 
-// copyObject copies an object to a path in dst, of which to has the name that the user gave its
-// file.
+// copyObject copies an object to a path in dst. to contains the user's name of that file.
 func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to formats.Location, o *cpFlags) error {
 	name := to.Object
 	there, err := dst.Root().HasLink(name)
-	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group on the way may be missing
+	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group of the path may be missing
 		return err
 	}
 	if there && !o.force {

@@ -1,4 +1,5 @@
-// hyperslab crosscheck: vectors for authors of other readers, and a judge.
+// hyperslab crosscheck: conformance vectors for authors of other implementations, and a test
+// runner.
 
 package cli
 
@@ -110,8 +111,8 @@ the versions of the linked libraries and on nothing else: two runs write the sam
 	return cmd
 }
 
-// emitInto writes the vectors into a folder that appears when all are there. It does not
-// wait for the disk: there are many of them, and they are easily made again.
+// emitInto writes the vectors into a directory that appears when all are written. It does not wait
+// for the disk, because the files are many and easily made again.
 func emitInto(ctx context.Context, folder string, o *crosscheck.Options) (*crosscheck.Manifest, error) {
 	entries, err := os.ReadDir(folder)
 	out, err := newOutput(folder, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
@@ -182,7 +183,7 @@ func (d *emitDoc) table() *table {
 	return t
 }
 
-// crosscheckFlags are those of crosscheck run.
+// crosscheckFlags are the flags of crosscheck run.
 type crosscheckFlags struct {
 	run     crosscheck.RunOptions
 	memory  string
@@ -239,7 +240,7 @@ The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be tol
 	return cmd
 }
 
-// check reads the flags.
+// check checks the flags.
 func (o *crosscheckFlags) check() error {
 	switch {
 	case o.run.Read == "" && o.run.Write == "":
@@ -306,13 +307,13 @@ func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFla
 	return err
 }
 
-// replaceFile writes a file whole or not at all.
+// replaceFile writes a file completely or not at all.
 func replaceFile(name string, force bool, write func(io.Writer) error) (err error) {
 	out, err := newOutput(name, atomicfile.Options{Overwrite: force})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Abort()) }() // nothing after Commit
+	defer func() { err = errors.Join(err, out.Abort()) }() // no effect after Commit
 	f, err := os.Create(out.Path())
 	if err != nil {
 		return err
@@ -323,8 +324,8 @@ func replaceFile(name string, force bool, write func(io.Writer) error) (err erro
 	return out.Commit()
 }
 
-// writeVerdicts lists the cases that did not pass, explains the first of them, and
-// counts all by area.
+// writeVerdicts lists the cases that did not pass, explains the first of them, and counts all cases
+// by area.
 func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 	failed := table{head: []string{"VERDICT", "CASE", "WHY"}}
 	var long []string

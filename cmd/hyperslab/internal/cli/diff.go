@@ -1,4 +1,4 @@
-// hyperslab diff: whether two arrays are the same, and where they are not.
+// hyperslab diff: compare two arrays and list the differences.
 
 package cli
 
@@ -48,7 +48,7 @@ type valueDoc struct {
 	B     string    `json:"b"`
 }
 
-// attrDiff is one attribute that differs; a side that lacks it is null.
+// attrDiff is one attribute that differs. A missing attribute is null.
 type attrDiff struct {
 	Name    string  `json:"name"`
 	Problem string  `json:"problem"`
@@ -175,8 +175,8 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	return nil
 }
 
-// areTrees reports whether both addresses lead to groups; one alone cannot be
-// compared. Parts are those of arrays.
+// areTrees reports whether both addresses lead to groups. It fails if only one does. Parts are
+// always parts of arrays.
 func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
 	if isPart(ctx, pathA) || isPart(ctx, pathB) {
 		return false, nil
@@ -199,8 +199,8 @@ func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
 	return a, nil
 }
 
-// isPart reports whether an address ends in a selection, and not in the name of a group
-// that looks like one.
+// isPart reports whether an address ends in a selection, and not in the name of a group that looks
+// like one.
 func isPart(ctx context.Context, address string) bool {
 	if _, selection := splitSelection(address); selection == "" {
 		return false
@@ -209,12 +209,12 @@ func isPart(ctx context.Context, address string) bool {
 	return err != nil || !group
 }
 
-// same reports whether nothing differs that counts.
+// same reports whether there are no differences that count.
 func (o *diffFlags) same(c *ndarray.Comparison) bool {
 	return c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
 }
 
-// encodings say how the two arrays are stored, "" if that does not count.
+// encodings describes the storage of the two arrays, or returns "" if it does not count.
 func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
 	if !o.encoding {
 		return "", ""
@@ -222,7 +222,7 @@ func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
 	return encodingText(c.A), encodingText(c.B)
 }
 
-// encodingText is "chunks 10x30, blocks 5x30, shuffle + zstd 5".
+// encodingText returns, for example, "chunks 10x30, blocks 5x30, shuffle + zstd 5".
 func encodingText(m ndarray.Meta) string {
 	var parts []string
 	if m.ChunkShape != nil {
@@ -237,7 +237,7 @@ func encodingText(m ndarray.Meta) string {
 	return strings.Join(parts, ", ")
 }
 
-// options turns the flags into what Compare wants.
+// options converts the flags to options of Compare.
 func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
 	memory, err := o.job.check()
 	if err != nil {
@@ -261,7 +261,7 @@ func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
 	return opts, nil
 }
 
-// excluded are the names of the attributes that are not compared.
+// excluded returns the names of the attributes that are not compared.
 func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]string, error) {
 	names := append([]string{}, o.attrs.names...)
 	if !o.attrs.unsupported || o.valuesOnly {
@@ -279,7 +279,7 @@ func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]s
 	return names, nil
 }
 
-// reportDiff writes the document, or what differs, or a line that nothing does.
+// reportDiff writes the document, the differences, or a line that there are none.
 func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) error {
 	switch {
 	case o.json:
@@ -297,7 +297,7 @@ func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, 
 	return nil
 }
 
-// attributeWord tells attributes that differ from those of which nobody can tell.
+// attributeWord distinguishes attributes that differ from those that cannot be compared.
 func attributeWord(problem string) string {
 	if problem == string(ndarray.AttrUnsupported) {
 		return "attribute?"
@@ -305,7 +305,7 @@ func attributeWord(problem string) string {
 	return "attribute"
 }
 
-// noteUnknown says what attribute? means, where there is one.
+// noteUnknown explains "attribute?" if it occurs.
 func (a *app) noteUnknown(any bool) {
 	if any {
 		a.note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
@@ -345,7 +345,7 @@ func attrDiffs(attrs []ndarray.AttrDifference) (docs []attrDiff) {
 	return docs
 }
 
-// writeDiff says what differs: shape, type, values, attributes, in this order.
+// writeDiff writes the differences: shape, type, values, attributes, in this order.
 func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error {
 	t := table{head: []string{"DIFFERS", "WHERE", "A", "B"}}
 	if !c.SameShape {

@@ -1,4 +1,4 @@
-// hyperslab diff of whole trees: groups, links, arrays and attributes, path by path.
+// hyperslab diff of trees: groups, links, arrays and attributes, path by path.
 
 package cli
 
@@ -29,7 +29,7 @@ type diffTreeDoc struct {
 	Seconds   jsonFloat        `json:"seconds"`
 }
 
-// objectDiff is one path at which two trees differ. What is not told is null.
+// objectDiff is one path at which two trees differ. Fields that do not apply are null.
 type objectDiff struct {
 	Path       string     `json:"path"`
 	Problem    string     `json:"problem"`
@@ -103,8 +103,8 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 	return nil
 }
 
-// entries lists a tree by paths from its top, without what is excluded, and adds up
-// the bytes of its arrays.
+// entries lists a tree by paths from its top, without excluded ones, and returns the total bytes of
+// its arrays.
 func (d *treeDiff) entries(ctx context.Context, tree *formats.Tree, address string) (map[string]formats.Entry, int64, error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
@@ -128,7 +128,7 @@ func (d *treeDiff) entries(ctx context.Context, tree *formats.Tree, address stri
 	return all, total, nil
 }
 
-// excluded reports whether a path, or a group that it is in, is not compared.
+// excluded reports whether a path, or a group that contains it, is not compared.
 func (d *treeDiff) excluded(path string) bool {
 	return slices.ContainsFunc(d.o.exclude, func(x string) bool {
 		x = "/" + strings.Trim(x, "/")
@@ -175,7 +175,7 @@ func (d *treeDiff) compare(ctx context.Context, x, y map[string]formats.Entry) e
 
 func (d *treeDiff) differs(o objectDiff) { d.doc.Different = append(d.doc.Different, o) }
 
-// pair compares two entries of one kind, both of them well.
+// pair compares two readable entries of the same kind.
 func (d *treeDiff) pair(ctx context.Context, path string, p, q formats.Entry) error {
 	switch p.Kind {
 	case formats.Group:
@@ -233,8 +233,8 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 	return nil
 }
 
-// digested leaves out those attributes of two groups that have no element type here and mean the
-// same in both files.
+// digested removes from the list the attributes of two groups that have no dtype and have the same
+// meaning in both files.
 func (d *treeDiff) digested(ctx context.Context, p, q formats.Entry, list []ndarray.AttrDifference) (_ []ndarray.AttrDifference, err error) {
 	if untrusted(ctx) {
 		return list, nil
@@ -301,7 +301,7 @@ func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) 
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
 	opts := *d.opts
-	job := d.o.job // its workers are for this pair
+	job := d.o.job // a copy, because the number of workers is for this pair
 	if err := cmp.Or(job.fit(opts.Memory, a, x.Meta()), job.fit(opts.Memory, b, y.Meta())); err != nil {
 		return err
 	}

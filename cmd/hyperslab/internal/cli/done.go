@@ -1,4 +1,4 @@
-// The document of commands that do something and have nothing to show for it.
+// The JSON document of commands without other output.
 
 package cli
 
@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doneDoc is the document of --json of commands that change files or draw pictures. It is
-// written when all is done; a failure is an error and writes none.
+// doneDoc is the document of --json of commands that change files or draw pictures. It is written
+// at the end. A command that fails writes no document.
 type doneDoc struct {
 	Schema    string    `json:"schema"`
 	Command   string    `json:"command"`
@@ -19,7 +19,7 @@ type doneDoc struct {
 	Seconds   jsonFloat `json:"seconds"`
 }
 
-// done gives a command --json.
+// done adds --json to a command.
 func (a *app) done(cmd *cobra.Command) {
 	asJSON := false
 	jsonFlag(cmd, &asJSON)
@@ -29,7 +29,7 @@ func (a *app) done(cmd *cobra.Command) {
 		if err := run(cmd, args); err != nil || !asJSON {
 			return err
 		}
-		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command that has no such flag
+		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
 		return a.writeJSON(a.stdout, doneDoc{
 			Schema: schemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry, Seconds: seconds(time.Since(start)),
 		})

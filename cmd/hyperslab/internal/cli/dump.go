@@ -1,4 +1,4 @@
-// hyperslab dump: the values of an array, for people and for programs.
+// hyperslab dump: write the values of an array, for users and for programs.
 
 package cli
 
@@ -19,8 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// dumpDoc is the document of dump --json. The values, which may be many, are
-// written behind the rest as they are read.
+// dumpDoc is the document of dump --json. The values, of which there may be many, are written last,
+// as they are read.
 type dumpDoc struct {
 	Schema  string    `json:"schema"`
 	Address string    `json:"address"`
@@ -123,7 +123,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 		return usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
 	kind := o.progress
-	if kind == progressAuto && !isFile(a.stdout) { // a pager, or what else shows it, wants the terminal
+	if kind == progressAuto && !isFile(a.stdout) { // a pager or another reader of the output may use the terminal
 		kind = progressNone
 	}
 	m := newMeter(kind, a.stderr, "dump", allBytes(values), time.Now).reading(ctx, arr.stored())
@@ -131,7 +131,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	ctx = telling(ctx, m.update)
 	out, done := a.content()
 	whole := &spool{}
-	if o.json { // the whole document, or nothing
+	if o.json { // the whole document or no output
 		defer func() { err = errors.Join(err, whole.Close()) }()
 		to := out
 		out = whole
@@ -157,7 +157,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	return cmp.Or(err, w.Flush(), done())
 }
 
-// dumpDDL writes an HDF5 file, or one object or attribute in it, in h5dump's words.
+// dumpDDL writes an HDF5 file, or one object or attribute in it, as DDL.
 func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
 	switch {
 	case !o.ddl:
@@ -203,8 +203,8 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	return err
 }
 
-// dumpJSON writes the document with the values as nested arrays, a line for each
-// row of the last axis.
+// dumpJSON writes the document with the values as nested arrays, one line for each row of the last
+// axis.
 func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array) error {
 	m := arr.Meta()
 	var head strings.Builder
@@ -221,8 +221,8 @@ func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr
 	return err
 }
 
-// writeNested writes the elements as arrays in arrays, which break the line and are
-// indented; "" and "" put all on one line.
+// writeNested writes the elements as nested arrays with line breaks and indentation. If newline and
+// indent are "", all of them are on one line.
 func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string) error {
 	shape := arr.Shape()
 	rank := len(shape)
@@ -315,13 +315,13 @@ func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	})
 }
 
-// dumpText writes lines of as many values as fit, each behind its index.
+// dumpText writes lines with as many values as fit, after the index of the first one.
 func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns int) error {
 	m := arr.Meta()
 	if m.DType.Kind == ndarray.Struct {
 		return dumpRecords(ctx, w, arr)
 	}
-	label := 0 // of the longest index
+	label := 0 // width of the longest index
 	if len(m.Shape) > 0 {
 		last := make([]int64, len(m.Shape))
 		for i, n := range m.Shape {
@@ -357,7 +357,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 	})
 }
 
-// dumpRecords writes structures, a line each with a column for each field.
+// dumpRecords writes structures, one per line, with a column for each field.
 func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	d := arr.DType()
 	t := &table{head: []string{""}, right: []bool{false}}
@@ -392,7 +392,7 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error
 	return err
 }
 
-// numeric reports whether the digits of d belong under one another at the right.
+// numeric reports whether values of d are aligned to the right.
 func numeric(d ndarray.DType) bool {
 	switch d.Kind {
 	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat:

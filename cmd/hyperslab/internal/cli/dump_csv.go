@@ -1,4 +1,4 @@
-// Values separated by commas (RFC 4180).
+// Comma-separated values (RFC 4180).
 
 package cli
 
@@ -14,13 +14,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// dumpCSV writes a line for each row of the last axis, of structures a line for each
-// below the names of the fields. With index the place of the first value, a column
-// for each axis that the line does not run along, goes in front.
+// dumpCSV writes one line for each row of the last axis. For structures it writes the names of the
+// fields and one line for each structure. With index, columns with the index of the first value
+// come first, one for each axis except the one along the line.
 func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFlags) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
-	axes := len(shape) // that a line has an index for
+	axes := len(shape) // number of index columns
 	if !records && len(shape) > 1 {
 		axes--
 	}
@@ -74,8 +74,8 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 	return out.Error()
 }
 
-// cell is a value as it stands in a line. With --csv-safe a string that a spreadsheet would read
-// as a formula has an apostrophe before it.
+// cell formats a value as a cell. With --csv-safe a string that a spreadsheet would read as a
+// formula is preceded by an apostrophe.
 func (o *dumpFlags) cell(value string, text bool) string {
 	if o.csvSafe && text && value != "" && strings.ContainsRune("=+-@\t\r\n", rune(value[0])) {
 		return "'" + value
@@ -83,7 +83,7 @@ func (o *dumpFlags) cell(value string, text bool) string {
 	return value
 }
 
-// isText reports whether a file chooses the characters that stand for an element of type d.
+// isText reports whether the text of an element of type d comes from the file.
 func isText(d ndarray.DType) bool {
 	switch d.Kind {
 	case ndarray.Bytes, ndarray.Unicode, ndarray.String, ndarray.Enum:

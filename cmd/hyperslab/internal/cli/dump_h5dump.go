@@ -1,4 +1,4 @@
-// The flags that people who know h5dump have in their fingers.
+// Flags that are compatible with h5dump.
 
 package cli
 
@@ -18,9 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// h5dumpFlags are h5dump's -d -g -t -a -s -S -c -k, which say in another way what an
-// address with a selection says; all but -d, -s, -S, -c and -k go with --ddl alone. They are
-// not listed in the help.
+// h5dumpFlags are h5dump's -d -g -t -a -s -S -c -k, an alternative to an address with a selection.
+// -g, -t and -a require --ddl. The flags are not listed in the help.
 type h5dumpFlags struct {
 	dataset, group, datatype, attribute string
 	start, stride, count, block         string
@@ -43,8 +42,8 @@ func (o *h5dumpFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// object finds out the file, and what of it is to be written with --ddl: all of it, an
-// object, a part of one, or an attribute.
+// object returns the file and the part of it to be written with --ddl: all of it, an object, a part
+// of an object, or an attribute.
 func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
 	if err := o.unfold(); err != nil {
 		return nil, err
@@ -94,16 +93,16 @@ func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
 	return d, nil
 }
 
-// ddlPlace is what --ddl is to write.
+// ddlPlace is the object that --ddl writes.
 type ddlPlace struct {
 	where     string // as given
 	file      string
 	what      ddl.Options
-	selection string     // in NumPy's words; "" if there is none
-	region    *h5.Region // as h5dump's flags have it; nil if there is none
+	selection string     // in NumPy's notation; "" without a selection
+	region    *h5.Region // from h5dump's flags; nil without them
 }
 
-// part turns the selection into h5dump's start, stride and count.
+// part converts the selection to h5dump's start, stride and count.
 func (d *ddlPlace) part(f *h5.File) error {
 	d.what.Part = d.region
 	if d.selection == "" {
@@ -137,7 +136,7 @@ func (d *ddlPlace) part(f *h5.File) error {
 	return nil
 }
 
-// unfold takes h5dump's -d PATH[START;STRIDE;COUNT;BLOCK] apart.
+// unfold splits h5dump's -d PATH[START;STRIDE;COUNT;BLOCK].
 func (o *h5dumpFlags) unfold() error {
 	at := strings.LastIndex(o.dataset, "[")
 	if at < 0 || !strings.HasSuffix(o.dataset, "]") || !strings.Contains(o.dataset[at:], ";") {
@@ -161,8 +160,8 @@ func (o *h5dumpFlags) unfold() error {
 	return nil
 }
 
-// region is what -s, -S, -c and -k say, with h5dump's defaults: one element from index 0 on.
-// nil if none is given.
+// region returns the region of -s, -S, -c and -k, with h5dump's defaults: one element at index 0.
+// It returns nil without these flags.
 func (o *h5dumpFlags) region() (*h5.Region, error) {
 	lists := map[string][]int64{}
 	axes := 0
@@ -205,7 +204,7 @@ func (o *h5dumpFlags) region() (*h5.Region, error) {
 	return r, nil
 }
 
-// address turns the flags into the address that means the same.
+// address converts the flags to the equivalent address.
 func (o *h5dumpFlags) address(args []string) (string, error) {
 	if err := o.unfold(); err != nil {
 		return "", err

@@ -1,5 +1,5 @@
-// Changes to a file that is there: made to a copy beside it, which takes its place
-// when all is well, or in the file itself if that was asked for.
+// Changes of an existing file: made to a copy in its directory, which replaces the file at the end,
+// or in the file itself with --in-place.
 
 package cli
 
@@ -22,8 +22,8 @@ type editFlags struct {
 	cmd *cobra.Command
 }
 
-// add goes behind the flags of a job, if the command has them, and before all else that
-// wraps cmd.RunE.
+// add must be called after the flags of a job are added, if the command has them, and before
+// anything else that wraps cmd.RunE.
 func (e *editFlags) add(a *app, cmd *cobra.Command) {
 	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
@@ -47,7 +47,7 @@ const editHelp = `
 The change is made to a copy, which replaces the file when all is well: a run that is
 stopped leaves the old file or the new one. --in-place saves the copy.`
 
-// kind is the kind of progress, the command's own flag.
+// kind returns the value of the command's flag --progress.
 func (e *editFlags) kind() string {
 	f := e.cmd.Flags()
 	if quiet, err := f.GetBool("quiet"); err == nil && quiet {
@@ -56,8 +56,8 @@ func (e *editFlags) kind() string {
 	return f.Lookup("progress").Value.String()
 }
 
-// plan tells, for a dry run, how much is copied before a file changes. How long that takes
-// is known to the disk alone: where the file system shares blocks it takes no time.
+// plan reports, for a dry run, how many bytes are copied before a file changes. It does not
+// estimate the time, because a file system that shares blocks needs no time.
 func (e *editFlags) plan(file string) error {
 	size, err := pathBytes(file)
 	switch {
@@ -71,14 +71,14 @@ func (e *editFlags) plan(file string) error {
 	return nil
 }
 
-// meter shows how far a part of the command is.
+// meter returns a progress meter for a part of the command.
 func (e *editFlags) meter(total int64) *meter {
 	return newMeter(e.kind(), e.app.stderr, e.cmd.Name(), total, time.Now)
 }
 
-// edit calls change with the name of a file or directory that it may write to. What
-// it has done counts if it returns nil, and not at all otherwise, unless it worked
-// in place. Where the file system does not share blocks, the copy takes time.
+// edit calls change with the name of a file or directory that change may write to. The changes take
+// effect only if it returns nil, unless it works in place. If the file system does not share
+// blocks, the copy takes time.
 func (e *editFlags) edit(ctx context.Context, file string, change func(file string) error) error {
 	if e.inPlace {
 		changesInPlace.Add(1)
@@ -97,9 +97,9 @@ func (e *editFlags) edit(ctx context.Context, file string, change func(file stri
 	})
 }
 
-// growing is how many bytes a file or directory has got since now.
+// growing returns a function that returns how many bytes a file or directory has grown since now.
 func growing(file string) func() int64 {
-	before, _ := pathBytes(file) // none, if it is still to be made
+	before, _ := pathBytes(file) // 0 if the file does not exist yet
 	return func() int64 {
 		n, _ := pathBytes(file)
 		return max(n-before, 0)

@@ -1,5 +1,4 @@
-// The elements of an array one after the other, in bounded memory, for everything
-// that writes them out.
+// Iteration over the elements of an array in bounded memory, for everything that writes elements.
 
 package cli
 
@@ -12,25 +11,25 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// outputBlock is the bytes of elements that are read at a time to be written out, at most.
+// outputBlock is the maximum number of bytes of elements that are read at a time for output.
 const outputBlock = 16 << 20
 
-// stretch is the bytes of elements that are read at a time where their chunks are small:
-// enough that all workers are busy, and few enough that progress moves.
+// stretch is the number of bytes of elements that are read at a time if the chunks are small. It
+// keeps all workers busy and lets the progress move often.
 const stretch = 4 << 20
 
-// batch is some elements of an array, of whatever type.
+// batch contains some elements of an array of any type.
 type batch struct {
 	dtype ndarray.DType
 	data  []byte
-	texts []string // of Kind String
+	texts []string // elements of Kind String
 	n     int
 }
 
-// bytes is element i in native byte order.
+// bytes returns element i in native byte order.
 func (e *batch) bytes(i int) []byte { return e.data[i*e.dtype.Size:][:e.dtype.Size] }
 
-// text is element i as a person reads it.
+// text formats element i for users.
 func (e *batch) text(i int) string {
 	if e.texts != nil {
 		return strconv.Quote(e.texts[i])
@@ -38,8 +37,8 @@ func (e *batch) text(i int) string {
 	return ndarray.FormatElement(e.dtype, e.bytes(i))
 }
 
-// plain is element i for a program: text without quotes, NaN and the infinities by
-// the words they have in JSON.
+// plain formats element i for programs: strings without quotes, NaN and the infinities with their
+// names in JSON.
 func (e *batch) plain(i int) string {
 	if e.texts != nil {
 		return e.texts[i]
@@ -60,7 +59,7 @@ func plainText(d ndarray.DType, b []byte) string {
 	}
 }
 
-// appendJSON appends element i as it stands in a document.
+// appendJSON appends element i as JSON.
 func (e *batch) appendJSON(dst []byte, i int) []byte {
 	var v any
 	if e.texts != nil {
@@ -74,7 +73,8 @@ func (e *batch) appendJSON(dst []byte, i int) []byte {
 	return append(dst, compactJSON(v)...)
 }
 
-// compactJSON is v on one line. Nothing that stands for an element fails.
+// compactJSON formats v on one line. It panics on an error, which the values of elements cannot
+// cause.
 func compactJSON(v any) []byte {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -85,8 +85,8 @@ func compactJSON(v any) []byte {
 	return escapeJSON([]byte(strings.TrimSuffix(b.String(), "\n")))
 }
 
-// eachBlock reads all elements and calls f for block after block in row-major
-// order. What f is given is its until it returns.
+// eachBlock reads all elements and calls f for one block after the other in row-major order. f must
+// not keep e after it returns.
 func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r ndarray.Region, e *batch) error) error {
 	m := arr.Meta()
 	if m.NumElems() == 0 {
@@ -125,7 +125,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 
 type tellKey struct{}
 
-// telling makes eachBlock tell how many bytes of elements are through.
+// telling makes eachBlock report the number of bytes of processed elements.
 func telling(ctx context.Context, tell func(bytes int64)) context.Context {
 	return context.WithValue(ctx, tellKey{}, tell)
 }
@@ -137,15 +137,15 @@ func tellOf(ctx context.Context) func(bytes int64) {
 	return func(int64) {}
 }
 
-// place counts through the elements of an array in row-major order.
+// place iterates over the indexes of an array in row-major order.
 type place struct {
 	shape, index []int64
 }
 
 func newPlace(shape []int64) *place { return &place{shape: shape, index: make([]int64, len(shape))} }
 
-// begins is the number of axes, from the last on, along which the element is the
-// first: so many brackets open before it.
+// begins returns the number of axes, counted from the last one, along which the element is the
+// first. As many brackets open before it.
 func (p *place) begins() int {
 	n := 0
 	for n < len(p.index) && p.index[len(p.index)-1-n] == 0 {
@@ -154,7 +154,8 @@ func (p *place) begins() int {
 	return n
 }
 
-// ends is the same for the last, and brackets that close behind it.
+// ends returns the number of axes along which the element is the last. As many brackets close after
+// it.
 func (p *place) ends() int {
 	n := 0
 	for n < len(p.index) && p.index[len(p.index)-1-n] == p.shape[len(p.index)-1-n]-1 {
@@ -163,7 +164,7 @@ func (p *place) ends() int {
 	return n
 }
 
-// next goes on to the next element.
+// next advances to the next element.
 func (p *place) next() {
 	for i := len(p.index) - 1; i >= 0; i-- {
 		if p.index[i]++; p.index[i] < p.shape[i] {

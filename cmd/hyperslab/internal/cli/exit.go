@@ -18,8 +18,7 @@ const (
 	exitOnSignal = 128 // plus the signal's number
 )
 
-// exitError carries an exit code up to Run. A nil err means that everything
-// worth saying has been said.
+// exitError carries an exit code up to Run. A nil err means that all messages have been written.
 type exitError struct {
 	code int
 	err  error
@@ -34,7 +33,7 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// allSaid reports whether err is an exit code and nothing else.
+// allSaid reports whether err contains only an exit code.
 func allSaid(err error) bool {
 	var exit *exitError
 	return errors.As(err, &exit) && exit.err == nil
@@ -50,7 +49,7 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// exitCode is the exit code that err asks for.
+// exitCode returns the exit code for err.
 func exitCode(err error) int {
 	var exit *exitError
 	switch {

@@ -1,4 +1,4 @@
-// hyperslab explain: what every byte of a file means.
+// hyperslab explain: annotate every byte of a file.
 
 package cli
 
@@ -46,7 +46,7 @@ type fieldDoc struct {
 	Fields    []fieldDoc `json:"fields"`
 }
 
-// Structures that explain knows, the values of --as.
+// Structures that explain supports, the values of --as.
 const (
 	asChunk = "chunk"
 	asFrame = "frame"
@@ -54,7 +54,8 @@ const (
 	asBcolz = "bcolz"
 )
 
-// largestChunk is what a file that is one chunk may have, in bytes: it is read whole.
+// largestChunk is the maximum size in bytes of a file that is one chunk, because it is read as a
+// whole.
 const largestChunk = 1 << 30
 
 type explainFlags struct {
@@ -161,13 +162,13 @@ func (o *explainFlags) check() (at int64, err error) {
 // explained is a file or directory whose bytes are described.
 type explained struct {
 	name   string
-	object string // of an HDF5 file, "" for all of it
+	object string // in an HDF5 file; "" for the whole file
 	kind   string
 	file   *os.File // nil for a directory
 	size   int64
 }
 
-// openExplained finds out what the file is; as decides if it is not empty.
+// openExplained opens a file and determines its kind, unless as specifies it.
 func openExplained(address, as string) (_ *explained, err error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
@@ -212,13 +213,13 @@ func (e *explained) close() error {
 	return e.file.Close()
 }
 
-// beginsFrame reports whether head is how a Blosc2 frame begins: MessagePack, and the magic as
-// its first string.
+// beginsFrame reports whether head is the beginning of a Blosc2 frame: MessagePack with the magic
+// as its first string.
 func beginsFrame(head []byte) bool { return len(head) >= 10 && string(head[2:10]) == "b2frame\x00" }
 
-// sniffStructure goes by the first bytes; HDF5 files may have a user block of a power
-// of two before theirs. A chunk has no magic: it is one if its header says so and its
-// length is that of the file.
+// sniffStructure determines the kind by the first bytes. HDF5 files may have a user block, whose
+// size is a power of two. A chunk has no magic, so its header must be valid and its length that of
+// the file.
 func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(size, 32))
 	if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), head); err != nil {
@@ -249,7 +250,7 @@ func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 		ndarray.ErrFormat, head[:min(len(head), 10)])
 }
 
-// describe makes the tree of fields.
+// describe returns the tree of fields.
 func (e *explained) describe() (format.Field, error) {
 	if e.file == nil {
 		if e.kind == asFrame {
@@ -297,7 +298,7 @@ func (e *explained) findObject() (*hdf5.File, *hdf5.Object, error) {
 	want := "/" + strings.Trim(e.object, "/")
 	for entry, err := range f.Walk() {
 		if err != nil && entry.Object == nil {
-			continue // another object, damaged; the walk goes on
+			continue // another object, which is corrupt; the walk continues
 		}
 		if entry.Path == want && entry.Object != nil {
 			return f, entry.Object, nil
@@ -306,7 +307,7 @@ func (e *explained) findObject() (*hdf5.File, *hdf5.Object, error) {
 	return nil, nil, ndarray.Wrap("look up", e.name+":"+want, fmt.Errorf("%w: no hard link leads to such an object", ndarray.ErrNotFound))
 }
 
-// chain keeps of the tree what holds the byte at offset at.
+// chain returns the part of the tree that contains the byte at offset at.
 func chain(f format.Field, at int64) format.Field {
 	var kept []format.Field
 	for _, c := range f.Fields {
@@ -318,8 +319,8 @@ func chain(f format.Field, at int64) format.Field {
 	return f
 }
 
-// holds reports whether the byte at offset at is in f, or in a part of it: the parts
-// of an object need not lie in one piece.
+// holds reports whether the byte at offset at is in f or in a part of it. The parts of an object
+// need not be contiguous.
 func holds(f format.Field, at int64) bool {
 	if at >= f.Offset && at-f.Offset < f.Length {
 		return true
@@ -332,13 +333,13 @@ func holds(f format.Field, at int64) bool {
 	return false
 }
 
-// hexBytes is how many bytes of a field are shown on screen, and in a document.
+// Maximum number of bytes of a field on the screen, and in a document.
 const (
 	hexBytes    = 8
 	hexBytesDoc = 64
 )
 
-// hex is the first bytes of a field without parts; "" for others, and for what lies
+// hex returns the first bytes of a field without parts. It returns "" for others, and for fields
 // outside the file or in another one.
 func (e *explained) hex(f format.Field, most int64) string {
 	if e.file == nil || f.Length <= 0 || len(f.Fields) > 0 || f.Offset < 0 || f.Offset >= e.size {
@@ -420,7 +421,7 @@ func (e *explained) lines(w *bufio.Writer, p paint, f format.Field, depth, most 
 	}
 }
 
-// spacedHex puts a space between bytes, and dots behind if there are more.
+// spacedHex puts a space between bytes, and an ellipsis at the end if there are more.
 func spacedHex(digits string, more bool) string {
 	var b strings.Builder
 	for i := 0; i < len(digits); i += 2 {
@@ -439,8 +440,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-textWidth(s), 0))
 }
 
-// dumpAround writes the bytes around at, 16 a line, with the one that is meant in
-// brackets.
+// dumpAround writes the bytes around at, 16 per line, with the byte at that offset in brackets.
 func (e *explained) dumpAround(w *bufio.Writer, at int64) error {
 	from := max(at/16*16-32, 0)
 	b := make([]byte, min(80, e.size-from))

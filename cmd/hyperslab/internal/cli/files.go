@@ -32,7 +32,7 @@ func (o *filesFlags) add(a *app, cmd *cobra.Command) {
 	}
 }
 
-// addDir adds --external-dir alone.
+// addDir adds only --external-dir.
 func (o *filesFlags) addDir(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.dir, "external-dir", "", "look for external files with relative names in `DIR` instead of the working directory")
 }

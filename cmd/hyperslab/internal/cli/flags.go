@@ -21,18 +21,18 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
 }
 
-// jobFlags are the flags of commands that go through a whole array.
+// jobFlags are the flags of commands that process whole arrays.
 type jobFlags struct {
 	jobs     int
 	memory   string
 	progress string
 	quiet    bool
 
-	given bool // --memory was
+	given bool // --memory was given
 	flags *pflag.FlagSet
 }
 
-// ownMemory is what the program takes beside the buffers of a job, in bytes.
+// ownMemory is the memory of the program in addition to the buffers of a job, in bytes.
 const ownMemory = 32 << 20
 
 func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
@@ -53,7 +53,7 @@ func checkProgress(kind string) error {
 	return oneOf("--progress", kind, progressAuto, progressNone, progressPlain, progressJSON)
 }
 
-// check reads the flags and returns the memory bound in bytes.
+// check checks the flags and returns the memory limit in bytes.
 func (j *jobFlags) check() (memory int64, err error) {
 	if j.jobs < 0 {
 		return 0, usagef("-j %d: want 0 or more workers", j.jobs)
@@ -73,7 +73,7 @@ func (j *jobFlags) check() (memory int64, err error) {
 		return 0, usagef("--memory %s: want at least one byte", j.memory)
 	}
 	if own := memory + ownMemory; own > memory {
-		debug.SetMemoryLimit(own) // so that what is no longer used does not add up
+		debug.SetMemoryLimit(own) // so that unused memory does not accumulate
 	}
 	return memory, nil
 }
@@ -104,7 +104,7 @@ func (p *pickFlags) add(cmd *cobra.Command) {
 
 func (p *pickFlags) given() bool { return len(p.exclude) > 0 || p.skip }
 
-// check finds patterns that are not valid.
+// check checks that the patterns are valid.
 func (p *pickFlags) check() error {
 	for _, pattern := range p.exclude {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -114,8 +114,8 @@ func (p *pickFlags) check() error {
 	return nil
 }
 
-// excluded reports whether a pattern matches an object: a pattern with a slash its path, another
-// its name.
+// excluded reports whether a pattern matches an object. A pattern with a slash is compared with the
+// object's path, any other with its name.
 func (p *pickFlags) excluded(object string) bool {
 	return slices.ContainsFunc(p.exclude, func(pattern string) bool {
 		of := path.Base(object)
@@ -127,8 +127,8 @@ func (p *pickFlags) excluded(object string) bool {
 	})
 }
 
-// unreadable returns the function that notes objects of a file that cannot be copied, nil if they
-// are errors. An object is noted once.
+// unreadable returns a function that reports objects of a file that cannot be copied, each once. It
+// returns nil if such objects are errors.
 func (p *pickFlags) unreadable(a *app, command string, list *[]string) func(path string, err error) bool {
 	if !p.skip {
 		return nil

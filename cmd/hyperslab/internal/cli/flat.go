@@ -1,5 +1,4 @@
-// Elements one behind the other, in a file or through a pipe: .npy, and raw bytes of
-// which the command line says what they are.
+// Sequences of elements in a file or a pipe: .npy, and raw bytes that flags describe.
 
 package cli
 
@@ -20,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Formats of such files; they are the command's and no array format of the library.
+// Formats of such files. They are not array formats of the library.
 const (
 	npyFormat = "npy"
 	rawFormat = "raw"
@@ -29,24 +28,24 @@ const (
 // stdio is the name of standard input and standard output.
 const stdio = "-"
 
-// flatFlags say what raw bytes are.
+// flatFlags describe raw bytes.
 type flatFlags struct {
 	shape  string
 	offset int64
 }
 
-// flatSource is a source without a structure around its elements.
+// flatSource is a source that contains only elements, after an optional header.
 type flatSource struct {
 	meta    ndarray.Meta
 	fortran bool
-	at      int64 // of the first element
+	at      int64 // offset of the first element
 }
 
 // isNPY reports whether a file is .npy, by its content.
 func isNPY(file string) (is bool, err error) {
 	f, _, err := regular.Open(file)
 	if err != nil {
-		return false, nil // others say what is wrong with it
+		return false, nil // the opening of the file as an array reports the error
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	head := make([]byte, len(npyMagic))
@@ -54,8 +53,8 @@ func isNPY(file string) (is bool, err error) {
 	return readErr == nil && string(head) == npyMagic, nil
 }
 
-// rawSource is what --shape, --dtype and --offset say of size bytes; -1 if nobody
-// knows how many there are.
+// rawSource returns the source that --shape, --dtype and --offset describe. size is the number of
+// bytes, or -1 if it is unknown.
 func (o *flatFlags) rawSource(dtype string, size int64) (*flatSource, error) {
 	if dtype == "" {
 		return nil, usagef("--shape %s: raw bytes also need --dtype, for example --dtype '<f4'", o.shape)
@@ -89,8 +88,8 @@ func (o *flatFlags) rawSource(dtype string, size int64) (*flatSource, error) {
 	return s, ndarray.CheckShape(shape, d.Size)
 }
 
-// parseRawShape reads "100,20", "" for a scalar and -1 for one axis as long as there
-// are elements for.
+// parseRawShape parses a shape such as "100,20", or "scalar". The length of one axis may be -1;
+// open is that axis, or -1 without one.
 func parseRawShape(text string) (shape []int64, open int, err error) {
 	open = -1
 	shape = []int64{}
@@ -110,7 +109,7 @@ func parseRawShape(text string) (shape []int64, open int, err error) {
 	return shape, open, nil
 }
 
-// openFlatFile opens a .npy file, or raw bytes if raw says what they are.
+// openFlatFile opens a .npy file, or raw bytes if raw describes them.
 func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err error) {
 	f, info, err := regular.Open(file)
 	if errors.Is(err, regular.ErrNot) {
@@ -182,11 +181,11 @@ func (b *flatFile) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region)
 	return nil
 }
 
-// spanBytes is the most that is read at a time to pick elements from it.
+// spanBytes is the maximum number of bytes in one read from which elements are picked.
 const spanBytes = 1 << 20
 
-// box reads a box whose first element lies at a place of the file: in one read if few
-// of the bytes between its elements are others, else index by index of its first axis.
+// box reads a box whose first element is at an offset of the file. It uses one read if the box
+// contains enough of the bytes in its range, otherwise it reads index by index of the first axis.
 func (b *flatFile) box(ctx context.Context, dst []byte, at int64, n, src, into []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -210,7 +209,7 @@ func (b *flatFile) box(ctx context.Context, dst []byte, at int64, n, src, into [
 		box.Copy(dst, buf)
 		return nil
 	}
-	if len(n) == 1 { // a long run that does not lie so in memory
+	if len(n) == 1 { // a long run with other strides in memory
 		step := max(spanBytes/src[0], 1)
 		for i := int64(0); i < n[0]; i += step {
 			if err := b.box(ctx, dst[i*into[0]:], at+i*src[0], []int64{min(step, n[0]-i)}, src, into); err != nil {
@@ -227,8 +226,8 @@ func (b *flatFile) box(ctx context.Context, dst []byte, at int64, n, src, into [
 	return nil
 }
 
-// openPipe opens what comes through a pipe: .npy, or raw bytes if raw says what they
-// are. Its elements can be read once, in their order.
+// openPipe opens the content of a pipe: .npy, or raw bytes if raw describes them. Its elements can
+// be read once, in their order.
 func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, error) {
 	r := bufio.NewReaderSize(stdin, 1<<20)
 	s := &flatSource{}
@@ -261,11 +260,11 @@ func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, er
 	return ndarray.New(&pipe{flatSource: *s, r: r})
 }
 
-// pipe is the backend of what comes through a pipe.
+// pipe is the backend of an array from a pipe.
 type pipe struct {
 	flatSource
 	r    *bufio.Reader
-	next int64 // the element that comes next
+	next int64 // the next element
 }
 
 // Meta implements ndarray.Backend.
@@ -274,7 +273,7 @@ func (b *pipe) Meta() ndarray.Meta { return b.meta }
 // Close implements ndarray.Backend.
 func (b *pipe) Close() error { return nil }
 
-// ReadRegion implements ndarray.Backend. Regions must come as sequential asks for them.
+// ReadRegion implements ndarray.Backend. Regions must follow each other as in sequential.
 func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -301,8 +300,7 @@ func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) err
 	return nil
 }
 
-// writeFlat writes the elements of arr one behind the other, in this machine's byte
-// order; those of .npy behind their header.
+// writeFlat writes the elements of arr in this machine's byte order, for .npy after a header.
 func writeFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format string, memory int64, progress func(bytes int64)) error {
 	m := arr.Meta()
 	out := bufio.NewWriterSize(w, 64<<10)
@@ -324,7 +322,7 @@ func writeFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format stri
 	return errors.Join(err, out.Flush())
 }
 
-// flatBytes is what writeFlat writes.
+// flatBytes returns the number of bytes that writeFlat writes.
 func flatBytes(m ndarray.Meta, format string) int64 {
 	n := m.NumElems() * int64(m.DType.Size)
 	if format == npyFormat {

@@ -1,4 +1,4 @@
-// What a dry run says of many arrays: size and time, from samples of some of them.
+// Estimates of size and time for many arrays in a dry run, from samples of some of them.
 
 package cli
 
@@ -13,28 +13,28 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// forecastBytes is how much is sampled of all arrays together; those beyond are taken to
-// be like those before.
+// forecastBytes is the total size of the samples of all arrays. Further arrays are assumed to be
+// similar.
 const forecastBytes = 64 << 20
 
-// forecast adds up what samples say of arrays.
+// forecast adds up the estimates of arrays.
 type forecast struct {
 	jobs   int
 	memory int64
 
-	left    int64         // bytes of samples that are yet to be taken
-	sampled int64         // bytes of the elements of the arrays that were sampled,
-	stored  int64         // … what those will take,
-	took    time.Duration // … and the work
-	rest    int64         // bytes of the elements of the arrays beyond
-	plain   int64         // … of those of which nothing can be measured
+	left    int64         // bytes of samples that can still be taken
+	sampled int64         // bytes of the elements of the sampled arrays
+	stored  int64         // … their estimated stored bytes
+	took    time.Duration // … and the estimated time
+	rest    int64         // bytes of the elements of further arrays
+	plain   int64         // … of arrays that cannot be measured
 }
 
 func newForecast(jobs int, memory int64) *forecast {
 	return &forecast{jobs: jobs, memory: memory, left: forecastBytes}
 }
 
-// add takes a sample of arr, which spec says how to store.
+// add takes a sample of arr, which is to be stored as spec describes.
 func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spec, format formats.Format) error {
 	n := arr.NBytes()
 	if f.left <= 0 {
@@ -64,7 +64,7 @@ func (f *forecast) addAt(ctx context.Context, address string, spec ndarray.Spec,
 	return f.add(ctx, arr, spec, format)
 }
 
-// total is what all arrays will take, and the time it takes.
+// total returns the estimated size and time for all arrays.
 func (f *forecast) total() (stored int64, took time.Duration) {
 	scale := 1.0
 	if f.sampled > 0 {
@@ -73,14 +73,13 @@ func (f *forecast) total() (stored int64, took time.Duration) {
 	return int64(float64(f.stored)*scale) + f.plain, time.Duration(float64(f.took) * scale)
 }
 
-// estimateText is "about 44.8 KiB in 12ms".
+// estimateText returns, for example, "about 44.8 KiB in 12ms".
 func estimateText(bytes jsonInt, s jsonFloat) string {
 	took := time.Duration(float64(s) * float64(time.Second))
 	return fmt.Sprintf("about %s in %v", iecBytes(int64(bytes)), took.Round(time.Millisecond))
 }
 
-// estimateRow is an estimate among the lines of a plan, size and time under what they
-// are of.
+// estimateRow formats an estimate as a row of a plan, with size and time in separate columns.
 func estimateRow(text string) []string {
 	size, took, _ := strings.Cut(text, " in ")
 	return []string{"estimate", size, "in " + took}

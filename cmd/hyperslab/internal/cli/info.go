@@ -1,4 +1,4 @@
-// hyperslab info: everything known of one array or group.
+// hyperslab info: show the properties of one array or group.
 
 package cli
 
@@ -19,14 +19,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// Characters of a value or a type that go on screen, in a column of its own and
-// among others.
+// Maximum number of characters of a value or a type on the screen, in its own column and in a
+// narrow one.
 const (
 	wide   = 72
 	narrow = 32
 )
 
-// infoDoc is the document of info --json. What an array does not have is null.
+// infoDoc is the document of info --json. Missing properties are null.
 type infoDoc struct {
 	Schema           string           `json:"schema"`
 	Address          string           `json:"address"`
@@ -59,12 +59,12 @@ type attrDoc struct {
 	Value any       `json:"value"`
 }
 
-// unsupportedDoc is one attribute that exists and is not a value of an array.
+// unsupportedDoc is one attribute whose value cannot be represented.
 type unsupportedDoc struct {
 	Name   string          `json:"name"`
 	Type   string          `json:"type"`
 	Reason string          `json:"reason"`
-	Value  json.RawMessage `json:"value"` // content of a metalayer in MessagePack; null if it is something else
+	Value  json.RawMessage `json:"value"` // content of a metalayer in MessagePack; null otherwise
 }
 
 func newUnsupportedDoc(u ndarray.UnsupportedAttr) unsupportedDoc {
@@ -127,7 +127,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 				// A ctable is an array and a group, so the array comes first.
 				group, gerr := isGroup(cmd.Context(), address(args))
 				if gerr != nil && errors.Is(err, ndarray.ErrParam) && !errors.Is(gerr, ndarray.ErrParam) {
-					return gerr // err only asks for the name of an array in the file
+					return gerr // err is only that the name of an array in the file is missing
 				}
 				if gerr != nil || !group {
 					return err
@@ -164,12 +164,12 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 	return cmd
 }
 
-// facts is what info tells of an array.
+// facts contains the properties that info shows of an array.
 type facts struct {
 	address string
 	meta    ndarray.Meta
 	bytes   int64            // of all elements in memory
-	storage *ndarray.Storage // nil if the backend does not know
+	storage *ndarray.Storage // nil if the backend cannot report it
 	attrs   ndarray.Attrs
 }
 
@@ -189,8 +189,7 @@ func gatherFacts(ctx context.Context, address string) (f *facts, err error) {
 	return f, nil
 }
 
-// storageOf returns what the array takes where it is stored, nil if its backend
-// does not know.
+// storageOf returns the storage of the array, or nil if its backend cannot report it.
 func storageOf(ctx context.Context, arr *ndarray.Array) (*ndarray.Storage, error) {
 	s, err := arr.Storage(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -199,7 +198,7 @@ func storageOf(ctx context.Context, arr *ndarray.Array) (*ndarray.Storage, error
 	return &s, err
 }
 
-// attrsOf returns the attributes; a backend that holds none has none.
+// attrsOf returns the attributes, or none if the backend does not support attributes.
 func attrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
 	attrs, err := arr.Attrs(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -208,8 +207,8 @@ func attrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
 	return attrs, err
 }
 
-// ratio is bytes in memory to bytes stored, rounded to what a person reads; nil
-// where one of them is unknown or zero.
+// ratio returns bytes in memory divided by stored bytes, rounded to three decimals, or nil if one
+// of them is unknown or zero.
 func ratio(bytes int64, s *ndarray.Storage) *jsonFloat {
 	if s == nil || s.StoredBytes == 0 || bytes == 0 {
 		return nil
@@ -247,7 +246,7 @@ func (f *facts) doc() infoDoc {
 	return d
 }
 
-// axisNames lists the names of the axes, with a dash for one that has none.
+// axisNames joins the dimension names, with a dash for a missing one.
 func axisNames(names []string) string {
 	shown := make([]string, len(names))
 	for i, name := range names {
@@ -340,7 +339,7 @@ func writeAttrs(w io.Writer, attrs ndarray.Attrs) error {
 	return t.write(w, false)
 }
 
-// metaShape is the shape of an array for a person; a null array has none.
+// metaShape formats the shape of an array; a null array has no shape.
 func metaShape(m ndarray.Meta) string {
 	if m.Null {
 		return "null"
@@ -348,7 +347,7 @@ func metaShape(m ndarray.Meta) string {
 	return shapeText(m.Shape)
 }
 
-// dtypeText is "<f4 (float, 4 bytes, little-endian)".
+// dtypeText returns, for example, "<f4 (float, 4 bytes, little-endian)".
 func dtypeText(d ndarray.DType) string {
 	text := fmt.Sprintf("%v (%v, %s", d, d.Kind, plural(int64(d.Size), "byte"))
 	if d.Order != ndarray.NoOrder {

@@ -1,4 +1,4 @@
-// hyperslab info of a group: what it holds, and its attributes.
+// hyperslab info of a group: its members and attributes.
 
 package cli
 
@@ -30,8 +30,7 @@ type groupDoc struct {
 	incomplete error // why the members or attributes are unknown; nil if they are known
 }
 
-// gatherGroup looks at the group at an address, and counts what is in it and not
-// further down.
+// gatherGroup counts the direct members of the group at an address.
 func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {
@@ -85,7 +84,7 @@ func (d *groupDoc) write(w io.Writer, p paint) error {
 	return writeAttrs(w, d.attrs)
 }
 
-// members is "1 group, 2 arrays", or "nothing".
+// members returns, for example, "1 group, 2 arrays".
 func (d *groupDoc) members() string {
 	var parts []string
 	for _, m := range []struct {

@@ -1,4 +1,4 @@
-// info --meta: everything beside the elements, as it is stored.
+// info --meta: all stored metadata.
 
 package cli
 
@@ -51,7 +51,7 @@ func newMetaBytes(name string, b []byte) metaBytes {
 	return m
 }
 
-// gatherMeta reads it for an array or a group.
+// gatherMeta reads the metadata of an array or a group.
 func gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
 	loc, err := formats.ParseLocation(address)
 	if err != nil {

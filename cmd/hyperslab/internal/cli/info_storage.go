@@ -1,4 +1,4 @@
-// info --storage: what each kind of structure takes of a file, and what nothing does.
+// info --storage: the bytes of each kind of structure in a file, and the free bytes.
 
 package cli
 
@@ -31,7 +31,7 @@ type storageDoc struct {
 	Kinds  []storageRow `json:"kinds"`
 }
 
-// storageRow is what one kind of structure takes.
+// storageRow is the size of one kind of structure.
 type storageRow struct {
 	Kind    string  `json:"kind"`
 	Pieces  jsonInt `json:"pieces"`
@@ -39,7 +39,7 @@ type storageRow struct {
 	Meaning string  `json:"meaning"`
 }
 
-// add counts a piece of a kind.
+// add counts one structure of a kind.
 func (d *storageDoc) add(kind, meaning string, bytes int64) {
 	for i := range d.Kinds {
 		if d.Kinds[i].Kind == kind {
@@ -51,7 +51,7 @@ func (d *storageDoc) add(kind, meaning string, bytes int64) {
 	d.Kinds = append(d.Kinds, storageRow{kind, 1, jsonInt(bytes), meaning})
 }
 
-// used is all that structures take.
+// used returns the bytes of all structures.
 func (d *storageDoc) used() (n int64) {
 	for _, k := range d.Kinds {
 		n += int64(k.Bytes)
@@ -59,7 +59,7 @@ func (d *storageDoc) used() (n int64) {
 	return n
 }
 
-// gatherStorage looks at the whole file or directory, in plain Go.
+// gatherStorage analyses the whole file or directory without C libraries.
 func gatherStorage(file string) (*storageDoc, error) {
 	format, err := formats.Sniff(file)
 	if err != nil {
@@ -79,9 +79,9 @@ func gatherStorage(file string) (*storageDoc, error) {
 	return d, err
 }
 
-// allocation is a type of memory of the file driver (H5FD_mem_t), by which the free-space
-// managers of a file with paged or persistent free space are kept apart (File Space Info
-// message), and the structures that the library allocates as of it (H5FDpublic.h).
+// allocation is a memory type of the file driver (H5FD_mem_t). Files with paged or persistent free
+// space have separate free-space managers for the types (File Space Info message). meaning lists
+// the structures that libhdf5 allocates with the type (H5FDpublic.h).
 type allocation struct{ kind, meaning string }
 
 var allocations = map[string]allocation{
@@ -93,7 +93,7 @@ var allocations = map[string]allocation{
 	"ohdr":       {"ohdr", "object headers, and headers of heaps and chunk indexes"},
 }
 
-// allocationOf is the type by the beginning of a structure's name in format/hdf5.
+// allocationOf maps the beginning of a structure's name in format/hdf5 to its type.
 var allocationOf = []struct{ name, kind string }{
 	{"superblock", "superblock"}, {"driver information", "superblock"}, {"metadata cache image", "superblock"},
 	{"object header", "ohdr"}, {"global heap", "gheap"}, {"local heap", "lheap"},
@@ -105,13 +105,13 @@ var allocationOf = []struct{ name, kind string }{
 	{"v1 B-tree", "btree"}, {"v2 B-tree", "btree"}, {"symbol table node", "btree"},
 }
 
-// span is the place of a structure, and its type of allocation.
+// span is the range of a structure and its memory type.
 type span struct {
 	from, end int64
 	kind      string
 }
 
-// kindOf is the type of allocation of a structure; "" for one that has none.
+// kindOf returns the memory type of a structure, or "".
 func kindOf(name string) string {
 	for _, a := range allocationOf {
 		if strings.HasPrefix(name, a.name) {
@@ -121,7 +121,7 @@ func kindOf(name string) string {
 	return ""
 }
 
-// hdf5 sorts the structures of a file by what they are allocated as.
+// hdf5 adds up the structures of a file by memory type.
 func (d *storageDoc) hdf5(name string, size int64) (err error) {
 	r, _, err := regular.Open(name)
 	if err != nil {
@@ -155,7 +155,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		return err
 	}
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.end, a.end)) })
-	end := int64(0) // of the structures before: what two of them claim counts once
+	end := int64(0) // end of the previous structures; bytes that two structures claim count once
 	for i, s := range spans {
 		if i > 0 && s.end <= end { // inside another one
 			continue
@@ -199,8 +199,8 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 	return nil
 }
 
-// frame sorts the parts of a contiguous frame. Free is what lies between chunks: those
-// that were replaced or removed.
+// frame adds up the parts of a contiguous frame. The free bytes between chunks are those of
+// replaced or removed chunks.
 func (d *storageDoc) frame(name string, size int64) (err error) {
 	r, _, err := regular.Open(name)
 	if err != nil {
@@ -241,7 +241,7 @@ func (d *storageDoc) frame(name string, size int64) (err error) {
 	return nil
 }
 
-// directory sorts the files of a sparse frame, a bcolz tree or a directory of arrays.
+// directory adds up the files of a sparse frame, a bcolz tree or a directory of arrays.
 func (d *storageDoc) directory(name string) error {
 	err := filepath.WalkDir(name, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -1,5 +1,5 @@
-// Input that may never end or never come: standard input and named pipes, read so that a signal
-// stops the command.
+// Input that may never end or never arrive: standard input and named pipes. A signal stops the
+// command while it reads them.
 
 package cli
 
@@ -10,7 +10,7 @@ import (
 )
 
 // stoppable returns a reader of r whose Read returns the cause of ctx as soon as ctx is cancelled.
-// A read of r that is under way then goes on by itself until the process ends.
+// A read of r that is in progress then continues in the background until the process ends.
 func stoppable(ctx context.Context, r io.Reader) io.Reader {
 	s := &stoppableReader{ctx: ctx, blocks: make(chan inputBlock), free: make(chan []byte, 2)}
 	s.free <- make([]byte, 256<<10)

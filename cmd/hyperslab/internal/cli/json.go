@@ -1,4 +1,4 @@
-// The JSON documents of --json: safe numbers, and a layout a person can read.
+// JSON documents of --json: numbers that every reader parses correctly, and a readable layout.
 
 package cli
 
@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// The schemas. The number goes up when a key changes its meaning or goes away; a
-// new key does not change it.
+// Schemas. The number increases when a key is removed or changes its meaning. A new key does not
+// change it.
 const (
 	schemaInfo        = "hyperslab.info/1"
 	schemaGroup       = "hyperslab.group/1"
@@ -45,8 +45,8 @@ const (
 	schemaEmit        = "hyperslab.crosscheck.emit/1"
 )
 
-// maxExact is the largest integer up to which every integer is a float64, and
-// with that the largest that every JSON reader gets right.
+// maxExact is the largest integer up to which every integer is a float64, so that every JSON reader
+// parses it correctly.
 const maxExact = 1 << 53
 
 // jsonInt is written as a number up to ±2^53 and as a string beyond.
@@ -61,8 +61,8 @@ func (n jsonInt) MarshalJSON() ([]byte, error) {
 	return []byte(s), nil
 }
 
-// jsonFloat writes the shortest digits that read back as the same float64, and
-// the three values JSON has no number for as strings.
+// jsonFloat is written with the shortest digits that read back as the same float64. NaN and the
+// infinities are written as strings.
 type jsonFloat float64
 
 // MarshalJSON implements json.Marshaler.
@@ -79,7 +79,7 @@ func (f jsonFloat) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// jsonShape is a shape; nil stands for "has none" and is written as null.
+// jsonShape converts a shape. A nil shape is written as null.
 func jsonShape(shape []int64) []jsonInt {
 	if shape == nil {
 		return nil
@@ -91,7 +91,7 @@ func jsonShape(shape []int64) []jsonInt {
 	return out
 }
 
-// shapeDoc is the shape of an array: [] for a scalar, null only for a null array.
+// shapeDoc returns the shape of an array: [] for a scalar, null only for a null array.
 func shapeDoc(m ndarray.Meta) []jsonInt {
 	if m.Null {
 		return nil
@@ -99,7 +99,7 @@ func shapeDoc(m ndarray.Meta) []jsonInt {
 	return append([]jsonInt{}, jsonShape(m.Shape)...)
 }
 
-// seconds is a duration with the digits that mean something.
+// seconds converts a duration to seconds, rounded to microseconds.
 func seconds(d time.Duration) jsonFloat {
 	return jsonFloat(math.Round(d.Seconds()*1e6) / 1e6)
 }
@@ -107,8 +107,8 @@ func seconds(d time.Duration) jsonFloat {
 // writeJSON writes the document of a command. With --untrusted its second key is isolation.
 func (a *app) writeJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, a.isolation) }
 
-// writeJSON writes one document. Objects and arrays that hold further objects or
-// arrays take a line for each member; an array of plain values stays on one line.
+// writeJSON writes one document. Objects, and arrays with nested objects or arrays, have one line
+// per member. An array of plain values is on one line.
 func writeJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, "") }
 
 func writeIsolated(w io.Writer, doc any, isolation string) error {
@@ -159,7 +159,7 @@ func layout(out *bytes.Buffer, src []byte, indent string) {
 	out.WriteByte(src[len(src)-1])
 }
 
-// spaced is a flat array with a space after each comma, or src itself.
+// spaced returns a flat array with a space after each comma, or src itself.
 func spaced(src []byte, members [][]byte) []byte {
 	if len(members) < 2 {
 		return src
@@ -192,7 +192,7 @@ func split(src []byte) [][]byte {
 	return append(members, src[start:len(src)-1])
 }
 
-// scalarEnd is the length of the string that src starts with.
+// scalarEnd returns the length of the string at the beginning of src.
 func scalarEnd(src []byte) int {
 	for i := 1; i < len(src); i++ {
 		switch src[i] {

@@ -1,4 +1,4 @@
-// hyperslab ls: what a file holds.
+// hyperslab ls: list the objects of a file.
 
 package cli
 
@@ -21,7 +21,7 @@ type lsDoc struct {
 	Entries []lsEntry `json:"entries"`
 }
 
-// lsEntry is one object. What it does not have is null.
+// lsEntry is one object. Missing properties are null.
 type lsEntry struct {
 	Path        string     `json:"path"`
 	Kind        string     `json:"kind"`
@@ -115,15 +115,14 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 	return err
 }
 
-// unlisted ends a listing that lacks objects, each of which was told.
+// unlisted returns the error for an incomplete listing. The missing objects have been reported.
 func (a *app) unlisted(file string) error {
 	a.note("  hyperslab verify %s tells whether the file is damaged", shellWord(file))
 	return &exitError{code: exitPartly}
 }
 
-// listed reports whether an entry of the walk from base on belongs in the
-// listing: not the group itself that is listed, and what its groups hold only if
-// asked for.
+// listed reports whether an entry of the walk from base on belongs in the listing. The listed group
+// itself does not, and members of its groups only if recursive is set.
 func listed(e formats.Entry, base string, recursive bool) bool {
 	if e.Path == base {
 		return e.Kind != formats.Group
@@ -132,14 +131,13 @@ func listed(e formats.Entry, base string, recursive bool) bool {
 	return recursive || !strings.Contains(inside, "/")
 }
 
-// described reports whether the listing shows what e is, its type in the words of
-// the format if it has no element type here.
+// described reports whether the listing can describe e. An array without a dtype shows its type in
+// the format's notation.
 func described(e formats.Entry) bool {
 	return e.Err == nil || unsupported(e) && e.Meta.Format != ""
 }
 
-// unsupported reports whether e is an array that is well, and of a type that has
-// no element type here. Nothing has failed.
+// unsupported reports whether e is a valid array whose type has no dtype. That is not a failure.
 func unsupported(e formats.Entry) bool {
 	return errors.Is(e.Err, errors.ErrUnsupported) || errors.Is(e.Err, ndarray.ErrType)
 }
@@ -169,7 +167,7 @@ func newLsEntry(e formats.Entry) lsEntry {
 	return entry
 }
 
-// orNull is a text in a document, null if there is none.
+// orNull returns a string for a document, or nil for "".
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -177,7 +175,7 @@ func orNull(s string) *string {
 	return &s
 }
 
-// table is the listing for a person.
+// table formats the listing for users.
 func (d *lsDoc) table(long bool) *table {
 	t := &table{
 		head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
@@ -225,7 +223,7 @@ func (d *lsDoc) table(long bool) *table {
 	return t
 }
 
-// name is the path as listed: "/group/", "/link -> /target".
+// name returns the path as listed, for example "/group/" or "/link -> /target".
 func (e *lsEntry) name() string {
 	name := safe(e.Path)
 	if e.Kind == string(formats.Group) && !strings.HasSuffix(name, "/") {
@@ -237,7 +235,7 @@ func (e *lsEntry) name() string {
 	return name
 }
 
-// shapeCell is a shape in the listing, empty where there is none.
+// shapeCell formats a shape for the listing, or returns "" without one.
 func shapeCell(shape []jsonInt) string {
 	if shape == nil {
 		return ""

@@ -1,4 +1,4 @@
-// Manual pages, made of what --help says.
+// Manual pages, generated from the help of the commands.
 
 package cli
 
@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WriteMan writes the manual pages of all commands into a folder that exists:
-// hyperslab.1, hyperslab-ls.1 and so on, in the language of man(7).
+// WriteMan writes the manual pages of all commands into an existing directory: hyperslab.1,
+// hyperslab-ls.1 and so on, in the language of man(7).
 func WriteMan(dir string) error {
 	var visit func(c *cobra.Command) error
 	visit = func(c *cobra.Command) error {
@@ -38,7 +38,7 @@ func WriteMan(dir string) error {
 	return visit((&app{color: colorAuto, stdout: io.Discard, stderr: io.Discard}).root())
 }
 
-// roff keeps text from being taken for requests of roff's.
+// roff escapes text so that roff does not interpret it.
 func roff(text string) string {
 	text = strings.ReplaceAll(text, `\`, `\e`)
 	text = strings.ReplaceAll(text, "-", `\-`)
@@ -111,7 +111,7 @@ func manPage(w *bytes.Buffer, c *cobra.Command) {
 	w.WriteString(strings.Join(others, ",\n") + "\n")
 }
 
-// exitCodes are those of every command.
+// exitCodes are the exit codes of every command.
 var exitCodes = []struct{ code, meaning string }{
 	{"0", "Done, or the two sides are the same, or the file is sound."},
 	{"1", "The two sides differ, or the file is damaged."},

@@ -1,5 +1,5 @@
-// What --memory promises: a job of which a single chunk would take more does not begin,
-// and there are no more workers than it has room for.
+// The limit of --memory: a job does not begin if a single chunk needs more, and the number of
+// workers is limited to those whose chunks fit.
 
 package cli
 
@@ -11,14 +11,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// chunkCopies is how often a chunk is in memory at worst while a worker reads it, or
-// writes it: as it is stored, decoded, in the two buffers of the copy, and as it is
-// encoded.
+// chunkCopies is the maximum number of copies of a chunk in memory while a worker reads or writes
+// it: stored, decoded, in the two buffers of the copy, and encoded.
 const chunkCopies = 6
 
-// fit lowers the number of workers to those for whose chunks memory bytes are enough. If
-// they are not for one, it is an error that names what would do; unless --memory was not
-// given: then it gives way. The array need not be there yet.
+// fit lowers the number of workers so that their chunks fit into memory bytes. If one chunk does
+// not fit, fit returns an error with a sufficient value, unless --memory was not given. In that
+// case the chunk gets more memory. The array need not exist yet.
 func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 	if m.ChunkShape == nil {
 		return nil
@@ -44,10 +43,10 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 	return nil
 }
 
-// whole is what the elements of a part are stored in.
+// whole returns the metadata of the stored array that contains the part.
 func (p *part) whole() ndarray.Meta { return p.stored().Meta() }
 
-// stored is the array of which an array or a part of one is stored.
+// stored returns the stored array that contains the part.
 func (p *part) stored() *ndarray.Array {
 	if p.source != nil {
 		return p.source
@@ -55,7 +54,7 @@ func (p *part) stored() *ndarray.Array {
 	return p.Array
 }
 
-// specMeta is what fit looks at, of an array that is to be made.
+// specMeta returns the metadata that fit needs of an array that is to be created.
 func specMeta(s ndarray.Spec) ndarray.Meta {
 	return ndarray.Meta{ChunkShape: s.ChunkShape, DType: s.DType}
 }

@@ -1,5 +1,4 @@
-// The .npy format (NumPy Enhancement Proposal 1): a header in Python's words, then
-// the elements.
+// The .npy format (NumPy Enhancement Proposal 1): a header in Python syntax, then the elements.
 
 package cli
 
@@ -18,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// dumpNPY writes what numpy.load reads: the elements in this machine's byte order.
+// dumpNPY writes a .npy file with the elements in this machine's byte order.
 func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	m := arr.Meta()
 	head, err := npyHeader(m)
@@ -34,9 +33,9 @@ func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	})
 }
 
-// npyHeader is everything before the elements: magic, version, length, and a dict
-// that ends at a multiple of 64 bytes. Version 1 has 16 bits for the length, version
-// 2 has 32, version 3 is version 2 in UTF-8.
+// npyHeader returns everything before the elements: magic, version, length, and a dict that ends at
+// a multiple of 64 bytes. Version 1 has 16 bits for the length, version 2 has 32, version 3 is
+// version 2 in UTF-8.
 func npyHeader(m ndarray.Meta) ([]byte, error) {
 	if m.DType.Kind == ndarray.String || m.Null {
 		what := "text of variable length"
@@ -83,12 +82,12 @@ func npyHeader(m ndarray.Meta) ([]byte, error) {
 // npyMagic begins every .npy file.
 const npyMagic = "\x93NUMPY"
 
-// mostNPYHeader is what a header may take; NumPy's own have a few hundred bytes, and
-// as many as a structure has fields.
+// mostNPYHeader is the maximum size of a header. NumPy's headers have a few hundred bytes, and more
+// for structures with many fields.
 const mostNPYHeader = 1 << 20
 
-// readNPYHeader reads everything before the elements, and says what they are, whether
-// their order is Fortran's, and where they begin.
+// readNPYHeader reads everything before the elements. It returns their description, whether their
+// order is Fortran's, and their offset.
 func readNPYHeader(r io.Reader) (m ndarray.Meta, fortran bool, at int64, err error) {
 	bad := func(format string, args ...any) (ndarray.Meta, bool, int64, error) {
 		return ndarray.Meta{}, false, 0, fmt.Errorf("%w: .npy header: %s", ndarray.ErrCorrupt, fmt.Sprintf(format, args...))
@@ -135,7 +134,7 @@ func readNPYHeader(r io.Reader) (m ndarray.Meta, fortran bool, at int64, err err
 		if inside == "" {
 			break
 		}
-		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(part), "L"), 10, 64) // L as Python 2 wrote it
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(part), "L"), 10, 64) // L as in Python 2
 		if err != nil || n < 0 {
 			return bad("shape %.80q", dict["shape"])
 		}
@@ -154,7 +153,7 @@ func readNPYHeader(r io.Reader) (m ndarray.Meta, fortran bool, at int64, err err
 	return m, fortran, at + length, ndarray.CheckShape(m.Shape, m.DType.Size)
 }
 
-// pythonDict takes a dict literal with string keys apart: the text of each value.
+// pythonDict parses a dict literal with string keys and returns the text of each value.
 func pythonDict(s string) (map[string]string, bool) {
 	s = strings.TrimSpace(s)
 	if !strings.HasPrefix(s, "{") || !strings.HasSuffix(s, "}") {

@@ -1,4 +1,4 @@
-// Long output on a terminal goes through a pager.
+// Output through a pager.
 
 package cli
 
@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// paged makes a command write through a pager if standard output is a terminal: what
-// HYPERSLAB_PAGER or else PAGER says, or else less, which ends by itself if all fits
-// the screen. An empty variable, "cat", --no-pager and TERM=dumb mean none.
+// paged makes a command write through a pager if standard output is a terminal. The pager is the
+// command in HYPERSLAB_PAGER or else PAGER, or else less, which exits if the output fits the
+// screen. An empty variable, "cat", --no-pager and TERM=dumb disable it.
 func (a *app) paged(cmd *cobra.Command) {
 	off := false
 	cmd.Flags().BoolVar(&off, "no-pager", false, "write straight to the terminal, however long it is")
@@ -28,7 +28,7 @@ func (a *app) paged(cmd *cobra.Command) {
 	}
 }
 
-// pagerCommand is the command line of the pager, "" for none.
+// pagerCommand returns the command line of the pager, or "" if paging is disabled.
 func pagerCommand(lookup func(string) (string, bool)) string {
 	if kind, _ := lookup("TERM"); kind == "dumb" {
 		return ""
@@ -47,14 +47,14 @@ func pagerCommand(lookup func(string) (string, bool)) string {
 	return "less"
 }
 
-// throughPager runs f with standard output going to the pager, and waits until the
-// reader has left it.
+// throughPager runs f with standard output connected to the pager, and waits until the user leaves
+// it.
 func (a *app) throughPager(command string, f func() error) error {
 	pager := exec.Command("sh", "-c", command)
 	pager.Stdout, pager.Stderr = a.stdout, a.stderr
 	pager.Env = os.Environ()
 	if _, ok := os.LookupEnv("LESS"); !ok {
-		pager.Env = append(pager.Env, "LESS=FRX") // leave if it fits, show colours, keep the screen
+		pager.Env = append(pager.Env, "LESS=FRX") // exit if the output fits, show colours, keep the screen
 	}
 	in, err := pager.StdinPipe()
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *app) throughPager(command string, f func() error) error {
 	return errors.Join(err, ignoreClosed(in.Close()), pagerLeft(pager.Wait()))
 }
 
-// ignoreClosed drops the error of a pipe whose reader has gone first.
+// ignoreClosed drops the error of a pipe whose reader has ended first.
 func ignoreClosed(err error) error {
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
@@ -79,8 +79,8 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// pagerLeft drops the exit code of the pager, which says nothing about the data; a
-// shell that did not find it says so itself.
+// pagerLeft drops the exit code of the pager, which is unrelated to the data. A shell that does not
+// find the pager reports that itself.
 func pagerLeft(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -89,8 +89,8 @@ func pagerLeft(err error) error {
 	return err
 }
 
-// columns is how wide text for a person is written: as wide as the terminal, 80
-// columns elsewhere, so that files do not depend on who wrote them.
+// columns returns the width of text for users: that of the terminal, otherwise 80 columns, so that
+// files do not depend on the terminal.
 func (a *app) columns() int {
 	if a.width > 0 {
 		return a.width

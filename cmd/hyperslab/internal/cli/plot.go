@@ -1,4 +1,4 @@
-// hyperslab plot: a picture of an array.
+// hyperslab plot: draw a picture of an array.
 
 package cli
 
@@ -39,14 +39,14 @@ type plotFlags struct {
 	asIs   bool
 }
 
-// picture is everything that is drawn, ready for a file or a terminal.
+// picture contains everything that is drawn, for a file or a terminal.
 type picture struct {
 	kind      string
 	title     string
 	label     string // of the values, with their units
 	axes      []axis
 	shape     []int64
-	low, high float64 // of the values, or as --range has it
+	low, high float64 // of the values, or from --range
 	clipped   bool    // --range was given
 
 	grid *cellGrid          // heatmap
@@ -118,7 +118,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 		return err
 	}
 	var out *atomicfile.Output
-	if o.output != "" { // refused before any work is done
+	if o.output != "" { // fail before any work is done
 		if out, err = newOutput(o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	return nil
 }
 
-// check reads the flags.
+// check checks the flags.
 func (o *plotFlags) check() (width, height int, format string, err error) {
 	if err := errors.Join(
 		oneOf("--kind", o.kind, kindAuto, kindHeat, kindLine, kindHistogram),
@@ -164,7 +164,7 @@ func (o *plotFlags) check() (width, height int, format string, err error) {
 	return pictureOf("-o", o.output, o.size)
 }
 
-// pictureOf reads size and name of a picture; the format is "" without a name.
+// pictureOf parses the size and the name of a picture. The format is "" without a name.
 func pictureOf(flag, file, pixels string) (width, height int, format string, err error) {
 	size, err := parseShape(pixels)
 	if err != nil || len(size) != 2 || size[0] < 200 || size[1] < 150 || size[0] > 16384 || size[1] > 16384 {
@@ -231,7 +231,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	return p, p.read(ctx, values, o, memory, width, height, m)
 }
 
-// choose finds out the kind of picture and whether it can be.
+// choose determines the kind of picture, and fails if the array cannot be drawn.
 func (p *picture) choose(address string, m ndarray.Meta) error {
 	if !drawable(m.DType) {
 		return usagef("%s: elements of type %v are no numbers to draw", address, m.DType)
@@ -266,7 +266,7 @@ func axesText(n int) string {
 	return fmt.Sprintf("%d axes", n)
 }
 
-// describe finds title, labels and coordinates.
+// describe determines title, labels and coordinates.
 func (p *picture) describe(ctx context.Context, address, location string, arr *part, title string) error {
 	long, err := textAttr(ctx, arr.Array, "long_name")
 	if err != nil {
@@ -289,7 +289,7 @@ func (p *picture) describe(ctx context.Context, address, location string, arr *p
 	return nil
 }
 
-// read fills in the values, and the range that they have if none was asked for.
+// read reads the values, and sets their range if --range is not given.
 func (p *picture) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}

@@ -1,4 +1,4 @@
-// The colours of heat maps.
+// Colours of heat maps.
 
 package cli
 
@@ -7,12 +7,12 @@ import (
 	"math"
 )
 
-// gradient goes through colours at equal distances.
+// gradient interpolates between colours at equal distances.
 type gradient []color.RGBA
 
-// gradients are the values of --colors. Viridis, by van der Walt and Smith, is as
-// bright as the value is large, also in print and to the colour-blind; diverging has
-// its middle in white.
+// gradients are the values of --colors. The brightness of viridis, by van der Walt and Smith,
+// increases with the value, also in print and for colour-blind readers. The middle of diverging is
+// white.
 var gradients = map[string]gradient{
 	"viridis": {
 		{0x44, 0x01, 0x54, 255}, {0x48, 0x28, 0x78, 255}, {0x3e, 0x49, 0x89, 255}, {0x31, 0x68, 0x8e, 255}, {0x26, 0x82, 0x8e, 255},
@@ -22,11 +22,11 @@ var gradients = map[string]gradient{
 	"diverging": {{0x21, 0x66, 0xac, 255}, {0x92, 0xc5, 0xde, 255}, {0xf7, 0xf7, 0xf7, 255}, {0xf4, 0xa5, 0x82, 255}, {0xb2, 0x18, 0x2b, 255}},
 }
 
-// missingColor is that of cells without a value: a warm grey, which neither a gradient
-// nor text has.
+// missingColor is the colour of cells without a value: a warm grey, which does not occur in
+// gradients and text.
 var missingColor = color.RGBA{0xc2, 0xbd, 0xb4, 255}
 
-// at is the colour of v in the range from low to high; beyond it the colours of the
+// at returns the colour of v in the range from low to high. Values outside have the colours of the
 // ends.
 func (g gradient) at(v, low, high float64) color.RGBA {
 	if math.IsNaN(v) {

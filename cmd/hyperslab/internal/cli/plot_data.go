@@ -1,4 +1,4 @@
-// What plot draws: an array reduced to as many values as a picture has room for.
+// Data of plots: an array reduced to the number of values that fit into a picture.
 
 package cli
 
@@ -16,30 +16,30 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
-// plotBlock is the bytes of elements that are read at a time to be reduced, at most.
+// plotBlock is the maximum number of bytes of elements that are read at a time for a plot.
 const plotBlock = 32 << 20
 
-// drawnAtOnce is how many bytes of elements of type d fit into memory: where they are
-// decoded, as they are read, and as numbers, in bytes and as such.
+// drawnAtOnce returns how many bytes of elements of type d are processed at once within memory.
+// Each element needs memory when it is decoded, as it is read, and twice as a number.
 func drawnAtOnce(d ndarray.DType, memory int64) int64 {
 	size := int64(d.Size)
 	return min(plotBlock, max(memory/(2*size+16)*size, size))
 }
 
-// grid is an array of two axes as cells, each the mean of the elements in it. Cells
-// of nothing but missing elements are NaN.
+// cellGrid is an array of two axes as cells, each the mean of its elements. Cells with only missing
+// elements are NaN.
 type cellGrid struct {
 	rows, columns int
 	cells         []float64 // row-major
-	low, high     float64   // of the finite cells; NaN if there is none
+	low, high     float64   // of the finite cells; NaN without any
 }
 
 func (g *cellGrid) at(row, column int) float64 { return g.cells[row*g.columns+column] }
 
-// envelope is an array of one axis as least and greatest element of each stretch.
+// envelope is an array of one axis as the least and greatest element of each stretch.
 type envelope struct {
-	low, high     []float64 // NaN where all elements are missing
-	least, most   float64   // of all finite ones; NaN if there is none
+	low, high     []float64 // NaN if all elements are missing
+	least, most   float64   // of all finite ones; NaN without any
 	perStretch    float64   // elements
 	stretchStarts []int64
 }
@@ -64,7 +64,7 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, f func(r ndarr
 	})
 }
 
-// reduceGrid makes at most rows × columns cells of an array of two axes.
+// reduceGrid reduces an array of two axes to at most rows × columns cells.
 func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int) (*cellGrid, error) {
 	shape := arr.Shape()
 	g := &cellGrid{rows: int(min(shape[0], int64(rows))), columns: int(min(shape[1], int64(columns)))}
@@ -96,14 +96,14 @@ func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, col
 	return g, err
 }
 
-// cellOf is the cell of n cells that index i of an axis falls in, ⌊i×n/length⌋.
+// cellOf returns the cell, of n cells, that contains index i of an axis: ⌊i×n/length⌋.
 func cellOf(i, length int64, n int) int {
 	high, low := bits.Mul64(uint64(i), uint64(n))
 	cell, _ := bits.Div64(high, low, uint64(length))
 	return int(cell)
 }
 
-// widen makes the range from low to high hold v; NaN is no range yet.
+// widen extends the range from low to high to contain v. NaN means an empty range.
 func widen(low, high *float64, v float64) {
 	if !(*low <= v) {
 		*low = v
@@ -113,7 +113,7 @@ func widen(low, high *float64, v float64) {
 	}
 }
 
-// reduceLine makes at most n stretches of an array of one axis.
+// reduceLine reduces an array of one axis to at most n stretches.
 func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int) (*envelope, error) {
 	length := arr.Shape()[0]
 	n = int(min(length, int64(n)))
@@ -142,14 +142,14 @@ func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int) (*
 	return e, err
 }
 
-// axis is what is written along one axis of a picture.
+// axis describes one axis of a picture.
 type axis struct {
 	label       string
 	first, last float64 // coordinates of the first and of the last index
-	known       bool    // the coordinates come from the file, and are not just indexes
+	known       bool    // the coordinates come from the file and are not indexes
 }
 
-// at is the coordinate in the middle of index i of n.
+// at returns the coordinate of the middle of index i of n.
 func (x *axis) at(i float64, n int64) float64 {
 	if n < 2 {
 		return x.first
@@ -157,9 +157,10 @@ func (x *axis) at(i float64, n int64) float64 {
 	return x.first + (x.last-x.first)*i/float64(n-1)
 }
 
-// axesOf finds names and coordinates of the axes of a part: the indexes in the whole
-// array, or, where the axis is named after an array of the same length beside this one,
-// as netCDF and HDF5's dimension scales have it, its values if they are evenly spaced.
+// axesOf returns names and coordinates of the axes of a part. The coordinates are the indexes in
+// the whole array. If the axis is named after an array of the same length in the same group, as in
+// netCDF files and with HDF5 dimension scales, they are that array's values, provided that these
+// are evenly spaced.
 func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 	m := p.Meta()
 	whole := p.Array
@@ -201,7 +202,7 @@ func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 	return out, nil
 }
 
-// even reports whether the values at some places go up or down in equal steps.
+// even reports whether the values at some indexes increase or decrease in equal steps.
 func even(values []float64, at []int64) bool {
 	if values == nil || len(at) < 2 {
 		return false
@@ -216,15 +217,15 @@ func even(values []float64, at []int64) bool {
 	return step != 0
 }
 
-// longestAxis is the number of coordinates that are looked at.
+// longestAxis is the maximum number of coordinates that are read.
 const longestAxis = 1 << 22
 
 // coordinatesBlock is the bytes of coordinates that are read at a time.
 const coordinatesBlock = 4 << 20
 
-// beside is where the array of that name is in the group of the array at a location: in
-// its HDF5 file or ctable, or in its folder, where a tree that was converted has a file
-// for each array. A folder of arrays takes no name for a path out of it.
+// beside returns the location of the array of that name in the group of the array at a location: in
+// its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A name
+// cannot lead out of a directory of arrays.
 func beside(location, name string) (formats.Location, error) {
 	loc, err := formats.ParseLocation(location)
 	if err == nil && loc.Object == "" {
@@ -234,8 +235,8 @@ func beside(location, name string) (formats.Location, error) {
 	return loc, err
 }
 
-// coordinatesOf reads the array of that name beside the array at a location, if it has
-// one axis of that length and holds numbers.
+// coordinatesOf reads the array of that name in the group of the array at a location, if it has one
+// axis of that length and is numeric.
 func coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
 	if name == "" || length > longestAxis {
 		return nil, "", nil
@@ -264,7 +265,7 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 	return values, units, err
 }
 
-// textAttr is the text of an attribute, "" if there is none.
+// textAttr returns the text of an attribute, or "" without one.
 func textAttr(ctx context.Context, arr *ndarray.Array, name string) (string, error) {
 	attrs, err := attrsOf(ctx, arr)
 	if err != nil {
@@ -294,8 +295,8 @@ func drawable(d ndarray.DType) bool {
 	return false
 }
 
-// indexes are the indexes of axis k of the whole array that axis i of the part goes
-// along, nil if it goes along another.
+// indexes returns the indexes of axis k of the whole array along axis i of the part, or nil if axis
+// i does not run along axis k.
 func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
 	n := p.Shape()[i]
 	if n > longestAxis || p.NumElems() == 0 {
@@ -311,8 +312,8 @@ func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
 		}
 		return out, nil
 	}
-	// An array of the same shape whose elements are their own indexes tells, seen
-	// through the same selection.
+	// An array of the same shape, whose elements are their own indexes, gives the indexes through
+	// the same selection.
 	index, err := ndarray.New(&indexArray{shape: p.source.Shape(), axis: k})
 	if err != nil {
 		return nil, err
@@ -338,7 +339,7 @@ func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
 	return nil, nil
 }
 
-// indexArray is an array of which each element is its index along one axis.
+// indexArray is an array whose elements are their index along one axis.
 type indexArray struct {
 	shape []int64
 	axis  int
@@ -362,7 +363,7 @@ func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region)
 // Close implements ndarray.Backend.
 func (x *indexArray) Close() error { return nil }
 
-// number writes a value at a tick or in a corner.
+// number formats a value at a tick or in a corner.
 func number(v float64) string {
-	return fmt.Sprintf("%.6g", v+0) // no minus before a zero
+	return fmt.Sprintf("%.6g", v+0) // no minus sign before a zero
 }

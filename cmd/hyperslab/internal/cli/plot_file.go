@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// pixelsPerInch is the resolution that PNG files are drawn at.
+// pixelsPerInch is the resolution of PNG files.
 const pixelsPerInch = 96
 
 // ink is the colour of lines and bars.
@@ -29,7 +29,7 @@ var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
 
 // save draws the picture to a file.
 func (p *picture) save(file, format string, width, height int, g gradient) error {
-	if format == "png" { // a viewer of SVG has fonts of its own
+	if format == "png" { // viewers of SVG have other fonts
 		f := plot.New().Title.TextStyle.Font
 		f.Typeface, f.Variant = "Liberation", "Sans"
 		p.title, p.label = inFont(f, p.title), inFont(f, p.label)
@@ -85,12 +85,12 @@ func (p *picture) draw(c draw.Canvas, g gradient) error {
 	return err
 }
 
-// margins leaves room around a figure, and at the right for what stands there.
+// margins leaves space around a figure, and additional space at the right.
 func margins(c draw.Canvas, right vg.Length) draw.Canvas {
 	return draw.Crop(c, vg.Points(8), -vg.Points(14)-right, vg.Points(8), -vg.Points(10))
 }
 
-// styleText sets a font without serifs and room between the parts.
+// styleText sets a sans-serif font, and the space between the parts.
 func styleText(p *plot.Plot) {
 	for style, size := range map[*text.Style]vg.Length{
 		&p.Title.TextStyle: 13, &p.X.Label.TextStyle: 11, &p.Y.Label.TextStyle: 11, &p.X.Tick.Label: 9.5, &p.Y.Tick.Label: 9.5,
@@ -103,8 +103,8 @@ func styleText(p *plot.Plot) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = evenTicks{}, evenTicks{}
 }
 
-// drawWords shortens what is written around a figure to what it has room for, and draws
-// it on the canvas.
+// drawWords shortens the text around a figure to the available space, and draws the figure on the
+// canvas.
 func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
 	width := c.Max.X - c.Min.X
 	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
@@ -116,8 +116,8 @@ func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
 	fig.Draw(c)
 }
 
-// edges are the coordinates of the outer edges of the first and the last element:
-// half a step beyond their middles.
+// edges returns the coordinates of the outer edges of the first and the last element, half a step
+// beyond their middles.
 func (x *axis) edges(n int64) (first, last float64) {
 	half := 0.5
 	if n > 1 {
@@ -126,9 +126,9 @@ func (x *axis) edges(n int64) (first, last float64) {
 	return x.first - half, x.last + half
 }
 
-// drawHeat draws the cells and a bar that says which colour is which value. The first
-// row is at the top and the first column at the left, as in a printed matrix, unless
-// the file knows coordinates: then these grow to the right and up, as on a map.
+// drawHeat draws the cells and a colour bar. The first row is at the top and the first column at
+// the left, as in a printed matrix. Coordinates from the file increase to the right and up, as on a
+// map.
 func (p *picture) drawHeat(fig *plot.Plot, c draw.Canvas, g gradient) {
 	x0, x1 := p.axes[1].edges(p.shape[1])
 	y0, y1 := p.axes[0].edges(p.shape[0])
@@ -162,8 +162,7 @@ type cellImage struct {
 	flipX, flipY bool
 }
 
-// Plot implements plot.Plotter. Cells become whole pixels or more, so that their
-// edges stay sharp however few there are.
+// Plot implements plot.Plotter. A cell has at least one whole pixel, so that its edges stay sharp.
 func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
 	size := c.Size()
 	scale := func(length vg.Length, n int) int {
@@ -187,13 +186,13 @@ func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.DrawImage(c.Rectangle, img)
 }
 
-// colorBar says beside a heat map which colour is which value.
+// colorBar shows the values of the colours at the right of a heat map.
 type colorBar struct {
 	low, high float64
 	label     string
 	style     text.Style
-	room      vg.Length // that it takes at the right of the data, beyond the margin
-	along     bool      // the label stands along the bar, and not above it
+	room      vg.Length // space at the right of the data, beyond the margin
+	along     bool      // the label is along the bar, not above it
 }
 
 func (p *picture) newBar() *colorBar {
@@ -243,8 +242,8 @@ func (b *colorBar) draw(c, data draw.Canvas, g gradient) {
 	c.FillText(style, at, fitText(&b.style, b.label, bar.Max.Y-bar.Min.Y))
 }
 
-// addLine adds the curve, broken where values are missing. Where several elements
-// share a point it goes through the least and the greatest of them.
+// addLine adds the curve, interrupted at missing values. If several elements share a point, the
+// curve goes through the least and the greatest of them.
 func (p *picture) addLine(fig *plot.Plot) error {
 	x := &p.axes[0]
 	fig.X.Label.Text, fig.Y.Label.Text = x.label, p.label
@@ -301,7 +300,7 @@ func (p *picture) addLine(fig *plot.Plot) error {
 	return flush()
 }
 
-// clippedLine keeps a line inside its axes, whose range may have been given.
+// clippedLine clips a line at its axes, whose range may be given.
 type clippedLine struct{ *plotter.Line }
 
 // Plot implements plot.Plotter.
@@ -314,7 +313,8 @@ func (l *clippedLine) Plot(c draw.Canvas, fig *plot.Plot) {
 	c.StrokeLines(l.LineStyle, c.ClipLinesXY(points)...)
 }
 
-// DataRange implements plot.DataRanger: the axes have their range already.
+// DataRange implements plot.DataRanger. It returns an empty range, because the range of the axes is
+// set.
 func (l *clippedLine) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 }

@@ -1,5 +1,5 @@
-// Pictures on the terminal: heat maps of half blocks in colour, or of shades without;
-// lines of Braille dots; histograms of bars.
+// Pictures on the terminal: heat maps of half blocks in colour, or of shades without colour; lines
+// of Braille dots; histograms of bars.
 
 package cli
 
@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// terminalRoom is how many cells a picture may have: a line of text is two cells
-// high.
+// terminalRoom returns the number of cells of a picture. A line of text is two cells high.
 func terminalRoom(columns int) (width, height int) {
 	width = min(max(columns, 20), 160) - 12
 	return width, max(width*2/5, 8)
@@ -38,11 +37,11 @@ func (p *picture) blocks(w io.Writer, ink paint, g gradient, columns, lines int)
 	return out.Flush()
 }
 
-// shades stand for values where there are no colours, from least to greatest.
+// shades represent values without colours, from least to greatest.
 var shades = []string{" ", "░", "▒", "▓", "█"}
 
-// heatBlocks draws two rows of cells a line, in colours; or their mean in shades. A
-// grid that is smaller than the room is enlarged.
+// heatBlocks draws two rows of cells per line, in colours, or their mean in shades. A small grid is
+// enlarged to the available space.
 func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, height int) {
 	zoom := max(min(width/p.grid.columns, height/p.grid.rows), 1)
 	rows, columns := p.grid.rows*zoom, p.grid.columns*zoom
@@ -106,7 +105,7 @@ func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, heig
 	p.scale(w, ink, g)
 }
 
-// shade stands for two cells, one above the other.
+// shade returns the shade of two cells, one above the other.
 func (p *picture) shade(top, bottom float64) string {
 	if math.IsNaN(top) {
 		top = bottom
@@ -121,13 +120,13 @@ func (p *picture) shade(top, bottom float64) string {
 	return shades[min(int(x*float64(len(shades))), len(shades)-1)]
 }
 
-// ends writes what stands below the left end, the middle and the right end.
+// ends writes the labels below the left end, the middle and the right end.
 func (p *picture) ends(w *bufio.Writer, gutter int, first, middle, last string, columns int) {
 	gap := max(columns-textWidth(first)-textWidth(middle)-textWidth(last), 2)
 	_, _ = fmt.Fprintf(w, "%*s%s%s%s%s%s\n", gutter+1, "", first, strings.Repeat(" ", gap/2), middle, strings.Repeat(" ", gap-gap/2), last)
 }
 
-// scale writes which colour or shade is which value.
+// scale writes the scale of the colours or shades.
 func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
 	low, high := numbers(p.low, p.high)
 	_, _ = fmt.Fprintf(w, "%11s%s ", "", low)
@@ -178,7 +177,7 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 			continue
 		}
 		from, to := height(low), height(high)
-		if before >= 0 && before < from { // the curve goes on from where it was
+		if before >= 0 && before < from { // the curve continues from its last point
 			from = before + 1
 		} else if before > to {
 			to = before - 1

@@ -1,4 +1,4 @@
-// What is written in pictures: numbers that can be told apart, and texts that fit.
+// Text in pictures: numbers with enough digits to distinguish them, and strings that fit.
 
 package cli
 
@@ -15,12 +15,12 @@ import (
 
 // evenTicks are five to thirteen ticks at multiples of 1, 2 or 5 times a power of ten.
 type evenTicks struct {
-	whole bool                         // at whole numbers only, as the indexes of an axis are
-	room  vg.Length                    // along the axis; labels that it has no room for are left out
-	takes func(label string) vg.Length // what a label takes of it
+	whole bool                         // at whole numbers only, for indexes of an axis
+	room  vg.Length                    // space along the axis; labels that do not fit are left out
+	takes func(label string) vg.Length // the space that a label needs
 }
 
-// ticksBelow are those of an axis from left to right, ticksBeside of one upwards.
+// ticksBelow are the ticks of a horizontal axis, ticksBeside those of a vertical one.
 func ticksBelow(style *text.Style, whole bool, room vg.Length) evenTicks {
 	return evenTicks{whole, room, func(label string) vg.Length { return style.Width(label) + style.Font.Size }}
 }
@@ -41,13 +41,13 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 			break
 		}
 	}
-	if step == 0 { // there is nothing between the two least numbers
+	if step == 0 { // there is no number between the two smallest numbers
 		return []plot.Tick{{Value: low, Label: number(low)}, {Value: high, Label: number(high)}}
 	}
 	if e.whole {
 		step = max(step, 1)
 	}
-	for high+step == high || low-step == low { // two values that nothing is between
+	for high+step == high || low-step == low { // two values without a number between them
 		step *= 2
 	}
 	var ticks []plot.Tick
@@ -56,7 +56,7 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 		if v > high {
 			break
 		}
-		if n := len(ticks); v >= low && (n == 0 || v > ticks[n-1].Value) { // rounding may give one twice, or one below low
+		if n := len(ticks); v >= low && (n == 0 || v > ticks[n-1].Value) { // rounding may give a value twice, or one below low
 			ticks = append(ticks, plot.Tick{Value: v, Label: numberAmong(v, low, high, step)})
 		}
 	}
@@ -76,14 +76,14 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// numberAmong writes a value with as many digits as tell it from those a step beside it
-// in the range from low to high.
+// numberAmong formats a value with enough digits to distinguish it from those one step away, in the
+// range from low to high.
 func numberAmong(v, low, high, step float64) string {
 	greatest := max(math.Abs(low), math.Abs(high))
 	if !(step > 0) || !(greatest > 0) {
 		return number(v)
 	}
-	step = max(step, math.Nextafter(greatest, math.Inf(1))-greatest) // there is no smaller one
+	step = max(step, math.Nextafter(greatest, math.Inf(1))-greatest) // the smallest possible step
 	before, behind := int(math.Floor(math.Log10(greatest))), int(math.Floor(math.Log10(step)))
 	digits := min(before-behind+1, 17)
 	switch {
@@ -95,12 +95,12 @@ func numberAmong(v, low, high, step float64) string {
 	return strconv.FormatFloat(v+0, 'g', digits, 64)
 }
 
-// numbers writes the two ends of a range so that they can be told apart.
+// numbers formats the two ends of a range so that they differ.
 func numbers(low, high float64) (first, last string) {
 	return numberBetween(low, low, high), numberBetween(high, low, high)
 }
 
-// numberBetween writes a value in the range from low to high, whose ends can be told apart.
+// numberBetween formats a value in the range from low to high so that the ends differ.
 func numberBetween(v, low, high float64) string {
 	if low != high && number(low) == number(high) {
 		return numberAmong(v, low, high, math.Abs(high-low)/10)
@@ -108,7 +108,7 @@ func numberBetween(v, low, high float64) string {
 	return number(v)
 }
 
-// fitText takes letters from the middle of s until it fits.
+// fitText removes characters from the middle of s until it fits.
 func fitText(style *text.Style, s string, room vg.Length) string {
 	runes := []rune(s)
 	for n := len(runes) - 1; n > 0 && style.Width(s) > room; n-- {
@@ -117,13 +117,13 @@ func fitText(style *text.Style, s string, room vg.Length) string {
 	return s
 }
 
-// superscripts are the raised signs that units are written with, and the plain ones.
+// superscripts maps the superscript characters of units to plain ones.
 var superscripts = map[rune]rune{
 	'⁺': '+', '⁻': '-', '⁰': '0', '¹': '1', '²': '2', '³': '3', '⁴': '4', '⁵': '5', '⁶': '6', '⁷': '7', '⁸': '8', '⁹': '9',
 }
 
-// inFont writes s with what a font has, since what it lacks would not be drawn at all:
-// m⁻² would read m². Raised signs become ^-2, others a box.
+// inFont replaces characters that a font does not have, because they would not be drawn: m⁻² would
+// become m². Superscripts become ^-2, others a box.
 func inFont(f font.Font, s string) string {
 	face := font.DefaultCache.Lookup(f, f.Size)
 	has := func(r rune) bool {

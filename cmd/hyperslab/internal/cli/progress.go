@@ -1,5 +1,5 @@
-// Progress of a long job, on standard error: a bar on a terminal, plain lines or
-// JSON lines when asked for, nothing at all while the job is short.
+// Progress of a long job on standard error: a bar on a terminal, plain lines or JSON lines with
+// --progress, no output while the job is short.
 
 package cli
 
@@ -28,37 +28,37 @@ const (
 	progressNone  = "none"
 	progressPlain = "plain"
 	progressJSON  = "json"
-	progressBar   = "bar" // what auto means on a terminal; not a value of the flag
+	progressBar   = "bar" // the meaning of auto on a terminal; not a value of the flag
 )
 
-const progressInterval = time.Second // between two lines
+const progressInterval = time.Second // time between two lines
 
-// progressDelay is how long a job takes that shows nothing. Only tests change it.
+// progressDelay is the duration up to which a job shows no progress. Only tests change it.
 var progressDelay = 500 * time.Millisecond
 
-// meter shows how far one job is. Its methods may be called concurrently.
+// meter shows the progress of one job. Its methods may be called concurrently.
 type meter struct {
 	mode  string
 	w     io.Writer
 	label string
 	now   func() time.Time
 	start time.Time
-	made  func() int64                  // bytes of the target so far, nil if the job makes none
-	from  func() (bytes, stored int64)  // of what the job reads now, nil if nobody knows; asked once
-	at    atomic.Pointer[progressState] // what the bar draws, while mu is held by whoever takes it away
+	made  func() int64                  // bytes of the target so far, nil if the job has no target
+	from  func() (bytes, stored int64)  // size of the arrays that the job reads now, nil if unknown; called once
+	at    atomic.Pointer[progressState] // state for the bar to draw, because mu is held while the bar is removed
 
 	mu    sync.Mutex
 	state progressState
-	read  [2]int64  // elements and stored bytes of all that from has told
-	last  time.Time // when the last line was written; zero: none yet
-	asked time.Time // when the target was measured
+	read  [2]int64  // sum of all results of from
+	last  time.Time // time of the last line; zero without lines
+	asked time.Time // time of the last measurement of the target
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 	quit  chan struct{} // ends watch
-	ended chan struct{} // by now it has
+	ended chan struct{} // closed when watch has ended
 }
 
-// newMeter starts the clock. Mode auto is a bar if w is a terminal, else nothing.
+// newMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
 func newMeter(mode string, w io.Writer, label string, total int64, now func() time.Time) *meter {
 	if mode == progressAuto {
 		mode = progressNone
@@ -69,8 +69,7 @@ func newMeter(mode string, w io.Writer, label string, total int64, now func() ti
 	return &meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
-// making tells that the job writes target: the bytes that it has so far, less those it had before,
-// give a ratio.
+// making adds a ratio from the size of the target so far, minus the bytes that it had before.
 func (m *meter) making(target string, before int64) *meter {
 	m.made = func() int64 {
 		n := unfinishedBytes()
@@ -82,17 +81,17 @@ func (m *meter) making(target string, before int64) *meter {
 	return m
 }
 
-// unfinishedBytes are what all targets in the making have so far.
+// unfinishedBytes returns the bytes of all unfinished outputs so far.
 func unfinishedBytes() (total int64) {
 	for _, file := range atomicfile.Unfinished() {
-		n, _ := pathBytes(file) // a file that is just being made or moved has none
+		n, _ := pathBytes(file) // 0 for a file that is just being created or moved
 		total += n
 	}
 	return total
 }
 
-// reading tells what the job reads from now on: the ratio is that of the elements to what
-// they are stored in. It is found out when there is something to show, once.
+// reading adds a ratio of the elements of the arrays that the job reads from now on to their stored
+// bytes. It is computed once, when there is progress to show.
 func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +99,7 @@ func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
 		for _, arr := range arrays {
 			s, err := arr.Storage(ctx)
 			if err != nil || s.StoredBytes == 0 {
-				return 0, 0 // there is no such number
+				return 0, 0 // there is no ratio
 			}
 			bytes, stored = bytes+arr.NBytes(), stored+s.StoredBytes
 		}
@@ -109,8 +108,8 @@ func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
 	return m
 }
 
-// watch looks now and then how far a job is that does not tell: done is asked on a
-// goroutine of its own until finish, and once more then.
+// watch updates the progress of a job that does not report it. A goroutine calls done periodically
+// until finish, and once more then.
 func (m *meter) watch(done func() int64) *meter {
 	if m.mode == progressNone {
 		return m
@@ -133,8 +132,7 @@ func (m *meter) watch(done func() int64) *meter {
 	return m
 }
 
-// measure brings the ratio up to date, at most once in an interval: a target can be
-// many files.
+// measure updates the ratio, at most once per interval, because a target can be many files.
 func (m *meter) measure() {
 	var bytes, stored int64
 	switch now := m.now(); {
@@ -152,7 +150,7 @@ func (m *meter) measure() {
 	}
 }
 
-// update tells that done bytes of array data are through.
+// update reports that done bytes of array data are processed.
 func (m *meter) update(done int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,7 +158,7 @@ func (m *meter) update(done int64) {
 	m.show()
 }
 
-// units tells that done of total are through, of a job that is not counted in bytes.
+// units reports that done of total units are processed, for a job that is not counted in bytes.
 func (m *meter) units(done, total int64, unit string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,8 +166,8 @@ func (m *meter) units(done, total int64, unit string) {
 	m.show()
 }
 
-// decoding is units of a job that knows the bytes of those that are through as well: as
-// they are stored, and decoded.
+// decoding is units for a job that also reports the bytes of processed units, as stored and as
+// decoded.
 func (m *meter) decoding(done, total int64, unit string, bytes, stored int64) {
 	m.mu.Lock()
 	m.state.bytes = max(m.state.bytes, bytes)
@@ -180,11 +178,10 @@ func (m *meter) decoding(done, total int64, unit string, bytes, stored int64) {
 	m.units(done, total, unit)
 }
 
-// of tells how many bytes are through, of a job that finds out on its way how many there
-// are.
+// of reports the processed bytes of a job whose total becomes known as it runs.
 func (m *meter) of(done, total int64) { m.units(done, total, "") }
 
-// show draws what there is to tell, if it is time.
+// show shows the state if it is time.
 func (m *meter) show() {
 	m.state.elapsed = m.now().Sub(m.start)
 	if m.mode == progressNone || m.state.elapsed < progressDelay {
@@ -205,8 +202,7 @@ func (m *meter) show() {
 	}
 }
 
-// finish takes the bar away, or writes the last line if there were lines. A second call
-// does nothing.
+// finish removes the bar, or writes the last line if there were lines. A second call has no effect.
 func (m *meter) finish() {
 	if m.quit != nil {
 		close(m.quit)
@@ -229,23 +225,23 @@ func (m *meter) finish() {
 	m.mode, m.last = progressNone, time.Time{}
 }
 
-// startBar makes the bar; it is drawn at once and redrawn by a goroutine of mpb.
+// startBar creates the bar. It is drawn at once and redrawn by a goroutine of mpb.
 func (m *meter) startBar() {
 	options := []mpb.ContainerOption{mpb.WithOutput(m.w)}
-	if terminalWidth(m.w) == 0 { // mpb would fit the bar into no columns and no lines
+	if terminalWidth(m.w) == 0 { // otherwise mpb would limit the bar to no columns and lines
 		options = []mpb.ContainerOption{mpb.WithOutput(struct{ io.Writer }{m.w}), mpb.WithAutoRefresh(), mpb.WithWidth(80)}
 	}
 	m.bars = mpb.New(options...)
 	draw := mpb.BarFillerFunc(func(w io.Writer, at decor.Statistics) error {
 		s := *m.at.Load()
 		s.elapsed = m.now().Sub(m.start)
-		_, err := io.WriteString(w, s.bar(m.label, at.AvailableWidth-1)) // the last column would break the line on some
+		_, err := io.WriteString(w, s.bar(m.label, at.AvailableWidth-1)) // the last column would break the line on some terminals
 		return err
 	})
-	m.bar = m.bars.MustAdd(math.MaxInt64, draw, mpb.BarRemoveOnComplete(), mpb.BarFillerTrim()) // when it is done finish says
+	m.bar = m.bars.MustAdd(math.MaxInt64, draw, mpb.BarRemoveOnComplete(), mpb.BarFillerTrim()) // finish completes the bar
 }
 
-// line writes one line; an error is not worth ending the job for.
+// line writes one line. It ignores errors, because they should not end the job.
 func (m *meter) line() {
 	s := &m.state
 	if m.mode == progressPlain {
@@ -271,7 +267,7 @@ func (m *meter) line() {
 	}
 }
 
-// progressDoc is one line of --progress json. What is not counted is left out.
+// progressDoc is one line of --progress json. Missing values are omitted.
 type progressDoc struct {
 	Schema     string     `json:"schema"`
 	Seconds    jsonFloat  `json:"t"`
@@ -284,17 +280,17 @@ type progressDoc struct {
 	TotalUnits *jsonInt   `json:"total_units,omitempty"`
 }
 
-// progressState is how far a job is.
+// progressState is the state of a job.
 type progressState struct {
-	unit    string // what is counted, "" for bytes of array data
+	unit    string // the unit of done and total, "" for bytes of array data
 	done    int64
 	total   int64
-	bytes   int64   // of array data, where something else is counted
-	ratio   float64 // of the elements to what is stored; 0: unknown
+	bytes   int64   // bytes of array data, if another unit is counted
+	ratio   float64 // ratio of the elements to the stored bytes; 0: unknown
 	elapsed time.Duration
 }
 
-// data are the bytes of array data that are through.
+// data returns the processed bytes of array data.
 func (s *progressState) data() int64 {
 	if s.unit == "" {
 		return s.done
@@ -302,7 +298,7 @@ func (s *progressState) data() int64 {
 	return s.bytes
 }
 
-// parts are what there is to tell beside a bar, in this order; "" where there is nothing.
+// parts returns the text fragments after a bar, in this order. Unknown ones are "".
 func (s *progressState) parts() (amount, ratio, speed, left string) {
 	amount = fmt.Sprintf("%s / %s", iecBytes(s.done), iecBytes(s.total))
 	if s.unit != "" {
@@ -321,21 +317,22 @@ func (s *progressState) parts() (amount, ratio, speed, left string) {
 	return amount, ratio, speed, left
 }
 
-// text is "1.2 GiB / 2.6 GiB  3.97x  310 MB/s  5s left", or "12 / 40 chunks  5s left".
+// text returns, for example, "1.2 GiB / 2.6 GiB  3.97x  310 MB/s  5s left" or "12 / 40 chunks  5s
+// left".
 func (s *progressState) text() string {
 	amount, ratio, speed, left := s.parts()
 	return strings.Join(slices.DeleteFunc([]string{amount, ratio, speed, left}, func(part string) bool { return part == "" }), "  ")
 }
 
-// Columns of the bar itself: as many as there is room for.
+// Maximum and minimum number of columns of the bar.
 const (
 	mostBar  = 30
 	leastBar = 5
 )
 
-// bar is a line of at most width columns: label, share, bar and the rest. Where there is
-// no room for all of it, what matters least goes first: how much that is, the label, the
-// bar, the ratio, the rate, the time left.
+// bar returns a line of at most width columns: label, percentage, bar and the other parts. If they
+// do not fit, parts are removed in this order: the amount, the label, the bar, the ratio, the rate,
+// the time left.
 func (s *progressState) bar(label string, width int) string {
 	amount, ratio, speed, left := s.parts()
 	percent := fmt.Sprintf("%3.0f %%", 100*share(s.done, s.total))
@@ -369,7 +366,7 @@ func share(done, total int64) float64 {
 	return float64(done) / float64(total)
 }
 
-// rate is in MB/s, 10^6 bytes of array data a second; 0 if no time has passed.
+// rate returns MB/s, that is 10^6 bytes of array data per second, or 0 if no time has passed.
 func rate(n int64, elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0

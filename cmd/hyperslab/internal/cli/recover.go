@@ -1,4 +1,4 @@
-// hyperslab recover: a new file of what is left of a damaged one.
+// hyperslab recover: write the readable parts of a corrupt file to a new file.
 
 package cli
 
@@ -35,7 +35,7 @@ type recoverDoc struct {
 	Seconds     jsonFloat    `json:"seconds"`
 }
 
-// findingDoc is one thing that was not as it should be.
+// findingDoc is one finding.
 type findingDoc struct {
 	Certainty string   `json:"certainty"`
 	Object    *string  `json:"object"`
@@ -141,8 +141,8 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	return err
 }
 
-// planRecovery tells what would be read. Whether anything can be made of it is known when
-// that is done.
+// planRecovery reports the input of a recovery. Only the recovery itself shows whether data can be
+// recovered.
 func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 	start := time.Now()
 	if _, err := os.Stat(source); err != nil {
@@ -195,7 +195,7 @@ func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {
 	return d
 }
 
-// tellRecovery writes the findings, and what came of it all.
+// tellRecovery writes the findings and the summary.
 func (a *app) tellRecovery(r *salvage.Report, quiet bool) error {
 	if !quiet {
 		for _, f := range r.Findings {

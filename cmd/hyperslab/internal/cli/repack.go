@@ -1,5 +1,5 @@
-// hyperslab repack: files written anew in their own format, with other chunks and
-// compression, or just without the room they lost.
+// hyperslab repack: rewrite files in their own format, with other chunks and compression, or only
+// without unused space.
 
 package cli
 
@@ -32,7 +32,7 @@ type repackDoc struct {
 	Seconds jsonFloat   `json:"seconds"`
 }
 
-// repackRow is what became of one file.
+// repackRow is the result for one file.
 type repackRow struct {
 	Source      string   `json:"source"`
 	Target      string   `json:"target"`
@@ -288,7 +288,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	return err
 }
 
-// repackArray writes a file that is one array anew.
+// repackArray rewrites a file that is one array.
 func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
 	src, err := openArray(ctx, row.Source)
 	if err != nil {
@@ -307,7 +307,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		}
 		sparse = sparse || info.IsDir()
 		if o.store.sparse && !info.IsDir() {
-			m.ChunkShape = nil // nothing is stored as it shall be
+			m.ChunkShape = nil // chunks are not stored in the new form yet
 		}
 	}
 	spec, err := o.store.spec(src.Meta(), format)
@@ -315,7 +315,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	if o.store.blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, m.ChunkShape) {
-		spec.BlockShape = m.BlockShape // of chunks that stay as they are
+		spec.BlockShape = m.BlockShape // of chunks with an unchanged shape
 	}
 	if !o.store.asked() || storedSo(m, spec) {
 		row.Kept = 1
@@ -346,7 +346,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	if o.dryRun {
-		if format == formats.Bcolz { // of which nothing is measured
+		if format == formats.Bcolz { // bcolz cannot be measured
 			return nil
 		}
 		guess := newForecast(o.job.jobs, memory)
@@ -375,13 +375,13 @@ func replaces(ctx context.Context, file string, workers int) error {
 	return nil
 }
 
-// storedSo reports whether the array that m describes is stored as spec says.
+// storedSo reports whether the array that m describes is stored as spec requires.
 func storedSo(m ndarray.Meta, spec ndarray.Spec) bool {
 	return slices.Equal(spec.ChunkShape, m.ChunkShape) && slices.Equal(spec.BlockShape, m.BlockShape) &&
 		slices.Equal(spec.MaxShape, m.MaxShape) && sameCompression(spec.Compression, m.Compression)
 }
 
-// newOutput begins a file or directory that appears when it is whole.
+// newOutput starts a file or directory that appears when it is complete.
 func newOutput(target string, o atomicfile.Options) (*atomicfile.Output, error) {
 	out, err := atomicfile.Create(target, o)
 	if errors.Is(err, fs.ErrExist) {
@@ -390,15 +390,15 @@ func newOutput(target string, o atomicfile.Options) (*atomicfile.Output, error) 
 	return out, ndarray.Wrap("create", target, err)
 }
 
-// expect fills in what a dry run says of the target: so many bytes that stay as they are,
-// and what samples of the rest say.
+// expect sets the estimates of a dry run: stays bytes that are copied unchanged, and the forecast
+// of the rest.
 func (r *repackRow) expect(stays int64, rest *forecast) {
 	bytes, took := rest.total()
 	total, s := jsonInt(max(stays, 0)+bytes), seconds(took)
 	r.EstimatedBytes, r.EstimatedSeconds = &total, &s
 }
 
-// written makes a file or directory with write: all of it, or nothing.
+// written creates a file or directory with write, completely or not at all.
 func written(target string, force bool, write func(file string) error) error {
 	out, err := newOutput(target, atomicfile.Options{Overwrite: force})
 	if err != nil {
@@ -414,7 +414,7 @@ func written(target string, force bool, write func(file string) error) error {
 }
 
 // checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
-// table that is written again as one array of records keeps those of the table only.
+// table that is rewritten as one array of records keeps only the attributes of the table.
 func checkColumns(ctx context.Context, source string) error {
 	for e, err := range walk(ctx, source) {
 		if err != nil {

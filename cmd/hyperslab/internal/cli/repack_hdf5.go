@@ -1,4 +1,4 @@
-// Repacking of HDF5 files: everything is copied, datasets perhaps with other chunks and
+// Repacking of HDF5 files: everything is copied, datasets optionally with other chunks and
 // compression.
 
 package cli
@@ -19,16 +19,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// repacker copies one file. It goes through the source twice, with the same steps: first to find
-// what cannot be kept, then to write.
+// repacker copies one file. It processes the source twice with the same steps: first to find
+// properties that cannot be kept, then to write.
 type repacker struct {
 	store    *storeFlags
 	job      *jobFlags
 	memory   int64
 	external string // directory of external files
 	pick     *pickFlags
-	left     []string          // objects that cannot be read
-	missing  bool              // copy datasets although files that they need are missing
+	left     []string          // unreadable objects
+	missing  bool              // copy datasets even if files that they need are missing
 	progress func(bytes int64) // of elements, read so far
 
 	unreadable func(path string, err error) bool // nil: errors
@@ -38,11 +38,11 @@ type repacker struct {
 	src, dst  *h5.File // dst is nil in the first pass
 
 	guess *forecast // of a dry run
-	was   int64     // bytes that the datasets take that would be rewritten
+	was   int64     // stored bytes of the datasets that would be rewritten
 
 	problems  []h5copy.Problem
-	told      []string // what is lost because it is asked for
-	unfit     []string // datasets that cannot be stored as asked, and why
+	told      []string // properties that the flags remove
+	unfit     []string // datasets that cannot be stored as the flags require, and why
 	bytes     int64    // of elements that are read and written
 	done      int64
 	rewritten int
@@ -73,10 +73,10 @@ func targetDirectory(file string) (string, error) {
 	return real, nil
 }
 
-// plan finds what cannot be kept, and how much there is to do.
+// plan finds properties that cannot be kept, and the amount of work.
 func (r *repacker) plan(ctx context.Context) error { return r.pass(ctx) }
 
-// write makes the new file.
+// write writes the new file.
 func (r *repacker) write(ctx context.Context, file string) (err error) {
 	if r.dst, err = h5copy.Create(file, r.src); err != nil {
 		return hdf5.Translate(err)
@@ -105,7 +105,7 @@ func (r *repacker) pass(ctx context.Context) error {
 	return nil
 }
 
-// dataset reads and writes a dataset if it shall be stored otherwise.
+// dataset reads and rewrites a dataset if its storage must change.
 func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, name string) (made bool, err error) {
 	if !r.store.asked() || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
 		r.kept++
@@ -156,14 +156,14 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 	return true, r.rewrite(ctx, name, spec, info)
 }
 
-// spec is how a dataset shall be stored, and whether that is not as it is. A chunk
-// shape counts for datasets with as many axes.
+// spec returns how a dataset must be stored, and whether that is a change. A chunk shape applies to
+// datasets with as many dimensions.
 func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err error) {
 	if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 {
-		return spec, false, nil // is not chunked, and takes no room
+		return spec, false, nil // not chunked, and without stored elements
 	}
 	store := r.store.forRank(len(m.Shape))
-	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that is not for these elements
+	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that does not support these elements
 		if r.dst == nil {
 			r.unfit = append(r.unfit, err.Error())
 		}
@@ -172,7 +172,7 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 		return spec, false, err
 	}
 	was := m.Spec()
-	for i, n := range spec.ChunkShape { // as hdf5.Create will clip them
+	for i, n := range spec.ChunkShape { // as hdf5.Create clips them
 		if spec.MaxShape == nil && n > spec.Shape[i] {
 			spec.ChunkShape[i] = spec.Shape[i]
 		}

@@ -1,4 +1,4 @@
-// hyperslab rm: objects removed from HDF5 files.
+// hyperslab rm: remove objects from HDF5 files.
 
 package cli
 
@@ -72,7 +72,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 		}
 		paths[loc.File] = append(paths[loc.File], "/"+path)
 	}
-	for _, file := range files { // before any of them is touched
+	for _, file := range files { // before any of them is changed
 		if err := removable(file, paths[file], o); err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 	return nil
 }
 
-// removable finds out whether everything that is named is there and may go.
+// removable checks that all paths exist and may be removed.
 func removable(file string, paths []string, o *rmFlags) (err error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
@@ -124,8 +124,8 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 	return nil
 }
 
-// planRemoval tells for each path that is there what the elements take of which it is the
-// last name.
+// planRemoval reports for each existing path the size of the elements if the path is their last
+// name.
 func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
@@ -155,8 +155,8 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 	return nil
 }
 
-// unlink removes the links that are there: a path below another one may have gone
-// with it.
+// unlink removes the links that exist. A path below another one may already have been removed with
+// it.
 func unlink(file string, paths []string) (err error) {
 	f, err := h5.Open(file, h5.ReadWrite)
 	if err != nil {

@@ -1,4 +1,4 @@
-// One call of the command from its arguments to its exit code.
+// One run of the command, from its arguments to its exit code.
 
 package cli
 
@@ -29,21 +29,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
-// app is what one call of Run shares between its parts.
+// app is the state that the parts of one call of Run share.
 type app struct {
 	stdout, stderr io.Writer
 	color          string // --color
-	width          int    // columns of the terminal behind a pager, 0 without one
+	width          int    // columns of the terminal that the pager uses, 0 without a pager
 	data, talk     paint  // colours of standard output and of standard error
-	isolation      string // of untrusted files, "" without --untrusted
+	isolation      string // isolation of untrusted files, "" without --untrusted
 
 	plugins bool // HDF5 may load filters until the end of Run
 
-	name atomic.Pointer[string] // of the command that runs, with those that lead to it
+	name atomic.Pointer[string] // of the running command, including its parent commands
 }
 
-// Run executes the command line args (without the program's name) and returns
-// the exit code; see the package comment for its values.
+// Run executes the command line args (without the program's name) and returns the exit code. See
+// the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
 	a.name.Store(new("hyperslab"))
@@ -73,7 +73,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return a.finish(ctx, cmd, err)
 }
 
-// unlocked returns a function that warns once of each file that is read without a lock.
+// unlocked returns a function that warns once about each file that is read without a lock.
 func (a *app) unlocked() func(path string, err error) {
 	var seen sync.Map
 	return func(path string, err error) {
@@ -134,12 +134,11 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 	root.SetErr(a.stderr)
 	root.AddCommand(a.commands()...)
 	root.SetHelpCommand(helpCommand())
-	completions(root) // which keeps where its output goes
+	completions(root) // which copies the current output stream
 	return root
 }
 
-// helpCommand is cobra's but for one thing: help on a command that is not there
-// is an error.
+// helpCommand is cobra's help command, except that help on an unknown command is an error.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "help [COMMAND]",
@@ -170,7 +169,7 @@ func near(cmd *cobra.Command, word string) string {
 
 // finish reports err and turns it into the exit code.
 func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
-	cleanup := atomicfile.AbortAll() // nothing is pending unless the job was cut short
+	cleanup := atomicfile.AbortAll() // an output is pending only if the job was interrupted
 	if errors.Is(err, worker.ErrCrashed) {
 		// An interrupt of the process group also ends a worker that is not yet in a group of its own.
 		select {
@@ -181,7 +180,7 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	var sig *signalError
 	switch {
 	case errors.As(context.Cause(ctx), &sig):
-	case errors.Is(err, syscall.EPIPE): // the reader has gone, and the signal is on its way
+	case errors.Is(err, syscall.EPIPE): // the reader has ended, and the signal will arrive
 		sig = &signalError{syscall.SIGPIPE}
 	}
 	code := exitCode(err)
@@ -210,14 +209,14 @@ func stopError(sig *signalError) error {
 	return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
 }
 
-// temporary matches the name of an output that is not complete.
+// temporary matches the name of an incomplete output.
 var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*)\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`)
 
-// complain writes "hyperslab COMMAND: what and where" and a line with what to do.
+// complain writes "hyperslab COMMAND: PROBLEM" and a line with advice.
 func (a *app) complain(cmd *cobra.Command, err error) {
-	text := strings.TrimPrefix(err.Error(), "ndarray: ") // whose code it was helps nobody here
+	text := strings.TrimPrefix(err.Error(), "ndarray: ") // the name of the package does not help users
 	failed, file := &ndarray.Error{}, &fs.PathError{}
-	if errors.As(err, &failed) { // what was done, and to what, once is enough
+	if errors.As(err, &failed) { // operation and path should appear only once
 		if errors.As(failed.Err, &file) && failed.Path == file.Path {
 			text = strings.Replace(text, file.Op+" "+file.Path+": ", "", 1)
 		}
@@ -233,8 +232,8 @@ func (a *app) complain(cmd *cobra.Command, err error) {
 	}
 }
 
-// note writes a line to standard error, which shows control characters as escapes, except
-// those of a paint.
+// note writes a line to standard error. Control characters appear as escapes, except those of a
+// paint.
 func (a *app) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	var out strings.Builder
@@ -251,7 +250,7 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintln(a.stderr, out.String())
 }
 
-// oneOf checks a flag that takes one of a few words.
+// oneOf checks a flag that accepts a fixed set of words.
 func oneOf(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
@@ -260,8 +259,8 @@ func oneOf(flag, value string, words ...string) error {
 	return usagef("%s %s: want %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
 }
 
-// together refuses two flags of which one excludes the other (MarkFlagsMutuallyExclusive),
-// before cobra does, whose words name all flags of the group.
+// together returns an error for two mutually exclusive flags (MarkFlagsMutuallyExclusive). It runs
+// before cobra's check, whose message lists all flags of the group.
 func together(cmd *cobra.Command) (err error) {
 	given := make(map[string]string) // the flag, by group
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -275,8 +274,7 @@ func together(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// arity checks the number of arguments against what the usage line names; a most
-// of -1 means any number.
+// arity checks the number of arguments. A most of -1 means any number.
 func arity(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch n := len(args); {
@@ -289,7 +287,7 @@ func arity(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// usage is the usage line with the commands that lead to cmd.
+// usage returns the usage line, including the parent commands.
 func usage(cmd *cobra.Command) string {
 	return strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
 }

@@ -1,4 +1,4 @@
-// Files from strangers: read in a process of their own.
+// Untrusted files, which are read in a separate process.
 
 package cli
 
@@ -16,10 +16,10 @@ import (
 
 type untrustedKey struct{}
 
-// untrustedFlags say how far a source is trusted.
+// untrustedFlags are the flags for untrusted sources.
 type untrustedFlags struct{ untrusted, sandbox bool }
 
-// add gives a command --untrusted, which counts for every array that openArray opens.
+// add gives a command --untrusted, which applies to every array that openArray opens.
 func (u *untrustedFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&u.untrusted, "untrusted", false, "what is read may be crafted: check all of its structure first, and read it in a sandbox")
@@ -40,7 +40,7 @@ func (u *untrustedFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// isolationOf is the value of the key isolation in the document of a command. A command that
+// isolationOf returns the value of the key isolation in the document of a command. A command that
 // cannot isolate fully fails.
 func isolationOf(cmd *cobra.Command) string {
 	is := func(flag string) bool {
@@ -57,7 +57,7 @@ func isolationOf(cmd *cobra.Command) string {
 	}
 }
 
-// noSandbox says what to do where there can be no sandbox.
+// noSandbox adds advice to an error of a missing sandbox.
 func noSandbox(err error) error {
 	if errors.Is(err, worker.ErrUnavailable) {
 		return usagef("%w; --sandbox=false does without", err)
@@ -65,7 +65,7 @@ func noSandbox(err error) error {
 	return err
 }
 
-// openArray opens an array as far as it is trusted.
+// openArray opens an array, in a sandbox if its file is untrusted.
 func openArray(ctx context.Context, location string, opts ...formats.Option) (*ndarray.Array, error) {
 	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
 	if !ok {
@@ -78,7 +78,7 @@ func openArray(ctx context.Context, location string, opts ...formats.Option) (*n
 	return g.Array, nil
 }
 
-// walk lists what is at an address and below it, as far as its file is trusted.
+// walk lists the objects at and below an address, in a sandbox if the file is untrusted.
 func walk(ctx context.Context, address string, opts ...formats.Option) iter.Seq2[formats.Entry, error] {
 	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		return formats.WalkUntrusted(ctx, address, o, opts...)
@@ -86,7 +86,7 @@ func walk(ctx context.Context, address string, opts ...formats.Option) iter.Seq2
 	return formats.Walk(ctx, address, opts...)
 }
 
-// groupAttrs reads the attributes of a group, as far as its file is trusted.
+// groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.
 func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
 	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		return formats.GroupAttrsUntrusted(ctx, address, o)
@@ -94,7 +94,7 @@ func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
 	return formats.GroupAttrs(ctx, address)
 }
 
-// openTree opens a file to look at it object by object, as far as it is trusted.
+// openTree opens a file to read it object by object, in a sandbox if the file is untrusted.
 func openTree(ctx context.Context, address string) (*formats.Tree, error) {
 	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
 		return formats.OpenTreeUntrusted(ctx, address, o)
@@ -102,13 +102,13 @@ func openTree(ctx context.Context, address string) (*formats.Tree, error) {
 	return formats.OpenTree(ctx, address, otherFiles(ctx)...)
 }
 
-// untrusted reports whether the command was told that its files may be crafted.
+// untrusted reports whether --untrusted is given.
 func untrusted(ctx context.Context) bool {
 	_, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
 	return ok
 }
 
-// sandboxed reports whether they are to be read in a process of their own.
+// sandboxed reports whether the files are read in a separate process.
 func sandboxed(ctx context.Context) bool {
 	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
 	return ok && o.Isolation != formats.Off

@@ -1,4 +1,4 @@
-// hyperslab scan: report what a file reaches outside itself and which limits it exceeds.
+// hyperslab scan: report references of a file to other files, and limits that it exceeds.
 
 package cli
 
@@ -175,7 +175,7 @@ func (a *app) scan(cmd *cobra.Command, args []string, o *scanFlags) error {
 	if !found {
 		return err
 	}
-	return &exitError{code: exitDiffers, err: err} // findings count whatever else failed
+	return &exitError{code: exitDiffers, err: err} // findings determine the exit code even if other files failed
 }
 
 // scanOne scans one file.

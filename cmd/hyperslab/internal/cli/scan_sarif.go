@@ -149,7 +149,7 @@ func newSARIF(files []scanFile) sarifLog {
 	return sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}
 }
 
-// fileURI is the name of a file as a URI, relative as the name is.
+// fileURI returns the name of a file as a URI. A relative name gives a relative URI.
 func fileURI(name string) string {
 	u := url.URL{Path: filepath.ToSlash(name)}
 	if filepath.IsAbs(name) {

@@ -18,8 +18,8 @@ const (
 	mostSimilar  = 3
 )
 
-// didYouMean is a line that suggests objects with a path similar to that of location, "" if its file
-// has none. The file is read as the command reads it: with --untrusted in a sandbox.
+// didYouMean returns a line that suggests objects with a path similar to that of location, or "" if
+// there are none. The file is read as the command reads it: with --untrusted in a sandbox.
 func didYouMean(ctx context.Context, location string) string {
 	loc, ok := existing(location)
 	if !ok || strings.Trim(loc.Object, "/") == "" || ctx == nil || ctx.Err() != nil {

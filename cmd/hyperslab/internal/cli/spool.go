@@ -1,4 +1,4 @@
-// A document that is written whole or not at all.
+// Output that is written completely or not at all.
 
 package cli
 
@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// spoolMemory is how many bytes of a document are kept in memory; the rest goes to a temporary
-// file without a name.
+// spoolMemory is the number of bytes of a document that are kept in memory. The rest goes to an
+// unnamed temporary file.
 const spoolMemory = 16 << 20
 
-// spool collects a document, so that nothing of it is written if it cannot be completed.
+// spool collects a document, so that no part of it is written if it cannot be completed.
 type spool struct {
 	head bytes.Buffer
 	file *os.File

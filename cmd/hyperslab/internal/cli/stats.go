@@ -1,4 +1,4 @@
-// hyperslab stats: what the values of an array are like.
+// hyperslab stats: statistics of the values of an array.
 
 package cli
 
@@ -35,7 +35,7 @@ type statsDoc struct {
 	Histogram *histogramDoc `json:"histogram"`
 }
 
-// histogramDoc are the bins of an array's values.
+// histogramDoc contains the bins of an array's values.
 type histogramDoc struct {
 	Edges []jsonFloat `json:"edges"`
 	Bins  []jsonInt   `json:"bins"`
@@ -158,7 +158,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	return writeHistogram(a.stdout, a.data, h, a.columns())
 }
 
-// bounds reads --bins and --range.
+// bounds parses --bins and --range.
 func (o *statsFlags) bounds() (low, high float64, err error) {
 	if o.bins < 0 || o.bins > 1<<24 {
 		return 0, 0, usagef("--bins %d: want 0 to %d", o.bins, 1<<24)
@@ -169,8 +169,8 @@ func (o *statsFlags) bounds() (low, high float64, err error) {
 	return parseRange(o.limits)
 }
 
-// histogramBounds are the bounds for values from low to high; equal values get a
-// bin around them.
+// histogramBounds returns the bounds for values from low to high. Equal values get a bin around
+// them.
 func histogramBounds(low, high float64) (float64, float64) {
 	if low == high {
 		half := math.Max(math.Abs(low)/2, 0.5)
@@ -239,8 +239,7 @@ func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, of nda
 	return t.write(w, p)
 }
 
-// realText is an element's value, or a sum of them, with the digits that mean
-// something.
+// realText formats an element's value, or a sum of them, with its significant digits.
 func realText(d ndarray.DType, x float64) string {
 	if d.Size <= 4 && float64(float32(x)) == x {
 		return strconv.FormatFloat(x, 'g', -1, 32)
@@ -272,7 +271,7 @@ func writeHistogram(w io.Writer, p paint, h *ndarray.Histogram, columns int) err
 	return t.write(w, p)
 }
 
-// bar is n of most as a bar of at most room columns, to an eighth of a column.
+// bar returns n of most as a bar of at most room columns, to an eighth of a column.
 func bar(n, most int64, room int) string {
 	if n <= 0 {
 		return ""

@@ -1,5 +1,4 @@
-// How arrays shall be stored: the flags for it, and what becomes of them for one
-// array in one format.
+// Storage of arrays: the flags, and their effect on one array in one format.
 
 package cli
 
@@ -18,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// storeFlags say how arrays shall be stored. What is not given stays as it is, or
-// is the choice of the format.
+// storeFlags describe how arrays must be stored. Properties that are not given stay unchanged, or
+// are the choice of the format.
 type storeFlags struct {
 	codec  string
 	level  int // -1: not given
@@ -41,7 +40,7 @@ func (o *storeFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
 	f.BoolVar(&o.sum, "checksum", false, "a checksum with each chunk of HDF5 (Fletcher-32)")
 	f.IntSliceVar(&o.grow, "grow", nil, "`AXES`, counted from 0, along which the array can grow without bound")
-	f.Lookup("level").DefValue = "0" // help then shows no default
+	f.Lookup("level").DefValue = "0" // so that the help shows no default
 	words := append([]string{}, bloscCodecs...)
 	for _, c := range hdf5.Codecs() {
 		if !slices.Contains(words, c) {
@@ -57,7 +56,7 @@ func (o *storeFlags) asked() bool {
 	return o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" || o.sparse || o.sum || len(o.grow) > 0
 }
 
-// check finds what is wrong with the flags whatever the arrays are.
+// check checks the flags that do not depend on the arrays.
 func (o *storeFlags) check() error {
 	if o.level < -1 || o.level > mostLevel {
 		return usagef("--level %d: want 0 to 9, or up to %d for zstd in HDF5", o.level, mostLevel)
@@ -81,7 +80,7 @@ func (o *storeFlags) check() error {
 // mostLevel is the highest level of any codec.
 const mostLevel = 22
 
-// growable makes the axes of --grow unlimited.
+// growable makes the axes in --grow unlimited.
 func (o *storeFlags) growable(spec *ndarray.Spec) error {
 	for _, axis := range o.grow {
 		if axis < 0 || axis >= len(spec.Shape) {
@@ -95,7 +94,7 @@ func (o *storeFlags) growable(spec *ndarray.Spec) error {
 	return nil
 }
 
-// defaultCompression is what a format uses when nothing is asked for.
+// defaultCompression is the compression of a format without flags.
 var defaultCompression = map[formats.Format]func() *ndarray.Compression{
 	formats.B2ND:    b2nd.DefaultCompression,
 	formats.Caterva: b2nd.DefaultCompression,
@@ -103,7 +102,7 @@ var defaultCompression = map[formats.Format]func() *ndarray.Compression{
 	formats.Bcolz:   bcolz.DefaultCompression,
 }
 
-// codecs are those that --codec takes, and filters what can stand before them.
+// codecs are the values of --codec, and filters the filters that can precede them.
 var (
 	codecs = map[formats.Format][]string{
 		formats.B2ND:    bloscCodecs,
@@ -120,31 +119,31 @@ var (
 	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
 )
 
-// checksum is the filter of HDF5 that says whether a chunk is whole.
+// checksum is the HDF5 filter that adds a checksum to each chunk.
 const checksum = "fletcher32"
 
-// summed reports whether there is a checksum with each chunk.
+// summed reports whether each chunk has a checksum.
 func summed(c *ndarray.Compression) bool { return c != nil && slices.Contains(c.Filters, checksum) }
 
-// isFrame reports whether a format is arrays in Blosc2 frames, which have blocks and
-// can be sparse.
+// isFrame reports whether a format stores arrays in Blosc2 frames, which have blocks and can be
+// sparse.
 func isFrame(f formats.Format) bool { return f == formats.B2ND || f == formats.Caterva }
 
-// Between formats the chunks of the source are kept if they have a size that
-// serves in either, in bytes; else the target chooses.
+// A conversion between formats keeps the chunk shape of the source if the chunk size in bytes is
+// within these limits, which suit every format. Otherwise the target format chooses it.
 const (
 	leastChunk = 16 << 10
 	mostChunk  = 64 << 20
 )
 
-// spec is the array to create from one that m describes; attributes come later.
+// spec returns the array to create from one that m describes, without attributes.
 func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, error) {
 	spec := m.Spec()
 	within := string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format))
 	if !within {
-		// Comments are of HDF5 alone.
+		// Only HDF5 has comments.
 		spec.Compression, spec.Comment = nil, ""
-		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == formats.Bcolz { // bcolz cuts no rows
+		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == formats.Bcolz { // bcolz does not split rows
 			spec.ChunkShape = nil
 		}
 	}
@@ -177,7 +176,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 	}
 	err := spec.Validate()
 	if err == nil && format == formats.HDF5 && o.asked() {
-		err = hdf5.Check("x", spec) // whatever its name
+		err = hdf5.Check("x", spec) // the name does not matter
 	}
 	if err != nil {
 		return spec, usagef("%s cannot be stored in %s like that: %w", cmp.Or(m.Path, "the array"), format, err)
@@ -185,7 +184,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 	return spec, nil
 }
 
-// compression changes what flags ask to change; nil is the default of the target.
+// compression applies the flags to the compression. nil means the default of the target.
 func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) error {
 	asked := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
 	c := spec.Compression.Clone()
@@ -219,7 +218,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 	case o.level >= 0:
 		c.Level = o.level
 	}
-	arranges := strings.HasPrefix(c.Codec, "bitshuffle/") // by itself
+	arranges := strings.HasPrefix(c.Codec, "bitshuffle/") // the codec shuffles the bits itself
 	if o.filter != "" || arranges {
 		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
 		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" && !(arranges && o.filter == "bit") {
@@ -233,8 +232,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 	return nil
 }
 
-// notWritten names what of c can be read in a format but not written, "" if
-// nothing.
+// notWritten returns the codec or filter of c that a format can read but not write, or "".
 func notWritten(c *ndarray.Compression, format formats.Format) string {
 	if c == nil {
 		return ""
@@ -250,8 +248,7 @@ func notWritten(c *ndarray.Compression, format formats.Format) string {
 	return ""
 }
 
-// codecName is the name a codec has in a format: both have DEFLATE, under two
-// names.
+// codecName returns the name of a codec in a format, because DEFLATE has two names.
 func codecName(codec string, format formats.Format) string {
 	switch {
 	case format == formats.HDF5 && codec == "zlib":
@@ -262,7 +259,7 @@ func codecName(codec string, format formats.Format) string {
 	return codec
 }
 
-// chunkBytes is what a chunk takes in memory; 0 if the array is not chunked.
+// chunkBytes returns the bytes of a chunk in memory, or 0 if the array is not chunked.
 func chunkBytes(m ndarray.Meta) int64 {
 	if m.ChunkShape == nil {
 		return 0

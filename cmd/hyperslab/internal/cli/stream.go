@@ -1,4 +1,4 @@
-// Arrays moved from first element to last, for pipes and for targets that grow.
+// Copies of arrays from the first element to the last, for pipes and for targets that grow.
 
 package cli
 
@@ -12,15 +12,15 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// pieces cuts an array into boxes of at most most elements that, one behind the
-// other, are its elements in row-major order: single indexes of the leading axes,
-// a stretch of one axis, in whole chunks if they fit, and all of the others.
+// pieces divides an array into boxes of at most most elements, whose concatenation is the array in
+// row-major order. A box has single indexes of the leading axes, a stretch of one axis, in whole
+// chunks if they fit, and all of the other axes.
 func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
 	return func(yield func(ndarray.Region) bool) {
 		if slices.Contains(shape, 0) {
 			return
 		}
-		cut, below := 0, int64(1) // the axis that is cut, and the elements behind one step along it
+		cut, below := 0, int64(1) // the axis that is cut, and the number of elements per step along it
 		for axis := len(shape) - 1; axis > 0; axis-- {
 			if shape[axis] > max(most, 1)/below {
 				cut = axis
@@ -61,9 +61,9 @@ func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
 	}
 }
 
-// lively is how many elements a piece has at most so that progress moves by few chunks: at
-// least some, and a chunk for each worker, in pieces of whole chunks; but most where not
-// even one layer of chunks has room in it.
+// lively returns the maximum number of elements of a piece for frequent progress: at least some,
+// with a chunk for each worker, in whole layers of chunks. It returns most if not even one layer of
+// chunks fits.
 func lively(shape, chunk []int64, most, some, workers int64) int64 {
 	if len(chunk) == 0 {
 		return min(most, max(some, 1))
@@ -89,14 +89,14 @@ func lively(shape, chunk []int64, most, some, workers int64) int64 {
 	return min(most, ceil.Multiple(least, layer, math.MaxInt64))
 }
 
-// elements are read in pieces, each behind the one before. Both *ndarray.Array and
-// what comes through a pipe are.
+// elements can be read in consecutive pieces. Both *ndarray.Array and arrays from pipes implement
+// it.
 type elements interface {
 	Read(ctx context.Context, dst []byte, r ndarray.Region) error
 }
 
-// sequential moves all elements of an array of the given shape, one piece after
-// the other: write gets each with its bytes in native order.
+// sequential copies all elements of an array of the given shape, one piece after the other. write
+// gets each piece with its bytes in native order.
 func sequential(ctx context.Context, src elements, shape, chunk []int64, size int, memory int64, write func(r ndarray.Region, b []byte) error) error {
 	var buf []byte
 	for r := range pieces(shape, chunk, memory/int64(size)) {

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// table is an aligned listing: columns two spaces apart, no space at line ends.
+// table is an aligned listing. Columns are two spaces apart, and lines have no trailing spaces.
 type table struct {
 	head  []string // nil: no heading line
 	keys  bool     // the first column is headings
-	right []bool   // columns that are numbers; nil: none
+	right []bool   // columns with numbers; nil: none
 	rows  [][]string
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// withoutEmpty drops the columns behind the first in which no row has anything, so that
-// wide listings fit a screen.
+// withoutEmpty removes columns, except the first one, that are empty in all rows, so that wide
+// listings fit the screen.
 func (t *table) withoutEmpty() *table {
 	var kept table
 	kept.keys = t.keys

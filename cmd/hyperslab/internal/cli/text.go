@@ -1,4 +1,4 @@
-// Text that is safe to show.
+// Text that is safe to display.
 
 package cli
 
@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// safe returns s with everything that a terminal would act on, or a line-based
-// reader stumble over, escaped as in Go: names come from files, and a file can
-// hold any bytes.
+// safe returns s with all characters escaped as in Go that a terminal would interpret or that would
+// confuse line-based readers. Names come from files, which can contain any bytes.
 func safe(s string) string {
 	clean := true
 	for _, r := range s {
@@ -24,7 +23,7 @@ func safe(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// safeLines is safe for a text of several lines, which error messages may have.
+// safeLines is safe for a text of several lines, for example an error message.
 func safeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -33,7 +32,7 @@ func safeLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// plural is "1 attribute", "2 attributes".
+// plural returns, for example, "1 attribute" or "2 attributes".
 func plural(n int64, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -41,6 +40,6 @@ func plural(n int64, noun string) string {
 	return strconv.FormatInt(n, 10) + " " + noun
 }
 
-// textWidth is the number of columns that a text without control characters takes,
-// one for each character, as everywhere in this package.
+// textWidth returns the number of columns of a text without control characters. Each character
+// counts as one column, as everywhere in this package.
 func textWidth(s string) int { return utf8.RuneCountInString(s) }

@@ -1,4 +1,4 @@
-// Output that a terminal shows, without the control characters of files.
+// Output on a terminal without the control characters of files.
 
 package cli
 
@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// shownText writes text to a terminal: control characters other than the end of a line and
-// the tabulator, bytes that are not UTF-8, and characters that change the direction of
-// writing appear as escapes of Go, for example \x1b.
+// shownText writes text to a terminal. Control characters except line feed and tab, bytes that are
+// not UTF-8, and characters that change the writing direction appear as Go escapes, for example
+// \x1b.
 type shownText struct {
 	w    io.Writer
-	rest []byte // the begin of a character whose end is in the next Write
+	rest []byte // the beginning of a character that the next Write completes
 }
 
 // Write implements io.Writer.
@@ -33,7 +33,7 @@ func (t *shownText) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close writes what is left of an incomplete character.
+// Close writes the bytes of an incomplete character.
 func (t *shownText) Close() error {
 	var out []byte
 	for _, c := range t.rest {
@@ -55,14 +55,14 @@ func appendShown(out []byte, r rune, b []byte) []byte {
 	return append(out, b...)
 }
 
-// unsafeInJSON reports whether a terminal could act on a character that encoding/json writes
-// as it is: DEL, the C1 control characters, and the marks of Unicode for directions of writing.
+// unsafeInJSON reports whether a terminal could interpret a character that encoding/json writes
+// unescaped: DEL, the C1 control characters, and Unicode's marks for the writing direction.
 func unsafeInJSON(r rune) bool {
 	return r == 0x7f || r >= 0x80 && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
 }
 
-// escapeJSON writes such characters of a JSON document, which are all inside strings, as \u
-// escapes: the values stay the same.
+// escapeJSON replaces such characters of a JSON document, which are all inside strings, by \u
+// escapes. The values stay the same.
 func escapeJSON(b []byte) []byte {
 	clean := true
 	for _, c := range b {
@@ -84,11 +84,11 @@ func escapeJSON(b []byte) []byte {
 	return out
 }
 
-// onTerminal reports whether a terminal shows standard output, perhaps through a pager.
+// onTerminal reports whether a terminal shows standard output, directly or through a pager.
 func (a *app) onTerminal() bool { return a.width > 0 || isTerminal(a.stdout) }
 
-// content is where the content of files goes: a terminal gets it without control characters,
-// everything else the exact bytes. The caller calls done after the last Write.
+// content returns the writer for the content of files. A terminal gets it without control
+// characters, everything else the exact bytes. The caller must call done after the last Write.
 func (a *app) content() (w io.Writer, done func() error) {
 	if !a.onTerminal() {
 		return a.stdout, func() error { return nil }

@@ -1,4 +1,4 @@
-// hyperslab tree: what a file holds, as a tree.
+// hyperslab tree: show the objects of a file as a tree.
 
 package cli
 
@@ -22,7 +22,7 @@ type treeDoc struct {
 	Root    treeNode `json:"root"`
 }
 
-// treeNode is one object with what is in it. What it does not have is null.
+// treeNode is one object and its members. Missing properties are null.
 type treeNode struct {
 	Name       string      `json:"name"`
 	Kind       string      `json:"kind"`
@@ -36,7 +36,7 @@ type treeNode struct {
 	Pruned     bool        `json:"pruned"`
 	Children   []*treeNode `json:"children"`
 
-	label string // what stands behind the name
+	label string // text after the name
 }
 
 type treeFlags struct {
@@ -104,7 +104,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		}
 		n.Name = path.Base(e.Path)
 		parent := nodes[path.Dir(e.Path)]
-		if parent == nil { // a column of a table whose name has a slash in it
+		if parent == nil { // a column of a table with a slash in its name
 			parent = root
 		}
 		parent.Children = append(parent.Children, n)
@@ -123,7 +123,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	return err
 }
 
-// levelBelow is how many levels p lies below base; 0 is base itself.
+// levelBelow returns how many levels p is below base. 0 is base itself.
 func levelBelow(base, p string) int {
 	rest := strings.Trim(strings.TrimPrefix(p, base), "/")
 	if rest == "" {
@@ -156,7 +156,7 @@ func newTreeNode(e formats.Entry, attributes bool) *treeNode {
 	return n
 }
 
-// arrayLabel is "<f4: 90x180".
+// arrayLabel returns, for example, "<f4: 90x180".
 func arrayLabel(e formats.Entry, l *lsEntry) string {
 	if !described(e) {
 		return "cannot be read"
@@ -176,10 +176,10 @@ func deref(s *string) string {
 	return *s
 }
 
-// write draws the node behind lead and what is in it behind indent.
+// write draws the node after lead, and its members after indent.
 func (n *treeNode) write(w *bufio.Writer, lead, indent string) {
 	label := n.label
-	if lead == "" { // the root is a file, or was named with its slash
+	if lead == "" { // the root is a file, or its name has a slash
 		label = strings.TrimPrefix(label, "/")
 	}
 	_, _ = w.WriteString(lead + safe(n.Name) + label + "\n") // the writer keeps its first error

@@ -1,4 +1,4 @@
-// Sizes, ranges and shapes as people write them, in and out.
+// Sizes, ranges and shapes, as input and output.
 
 package cli
 
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// iecBytes writes a byte count for a person: "812 B", "3.9 MiB".
+// iecBytes formats a byte count, for example "812 B" or "3.9 MiB".
 func iecBytes(n int64) string {
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -19,15 +19,15 @@ func iecBytes(n int64) string {
 		v /= 1024
 		unit++
 	}
-	if v >= 1023.95 && unit < len("KMGTPE") { // would be printed as 1024.0
+	if v >= 1023.95 && unit < len("KMGTPE") { // it would be printed as 1024.0
 		v /= 1024
 		unit++
 	}
 	return fmt.Sprintf("%.1f %ciB", v, "KMGTPE"[unit-1])
 }
 
-// parseBytes reads a byte count as people write it: "65536", "64KiB", "64K",
-// "1.5GiB", "2GB". A bare letter and the i-units count by 1024, KB, MB, … by 1000.
+// parseBytes parses a byte count such as "65536", "64KiB", "64K", "1.5GiB" or "2GB". Single letters
+// and the i-units are powers of 1024; KB, MB, … are powers of 1000.
 func parseBytes(s string) (int64, error) {
 	bad := func() (int64, error) {
 		return 0, fmt.Errorf("%q is not a size in bytes; write for example 512MiB, 4G or 1000000", s)
@@ -62,7 +62,7 @@ func parseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
-// parseRange reads --range: two numbers, the lower one first.
+// parseRange parses --range: two numbers, the lower one first.
 func parseRange(s string) (low, high float64, err error) {
 	left, right, ok := strings.Cut(s, ",")
 	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
@@ -73,7 +73,7 @@ func parseRange(s string) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// parseShape reads a shape given to --chunks and --blocks: "64,64" or "64x64".
+// parseShape parses a shape of --chunks or --blocks: "64,64" or "64x64".
 func parseShape(s string) ([]int64, error) {
 	if s == "" {
 		return nil, nil
@@ -89,8 +89,7 @@ func parseShape(s string) ([]int64, error) {
 	return shape, nil
 }
 
-// shapeText writes a shape as "12x90x180"; unlimited axes (-1) as "*"; rank 0
-// as "scalar".
+// shapeText formats a shape as "12x90x180". Unlimited dimensions (-1) are "*", rank 0 is "scalar".
 func shapeText(shape []int64) string {
 	if len(shape) == 0 {
 		return "scalar"

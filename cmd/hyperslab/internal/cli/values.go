@@ -1,5 +1,4 @@
-// Elements and attribute values in documents and on screen. ndarray writes the
-// digits; here they become JSON.
+// Elements and attribute values as JSON and as text. ndarray formats the digits.
 
 package cli
 
@@ -13,10 +12,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// elementJSON is what stands for one element in a document: true or false, a
-// number, [real, imaginary], a string, the name of an enumeration's value, a time as
-// ISO 8601, an object with the fields of a structure, nested arrays, or
-// {"base64": …} for bytes that are not text. b is in native byte order.
+// elementJSON returns the JSON value of one element: true or false, a number, [real, imaginary], a
+// string, the name of an enumeration's value, a time in ISO 8601, an object with the fields of a
+// structure, nested arrays, or {"base64": …} for bytes that are not text. b is in native byte
+// order.
 func elementJSON(d ndarray.DType, b []byte) any {
 	switch d.Kind {
 	case ndarray.Bool:
@@ -40,7 +39,7 @@ func elementJSON(d ndarray.DType, b []byte) any {
 	case ndarray.Bytes, ndarray.Unicode:
 		quoted := ndarray.FormatElement(d, b)
 		text, err := strconv.Unquote(quoted)
-		if err != nil { // a code point that no text has; the escape says which
+		if err != nil { // an invalid code point, which the escape shows
 			return strings.Trim(quoted, `"`)
 		}
 		if utf8.ValidString(text) {
@@ -50,9 +49,8 @@ func elementJSON(d ndarray.DType, b []byte) any {
 	return map[string]string{"base64": base64.StdEncoding.EncodeToString(b)}
 }
 
-// numberJSON turns the digits of a number into a JSON number, or into a string
-// where JSON or its readers have no such number: NaN and the infinities, and
-// integers beyond ±2^53.
+// numberJSON converts the digits of a number to a JSON number. NaN, the infinities and integers
+// beyond ±2^53 become strings, because JSON or its readers do not support these numbers.
 func numberJSON(digits string) any {
 	switch {
 	case strings.HasPrefix(digits, "NaN"):
@@ -71,7 +69,7 @@ func numberJSON(digits string) any {
 	return json.Number(digits)
 }
 
-// valueJSON is a value as nested arrays, a scalar as itself, null as null.
+// valueJSON returns a value as nested arrays, a scalar as itself, null as nil.
 func valueJSON(v ndarray.Value) any {
 	if v.Null {
 		return nil
@@ -84,8 +82,7 @@ func valueJSON(v ndarray.Value) any {
 	})
 }
 
-// nest arranges elements, given by their number in row-major order, as arrays in
-// arrays.
+// nest arranges elements, numbered in row-major order, as nested arrays.
 func nest(shape []int64, element func(i int) any) any {
 	next := 0
 	var level func(shape []int64) any
@@ -123,7 +120,7 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// shorten cuts a text to so many characters.
+// shorten truncates a text to most characters.
 func shorten(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -131,7 +128,7 @@ func shorten(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// indexText writes the place of an element: "[3, 0, 17]", "[]" in a scalar.
+// indexText formats the index of an element: "[3, 0, 17]", or "[]" for a scalar.
 func indexText(index []int64) string {
 	parts := make([]string, len(index))
 	for i, n := range index {

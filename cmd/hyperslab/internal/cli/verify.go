@@ -1,4 +1,4 @@
-// hyperslab verify: is anything damaged in a file.
+// hyperslab verify: check whole files for corruption.
 
 package cli
 
@@ -24,7 +24,7 @@ type verifyDoc struct {
 	Seconds jsonFloat    `json:"seconds"`
 }
 
-// verifyFile is what was found in one file.
+// verifyFile is the result of one file.
 type verifyFile struct {
 	Path         string     `json:"path"`
 	Format       *string    `json:"format"`
@@ -44,7 +44,7 @@ type verifyFile struct {
 	Error        *string    `json:"error"`
 }
 
-// placeDoc is one damage, or one thing that was not checked.
+// placeDoc is one finding, or one part that was not checked.
 type placeDoc struct {
 	Object *string   `json:"object"`
 	What   string    `json:"what"`
@@ -119,7 +119,7 @@ looked at.` + batchHelp,
 	return cmd
 }
 
-// options are the library's.
+// options converts the flags to options of package verify.
 func (o *verifyFlags) options() (*verify.Options, error) {
 	memory, err := o.job.check()
 	if err != nil {
@@ -195,10 +195,10 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 	if worst == exitOK || err != nil && worst != exitDiffers {
 		return err
 	}
-	return &exitError{code: worst, err: err} // a damage is told whatever else went wrong
+	return &exitError{code: worst, err: err} // findings are reported even if other files failed
 }
 
-// fill takes over a report.
+// fill copies a report.
 func (row *verifyFile) fill(r *verify.Report) {
 	row.Format = orNull(string(r.Format))
 	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = jsonInt(r.Arrays), jsonInt(r.Chunks), jsonInt(r.DecodedBytes), jsonInt(r.StoredBytes)
@@ -235,7 +235,7 @@ func newPlaceDoc(p verify.Place) placeDoc {
 	return d
 }
 
-// tell writes what a person wants to know of a file: a line, and one for each damage.
+// tell writes the result of a file for users: one line, and one for each finding.
 func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
 	if quiet && row.Verdict == verdictValid {
 		return

@@ -1,4 +1,4 @@
-// hyperslab version: what this program is made of.
+// hyperslab version: show the versions of the program and its libraries.
 
 package cli
 
@@ -18,8 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
-// version is set by the linker (see the Makefile); empty means that the module's
-// own version counts.
+// version is set by the linker (see the Makefile). If it is empty, the module's version is used.
 var version string
 
 // versionDoc is the document of version --json.
@@ -45,7 +44,7 @@ type knownDoc struct {
 	FixedIn string `json:"fixed_in"`
 }
 
-// defectDoc is a fault of a library that this program guards against.
+// defectDoc is a defect of a library that this program guards against.
 type defectDoc struct {
 	Library  string `json:"library"`
 	Name     string `json:"name"`
@@ -55,7 +54,7 @@ type defectDoc struct {
 	Test     string `json:"test"`
 }
 
-// buildDoc says how the vendored libraries were made.
+// buildDoc describes the build of the vendored libraries.
 type buildDoc struct {
 	Recipe   string `json:"recipe"`
 	Compiler string `json:"compiler"`
@@ -70,7 +69,7 @@ type libraryDoc struct {
 	Inside  *string `json:"inside"`
 }
 
-// hdf5Ability is a filter of HDF5 and what it can do here.
+// hdf5Ability is an HDF5 filter and whether it can decode and encode.
 type hdf5Ability struct {
 	ID     int    `json:"id"`
 	Name   string `json:"name"`
@@ -146,7 +145,7 @@ func newVersionDoc() versionDoc {
 	return d
 }
 
-// linked asks the libraries themselves what they are.
+// linked returns the versions that the libraries report.
 func linked() ([]libraryDoc, error) {
 	list := []libraryDoc{{Name: advisory.CBlosc2, Version: cblosc.Version()}}
 	codecs, err := cblosc.CodecVersions()
@@ -168,7 +167,7 @@ func linked() ([]libraryDoc, error) {
 	return append(list, libraryDoc{Name: advisory.HDF5, Version: hdf5}), nil
 }
 
-// addLibraries tells what is linked, and what it can do.
+// addLibraries adds the linked libraries, their filters and their build.
 func (d *versionDoc) addLibraries() (err error) {
 	if d.Libraries, err = linked(); err != nil {
 		return err
@@ -194,8 +193,8 @@ func (d *versionDoc) addLibraries() (err error) {
 	return nil
 }
 
-// addFaults tells what is known against the linked releases. A fault may be one of
-// other releases: its guard is here all the same.
+// addFaults adds the known vulnerabilities and defects of the linked releases. A defect may only
+// affect other releases; its guard is active in any case.
 func (d *versionDoc) addFaults() error {
 	libraries, err := linked()
 	if err != nil {
@@ -216,7 +215,7 @@ func (d *versionDoc) addFaults() error {
 	return nil
 }
 
-// writeFaults writes what --check asks for.
+// writeFaults writes the output of --check.
 func (d *versionDoc) writeFaults(w io.Writer, p paint) error {
 	if d.Defects == nil {
 		return nil
@@ -269,7 +268,7 @@ func (d *versionDoc) table() *table {
 	return t
 }
 
-// ability says in words what the filter can do.
+// ability describes whether the filter can read and write.
 func (f hdf5Ability) ability() string {
 	switch {
 	case f.Decode && f.Encode:

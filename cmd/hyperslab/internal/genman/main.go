@@ -1,4 +1,4 @@
-// Command genman writes the manual pages of hyperslab into the folder it is given.
+// Command genman writes the manual pages of hyperslab into the given directory.
 package main
 
 import (
