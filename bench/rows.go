@@ -327,8 +327,8 @@ func (b *bench) b2nd(k kind) (*row, error) {
 	return r, nil
 }
 
-// append writes a new frame of n chunks, which are passed one by one. threads is the library's
-// number of threads, which it also uses for its index.
+// append writes a new frame of n chunks, which are passed one by one. threads is BLOSC_NTHREADS of
+// C-Blosc2, which compresses its index with these threads; "" keeps its default.
 func (b *bench) append(k kind, n, size int64, threads string, bar float64) (*row, error) {
 	n = min(n, b.bytes(k)/size)
 	raw, err := b.raw(k)

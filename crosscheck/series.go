@@ -73,8 +73,8 @@ func series(kind string, seed uint64, n, size int) []byte {
 
 func putInt(e []byte, v uint64) { put(e, binary.LittleEndian.AppendUint64(nil, v)) }
 
-// put copies the little-endian v into the element e. A shorter e is cut, the rest of a longer one
-// stays zero.
+// put copies the little-endian v into the element e. If e is shorter, the high bytes of v are left
+// out; if e is longer, its other bytes stay zero.
 func put(e, v []byte) { copy(e, v) }
 
 // generator is splitmix64, because its sequence is defined, while those of a standard library may
