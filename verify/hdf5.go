@@ -36,6 +36,8 @@ type h5File struct {
 	lib  *h5.File // opened when a dataset needs it; always nil for untrusted files
 	libs bool     // libhdf5 may open the file: it is trusted and its metadata are valid
 	job  *job
+
+	claims claims
 }
 
 func (u *h5File) tasks() int64      { return 0 }
@@ -74,6 +76,14 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	}
 	u.libs = u.libs && sound
 	if err := u.datasets(ctx); err != nil {
+		return err
+	}
+	if sound {
+		if err := u.headers(ctx); err != nil {
+			return err
+		}
+	}
+	if err := u.overlaps(); err != nil {
 		return err
 	}
 	if !u.libs {
@@ -221,7 +231,16 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
 			return nil // reported by structure
 		}
+		if err := u.spare(path, l, n*uint64(t.Size)); err != nil {
+			return err
+		}
 		return u.contiguous(d, n*uint64(t.Size))
+	case l.Class == hdf5.Compact:
+		if n, ok := s.Elements(); ok {
+			if err := u.spare(path, l, n*uint64(t.Size)); err != nil {
+				return err
+			}
+		}
 	case l.Class == hdf5.Chunked:
 		return u.chunked(d, o)
 	}
@@ -244,6 +263,8 @@ func (u *h5File) contiguous(d *dataset, claimed uint64) error {
 	}
 	d.end = d.start + hdf5.Addr(there)
 	u.job.append(d)
+	u.claims.add(d.path, d)
+	u.claims.take(d.start, there, -1)
 	return nil
 }
 
@@ -271,23 +292,11 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
 	}
 	u.job.append(d)
-	// Chunks may overlap although the index and the chunks decode.
-	order := make([]int, len(d.chunks))
-	for i := range order {
-		order[i] = i
+	u.claims.add(d.path, d)
+	for i, c := range d.chunks {
+		u.claims.take(c.Addr, c.Size, i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(d.chunks[a].Addr, d.chunks[b].Addr) })
-	for k := 1; k < len(order); k++ {
-		a, b := d.chunks[order[k-1]], d.chunks[order[k]]
-		if uint64(b.Addr-a.Addr) < a.Size {
-			p := d.place(int64(order[k]))
-			p.Err = &format.Error{Format: "hdf5", What: "chunk", Offset: p.Offset, Got: fmt.Sprintf("bytes of the chunk at %v too", a.Offset), Want: "chunks that do not overlap", Err: format.ErrCorrupt}
-			if err := u.job.note(p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return u.outside(d)
 }
 
 func (d *dataset) tasks() int64 {

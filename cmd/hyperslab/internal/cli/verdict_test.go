@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 )
 
@@ -84,5 +86,76 @@ func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	done(t, "repack", "-q", "a.h5", "c.h5")
 	for _, file := range []string{"a.h5", "b.h5", "c.h5"} {
 		require.Equal(t, "-2147483648\n-1\n0\n2147483647\n", done(t, "dump", "--csv", file+":/a"), file)
+	}
+}
+
+// contradicting writes a file of the oldest format: contiguous datasets /c and /d of 8 numbers, /k in 3
+// chunks of 2, and a group.
+func contradicting(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
+	require.NoError(t, err)
+	for name, o := range map[string]*h5.DatasetOptions{"c": nil, "d": nil, "k": {Chunks: []int64{2}}} {
+		space := h5.SimpleSpace(8)
+		if name == "k" {
+			space = h5.SimpleSpace(6)
+		}
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), space, o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, make([]int32, space.Dims[0]), space.All()))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return b
+}
+
+// The structures of these files are valid, but contradict each other: dump reads the files and verify
+// reports the contradiction.
+func TestVerify_contradictions(t *testing.T) {
+	t.Chdir(t.TempDir())
+	whole := contradicting(t, "a.h5")
+	require.Contains(t, done(t, "verify", "a.h5"), "valid")
+	places := map[string][]int64{}
+	for _, x := range hdf5.Describe(bytes.NewReader(whole), int64(len(whole))).Walk() {
+		if len(x.Fields) == 0 {
+			places[x.Name] = append(places[x.Name], x.Offset)
+		}
+	}
+	word := func(b []byte, name string, i int) []byte { return b[places[name][i]:][:8] }
+	addresses, counts, keys := "address", "object reference count", "chunk offset"
+	require.Len(t, places[keys], 8)
+	for _, x := range []struct {
+		name, want string
+		edit       func(b []byte)
+	}{
+		{"elements of two datasets", "too, want bytes of its own", func(b []byte) { copy(word(b, addresses, 0), word(b, addresses, 1)) }},
+		{"elements in an object header", "bytes of the object header of / too", func(b []byte) { binary.LittleEndian.PutUint64(word(b, addresses, 0), 96) }},
+		{"chunk in a dataset", "too, want bytes of its own", func(b []byte) { copy(word(b, "child address", 1), word(b, addresses, 0)) }},
+		{"chunk after the last element", "got a chunk at [6], want one inside the shape [6]", func(b []byte) {
+			binary.LittleEndian.PutUint64(word(b, keys, 4), 6)
+			binary.LittleEndian.PutUint64(word(b, keys, 6), 8)
+		}},
+		{"more elements than the shape", "got 32 bytes stored, want 28", func(b []byte) {
+			shape := bytes.Index(b, []byte{8, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0}) // with the maximum shape
+			require.Positive(t, shape)
+			b[shape]--
+		}},
+		{"reference count of the root", "object reference count", func(b []byte) { word(b, counts, 0)[0]++ }},
+		{"reference count of a dataset", "want 1, the hard links to it", func(b []byte) { word(b, counts, 1)[0]++ }},
+		{"addresses of the root group", "those of the root group", func(b []byte) { word(b, "address of name heap", 0)[0] += 8 }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			b := bytes.Clone(whole)
+			x.edit(b)
+			require.NoError(t, os.WriteFile("b.h5", b, 0o600))
+			for _, object := range []string{"c", "d", "k"} {
+				done(t, "dump", "b.h5:/"+object)
+			}
+			stdout, _, code := run("verify", "b.h5")
+			require.Equal(t, 1, code, stdout)
+			require.Contains(t, stdout, x.want)
+		})
 	}
 }

@@ -1,0 +1,180 @@
+// Contradictions between the structures of an HDF5 file: each structure is valid by itself, and programs
+// that read the file do not notice.
+
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/format/hdf5"
+)
+
+// A claim is a piece of the file that belongs to one object.
+type claim struct {
+	start, size uint64
+	owner       int32 // index in claims.owners
+	chunk       int32 // or -1
+}
+
+// claims collects the pieces of the file that object headers, chunks and contiguous elements take.
+type claims struct {
+	owners []owner
+	list   []claim
+}
+
+type owner struct {
+	path string
+	set  *dataset // nil: an object header
+}
+
+// add adds an owner, whose pieces the following calls of take add.
+func (c *claims) add(path string, set *dataset) {
+	c.owners = append(c.owners, owner{path, set})
+}
+
+func (c *claims) take(at hdf5.Addr, size uint64, chunk int) {
+	if size > 0 {
+		c.list = append(c.list, claim{uint64(at), size, int32(len(c.owners) - 1), int32(chunk)})
+	}
+}
+
+// contradiction is the error of structures that do not agree.
+func contradiction(what string, offset int64, got, want string) error {
+	return &format.Error{Format: "hdf5", What: what, Offset: max(offset, 0), Got: got, Want: want, Err: format.ErrCorrupt}
+}
+
+// overlaps reports pieces of the file that belong to two objects, or to one twice. Both may decode.
+func (u *h5File) overlaps() error {
+	c := &u.claims
+	slices.SortStableFunc(c.list, func(a, b claim) int { return cmp.Compare(a.start, b.start) })
+	for k, last := 1, 0; k < len(c.list); k++ {
+		a, b := c.list[last], c.list[k]
+		if b.start-a.start >= a.size {
+			last = k
+			continue
+		}
+		if b.size > a.size-(b.start-a.start) { // b ends last
+			last = k
+		}
+		if c.owners[b.owner].set == nil { // what is said is said of elements
+			a, b = b, a
+		}
+		x, y := c.owners[a.owner], c.owners[b.owner]
+		p := Place{Object: y.path, What: "object header", Offset: int64(b.start) + u.file.UserBlock(), Chunk: -1}
+		if y.set != nil {
+			p = y.set.place(int64(max(b.chunk, 0)))
+		}
+		got := "bytes of " + x.path + " too"
+		switch {
+		case x.set == nil:
+			got = "bytes of the object header of " + x.path + " too"
+		case x.set == y.set && a.chunk >= 0:
+			got = fmt.Sprintf("bytes of the chunk at %v too", x.set.chunks[a.chunk].Offset)
+		}
+		p.Err = contradiction(p.What, p.Offset, got, "bytes of its own")
+		if err := u.job.note(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outside reports the chunks of a dataset that begin after the last element: programs read nothing of
+// them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it also allocates
+// chunks after the last element.
+func (u *h5File) outside(d *dataset) error {
+	if d.layout.Version > 3 && d.layout.Index != hdf5.BTree1Index && d.layout.Index != hdf5.BTree2Index {
+		return nil
+	}
+	for i, c := range d.chunks {
+		beyond := false
+		for axis, n := range d.dims {
+			beyond = beyond || axis < len(c.Offset) && c.Offset[axis] >= n
+		}
+		if !beyond {
+			continue
+		}
+		p := d.place(int64(i))
+		p.Err = contradiction("chunk", p.Offset, fmt.Sprintf("a chunk at %v", c.Offset), fmt.Sprintf("one inside the shape %v", d.dims))
+		if err := u.job.note(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spare reports stored elements that the shape of a dataset does not have.
+func (u *h5File) spare(path string, l *hdf5.Layout, need uint64) error {
+	stored := uint64(len(l.Data))
+	if l.Class == hdf5.Contiguous {
+		if stored = l.Size; l.Version < 3 {
+			return nil // has no size
+		}
+	}
+	if stored <= need {
+		return nil // fewer are found as errors of the structure
+	}
+	return u.job.note(Place{Object: path, What: "elements", Offset: -1, Chunk: -1, Err: contradiction("elements", 0, fmt.Sprintf("%d bytes stored", stored), fmt.Sprintf("%d, those of the shape", need))})
+}
+
+// headers compares object headers with the links that lead to them and with what the superblock
+// repeats of the root group.
+func (u *h5File) headers(ctx context.Context) error {
+	links := map[hdf5.Addr]uint32{u.file.Superblock().Root: 1}
+	type counted struct {
+		path string
+		o    *hdf5.Object
+	}
+	var objects []counted
+	for e := range u.file.Walk() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o := e.Object
+		if o == nil {
+			continue
+		}
+		u.claims.add(e.Path, nil)
+		for _, p := range o.Pieces {
+			u.claims.take(p.Addr, uint64(p.Size), -1)
+		}
+		if o.Kind() == hdf5.GroupKind {
+			for l, err := range o.Links() {
+				if err == nil && l.Kind == hdf5.HardLink {
+					links[l.Target]++
+				}
+			}
+		}
+		if k := o.Kind(); k == hdf5.GroupKind || k == hdf5.DatasetKind { // users of a committed datatype count too
+			objects = append(objects, counted{e.Path, o})
+		}
+	}
+	for _, c := range objects {
+		at := int64(c.o.Addr) + u.file.UserBlock()
+		if n := links[c.o.Addr]; c.o.RefCount != n {
+			p := Place{Object: c.path, What: "object header", Offset: at, Chunk: -1,
+				Err: contradiction("object reference count", at, fmt.Sprint(c.o.RefCount), fmt.Sprintf("%d, the hard links to it", n))}
+			if err := u.job.note(p); err != nil {
+				return err
+			}
+		}
+	}
+	entry := u.file.Superblock().RootEntry
+	if entry == nil || entry.Cache != hdf5.SymbolTableCache || len(objects) == 0 {
+		return nil
+	}
+	m := objects[0].o.Message(hdf5.SymbolTableType)
+	if m == nil {
+		return nil
+	}
+	if t, ok := m.Body.(*hdf5.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
+		at := u.file.UserBlock()
+		return u.job.note(Place{What: "superblock", Offset: at, Chunk: -1, Err: contradiction("root group symbol table entry", at,
+			fmt.Sprintf("B-tree at %v, name heap at %v", entry.BTree, entry.Heap), fmt.Sprintf("%v and %v, those of the root group", t.BTree, t.Heap))})
+	}
+	return nil
+}
