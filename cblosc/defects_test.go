@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,31 +15,6 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/cframe"
 )
-
-// Every row of the table is complete, and its test exists.
-func TestDefects(t *testing.T) {
-	tests := map[string]bool{}
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	for _, file := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		require.NoError(t, err)
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-				tests[fn.Name.Name] = true
-			}
-		}
-	}
-	names := map[string]bool{}
-	for _, d := range cblosc.Defects() {
-		require.NotEmpty(t, d.Releases, d.Name)
-		require.NotEmpty(t, d.Effect, d.Name)
-		require.NotEmpty(t, d.Guard, d.Name)
-		require.True(t, strings.HasPrefix(d.Test, "Test") && tests[d.Test], "%s: %s does not exist", d.Name, d.Test)
-		require.False(t, names[d.Name], "%s is there twice", d.Name)
-		names[d.Name] = true
-	}
-}
 
 // plugins are edits that make a chunk ask for a codec or filter that is not linked.
 var plugins = func() map[string]func([]byte) {

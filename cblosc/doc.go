@@ -3,8 +3,8 @@
 // Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks, metalayers and
 // n-dimensional arrays (b2nd and Caterva). It adds no policy: a method calls the library function
 // that its comment names, after checking the arguments, and returns its errors in Go terms. If the
-// linked release lacks a function or has a defect, the package does the same work in Go: see
-// [Defects].
+// linked release lacks a function or has a defect, the package does the same work in Go;
+// docs/defects.md lists the defects.
 //
 // # Types
 //
@@ -51,7 +51,7 @@
 // the sentinels of package format for invalid bytes. Sizes, ranges and parameters are checked in Go
 // before the library is called. So is all untrusted input: the packages under format parse chunk
 // headers, frames and their chunks first, because the library crashes on some of them and starts a
-// program for others. The table [Defects] names each guard.
+// program for others. docs/defects.md names each guard.
 //
 // # C version
 //

@@ -93,7 +93,7 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 		b := make([]byte, c.Bytes)
 		if len(c.Offset) < h5.MaxRank {
 			_, _, err = d.ReadChunk(b, c.Offset...)
-		} else { // ReadChunk does not support 32 dimensions, see h5.Defects
+		} else { // ReadChunk does not support 32 dimensions, see docs/defects.md
 			err = readAt(path, b, int64(c.Address))
 		}
 		if err != nil {

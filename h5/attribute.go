@@ -30,7 +30,7 @@ type Attribute struct {
 	Data     []byte   // row-major elements of type Datatype.Native(); nil if Strings holds them
 	Strings  []string // elements of variable-length strings; also of fixed strings if Data is nil
 	// Values contains the elements of any other Datatype, and of integers that libhdf5 reads wrong
-	// (see Defects). It may also be used to write elements of other datatypes.
+	// (see docs/defects.md). It may also be used to write elements of other datatypes.
 	Values Values
 }
 

@@ -21,7 +21,7 @@ import (
 // and ErrType if mem and the stored type are incompatible or not Plain. It returns ErrOverflow or
 // ErrPrecision if the conversion would change a value; the contents of dst are then undefined. It
 // returns a *FilterError if a filter is missing, ErrCorrupt for filter parameters that would make
-// libhdf5 read or write out of bounds (see Defects), or ErrClosed.
+// libhdf5 read or write out of bounds (see docs/defects.md), or ErrClosed.
 //
 // If a corrupt chunk decodes to too few bytes, libhdf5 takes the missing elements from the memory
 // after the decoded bytes, without an error. chunkio.Read returns ErrCorrupt for such a chunk.
@@ -31,7 +31,7 @@ func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 
 // ReadRegionLossy is like ReadRegion, but libhdf5 clamps values that are out of range and rounds or
 // truncates values that mem cannot represent exactly. It does not always round to nearest (see
-// Defects); ReadLossy does.
+// docs/defects.md); ReadLossy does.
 func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, C.GOH5_ROUGH)
 }
@@ -47,7 +47,7 @@ func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 
 // WriteRegionLossy is like WriteRegion, but libhdf5 clamps values that are out of range and rounds
 // or truncates values that the stored type cannot represent exactly. It does not always round to
-// nearest (see Defects); WriteLossy does.
+// nearest (see docs/defects.md); WriteLossy does.
 func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
 	return d.write(src, &mem, &r, C.GOH5_ROUGH)
 }

@@ -227,7 +227,7 @@ func (o DatasetOptions) append(b []byte) []byte {
 // It returns ErrExists, ErrReadOnly, ErrType for an invalid datatype, or ErrParam for options that
 // are incompatible with the type and shape. It also returns ErrType for a fill value of standard
 // references, and for one with pointers in a file whose addresses have less than 8 bytes, because
-// libhdf5 could not read it (see Defects).
+// libhdf5 could not read it (see docs/defects.md).
 func (g *Group) CreateDataset(name string, dt Datatype, space Dataspace, o *DatasetOptions) (*Dataset, error) {
 	const op = "create dataset"
 	path := g.join(name)
@@ -419,7 +419,7 @@ func (d *Dataset) info() (*reader, error) {
 //
 // It returns ErrSize if the number of dimensions differs, ErrParam if a dimension is negative,
 // ErrReadOnly, or ErrCorrupt for filter parameters that would make libhdf5 read or write out of
-// bounds (see Defects). It returns an error of libhdf5 for a shape beyond the maximum shape or a
+// bounds (see docs/defects.md). It returns an error of libhdf5 for a shape beyond the maximum shape or a
 // dataset without chunks.
 func (d *Dataset) Resize(dims ...int64) error {
 	const op = "resize"

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -17,33 +16,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
-
-// Each row of the table names a test that exists, here or of the package that is the guard.
-func TestDefectsAreTested(t *testing.T) {
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	above, err := filepath.Glob("chunkio/*_test.go")
-	require.NoError(t, err)
-	files = append(files, above...)
-	found := map[string]bool{}
-	for _, name := range files {
-		source, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(source, -1) {
-			found[string(m[1])] = true
-		}
-	}
-	names := map[string]bool{}
-	for _, d := range h5.Defects() {
-		require.True(t, found[d.Test], "%s: there is no %s", d.Name, d.Test)
-		require.False(t, names[d.Name], "%s: twice", d.Name)
-		names[d.Name] = true
-		for _, text := range []string{d.Releases, d.Effect, d.Guard} {
-			require.NotEmpty(t, text, d.Name)
-		}
-	}
-	require.NotEmpty(t, names)
-}
 
 // writeUnknownFilter makes a file whose dataset /d names filter 32099, "unknown".
 func writeUnknownFilter(t *testing.T) string {

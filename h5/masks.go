@@ -3,7 +3,7 @@
 // libhdf5 records the mask of a chunk together with its length, and updates neither if the length
 // is unchanged (H5D__chunk_file_alloc). If a chunk was stored with some filters skipped and is
 // rewritten with the same length and other filters skipped, it reads wrong. Therefore the chunks at
-// risk are changed before a write, and before a smaller shape truncates chunks. See Defects for the
+// risk are changed before a write, and before a smaller shape truncates chunks. See docs/defects.md for the
 // cases that this does not cover.
 
 package h5

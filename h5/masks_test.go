@@ -245,7 +245,7 @@ func TestMasksInAnyOrder(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(ways))
 	skip := map[string]bool{"szip": true, "szip, fletcher32": true, "not there": true}
-	// Of filters that skip, libhdf5 cuts outcomes of one length as it likes; see Defects.
+	// Of filters that skip, libhdf5 cuts outcomes of one length as it likes; see docs/defects.md.
 	const chunk = 8
 	u2 := h5.Uint(2, h5.LittleEndian)
 	dir, n, masked := t.TempDir(), 0, 0

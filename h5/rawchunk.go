@@ -151,7 +151,7 @@ func (r *reader) chunk(offset []int64) Chunk {
 // libhdf5 writes it to the file first.
 //
 // It returns ErrSize, with both sizes, if dst is too short, errors.ErrUnsupported for a dataset of
-// MaxRank dimensions (see Defects), and the errors of ChunkAt.
+// MaxRank dimensions (see docs/defects.md), and the errors of ChunkAt.
 func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, err error) {
 	const op = "read chunk"
 	lock()
@@ -177,12 +177,12 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 // for chunks without filters (PlainEdges). A copy of the chunk in libhdf5's cache is dropped.
 //
 // libhdf5 does not always record a mask that differs from that of the previous chunk at offset. Its
-// later writes of the chunk may keep an outdated mask. This package corrects both (see Defects),
+// later writes of the chunk may keep an outdated mask. This package corrects both (see docs/defects.md),
 // which takes longer.
 //
 // It returns ErrSize for an empty chunk, or for an unfiltered chunk whose length is not that of a
 // whole chunk. It returns ErrParam for a mask with more bits than there are filters, and
-// errors.ErrUnsupported for a dataset of MaxRank dimensions (see Defects). Other errors are
+// errors.ErrUnsupported for a dataset of MaxRank dimensions (see docs/defects.md). Other errors are
 // ErrReadOnly and the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"

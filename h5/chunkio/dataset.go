@@ -90,7 +90,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	case !info.Datatype.Plain():
 		set.why = "elements that are more than their bytes"
 		return set, nil
-	case len(info.Chunks) >= h5.MaxRank: // see h5.Defects
+	case len(info.Chunks) >= h5.MaxRank: // see docs/defects.md
 		set.why = "too many dimensions"
 		return set, nil
 	}

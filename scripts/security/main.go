@@ -1,5 +1,5 @@
-// Command security writes the generated tables of docs/advisories.md (published vulnerabilities) and
-// docs/defects.md (the defects tables of the packages cblosc and h5).
+// Command security writes the generated table of docs/advisories.md, the published vulnerabilities of
+// the linked libraries.
 package main
 
 import (
@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
@@ -28,7 +26,7 @@ func main() {
 }
 
 // tables are the generated tables by page and mark.
-var tables = map[string]func() string{"advisories": advisories, "defects": defects}
+var tables = map[string]func() string{"advisories": advisories}
 
 func update(file, name, table string) error {
 	b, err := os.ReadFile(file)
@@ -69,25 +67,6 @@ func advisories() string {
 	b.WriteString("| library | fixed in | CVE |\n|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.library, r.fixed, strings.Join(ids[r], ", "))
-	}
-	return b.String()
-}
-
-func defects() string {
-	var b strings.Builder
-	b.WriteString("| library | defect | releases | without the guard | guard | test |\n|---|---|---|---|---|---|\n")
-	row := func(library, name, releases, effect, guard, test string) {
-		fmt.Fprintf(&b, "| %s |", library)
-		for _, s := range []string{name, releases, effect, guard, test} {
-			fmt.Fprintf(&b, " %s |", strings.ReplaceAll(s, "|", `\|`))
-		}
-		b.WriteString("\n")
-	}
-	for _, d := range cblosc.Defects() {
-		row(advisory.CBlosc2, d.Name, d.Releases, d.Effect, d.Guard, d.Test)
-	}
-	for _, d := range h5.Defects() {
-		row(advisory.HDF5, d.Name, d.Releases, d.Effect, d.Guard, d.Test)
 	}
 	return b.String()
 }

@@ -40,7 +40,7 @@ const (
 	schemaVerify      = "hyperslab.verify/1"
 	schemaScan        = "hyperslab.scan/1"
 	schemaBench       = "hyperslab.bench/1"
-	schemaVersion     = "hyperslab.version/1"
+	schemaVersion     = "hyperslab.version/2"
 	schemaProgress    = "hyperslab.progress/1"
 	schemaEmit        = "hyperslab.crosscheck.emit/1"
 )

@@ -61,7 +61,6 @@ var documents = map[string]any{
 	"filter":               hdf5Ability{},
 	"build":                buildDoc{},
 	"vulnerability":        knownDoc{},
-	"defect":               defectDoc{},
 	schemaProgress:         progressDoc{},
 	schemaEmit:             emitDoc{},
 	"area":                 emitArea{},

@@ -33,7 +33,6 @@ type versionDoc struct {
 	Filters   []hdf5Ability `json:"hdf5_filters"`
 	Build     *buildDoc     `json:"build"`
 	Known     []knownDoc    `json:"vulnerabilities"`
-	Defects   []defectDoc   `json:"defects"`
 }
 
 // knownDoc is a published vulnerability that a linked library has.
@@ -42,16 +41,6 @@ type knownDoc struct {
 	Library string `json:"library"`
 	Version string `json:"version"`
 	FixedIn string `json:"fixed_in"`
-}
-
-// defectDoc is a defect of a library that this program guards against.
-type defectDoc struct {
-	Library  string `json:"library"`
-	Name     string `json:"name"`
-	Releases string `json:"releases"`
-	Effect   string `json:"effect"`
-	Guard    string `json:"guard"`
-	Test     string `json:"test"`
 }
 
 // buildDoc describes the build of the vendored libraries.
@@ -193,52 +182,36 @@ func (d *versionDoc) addLibraries() (err error) {
 	return nil
 }
 
-// addFaults adds the known vulnerabilities and defects of the linked releases. A defect may only
-// affect other releases; its guard is active in any case.
+// addFaults adds the known vulnerabilities of the linked releases.
 func (d *versionDoc) addFaults() error {
 	libraries, err := linked()
 	if err != nil {
 		return err
 	}
-	d.Known, d.Defects = []knownDoc{}, []defectDoc{}
+	d.Known = []knownDoc{}
 	for _, l := range libraries {
 		for _, v := range advisory.Open(l.Name, l.Version) {
 			d.Known = append(d.Known, knownDoc{ID: v.ID, Library: l.Name, Version: l.Version, FixedIn: v.Fixed})
 		}
-	}
-	for _, f := range cblosc.Defects() {
-		d.Defects = append(d.Defects, defectDoc{advisory.CBlosc2, f.Name, f.Releases, f.Effect, f.Guard, f.Test})
-	}
-	for _, f := range h5.Defects() {
-		d.Defects = append(d.Defects, defectDoc{advisory.HDF5, f.Name, f.Releases, f.Effect, f.Guard, f.Test})
 	}
 	return nil
 }
 
 // writeFaults writes the output of --check.
 func (d *versionDoc) writeFaults(w io.Writer, p paint) error {
-	if d.Defects == nil {
+	if d.Known == nil {
 		return nil
 	}
 	t := table{head: []string{"vulnerability", "of", "fixed in"}}
 	for _, v := range d.Known {
 		t.add(v.ID, v.Library+" "+v.Version, cmp.Or(v.FixedIn, "not yet"))
 	}
-	title := "Published vulnerabilities of the linked releases; read files that nobody vouches for with --untrusted:"
+	title := "Published vulnerabilities of the linked releases; read files from untrusted sources with --untrusted:"
 	if len(d.Known) == 0 {
 		title, t.head = "No published vulnerability of the linked releases is known here.", nil
 	}
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	if err := t.write(w, p); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nFaults of the libraries, and what keeps them off:\n")
-	for _, f := range d.Defects {
-		if _, err := fmt.Fprintf(w, "\n%s: %s (%s)\n  %s\n  guard: %s\n", f.Library, f.Name, f.Releases, f.Effect, f.Guard); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.write(w, p)
 }
 
 func (d *versionDoc) table() *table {

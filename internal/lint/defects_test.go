@@ -1,0 +1,66 @@
+// Checks of docs/defects.md and docs/known-issues.md.
+
+package lint_test
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rows returns the cells of the table rows of a document that begin with the name of a C library.
+func rows(t *testing.T, document string) (out [][]string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, "docs", document))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "| C-Blosc2 | ") || strings.HasPrefix(line, "| HDF5 | ") {
+			out = append(out, strings.Split(strings.Trim(line, "| \n"), " | "))
+		}
+	}
+	require.Greater(t, len(out), 50, document)
+	return out
+}
+
+// TestDefects checks that each row of docs/defects.md is complete, that its test exists in the
+// package of its library, and that docs/known-issues.md has a decision for it.
+func TestDefects(t *testing.T) {
+	tests := map[string]bool{} // library and test
+	for _, f := range tree(t) {
+		if !f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
+				switch f.dir {
+				case "cblosc":
+					tests["C-Blosc2 "+fn.Name.Name] = true
+				case "h5", "h5/chunkio":
+					tests["HDF5 "+fn.Name.Name] = true
+				}
+			}
+		}
+	}
+	var defects, decisions []string
+	for _, cells := range rows(t, "defects.md") {
+		require.Len(t, cells, 6, "%q", cells)
+		for _, cell := range cells {
+			require.NotEmpty(t, cell, "%q", cells)
+		}
+		name := cells[0] + ": " + cells[1]
+		require.NotContains(t, defects, name)
+		require.True(t, tests[cells[0]+" "+cells[5]], "%s: test %s does not exist", name, cells[5])
+		defects = append(defects, name)
+	}
+	for _, cells := range rows(t, "known-issues.md") {
+		require.Len(t, cells, 4, "%q", cells)
+		if cells[2] != "removed" {
+			decisions = append(decisions, cells[0]+": "+cells[1])
+		}
+	}
+	require.ElementsMatch(t, defects, decisions)
+}
