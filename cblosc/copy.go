@@ -66,7 +66,7 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	k := st.hooks()
 	cp, where := st.CParams.toC(), st.where(k)
 	d := &SChunk{path: path, allow: st.allow(), framed: st.Contiguous || path != "", whole: st.Contiguous, mapping: st.Mapping,
-		delta: s.delta || st.CParams.usesDelta()}
+		entire: s.entire || st.CParams.usesDelta()}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	if C.goblosc2_schunk_copy(&cerr, s.h.c, cPath(path), &where, &cp, &c, &d.facts) < 0 {

@@ -155,7 +155,7 @@ func (p *ArrayParams) array(path string) *Array {
 	s := &p.Storage
 	cp, _ := s.CParams.orDefault()
 	a := &Array{dtype: p.DType, rank: len(p.Shape), sc: &SChunk{path: path, allow: s.allow(), framed: s.Contiguous || path != "",
-		whole: s.Contiguous, mapping: s.Mapping, array: true, delta: cp.usesDelta()}}
+		whole: s.Contiguous, mapping: s.Mapping, array: true, entire: cp.usesDelta()}}
 	if a.dtype == "" {
 		a.dtype = fmt.Sprintf("|S%d", cp.TypeSize)
 	}

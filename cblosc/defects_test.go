@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,24 +171,156 @@ func TestWrongDictionary(t *testing.T) {
 }
 
 func TestDictionaryInSChunk(t *testing.T) {
-	good := dictChunk(t)
-	info, err := cblosc.Info(good)
-	require.NoError(t, err)
-	for name, st := range storages(t, cparams(info.TypeSize)) {
-		s, err := cblosc.CreateSChunk(st)
+	const n = 20_000
+	p := cparams(4)
+	p.Codec, p.BlockSize = cblosc.Zstd, 1024
+	dict := *p
+	dict.Dict = true
+	c := newCompressor(t, &dict)
+	chunks := [][]byte{ramp(n, 1), ramp(n, 2), noise(n, 3), ramp(n/2, 4)}
+	all := slices.Concat(chunks...)
+	check := func(t *testing.T, s *cblosc.SChunk) {
+		t.Helper()
+		b, err := s.Chunk(0)
 		require.NoError(t, err)
-		require.ErrorIs(t, s.AppendChunk(good), errors.ErrUnsupported, name)
-		require.NoError(t, s.Close())
-		if st.Path == "" {
-			continue
+		info, err := cblosc.Info(b)
+		require.NoError(t, err)
+		require.True(t, info.Dict)
+		for i, want := range chunks {
+			got := make([]byte, len(want))
+			_, err := s.DecompressChunk(got, int64(i))
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.NoError(t, s.DecompressItems(got[:400], int64(i), 300))
+			require.Equal(t, want[1200:1600], got[:400])
 		}
-		st.Path += "2"
-		s, err = cblosc.OpenSChunk(stored(t, st, compress(t, st.CParams, ramp(1000, 1)), func(b []byte) { b[0x1F] |= 1 }))
-		require.NoError(t, err)
-		_, err = s.DecompressChunk(make([]byte, 1000), 0)
-		require.ErrorIs(t, err, errors.ErrUnsupported, name)
-		require.NoError(t, s.Close())
+		got := make([]byte, len(all)-2000)
+		require.NoError(t, s.ReadItems(got, 250))
+		require.Equal(t, all[1000:len(all)-1000], got)
+		require.NoError(t, s.ReadPoints(got[:8], []int64{n/4 + 300, 7}))
+		require.Equal(t, slices.Concat(all[n+1200:n+1204], all[28:32]), got[:8])
 	}
+	for name, st := range storages(t, p) {
+		t.Run(name, func(t *testing.T) {
+			s, err := cblosc.CreateSChunk(st)
+			require.NoError(t, err)
+			for _, data := range chunks {
+				require.NoError(t, s.CompressWith(c))
+				if &data[0] == &chunks[2][0] {
+					require.NoError(t, s.CompressWith(nil)) // Zstd learns no dictionary from noise
+				}
+				require.NoError(t, s.AppendBuffer(data))
+			}
+			check(t, s)
+			frame, err := s.Bytes()
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			if st.Path != "" {
+				s, err = cblosc.OpenSChunk(st.Path)
+				require.NoError(t, err)
+				check(t, s)
+				require.NoError(t, s.Close())
+			}
+
+			frame[0x55] |= 1 // as the library writes it: new chunks have dictionaries
+			s, err = cblosc.OpenSChunkBytes(frame)
+			require.NoError(t, err)
+			closing(t, s)
+			check(t, s)
+			params, err := s.CParams()
+			require.NoError(t, err)
+			require.False(t, params.Dict)
+			d, err := s.Copy(cblosc.Storage{})
+			require.NoError(t, err)
+			closing(t, d)
+			check(t, d)
+			for _, data := range [][]byte{noise(n, 9), ramp(n, 9)} {
+				require.NoError(t, s.WriteItems(data, n/4))
+				got := make([]byte, n)
+				_, err = s.DecompressChunk(got, 1)
+				require.NoError(t, err)
+				require.Equal(t, data, got)
+			}
+			require.NoError(t, s.WriteItems(chunks[1][:400], n/4))
+			require.NoError(t, s.WriteItems(chunks[1][400:], n/4+100))
+			check(t, s)
+
+			if st.Path == "" {
+				return
+			}
+			chunk := make([]byte, cblosc.MaxCompressedSize(n))
+			size, err := c.Compress(chunk, chunks[0])
+			require.NoError(t, err)
+			for i, wrong := range []uint32{0, 1 << 31, 1 << 20} {
+				st := st
+				st.Path += fmt.Sprint(i)
+				s, err := cblosc.OpenSChunk(stored(t, st, chunk[:size], func(b []byte) { binary.LittleEndian.PutUint32(b[32+4*20:], wrong) }))
+				require.NoError(t, err)
+				_, err = s.DecompressChunk(make([]byte, n), 0)
+				require.ErrorIs(t, err, cblosc.ErrFormat)
+				require.NoError(t, s.Close())
+			}
+		})
+	}
+}
+
+// The elements of an array whose chunks have dictionaries.
+func TestDictionaryInArray(t *testing.T) {
+	p := cparams(4)
+	p.Codec = cblosc.Zstd
+	shape := []int64{100, 130}
+	data := ramp(100*130*4, 1)
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{60, 70}, Blocks: []int32{20, 30},
+		Storage: cblosc.Storage{CParams: p, Contiguous: true}}, data)
+	require.NoError(t, err)
+	closing(t, a)
+	dict := *p
+	dict.Dict, dict.BlockSize = true, 20*30*4
+	c := newCompressor(t, &dict)
+	for i := range a.SChunk().NumChunks() {
+		elements := make([]byte, a.SChunk().ChunkSize())
+		_, err := a.SChunk().DecompressChunk(elements, i)
+		require.NoError(t, err)
+		b := make([]byte, cblosc.MaxCompressedSize(len(elements)))
+		n, err := c.Compress(b, elements)
+		require.NoError(t, err)
+		require.NoError(t, a.SChunk().UpdateChunk(i, b[:n]))
+	}
+	frame, err := a.Bytes()
+	require.NoError(t, err)
+	frame[0x55] |= 1
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	require.NoError(t, os.WriteFile(path, frame, 0o600))
+
+	a, err = cblosc.OpenArray(path)
+	require.NoError(t, err)
+	closing(t, a)
+	got := make([]byte, len(data))
+	require.NoError(t, a.ReadAll(got))
+	require.Equal(t, data, got)
+	row := got[:40*4]
+	require.NoError(t, a.ReadRegion(row, []int64{59, 50}, []int64{1, 40}))
+	require.Equal(t, data[(59*130+50)*4:][:40*4], row)
+	require.NoError(t, a.ReadPoints(row[:8], []int64{99, 129, 0, 71}))
+	require.Equal(t, slices.Concat(data[(99*130+129)*4:], data[71*4:][:4]), row[:8])
+	require.NoError(t, a.ReadOrthogonal(row[:8], [][]int64{{61}, {3, 100}}))
+	require.Equal(t, slices.Concat(data[(61*130+3)*4:][:4], data[(61*130+100)*4:][:4]), row[:8])
+
+	part := noise(30*4, 5)
+	require.NoError(t, a.WriteRegion(part, []int64{59, 55}, []int64{1, 30}))
+	copy(data[(59*130+55)*4:], part)
+	require.NoError(t, a.Resize([]int64{150, 130}))
+	more := noise(50*130*4, 6)
+	require.NoError(t, a.WriteRegion(more, []int64{100, 0}, []int64{50, 130}))
+	data = append(data, more...)
+	got = make([]byte, len(data))
+	require.NoError(t, a.ReadAll(got))
+	require.Equal(t, data, got)
+	s, err := a.Slice([]int64{10, 10}, []int64{120, 100}, cblosc.Layout{})
+	require.NoError(t, err)
+	closing(t, s)
+	require.NoError(t, s.ReadRegion(row, []int64{49, 40}, []int64{1, 40}))
+	require.Equal(t, data[(59*130+50)*4:][:40*4], row)
 }
 
 // stored returns the path of a frame with one chunk and where in the file the

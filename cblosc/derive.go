@@ -81,7 +81,7 @@ func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	if err != nil {
 		return nil, refused(op, a.sc.path, err)
 	}
-	if a.rank == 0 || p.Caterva || a.sc.delta {
+	if a.rank == 0 || p.Caterva || a.sc.entire {
 		return a.gatherLocked(op, p, func(at []int64) []int64 {
 			from := slices.Clone(at)
 			for i := range from {
@@ -113,7 +113,7 @@ func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.i
 		return nil, refused(op, p.Storage.Path, err)
 	}
 	d := p.array(path)
-	d.sc.delta = d.sc.delta || a.sc.delta
+	d.sc.entire = d.sc.entire || a.sc.entire
 	k := p.Storage.hooks()
 	n := newArray{path: cPath(path), dtype: cString(d.dtype), where: p.Storage.where(k), params: p.Storage.CParams.toC(), geometry: d.geometry}
 	if call(&n) < 0 {

@@ -278,7 +278,7 @@ func (a *Array) simple(op string) (bool, error) {
 	if err := a.sc.checkStored(0, int64(a.sc.facts.nchunks)); err != nil {
 		return false, refused(op, a.sc.path, err)
 	}
-	return !a.caterva && !a.sc.delta && !slices.Contains(a.geometry.shape[:a.rank], 0), nil
+	return !a.caterva && !a.sc.entire && !slices.Contains(a.geometry.shape[:a.rank], 0), nil
 }
 
 // growBy lets the library append b to d. b must be simple, and d must not be shared yet.

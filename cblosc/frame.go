@@ -204,7 +204,7 @@ func kind(a *Array) string {
 
 // newSChunk returns an SChunk with the properties of a frame that the library has not opened yet.
 func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, error) {
-	s := &SChunk{path: path, base: base, framed: true, whole: f.Type() == cframe.Contiguous, delta: usesDelta(f.Filters)}
+	s := &SChunk{path: path, base: base, framed: true, whole: f.Type() == cframe.Contiguous, entire: usesDelta(f.Filters)}
 	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
 		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
 	if a != nil {

@@ -90,7 +90,7 @@ func (s *SChunk) ReadItems(dst []byte, start int64) error {
 // chunks incorrectly with the filter Delta and for elements above 255 bytes, which it counts as
 // single bytes. A Decompressor of the caller also reads whole chunks.
 func (s *SChunk) byWholeChunks() bool {
-	return s.delta || s.facts.typesize > maxItem || s.through != nil
+	return s.entire || s.facts.typesize > maxItem || s.through != nil
 }
 
 // maxItem is the maximum element size in bytes that a chunk header can store.

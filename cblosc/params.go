@@ -64,7 +64,7 @@ type CParams struct {
 	Threads   int                // ≥ 1; compressed bytes are reproducible only with 1
 	Filters   [MaxFilters]Filter // applied in order
 	Split     SplitMode
-	Dict      bool // Zstd builds a dictionary from the data of each chunk; not in super-chunks
+	Dict      bool // Zstd builds a dictionary from the data of each chunk; super-chunks need SChunk.CompressWith
 }
 
 // DefaultCParams returns the library's default: BloscLZ at level 5 after Shuffle, elements of 8
@@ -305,7 +305,7 @@ func (s *Storage) Validate() error {
 	}
 	var errOnly error
 	if s.CParams != nil && s.CParams.Dict {
-		errOnly = fmt.Errorf("%w: a dictionary in a super-chunk, which C-Blosc2 cannot read back from a file", errors.ErrUnsupported)
+		errOnly = fmt.Errorf("%w: Dict = true, C-Blosc2 does not read all chunks back that a super-chunk makes: use SChunk.CompressWith", errors.ErrUnsupported)
 	}
 	return errors.Join(errP, errM, errC, errD, errOnly)
 }

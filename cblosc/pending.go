@@ -153,13 +153,25 @@ func (s *SChunk) checkStored(first, end int64) error {
 		if err == nil {
 			err = s.fits(i, h)
 		}
+		if err == nil && h.Blosc2Flags&chunk.Flag2Dict != 0 {
+			err = s.checkDictionary(o)
+		}
 		if err != nil {
 			return fmt.Errorf("chunk %d: %w", i, invalid(err))
 		}
-		s.delta = s.delta || usesDelta(h.Filters)
+		s.entire = s.entire || needsEntire(&h)
 		s.pending = s.pending.done(i)
 	}
 	return nil
+}
+
+// checkDictionary checks the length of the dictionary of the stored chunk at o.
+func (s *SChunk) checkDictionary(o cframe.Offset) error {
+	b, err := s.pending.frame.ReadChunk(o)
+	if err == nil {
+		_, err = checkChunk(b, s.allow)
+	}
+	return err
 }
 
 // fits reports whether the header of stored chunk i matches the super-chunk.
@@ -171,8 +183,6 @@ func (s *SChunk) fits(i int64, h chunk.Header) error {
 	switch {
 	case !h.Extended:
 		return bad("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")
-	case h.Blosc2Flags&chunk.Flag2Dict != 0:
-		return fmt.Errorf("%w: a chunk with a dictionary in a frame", errors.ErrUnsupported)
 	case int(h.NBytes) != size:
 		return bad("nbytes", 4, h.NBytes, size)
 	case h.Special == chunk.RepeatedValue && h.ItemSize() != int(s.facts.typesize):

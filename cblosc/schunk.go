@@ -32,7 +32,7 @@ type SChunk struct {
 	facts   C.goblosc2_facts_t
 	pending *pending // chunks of the file that are not checked yet
 	vl      *pending // offsets of the chunks of an opened frame with blocks of variable length
-	delta   bool     // a chunk checked so far may use the filter Delta
+	entire  bool     // chunks are decompressed whole, because the library gets parts of a chunk checked so far wrong
 	allow   chunk.Policy
 	with    *Compressor   // makes chunks; nil: the library's context
 	through *Decompressor // decompresses chunks; nil: the library's context
@@ -270,7 +270,7 @@ func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte
 	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.delta = s.delta || usesDelta(h.Filters)
+	s.entire = s.entire || needsEntire(&h)
 	if how == putInPlace {
 		s.pending = s.pending.done(i)
 	} else {
@@ -373,8 +373,6 @@ func (s *SChunk) checkForSChunk(b []byte) (chunk.Header, error) {
 		return h, err
 	case !h.Extended:
 		return h, fmt.Errorf("%w: a chunk of Blosc1 in a super-chunk, compress it again", errors.ErrUnsupported)
-	case h.Blosc2Flags&chunk.Flag2Dict != 0:
-		return h, fmt.Errorf("%w: a chunk with a dictionary in a super-chunk, compress it again", errors.ErrUnsupported)
 	}
 	if err := s.allow.Check(b); err != nil {
 		return h, invalid(err)

@@ -38,7 +38,7 @@ func (a *Array) ReadAll(dst []byte) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	if a.rank > 0 && a.sc.delta {
+	if a.rank > 0 && a.sc.entire {
 		return a.readLocked(op, dst, &r)
 	}
 	var cerr C.goblosc2_err_t
@@ -127,8 +127,8 @@ func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library 
 	if err != nil {
 		return refused(op, a.sc.path, err)
 	}
-	if !library || a.rank == 0 || a.sc.delta {
-		// With Delta the library would decode too little, so whole chunks are decoded.
+	if !library || a.rank == 0 || a.sc.entire {
+		// The library would get parts of the chunks wrong, so whole chunks are decoded.
 		return s.transfer(op, b, write)
 	}
 	var flat, sizes []int64
@@ -298,7 +298,7 @@ func (a *Array) points(op string, b []byte, points []int64, write bool) error {
 	if err != nil {
 		return refused(op, a.sc.path, err)
 	}
-	if !write && !a.sc.delta && len(list) > 0 {
+	if !write && !a.sc.entire && len(list) > 0 {
 		flat := make([]int64, len(list))
 		for _, p := range list {
 			for i := range a.rank {

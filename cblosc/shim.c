@@ -234,7 +234,10 @@ int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_
             return goblosc2_fail(err, rc, "b2nd_from_cframe");
         }
         blosc2_schunk_avoid_cframe_free(array->sc, false);
-        goblosc2_set_hook(array->sc, hook);
+        if (goblosc2_opened(err, array->sc, hook) < 0) {
+            b2nd_free(array);
+            return -1;
+        }
         return goblosc2_own_array(err, array, out, facts);
     }
     blosc2_schunk *sc = blosc2_schunk_from_buffer(copy, n, false);
@@ -243,7 +246,10 @@ int goblosc2_schunk_from_bytes(goblosc2_err_t *err, const uint8_t *frame, int64_
         return goblosc2_fail(err, BLOSC2_ERROR_DATA, "blosc2_schunk_from_buffer");
     }
     blosc2_schunk_avoid_cframe_free(sc, false);
-    goblosc2_set_hook(sc, hook);
+    if (goblosc2_opened(err, sc, hook) < 0) {
+        blosc2_schunk_free(sc);
+        return -1;
+    }
     return goblosc2_own_schunk(err, sc, out, facts);
 }
 

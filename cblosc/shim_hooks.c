@@ -7,6 +7,7 @@
  * of super-chunks point to their super-chunk, whose codec parameters hold the id. */
 #include "shim_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* callbacks.go */
@@ -57,9 +58,25 @@ static uintptr_t hook_behind(const blosc2_dparams *p)
     return p->postfilter == after ? ((const goblosc2_handle_t *)p->postparams->user_data)->hook : 0;
 }
 
-void goblosc2_set_hook(blosc2_schunk *sc, uintptr_t hook)
+int goblosc2_opened(goblosc2_err_t *err, blosc2_schunk *sc, uintptr_t hook)
 {
+    if (sc->use_dict != 0) {
+        /* Data that does not compress would be stored in a chunk that says it has a dictionary, and not be read back.
+         */
+        sc->use_dict = 0;
+        sc->storage->cparams->use_dict = 0;
+        blosc2_cparams *p = NULL;
+        blosc2_schunk_get_cparams(sc, &p);
+        blosc2_context *fresh = blosc2_create_cctx(*p);
+        free(p);
+        if (fresh == NULL) {
+            return goblosc2_fail(err, BLOSC2_ERROR_MEMORY_ALLOC, "blosc2_create_cctx");
+        }
+        blosc2_free_ctx(sc->cctx);
+        sc->cctx = fresh;
+    }
     sc->storage->cparams->codec_params = (void *)hook;
+    return 0;
 }
 
 static int encode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uint8_t meta, blosc2_cparams *p,

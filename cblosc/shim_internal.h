@@ -33,9 +33,9 @@ blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p);
 void goblosc2_from_cparams(goblosc2_cparams_t *p, const blosc2_cparams *c);
 blosc2_dparams goblosc2_to_dparams(int32_t threads);
 
-/* shim_hooks.c: goblosc2_set_hook sets the id of the Go functions of an opened super-chunk. The
- * other two create a context with the parameters and functions of h. */
-void goblosc2_set_hook(blosc2_schunk *sc, uintptr_t hook);
+/* shim_hooks.c: goblosc2_opened sets the id of the Go functions of an opened super-chunk, and makes
+ * its new chunks have no dictionary. The other two create a context with the parameters and functions of h. */
+int goblosc2_opened(goblosc2_err_t *err, blosc2_schunk *sc, uintptr_t hook);
 blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h);
 blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h);
 

@@ -62,7 +62,10 @@ static int open_array(goblosc2_err_t *err, const char *path, int64_t offset, uin
     if (rc < 0) {
         return goblosc2_fail(err, rc, offset == 0 ? "b2nd_open" : "b2nd_open_offset");
     }
-    goblosc2_set_hook(array->sc, hook);
+    if (goblosc2_opened(err, array->sc, hook) < 0) {
+        b2nd_free(array);
+        return -1;
+    }
     return goblosc2_own_array(err, array, out, facts);
 }
 
@@ -92,7 +95,10 @@ static int open_schunk(goblosc2_err_t *err, const char *path, int64_t offset, in
     if (sc == NULL) {
         return goblosc2_fail(err, BLOSC2_ERROR_FAILURE, call); /* the library has already freed the mapping or medium */
     }
-    goblosc2_set_hook(sc, hook);
+    if (goblosc2_opened(err, sc, hook) < 0) {
+        blosc2_schunk_free(sc);
+        return -1;
+    }
     return goblosc2_own_schunk(err, sc, out, facts);
 }
 

@@ -20,6 +20,12 @@ func usesDelta(filters [MaxFilters]chunk.Filter) bool {
 	return slices.Contains(filters[:], chunk.Filter(Delta))
 }
 
+// needsEntire reports whether the library gets parts of a stored chunk wrong: with Delta it decodes too
+// few blocks, and for items it does not load the dictionary.
+func needsEntire(h *chunk.Header) bool {
+	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0
+}
+
 // usesDelta reports whether p uses the filter Delta.
 func (p *CParams) usesDelta() bool {
 	return slices.ContainsFunc(p.Filters[:], func(f Filter) bool { return f.ID == Delta })
@@ -27,7 +33,7 @@ func (p *CParams) usesDelta() bool {
 
 // readLocked reads r into dst. r must not be empty.
 func (a *Array) readLocked(op string, dst []byte, r *region) error {
-	if a.rank > 0 && a.sc.delta {
+	if a.rank > 0 && a.sc.entire {
 		return a.readWholeLocked(op, dst, r)
 	}
 	var cerr C.goblosc2_err_t

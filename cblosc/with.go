@@ -19,7 +19,7 @@ import (
 // stays usable. With a prefilter WriteItems must write whole chunks, because the other data of a
 // chunk would be filtered again: errors.ErrUnsupported.
 //
-// It returns ErrParam if c has another TypeSize or a dictionary, ErrReadOnly, ErrClosed, or
+// It returns ErrParam if c has another TypeSize, ErrReadOnly, ErrClosed, or
 // errors.ErrUnsupported for the super-chunk of an Array, whose chunks hold multidimensional blocks
 // with padding.
 func (s *SChunk) CompressWith(c *Compressor) error {
@@ -39,8 +39,6 @@ func (s *SChunk) CompressWith(c *Compressor) error {
 	case c == nil:
 	case p.TypeSize != size:
 		err = fmt.Errorf("%w: a Compressor for elements of %d bytes, the super-chunk's have %d", ErrParam, p.TypeSize, size)
-	case p.Dict:
-		err = fmt.Errorf("%w: a Compressor with a dictionary, which a super-chunk does not hold", ErrParam)
 	}
 	if err != nil {
 		return refused(op, s.path, err)

@@ -239,9 +239,6 @@ func TestFiltersOfSChunksThatFail(t *testing.T) {
 	require.NoError(t, s.AppendBuffer(data))
 
 	require.ErrorIs(t, s.CompressWith(newCompressor(t, cparams(8))), cblosc.ErrParam)
-	dict := cparams(4)
-	dict.Codec, dict.Dict = cblosc.Zstd, true
-	require.ErrorIs(t, s.CompressWith(newCompressor(t, dict)), cblosc.ErrParam)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{10}, Chunks: []int32{5}, Blocks: []int32{5}, Storage: cblosc.Storage{CParams: cparams(4)}}, data[:40])
 	require.NoError(t, err)
 	closing(t, a)

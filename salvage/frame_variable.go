@@ -19,34 +19,51 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// available returns errors.ErrUnsupported if both the header and the first chunk of the index name
-// a codec or filter that this module lacks. Without the plug-in a chunk cannot be distinguished
-// from other bytes.
-func (f *frame) available(o []cframe.Offset) error {
-	i := slices.IndexFunc(o, func(x cframe.Offset) bool { return !x.IsSpecial() })
-	if i < 0 {
-		return nil
+// available returns errors.ErrUnsupported if every stored chunk of the index names a codec or filter that
+// this module does not have, or the first chunk one that the header names as well. Without it chunks
+// cannot be distinguished from other bytes.
+func (f *frame) available(o []cframe.Offset) (err error) {
+	for _, at := range o {
+		if at.IsSpecial() {
+			continue
+		}
+		h, ok := f.chunkHeader(at)
+		if !ok {
+			return nil
+		}
+		missing, declared := "", false
+		if !trusted.AllowsCodec(h.Codec) {
+			missing, declared = h.Codec.String(), h.Codec == f.head.Codec()
+		}
+		for _, id := range h.Filters {
+			if !trusted.AllowsFilter(id) {
+				missing, declared = id.String(), declared || slices.Contains(f.head.Filters[:], id)
+			}
+		}
+		if missing == "" {
+			return nil
+		}
+		if err == nil {
+			err = fmt.Errorf("%w: recovering a frame of %s, which is not available", errors.ErrUnsupported, missing)
+		}
+		if declared {
+			return err
+		}
 	}
+	return err
+}
+
+// chunkHeader reads the header of the chunk at o.
+func (f *frame) chunkHeader(o cframe.Offset) (chunk.Header, bool) {
 	b := make([]byte, chunk.ExtendedHeaderSize)
 	if f.dir == "" {
-		b = f.bytes(f.base+int64(o[i]), len(b))
-	} else if file, _, err := regular.Open(filepath.Join(f.dir, cframe.ChunkFile(o[i]))); err == nil {
-		_, _ = file.ReadAt(b, 0) // bytes after the end are zeros, which are not a chunk
+		b = f.bytes(f.base+int64(o), len(b))
+	} else if file, _, err := regular.Open(filepath.Join(f.dir, cframe.ChunkFile(o))); err == nil {
+		_, _ = file.ReadAt(b, 0) // a short file has zeros, which are no chunk
 		_ = file.Close()
 	}
 	h, err := chunk.ParseHeader(b)
-	if err != nil {
-		return nil
-	}
-	if c := f.head.Codec(); !trusted.AllowsCodec(c) && h.Codec == c {
-		return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, c)
-	}
-	for _, id := range f.head.Filters {
-		if !trusted.AllowsFilter(id) && slices.Contains(h.Filters[:], id) {
-			return fmt.Errorf("%w: recovering a frame of %v, which is not available", errors.ErrUnsupported, id)
-		}
-	}
-	return nil
+	return h, err == nil
 }
 
 // copyVariable copies a frame of format 3 unchanged if it is valid. Otherwise it returns

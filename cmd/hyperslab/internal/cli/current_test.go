@@ -2,6 +2,7 @@
 package cli_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -62,11 +63,26 @@ func TestRun_currentBlosc2(t *testing.T) {
 			ok(t, "diff", at(name), at("repacked-"+name))
 			ok(t, "dump", "--untrusted", "--json", at(name))
 		}
+		for _, name := range names[2:] {
+			content, err := os.ReadFile(at(name))
+			require.NoError(t, err)
+			grown := at("grown-" + name)
+			put(t, grown, content)
+			ok(t, "append", grown, at("noise.b2nd")) // a chunk that C-Blosc2 would store with the flag of a dictionary
+			ok(t, "append", grown, at(name))
+			ok(t, "verify", grown)
+			ok(t, "diff", grown+"[100000:150000]", at("noise.b2nd"))
+			ok(t, "diff", grown+"[150000:]", at(name))
+		}
 		ok(t, "verify", at("dict.h5"))
 		for _, codec := range []string{"LZ4", "LZ4HC", "ZSTD"} {
 			ok(t, "diff", at("dict.h5:/"+codec), at("dict-"+codec+".b2nd"))
 			ok(t, "recover", at("dict.h5"), at("recovered-"+codec+".h5"))
 		}
+	})
+	t.Run("appended to dictionaries", func(t *testing.T) {
+		out, err := exec.Command(python, "testdata/current.py", "grown", dir).CombinedOutput()
+		require.NoError(t, err, "%s", out)
 	})
 	t.Run("chunks of variable length", func(t *testing.T) {
 		for _, name := range []string{"objects.b2frame", "objects-sparse.b2frame", "batch.b2frame"} {

@@ -1,7 +1,8 @@
-"""current.py write|check DIR: files of python-blosc2 4, for current_test.go.
+"""current.py write|grown|check DIR: files of python-blosc2 4, for current_test.go.
 
 write fills DIR with arrays of today's forms; check compares the metalayers of the
-files that are named on standard input with those of vl.b2nd.
+files that are named on standard input with those of vl.b2nd. grown reads the arrays
+with dictionaries to which noise.b2nd and the array itself were appended.
 """
 
 import os
@@ -52,6 +53,7 @@ if verb == "write":
         v.schunk.vlmeta[name] = value
     save("unicode.b2nd", np.array([f"text {i}" for i in range(3000)], "<U9"))
     save("dims.b2nd", np.arange(2**12).reshape((2,) * 12))
+    save("noise.b2nd", np.random.default_rng(2).integers(-(2**31), 2**31, 50_000).astype("i4"), chunks=(50_000,), blocks=(10_000,))
     few = np.random.default_rng(1).integers(0, 100, 100_000).astype("i4")
     with h5py.File("dict.h5", "w") as f:
         for codec in ("LZ4", "LZ4HC", "ZSTD"):
@@ -68,6 +70,13 @@ if verb == "write":
     b = blosc2.BatchArray(urlpath="batch.b2frame", mode="w")
     b.append([1, 2, 3])
     b.append(["a", "b" * 200])
+elif verb == "grown":
+    noise = blosc2.open("noise.b2nd", mode="r")[...]
+    for codec in ("LZ4", "LZ4HC", "ZSTD"):
+        few = blosc2.open(f"dict-{codec}.b2nd", mode="r")[...]
+        grown = blosc2.open(f"grown-dict-{codec}.b2nd", mode="r")
+        if not np.array_equal(grown[...], np.concatenate([few, noise, few])):
+            sys.exit(f"{codec}: other values")
 else:
     want = metadata("vl.b2nd")
     for file in sys.stdin.read().split():
