@@ -99,17 +99,7 @@ func TestPluginsAreOff(t *testing.T) {
 		require.ErrorIs(t, readUnknownFilter(os.Getenv("H5_TEST_FILE")), h5.ErrNoFilter)
 		return
 	}
-	cc := need.Program(t, "cc")
-	dir := t.TempDir()
-	mark := filepath.Join(dir, "loaded")
-	source := filepath.Join(dir, "plugin.c")
-	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `#include <stdio.h>
-__attribute__((constructor)) static void loaded(void) { FILE *f = fopen(%q, "w"); if (f) fclose(f); }
-int H5PLget_plugin_type(void) { return 0; }
-const void *H5PLget_plugin_info(void) { return 0; }
-`, mark), 0o644))
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), source).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	dir, mark := markingPlugin(t, 0)
 	child(t, "TestPluginsAreOff", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
 	require.NoFileExists(t, mark)
 	// The trap is a trap: the library's own tool falls into it.

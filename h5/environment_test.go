@@ -32,17 +32,7 @@ func TestEnvironment(t *testing.T) {
 		require.Equal(t, "/elsewhere", cmem.Env("HDF5_VDS_PREFIX"))
 		return
 	}
-	cc := need.Program(t, "cc")
-	dir := t.TempDir()
-	mark := filepath.Join(dir, "loaded")
-	source := filepath.Join(dir, "plugin.c")
-	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `#include <stdio.h>
-__attribute__((constructor)) static void loaded(void) { FILE *f = fopen(%q, "w"); if (f) fclose(f); }
-int H5PLget_plugin_type(void) { return 2; }
-const void *H5PLget_plugin_info(void) { return 0; }
-`, mark), 0o644))
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), source).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	dir, mark := markingPlugin(t, 2)
 	stderr := child(t, "TestEnvironment", "H5_TEST_FILE="+filepath.Join(dir, "a.h5"), "HDF5_PLUGIN_PATH="+dir, "HDF5_PLUGIN_PRELOAD=x",
 		"HDF5_DRIVER=missing", "HDF5_VOL_CONNECTOR=missing", "HDF5_DEBUG=all", "HDF5_VDS_PREFIX=/nowhere", "HDF5_USE_FILE_LOCKING=maybe")
 	require.Empty(t, stderr)
@@ -52,4 +42,22 @@ const void *H5PLget_plugin_info(void) { return 0; }
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir, "HDF5_VOL_CONNECTOR=missing")
 	_ = cmd.Run()
 	require.FileExists(t, mark)
+}
+
+// markingPlugin returns a directory with a plug-in of the kind (H5PL_type_t), and the file that the
+// plug-in creates when a process loads it.
+func markingPlugin(t *testing.T, kind int) (dir, mark string) {
+	t.Helper()
+	cc := need.Program(t, "cc")
+	dir = t.TempDir()
+	mark = filepath.Join(dir, "loaded")
+	source := filepath.Join(dir, "plugin.c")
+	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `#include <stdio.h>
+__attribute__((constructor)) static void loaded(void) { FILE *f = fopen(%q, "w"); if (f) fclose(f); }
+int H5PLget_plugin_type(void) { return %d; }
+const void *H5PLget_plugin_info(void) { return 0; }
+`, mark, kind), 0o644))
+	out, err := exec.Command(cc, "-shared", "-fPIC", "-o", filepath.Join(dir, "libplugin.so"), source).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir, mark
 }

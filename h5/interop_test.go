@@ -141,6 +141,66 @@ print("Δt", round(float(a["Δt"][0]), 6))
 `, path))
 }
 
+// Both directions with the newest format of each library.
+func TestH5py_latestFormat(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "theirs.h5")
+	values := make([]int32, 600)
+	for i := range values {
+		values[i] = int32(i*i - 1000)
+	}
+	level := 4
+	chunks := []int64{7, 4}
+	layouts := map[string]*h5.DatasetOptions{
+		"contiguous": nil, "chunked": {Chunks: chunks}, "single": {Chunks: []int64{60, 10}, Deflate: &level},
+		"filtered": {Chunks: chunks, Deflate: &level, Shuffle: true, Fletcher32: true},
+		"growing":  {Chunks: chunks, Deflate: &level}, "both": {Chunks: chunks},
+	}
+	f, err := h5.Create(ours, &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
+	require.NoError(t, err)
+	for name, o := range layouts {
+		space := h5.SimpleSpace(60, 10)
+		switch name {
+		case "growing":
+			space.MaxDims = []int64{h5.Unlimited, 10}
+		case "both":
+			space.MaxDims = []int64{h5.Unlimited, h5.Unlimited}
+		}
+		d, err := f.Root().CreateDataset("g/"+name, h5.Int(4, h5.BigEndian), space, o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, values, h5.SimpleSpace(60, 10).All()))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Root().WriteAttribute(someAttributes(t)[0]))
+	require.NoError(t, f.Close())
+	require.Equal(t, "read 6", python(t, `
+import h5py, numpy as np, sys
+want = (np.arange(600, dtype="i4") ** 2 - 1000).reshape(60, 10)
+with h5py.File(sys.argv[1]) as f:
+    for d in f["g"].values():
+        assert d.dtype == ">i4" and np.array_equal(d[()], want), d
+    assert len(f.attrs) == 1
+    print("read", len(f["g"]))
+with h5py.File(sys.argv[2], "w", libver="latest") as f:
+    f["g/contiguous"] = want
+    for name, more in {"chunked": {}, "filtered": dict(compression="gzip", shuffle=True, fletcher32=True), "growing": dict(maxshape=(None, 10)),
+                       "both": dict(maxshape=(None, None), compression="gzip")}.items():
+        f.create_dataset("g/" + name, data=want, chunks=(7, 4), **more)
+    f.create_dataset("g/single", data=want, chunks=want.shape, compression="gzip")
+`, ours, theirs))
+	f, err = h5.Open(theirs, h5.ReadOnly)
+	require.NoError(t, err)
+	for name := range layouts {
+		d, err := f.Root().OpenDataset("g/" + name)
+		require.NoError(t, err)
+		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, err, name)
+		require.Equal(t, values, got, name)
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+}
+
 func TestWeReadWhatH5pyWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	python(t, `
