@@ -19,7 +19,7 @@ An address is FILE:/path for an object inside an HDF5 file, or FILE where the fi
 is the array.`
 
 // sliceHelp follows addressHelp if the address may select a part of an array.
-const sliceHelp = ` A selection behind it takes a part, in NumPy's words:
+const sliceHelp = ` A selection after the path takes a part, as in NumPy:
 'FILE:/path[0, 10:20, ::-1]'; quote it for the shell.`
 
 // twoArguments follows them if the command takes one address.

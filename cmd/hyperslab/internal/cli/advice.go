@@ -52,28 +52,28 @@ func advice(cmd *cobra.Command, err error) string {
 	case full(err) && toStdout(err):
 		return "make space on the disk of standard output, or write to another; the output is not complete"
 	case full(err) && inPlace(cmd) && failed.Path != "":
-		return "make room there; the file was being changed itself, so hyperslab verify " + shellWord(failed.Path) + " tells what became of it, and hyperslab recover saves what it holds"
+		return "free space there; the file was changed in place: hyperslab verify " + shellWord(failed.Path) + " checks it, and hyperslab recover saves its contents"
 	case full(err):
-		return "make room there, or write to another disk; what is half done has been removed"
+		return "free space there, or write to another disk; incomplete output has been removed"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on the size of files (ulimit -f), or write to a file system without one"
 	case errors.Is(err, syscall.EROFS):
-		return "nothing can be written there: name another place, or mount the file system for writing"
+		return "the file system is read-only: name another directory, or mount it for writing"
 	case elsewhere(err) && cmd.Flags().Lookup("allow-missing") != nil:
-		return "--external-dir DIR looks for external files in DIR, --allow-missing reads what is missing as fill value"
+		return "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
 		return didYouMean(cmd.Context(), failed.Path) + around()
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
 	case errors.Is(err, format.ErrLimit) && cmd.Flags().Changed("untrusted"):
-		return "a file that nobody vouches for gets so much and no more; without --untrusted there is no such limit"
+		return "this limit applies to untrusted files only, because --untrusted was given"
 	case errors.Is(err, syscall.ENOTDIR):
 		return around()
 	case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, format.ErrVersion):
 		text := "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
 		if loc, ok := existing(failed.Path); ok && cmd.Name() != "verify" && cmd.Name() != "recover" {
 			file := shellWord(loc.File)
-			text += "\n  hyperslab verify " + file + " tells where, hyperslab recover " + file + " NEW saves what is left of it"
+			text += "\n  hyperslab verify " + file + " reports where, hyperslab recover " + file + " NEW saves the readable part"
 		}
 		return text
 	}
@@ -180,15 +180,15 @@ func lookAround(location string) string {
 	case errors.Is(err, regular.ErrNot):
 		return "these formats are read here and there, not from beginning to end: save it to a file, and name that"
 	case err != nil && isFolder(loc.File):
-		return "this folder is no array, and holds none as hyperslab stores them; name one of the files in it"
+		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
 	case err != nil && ofNPY(loc.File):
 		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")
 	case err != nil:
 		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
 	case format == formats.HDF5:
-		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the file holds"
+		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
 	case format == formats.Directory:
-		return "hyperslab ls -r " + shellWord(loc.File) + " lists what the folder holds"
+		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the directory"
 	case loc.Object != "":
 		return shellWord(loc.File) + " alone names its array"
 	}

@@ -25,7 +25,7 @@ func (a *app) appendCommand() *cobra.Command {
 	var o appendFlags
 	cmd := &cobra.Command{
 		Use:   "append TARGET SOURCE...",
-		Short: "Add the elements of arrays behind the last of another",
+		Short: "Append the elements of arrays to another array",
 		Long: `append makes an array longer along one axis and fills the new part with the elements
 of other arrays, of any format, in the order given. All must have its element type and,
 but for that axis, its shape. An HDF5 dataset must be made to grow (a maximum shape).` + editHelp + addressHelp,

@@ -183,7 +183,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm FILE[:/path] NAME...",
 		Short: "Remove attributes",
-		Long:  "rm removes attributes, all that are named or none." + editHelp,
+		Long:  "rm removes all named attributes, or fails without a change." + editHelp,
 		Example: `  hyperslab attr rm waves.b2nd scale
   hyperslab attr rm waves.h5:/waves scale range`,
 		Args:              arity(2, -1),
@@ -197,7 +197,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 				_, ok := attrs.Get(name)
 				ok = ok || slices.ContainsFunc(attrs.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
 				if !ok {
-					return &absentAttr{args[0], name, "; nothing was removed"}
+					return &absentAttr{args[0], name, "; no attribute was removed"}
 				}
 			}
 			if e.dryRun {

@@ -54,7 +54,7 @@ func parseValue(text, dtype string) (v ndarray.Value, err error) {
 		if v.DType.Kind == ndarray.String {
 			s, ok := leaf.(string)
 			if !ok {
-				return v, fmt.Errorf("%v stands among texts; put it in quotes", leaf)
+				return v, fmt.Errorf("%v is a number in a list of strings; put it in quotes", leaf)
 			}
 			v.Strings = append(v.Strings, s)
 			continue

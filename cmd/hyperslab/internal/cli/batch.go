@@ -35,7 +35,7 @@ func (b *batchFlags) add(cmd *cobra.Command) {
 func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f := cmd.Flags()
 	f.StringVar(&b.list, "files-from", "", list)
-	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte, as find -print0 and git ls-files -z write them, and none is a pattern")
+	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte, as find -print0 and git ls-files -z write them, and are not patterns")
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 

@@ -105,7 +105,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	f.StringVar(&o.sample, "sample", "32MiB", "measure on at most so many `BYTES` from the middle of the array, and on a ninth of a --memory that is given")
 	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "measure each for at least `SECONDS` of writing and as many of reading; the best run counts")
 	f.StringVar(&o.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
-	f.Float64Var(&o.storage, "storage", 500, "for balance: what the storage does, in `MB/S`")
+	f.Float64Var(&o.storage, "storage", 500, "for balance: speed of the storage in `MB/S`")
 	f.StringVar(&o.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")
 	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the picture if it exists")

@@ -36,7 +36,7 @@ type trial struct {
 func newTrial(ctx context.Context, src *ndarray.Array, format formats.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
 	m := src.Meta()
 	if m.DType.Kind == ndarray.String {
-		return nil, usagef("%s: %w: texts of variable length have no bytes to measure", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
+		return nil, usagef("%s: %w: strings of variable length cannot be measured", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
 	}
 	if src.NBytes() == 0 || len(m.Shape) == 0 {
 		return nil, usagef("%s: %w: %s has no elements to measure", cmp.Or(m.Path, "the array"), ndarray.ErrShape, metaShape(m))

@@ -133,12 +133,12 @@ the source.
 	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself, not to a copy that then replaces it; a crash can corrupt the file")
 	f.BoolVar(&o.along, "with-coordinates", false, "convert an array of a tree together with the arrays that its axes are named after and that its attribute coordinates names")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
-	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores none")
+	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`, one length of which may be -1: as long as there are")
 	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")
 	o.storeFlags.add(cmd)
 	o.batch.add(cmd)
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
 	o.files.add(a, cmd)
@@ -223,7 +223,7 @@ func (o *convertFlags) openSource(ctx context.Context, source string) (*part, er
 	}
 	if is, err := isNPY(source); is || err != nil {
 		if err == nil && o.dtype != "" {
-			return nil, usagef("--dtype %s: %s is .npy and says what its elements are", o.dtype, source)
+			return nil, usagef("--dtype %s: %s is .npy, which stores its dtype", o.dtype, source)
 		}
 		return whole(openFlatFile(source, "", &o.flat))
 	}

@@ -32,7 +32,7 @@ func formatForName(file string) (formats.Format, bool) {
 func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target string, terminal bool) (ndarray.Spec, error) {
 	spec := m.Spec()
 	if o.asked() {
-		return spec, usagef("%s has no chunks and no compression, the flags for them mean nothing", format)
+		return spec, usagef("%s has no chunks and no compression: remove the flags for them", format)
 	}
 	if target == stdio && terminal && !o.dryRun {
 		return spec, usagef("%s is not for a terminal; send it to a file or a program", format)

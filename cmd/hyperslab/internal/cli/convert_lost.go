@@ -59,9 +59,9 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 		}
 	}
 	if d := m.DType; format == npyFormat && !d.NumPy().EqualValues(d) {
-		told = append(told, fact{"type", d.String(), fmt.Sprintf("npy says %v", d.NumPy())})
+		told = append(told, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
 	} else if bare && format != npyFormat {
-		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores none; to read it say --dtype %s", format, shellWord(spec.DType.String()))})
+		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
 	told = append(told, encodingLost(m, spec.Compression, format)...)
 	if m.Comment != "" && format != formats.HDF5 {
@@ -122,7 +122,7 @@ func mostText(most []int64) string {
 func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format) (lost []fact) {
 	if string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format)) {
 		if summed(m.Compression) && c != nil && !summed(c) {
-			lost = append(lost, fact{"filter", checksum, "codec none leaves no filters; --checksum keeps this one"})
+			lost = append(lost, fact{"filter", checksum, "codec none removes all filters; --checksum keeps this one"})
 		}
 		return lost
 	}

@@ -173,7 +173,7 @@ func lossCell(t *testing.T, f feature, source, to string) {
 			stdout, stderr, code := run(append(line, more...)...)
 			require.Equal(t, 2, code, "%s: %s", to, stderr)
 			require.Empty(t, stdout)
-			require.Contains(t, stderr, "nothing was written:\n", to)
+			require.Contains(t, stderr, "no file was written:\n", to)
 			require.Contains(t, stderr, "\n  "+f.what, to)
 			require.Contains(t, stderr, "--exclude-unsupported", to)
 			require.NoFileExists(t, file)
@@ -288,7 +288,7 @@ func TestTreesLoseNothingInSilence(t *testing.T) {
 	lossTree(t, "s.h5")
 	comments := []string{"all", "some", "one", ""}
 	instead := "/y: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"
-	sum := "/g/x: filter (fletcher32): codec none leaves no filters; --checksum keeps this one"
+	sum := "/g/x: filter (fletcher32): codec none removes all filters; --checksum keeps this one"
 
 	require.Equal(t, []string{instead}, lossesOf(t, "convert", "s.h5", "o.h5"))
 	require.Equal(t, comments, treeComments(t, "o.h5"))
@@ -326,7 +326,7 @@ func TestRepackLosesNothingInSilence(t *testing.T) {
 	}{
 		{"", "fletcher32 + deflate 1", nil},
 		{"--codec lzf", "fletcher32 + lzf 0", nil},
-		{"--codec none", "none", []string{"/g/x: filter (fletcher32): codec none leaves no filters; --checksum keeps this one"}},
+		{"--codec none", "none", []string{"/g/x: filter (fletcher32): codec none removes all filters; --checksum keeps this one"}},
 		{"--codec none --checksum", "fletcher32 + none", nil},
 	} {
 		out := fmt.Sprintf("%d.h5", i)
@@ -341,7 +341,7 @@ func TestRepackLosesNothingInSilence(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, "shuffle + fletcher32 + deflate 2", compression("again.h5:/g/x"))
 	// One array is no different.
-	require.Equal(t, []string{"filter (fletcher32): codec none leaves no filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
+	require.Equal(t, []string{"filter (fletcher32): codec none removes all filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
 }
 
 // The links between arrays and their dimension scales are reported, not refused, if the names of the

@@ -44,7 +44,7 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 		case rawFormat:
 			return rawFormat, nil
 		}
-		return "", usagef("--format %s: what goes to standard output is npy or raw; other formats take a file", o.format)
+		return "", usagef("--format %s: standard output takes npy or raw; other formats need a file", o.format)
 	}
 	whole, _ := splitSelection(source)
 	from, err := formats.ParseLocation(whole)
@@ -58,7 +58,7 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 	if format = formats.Format(o.format); format == "" {
 		var ok bool
 		if format, ok = formatForName(to.File); !ok {
-			return "", usagef("%s: the extension %q tells no format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
+			return "", usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
@@ -180,10 +180,10 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 		fmt.Fprintf(&flags, " --exclude-attr %s", shellWord(u.Name))
 	}
 	if len(facts) > 0 {
-		return s, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:%s\n  to go on without add --exclude-unsupported",
+		return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add --exclude-unsupported",
 			plural(int64(len(refused)+len(facts)), "thing"), source, target, lines.String())
 	}
-	return s, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:%s\n  to go on without add%s, or --exclude-unsupported",
+	return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add%s, or --exclude-unsupported",
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 

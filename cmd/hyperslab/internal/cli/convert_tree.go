@@ -182,7 +182,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		for i, p := range loss.Problems {
 			lines[i] = safe(p.String())
 		}
-		return nil, fmt.Errorf("%s of %s cannot be stored in %s; nothing was written:\n  %s\n  %s",
+		return nil, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:\n  %s\n  %s",
 			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "), o.wayOut(loss))
 	} else if err != nil {
 		return nil, err
@@ -333,10 +333,10 @@ type convertRow struct {
 // convertMany converts each source into a directory.
 func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *convertFlags) error {
 	if o.format == "" {
-		return usagef("--into %s: also say --format, which the names of the targets then have", o.batch.into)
+		return usagef("--into %s: --format is required, because it gives the extension of the targets", o.batch.into)
 	}
 	if slices.Contains(args, stdio) {
-		return usagef("--into and - : what comes through standard input has no name; --files-from - reads names there")
+		return usagef("--into and - : data on standard input has no name; --files-from - reads names from standard input")
 	}
 	start := time.Now()
 	workers := o.job.jobs

@@ -39,7 +39,7 @@ func (a *app) cpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cp SOURCE... TARGET",
 		Short: "Copy objects into an HDF5 file, or arrays as they are",
-		Long: `cp copies what is stored, as it is stored: nothing is decompressed.
+		Long: `cp copies stored chunks without decompression.
 
 From HDF5 to HDF5 it copies datasets, groups with all that is in them, named types and
 their attributes into a file that is there, or into a new one. If the target ends in a
@@ -72,7 +72,7 @@ chooses another compression, and goes from one format to another.` + editHelp,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
-	f.BoolVar(&o.refs, "references", false, "copy also what references lead to")
+	f.BoolVar(&o.refs, "references", false, "also copy the objects that references point to")
 	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.files.addDir(cmd)
@@ -188,7 +188,7 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
 	}
 	if f, ok := formats.ForName(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
-		return usagef("%s is of format %s, and the name %s says otherwise; hyperslab convert goes from one format to another", from.File, format, to.File)
+		return usagef("%s has format %s, and the name %s has another; hyperslab convert changes formats", from.File, format, to.File)
 	}
 	if !o.force {
 		if _, err := os.Lstat(to.File); err == nil {

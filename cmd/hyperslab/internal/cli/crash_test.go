@@ -307,7 +307,7 @@ func TestFaultsOfOutputs(t *testing.T) {
 					require.Contains(t, strings.ToLower(said), f.verdict.Errno.Error(), what)
 				}
 				if f.verdict.Errno == syscall.ENOSPC || f.verdict.Errno == syscall.EDQUOT {
-					require.Contains(t, said, "\n  make room there", what)
+					require.Contains(t, said, "\n  free space there", what)
 				}
 			}
 		})

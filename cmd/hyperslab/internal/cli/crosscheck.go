@@ -200,7 +200,7 @@ func (a *app) crosscheckRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FOLDER",
 		Short: "Judge a program over the vectors",
-		Long: `run starts a program for each vector of FOLDER, by /bin/sh, and says what became of it:
+		Long: `run starts a program for each vector of FOLDER, by /bin/sh, and prints the result:
 
   pass              the right bytes, or the refusal that was due
   refused           an error where the vector is sound
@@ -250,7 +250,7 @@ func (o *crosscheckFlags) check() error {
 	case o.run.Read != "" && (!strings.Contains(o.run.Read, "{in}") || !strings.Contains(o.run.Read, "{out}")):
 		return usagef("--read %q: want {in} and {out} in it", o.run.Read)
 	case o.run.Timeout <= 0:
-		return usagef("--timeout %v: want more than nothing", o.run.Timeout)
+		return usagef("--timeout %v: want more than 0", o.run.Timeout)
 	case o.run.Workers < 0:
 		return usagef("-j %d: want 0 or more workers", o.run.Workers)
 	case o.explain < 0:

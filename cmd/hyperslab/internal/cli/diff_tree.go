@@ -98,7 +98,7 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 		return &exitError{code: exitDiffers}
 	case len(d.doc.Unknown) > 0:
 		return &exitError{code: exitPartly, err: summaryError(fmt.Sprintf(
-			"%s of %s and %s not compared\n  --exclude PATH leaves out what cannot be", plural(int64(len(d.doc.Unknown)), "object"), d.pathA, d.pathB))}
+			"%s of %s and %s not compared\n  --exclude PATH leaves them out", plural(int64(len(d.doc.Unknown)), "object"), d.pathA, d.pathB))}
 	}
 	return nil
 }

@@ -77,9 +77,9 @@ read some megabytes at a time, however large the array is.` +
 	jsonFlag(cmd, &o.json)
 	f.BoolVar(&o.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
 	f.BoolVar(&o.csv, "csv", false, "write comma-separated values")
-	f.BoolVar(&o.npy, "npy", false, "write what numpy.load reads")
+	f.BoolVar(&o.npy, "npy", false, "write .npy")
 	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
-	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: what there is, without the values")
+	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
 	f.BoolVar(&o.unpack, "unpack", false, "write the values that the elements stand for by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
@@ -167,14 +167,14 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	case o.files.dir != "":
 		return usagef("--external-dir and --ddl do not go together: libhdf5 looks in the working directory")
 	case untrusted(ctx):
-		return usagef("--ddl and --untrusted do not go together: what it writes the library reads, and nobody has looked at the file before")
+		return usagef("--ddl and --untrusted exclude each other, because libhdf5 reads the file for --ddl without a check")
 	}
 	d, err := o.h5dump.object(args)
 	if err != nil {
 		return err
 	}
 	if o.header && (d.selection != "" || d.region != nil) {
-		return usagef("%s: --header writes no values, so there is nothing to take a part of", d.where)
+		return usagef("%s: --header prints no values: remove the selection", d.where)
 	}
 	switch format, err := formats.Sniff(d.file); {
 	case err != nil:

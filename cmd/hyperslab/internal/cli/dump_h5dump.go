@@ -86,7 +86,7 @@ func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
 	if flag == "-a" {
 		at := strings.LastIndex(d.what.Object, "/")
 		if at < 0 || d.what.Object == "/" {
-			return nil, usagef("-a %s: want the path of an object and behind a slash the name of an attribute, for example /time/units", path)
+			return nil, usagef("-a %s: want the path of an object, a slash and the name of an attribute, for example /time/units", path)
 		}
 		d.what.Object, d.what.Attribute = d.what.Object[:at], d.what.Object[at+1:]
 	}
@@ -129,7 +129,7 @@ func (d *ddlPlace) part(f *h5.File) error {
 			step[axis] = max(step[axis], 1)
 		}
 		if step[axis] < 0 {
-			return fmt.Errorf("%s: --ddl: %w: axis %d: step %d; h5dump's words have none that goes backwards", d.where, errors.ErrUnsupported, axis, step[axis])
+			return fmt.Errorf("%s: --ddl: %w: axis %d: step %d; h5dump's STRIDE must be positive", d.where, errors.ErrUnsupported, axis, step[axis])
 		}
 	}
 	d.what.Part = &h5.Region{Start: start, Stride: step, Count: count}
@@ -196,7 +196,7 @@ func (o *h5dumpFlags) region() (*h5.Region, error) {
 		start, stride, count, block := r.Start[axis], r.Stride[axis], r.Count[axis], r.Block[axis]
 		switch {
 		case start > math.MaxInt64-block || count-1 > (math.MaxInt64-block-start)/stride:
-			return nil, usagef("axis %d: %d blocks of %d every %d behind %d end beyond every axis", axis, count, block, stride, start)
+			return nil, usagef("axis %d: %d blocks of %d every %d from %d end beyond the largest dimension", axis, count, block, stride, start)
 		case block > stride && count > 1:
 			return nil, usagef("-k and -S: axis %d: blocks of %d every %d overlap", axis, block, stride)
 		}

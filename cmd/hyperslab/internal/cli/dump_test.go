@@ -139,13 +139,13 @@ func TestDumpObjectsAsH5dump(t *testing.T) {
 		{"--ddl tree.h5 -d /time[;;;]", "no axis is given"},
 		{"--ddl tree.h5 -d /time -s 0", "a part of 1 axes, the dataset has 2"},
 		{"--ddl tree.h5 -d /time -s 7,9 -c 1,2", "/time"},
-		{"--ddl tree.h5 -d /time -s 0,0 --header", "--header writes no values"},
-		{"--ddl tree.h5:/time[0] --header", "--header writes no values"},
+		{"--ddl tree.h5 -d /time -s 0,0 --header", "--header prints no values"},
+		{"--ddl tree.h5:/time[0] --header", "--header prints no values"},
 		{"--ddl tree.h5 -d /time -g /run1", "--ddl writes one object"},
 		{"--ddl tree.h5:/nope", "/nope"},
 		{"--ddl waves.h5 -a /waves/nope", "nope"},
 		{"--ddl waves.h5 -a /", "the name of an attribute"},
-		{"--ddl tree.h5:/time --untrusted", "--ddl and --untrusted do not go together"},
+		{"--ddl tree.h5:/time --untrusted", "--ddl and --untrusted exclude each other"},
 		{"tree.h5 -g /run1", "-g /run1 goes with --ddl"},
 	} {
 		stdout, stderr, code := run(append([]string{"dump"}, strings.Fields(tt.args)...)...)

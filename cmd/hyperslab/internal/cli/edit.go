@@ -28,7 +28,7 @@ func (e *editFlags) add(a *app, cmd *cobra.Command) {
 	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
 	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself, not a copy that then replaces it: takes no room, and a crash can damage the file")
-	f.BoolVar(&e.dryRun, "dry-run", false, "say what would be done and change nothing")
+	f.BoolVar(&e.dryRun, "dry-run", false, "report the changes and make none")
 	if f.Lookup("progress") == nil {
 		progressFlag(cmd, &e.progress)
 	}

@@ -70,7 +70,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var o explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain FILE[:/path]",
-		Short: "Say what every byte of a file means",
+		Short: "Explain every byte of a file",
 		Long: `explain annotates the structures of a file byte by byte: Blosc and Blosc2 chunks, frames
 with their b2nd or Caterva metalayers, bcolz directories and chunk files, HDF5 files,
 and with FILE:/path the header of one HDF5 object. Each line has the offset and the first
@@ -79,7 +79,7 @@ value, what it means, and behind an exclamation mark what is wrong with it.
 
 The file is read without any C library, as far as its bytes allow, so that damaged files
 can be looked at. In directories offsets count from the start of each file. The elements
-themselves are not described. With --wrong only what is wrong is listed, and the exit
+themselves are not described. With --wrong print errors only is listed, and the exit
 code is 1 if anything is.`,
 		Example: `  hyperslab explain rose.b2nd
   hyperslab explain rose.b2nd --at 0x18
@@ -94,9 +94,9 @@ code is 1 if anything is.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.at, "at", "", "only the fields that hold the byte at `OFFSET`, decimal or 0x…")
-	f.StringVar(&o.as, "as", "", "take the file for a `KIND`: chunk, frame, hdf5 or bcolz; else its first bytes tell")
+	f.StringVar(&o.as, "as", "", "`KIND` of the file: chunk, frame, hdf5 or bcolz (default: by its first bytes)")
 	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
-	f.BoolVar(&o.wrong, "wrong", false, "only what is wrong")
+	f.BoolVar(&o.wrong, "wrong", false, "print errors only")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "as", asChunk, asFrame, asHDF5, asBcolz)
 	a.paged(cmd)
@@ -388,7 +388,7 @@ func (a *app) writeExplained(e *explained, root format.Field, at int64, o *expla
 	}
 	switch {
 	case o.wrong && count == 0:
-		a.note("nothing is wrong with %s", safe(e.name))
+		a.note("no errors in %s", safe(e.name))
 	case count > 0 && !o.wrong:
 		a.note("%s; --wrong lists them alone", plural(int64(count), "complaint"))
 	}

@@ -98,7 +98,7 @@ type pickFlags struct {
 
 func (p *pickFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&p.exclude, "exclude", nil, "of a tree, leave out the objects that `PATTERN` matches and what is below them: a path or a name, with *, ? and [ ]; may be given several times")
+	f.StringArrayVar(&p.exclude, "exclude", nil, "leave out the objects of a tree that `PATTERN` matches and all objects below them: a path or a name, with *, ? and [ ]; repeatable")
 	f.BoolVar(&p.skip, "skip-unreadable", false, "of a tree, leave out objects that cannot be read, report each, and end with exit code 3")
 }
 

@@ -75,12 +75,12 @@ func (o *flatFlags) rawSource(dtype string, size int64) (*flatSource, error) {
 	}
 	if open >= 0 {
 		if size < 0 {
-			return nil, usagef("--shape %s: how long a pipe is nobody knows; say every length", o.shape)
+			return nil, usagef("--shape %s: the size of a pipe is unknown; give every dimension", o.shape)
 		}
 		shape[open] = 1
 		step, ok := ndarray.Product(shape)
 		if step *= int64(d.Size); !ok || step <= 0 || (size-o.offset)%step != 0 || size < o.offset {
-			return nil, usagef("--shape %s: %d bytes behind --offset %d are no whole number of steps of %d bytes", o.shape, size-o.offset, o.offset, step)
+			return nil, usagef("--shape %s: %d bytes after --offset %d are not a multiple of %d bytes", o.shape, size-o.offset, o.offset, step)
 		}
 		shape[open] = (size - o.offset) / step
 	}
@@ -138,7 +138,7 @@ func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err err
 	case have < n:
 		return nil, fmt.Errorf("%w: %s holds %d bytes of elements, %s of %v are %d", ndarray.ErrCorrupt, file, max(have, 0), shapeText(s.meta.Shape), s.meta.DType, n)
 	case have > n && raw.shape != "":
-		return nil, usagef("%s holds %d bytes behind --offset %d, %s of %v are %d", file, have, raw.offset, shapeText(s.meta.Shape), s.meta.DType, n)
+		return nil, usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.offset, shapeText(s.meta.Shape), s.meta.DType, n)
 	}
 	return ndarray.New(&flatFile{*s, f})
 }
@@ -246,7 +246,7 @@ func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, er
 			case beginsFrame(more):
 				return nil, usagef("standard input is a Blosc2 frame, which is not read from its beginning to its end; save it first, and name the file")
 			}
-			return nil, usagef("standard input is not .npy (begins with % x); of raw bytes say --shape and --dtype", head)
+			return nil, usagef("standard input is not .npy (begins with % x); for raw bytes give --shape and --dtype", head)
 		}
 		s.meta, s.fortran, _, err = readNPYHeader(r)
 	}
@@ -294,7 +294,7 @@ func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) err
 	b.meta.DType.ToNative(dst)
 	if b.next == b.meta.NumElems() {
 		if _, err := b.r.ReadByte(); !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: standard input goes on behind %s of %v", ndarray.ErrSize, shapeText(b.meta.Shape), b.meta.DType)
+			return fmt.Errorf("%w: standard input continues after %s of %v", ndarray.ErrSize, shapeText(b.meta.Shape), b.meta.DType)
 		}
 	}
 	return nil

@@ -347,7 +347,7 @@ func TestDryRunOfEveryCommand(t *testing.T) {
 		{"rm -r tree.h5:/run1 tree.h5:/nope -f", `would remove tree.h5:/run1: [0-9.]+ (KiB|B)\n(?:would copy)`, `16.6 KiB`},
 		{"attr set waves.b2nd units km", `would set units of waves.b2nd to string "km"`, `would copy waves.b2nd first, [0-9.]+ KiB`},
 		{"attr rm waves.b2nd units", `would remove 1 attribute of waves.b2nd`, `would copy waves.b2nd first, [0-9.]+ KiB`},
-		{"recover cut.h5 x.h5", `would read all of cut.h5 as hdf5, [0-9.]+ KiB, and write what is left of it to x.h5`, ``},
+		{"recover cut.h5 x.h5", `would read all of cut.h5 as hdf5, [0-9.]+ KiB, and write the readable part to x.h5`, ``},
 		{"recover cut.b2nd x.b2nd", `would read all of cut.b2nd as b2nd, [0-9.]+ KiB`, ``},
 	} {
 		lines = append(lines, x.line)

@@ -100,7 +100,7 @@ func TestHints_similarObject(t *testing.T) {
 				require.NotContains(t, stderr, "did you mean")
 			}
 			require.Contains(t, stderr, want)
-			require.Contains(t, stderr, ".h5 lists what the file holds")
+			require.Contains(t, stderr, ".h5 lists the objects of the file")
 		})
 	}
 }

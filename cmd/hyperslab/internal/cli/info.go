@@ -155,7 +155,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 		},
 	}
 	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
-	cmd.Flags().BoolVar(&storage, "storage", false, "show what takes the bytes of the file, and how many are free")
+	cmd.Flags().BoolVar(&storage, "storage", false, "show the space of each structure and the free space")
 	a.each(cmd)
 	(&untrustedFlags{}).add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")

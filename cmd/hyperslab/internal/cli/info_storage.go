@@ -88,7 +88,7 @@ var allocations = map[string]allocation{
 	"superblock": {"super", "superblock and driver information"},
 	"btree":      {"btree", "B-trees and symbol table nodes"},
 	"draw":       {"draw", "raw data: chunks and contiguous elements"},
-	"gheap":      {"gheap", "global heap: texts and sequences of variable length, references"},
+	"gheap":      {"gheap", "global heap: strings and sequences of variable length, references"},
 	"lheap":      {"lheap", "local heap: names, fractal heap blocks, data blocks of chunk indexes"},
 	"ohdr":       {"ohdr", "object headers, and headers of heaps and chunk indexes"},
 }
@@ -211,7 +211,7 @@ func (d *storageDoc) frame(name string, size int64) (err error) {
 	if err != nil {
 		return err
 	}
-	d.add("header", "what the frame holds, and its metalayers", int64(f.HeaderSize))
+	d.add("header", "description of the frame, and metalayers", int64(f.HeaderSize))
 	offsets, err := f.Offsets(nil)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (d *storageDoc) frame(name string, size int64) (err error) {
 		if err != nil {
 			return err
 		}
-		d.add("chunks", "compressed elements; chunks of one value take none", int64(h.CBytes))
+		d.add("chunks", "compressed elements; chunks of one value take no space", int64(h.CBytes))
 	}
 	after := cframe.Describe(r, size)
 	for _, part := range after.Fields {
@@ -273,7 +273,7 @@ func (d *storageDoc) write(w io.Writer, p paint) error {
 	for _, k := range d.Kinds {
 		t.add(k.Kind, fmt.Sprint(k.Pieces), iecBytes(int64(k.Bytes)), percent(k.Bytes), k.Meaning)
 	}
-	free := "what no structure takes"
+	free := "space of no structure"
 	if d.Known != nil && *d.Known > 0 {
 		free += fmt.Sprintf("; of it %s listed as free in the file", iecBytes(int64(*d.Known)))
 	}

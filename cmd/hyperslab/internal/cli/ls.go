@@ -54,7 +54,7 @@ func (a *app) lsCommand() *cobra.Command {
 	var o lsFlags
 	cmd := &cobra.Command{
 		Use:   "ls FILE[:/path]",
-		Short: "List what a file or a group holds",
+		Short: "List the objects of a file or group",
 		Long: `ls lists the objects of a file or of a group in it: arrays with shape, element type,
 chunks, compression and stored bytes, groups with a slash at the end, links with what
 they point to. Objects that are no arrays here show the type they have in the file.` + addressHelp + twoArguments,
@@ -69,7 +69,7 @@ they point to. Objects that are no arrays here show the type they have in the fi
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "also what the groups hold")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "also the objects of the groups, recursively")
 	f.BoolVarP(&o.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
@@ -117,7 +117,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 
 // unlisted returns the error for an incomplete listing. The missing objects have been reported.
 func (a *app) unlisted(file string) error {
-	a.note("  hyperslab verify %s tells whether the file is damaged", shellWord(file))
+	a.note("  hyperslab verify %s reports whether the file is corrupt", shellWord(file))
 	return &exitError{code: exitPartly}
 }
 

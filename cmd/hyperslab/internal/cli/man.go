@@ -116,8 +116,8 @@ var exitCodes = []struct{ code, meaning string }{
 	{"0", "Done, or the two sides are the same, or the file is sound."},
 	{"1", "The two sides differ, or the file is damaged."},
 	{"2", "Wrong usage, or it cannot be done."},
-	{"3", "Partly done; what failed is on standard error."},
-	{"4", "Refused to overwrite what exists."},
+	{"3", "Partly done; standard error contains the failures."},
+	{"4", "Refused to overwrite a file."},
 	{"130, 143", "Interrupted (SIGINT), terminated (SIGTERM). No temporary file is left."},
 }
 

@@ -227,5 +227,5 @@ func TestMemoryOfBench(t *testing.T) {
 
 	_, stderr, code = run("verify", filepath.Join(dir, "n.b2nd"), "-M", "256MiB", "--sandbox=false")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "--memory 256MiB is what the sandbox may take, and --sandbox=false means none")
+	require.Contains(t, stderr, "--memory 256MiB is the limit of the sandbox, which --sandbox=false turns off")
 }

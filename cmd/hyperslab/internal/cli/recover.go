@@ -60,7 +60,7 @@ func (a *app) recoverCommand() *cobra.Command {
 	var o recoverFlags
 	cmd := &cobra.Command{
 		Use:   "recover DAMAGED TARGET",
-		Short: "Make a new file of what is left of a damaged one",
+		Short: "Make a new file from a damaged one",
 		Long: `recover reads a damaged b2nd file, sparse frame, bcolz tree or HDF5 file without the
 reference libraries and writes what is left to a new file of the same format. The
 damaged file is never changed. The new file is verified before it gets its name. Chunks
@@ -84,10 +84,10 @@ is guessed or lost.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of a file too damaged to tell: b2nd, hdf5 or bcolz")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of a file whose beginning is damaged: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings, and no progress")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be read and write nothing; what is left of it is known when all is read")
+	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
 	(&untrustedFlags{}).add(cmd)
@@ -166,7 +166,7 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 		}
 		format = string(f)
 	}
-	a.note("would read all of %s as %s, %s, and write what is left of it to %s", safe(source), format, iecBytes(size), safe(target))
+	a.note("would read all of %s as %s, %s, and write the readable part to %s", safe(source), format, iecBytes(size), safe(target))
 	if !o.json {
 		return nil
 	}

@@ -69,8 +69,8 @@ func (a *app) repackCommand() *cobra.Command {
 	var o repackFlags
 	cmd := &cobra.Command{
 		Use:   "repack SOURCE TARGET",
-		Short: "Write files anew, with other compression or without lost room",
-		Long: `repack writes a file anew in its own format: all arrays of an HDF5 file, or a b2nd or
+		Short: "Rewrite files with other compression or without free space",
+		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file, or a b2nd or
 bcolz array, with the codec, chunks and blocks that flags ask for. An array that is
 stored that way already is copied without being decompressed; without such flags all
 are, and an HDF5 file loses the room that removed objects left. Copied objects and chunks
@@ -107,7 +107,7 @@ that replaces one is verified first.` + batchHelp,
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.files.addDir(cmd)
 	o.pick.add(cmd)
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done and write nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
 	jsonFlag(cmd, &o.json)
@@ -268,7 +268,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		}
 	}
 	if len(refused) > 0 {
-		return fmt.Errorf("%s of %s cannot be kept; nothing was written:\n  %s\n  to go on add %s",
+		return fmt.Errorf("%s of %s cannot be kept; no file was written:\n  %s\n  to go on add %s",
 			plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
 	}
 	for _, text := range r.told {

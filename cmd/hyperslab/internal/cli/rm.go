@@ -27,11 +27,12 @@ func (a *app) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm FILE:/path...",
 		Short: "Remove objects from an HDF5 file",
-		Long: `rm removes datasets, links and, with -r, groups with what is in them. What has another
-hard link stays under that name. All that is named goes, or nothing does.
+		Long: `rm removes datasets, links and, with -r, groups with their members. An object
+with another hard link remains under that name. rm removes all named objects, or fails
+without a change.
 
-The file does not shrink: hyperslab repack gives the room back. To remove a whole
-file use the system's own rm.` + editHelp,
+The file does not shrink: hyperslab repack frees the space. To remove a whole file use
+the rm of the system.` + editHelp,
 		Example: `  hyperslab rm tree.h5:/time
   hyperslab rm -r tree.h5:/run1 tree.h5:/run2`,
 		Args:              arity(1, -1),
@@ -41,7 +42,7 @@ file use the system's own rm.` + editHelp,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups, with what is in them")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups with their members")
 	f.BoolVarP(&o.force, "force", "f", false, "a path that is not there is no error")
 	o.edit.add(a, cmd)
 	a.done(cmd)
@@ -118,7 +119,7 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 			return hdf5.Translate(err)
 		}
 		if info.Kind == h5.GroupObject {
-			return usagef("%s:%s is a group; -r removes it with what is in it", file, path)
+			return usagef("%s:%s is a group; -r removes it with its members", file, path)
 		}
 	}
 	return nil

@@ -22,8 +22,8 @@ type untrustedFlags struct{ untrusted, sandbox bool }
 // add gives a command --untrusted, which applies to every array that openArray opens.
 func (u *untrustedFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&u.untrusted, "untrusted", false, "what is read may be crafted: check all of its structure first, and read it in a sandbox")
-	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in a process that can do nothing else")
+	f.BoolVar(&u.untrusted, "untrusted", false, "for files from untrusted sources: check the whole structure first, and read in a sandbox")
+	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in an isolated process")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("sandbox") && !u.untrusted {

@@ -76,7 +76,7 @@ as not a number. --as-is takes the stored elements.` + addressHelp + twoArgument
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0 means none, which saves a second pass")
+	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0 for no histogram, which saves a second pass")
 	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	o.job.add(cmd, "no progress")

@@ -49,7 +49,7 @@ func (a *app) treeCommand() *cobra.Command {
 	var o treeFlags
 	cmd := &cobra.Command{
 		Use:   "tree FILE[:/path]",
-		Short: "Show what a file holds as a tree",
+		Short: "Show the objects of a file as a tree",
 		Long: `tree shows groups, arrays and links of a file, or of a group in it, as a tree: arrays
 with element type and shape, links with what they point to, named element types with
 what they are.` + addressHelp + twoArguments,

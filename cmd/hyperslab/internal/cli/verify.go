@@ -107,13 +107,13 @@ looked at.` + batchHelp,
 	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
 	progressFlag(cmd, &o.job.progress)
 	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no lines for valid files")
-	f.BoolVar(&o.sandbox, "sandbox", true, "decode in a process that can do nothing else")
+	f.BoolVar(&o.sandbox, "sandbox", true, "decode in an isolated process")
 	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: leave out codecs and libraries that do badly on such bytes")
 	f.StringVar(&o.digests, "digests", "", "`ACT` on the digests beside the file: write or check")
 	f.BoolVarP(&o.force, "force", "f", false, "replace digests that are there")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of files too damaged to tell: b2nd, hdf5 or bcolz")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of files whose beginning is damaged: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` damages of a file, all if 0")
-	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "after a file of which nothing can be said go on with the next")
+	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "continue after a file that cannot be checked")
 	completeWords(cmd, "digests", "write", "check")
 	jsonFlag(cmd, &o.json)
 	return cmd
@@ -129,7 +129,7 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 		Format: formats.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
 	}
 	if o.job.given && !o.sandbox {
-		return nil, usagef("--memory %s is what the sandbox may take, and --sandbox=false means none", o.job.memory)
+		return nil, usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.memory)
 	}
 	if o.digests != "" {
 		if err := oneOf("--digests", o.digests, "write", "check"); err != nil {

@@ -71,13 +71,12 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of the program and of its libraries",
-		Long: `version shows what this program is made of. With --libs also the C libraries that are
-linked, as they call themselves at run time, and which filters HDF5 has: files written
-with a filter that is missing here cannot be read.
+		Long: `version shows the parts of this program, with --libs also the C libraries that are
+linked, with their versions at run time, and the filters of HDF5. Files with other filters
+cannot be read.
 
-With --check also the published vulnerabilities that the linked releases have, and the faults
-of the libraries that this program knows, with what it does about each. That is a list to read,
-not a verdict: the exit code stays 0. What protects from a vulnerability is --untrusted.`,
+With --check it also lists the published vulnerabilities of the linked releases. The exit
+status stays 0. --untrusted protects from them.`,
 		Example: `  hyperslab version
   hyperslab version --libs
   hyperslab version --libs --check
