@@ -85,7 +85,7 @@ func (b *bench) chunkRead(size int64, x string) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &row{X: x, Work: "read a dataset behind shuffle and deflate 4", Bytes: n, Tasks: []task{b.c("C", "hdf5", "read", file, "d")}}
+	r := &row{X: x, Work: "read a dataset with shuffle and deflate 4", Bytes: n, Tasks: []task{b.c("C", "hdf5", "read", file, "d")}}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5read", file, "d", w))
 	}
@@ -98,7 +98,7 @@ func (b *bench) chunkWrite(size int64, x string) (*row, error) {
 		return nil, err
 	}
 	n := b.growthBytes()
-	r := &row{X: x, Work: "write a dataset behind shuffle and deflate 4", Bytes: n,
+	r := &row{X: x, Work: "write a dataset with shuffle and deflate 4", Bytes: n,
 		Tasks: []task{b.c("C", "hdf5", "write", raw, b.outFile("c.h5"), 4, 1, n/4, size/4)}}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, n/4, size/4))
@@ -142,7 +142,7 @@ func (b *bench) numberWrite(n int64, x string) (*row, error) {
 	}
 	n = min(n, b.bytes(real)/smallChunk)
 	elements := n * smallChunk / 4
-	r := &row{X: x, Work: fmt.Sprintf("write chunks of %d bytes behind shuffle and deflate 4", smallChunk), Bytes: 4 * elements, Ops: n,
+	r := &row{X: x, Work: fmt.Sprintf("write chunks of %d bytes with shuffle and deflate 4", smallChunk), Bytes: 4 * elements, Ops: n,
 		Tasks: []task{b.c("C", "hdf5", "write", raw, b.outFile("c.h5"), 4, 1, elements, smallChunk/4)}}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5write", raw, b.outFile(fmt.Sprintf("go%d.h5", w)), "deflate", w, elements, smallChunk/4))
@@ -184,7 +184,7 @@ func (b *bench) usersSlices(g int64, x string) (*row, error) {
 	}
 	const count = 128
 	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
-	return &row{X: x, Work: "128 random boxes of an HDF5 dataset behind Blosc2 (zstd)", Bytes: count * 4 * whole(box).NumElems(), Ops: count, Tasks: []task{
+	return &row{X: x, Work: "128 random boxes of an HDF5 dataset with Blosc2 (zstd)", Bytes: count * 4 * whole(box).NumElems(), Ops: count, Tasks: []task{
 		b.ours("ours", "h5slices", file, "d", 1, g, count, box)}}, nil
 }
 

@@ -49,7 +49,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 	p("- %s; C-Blosc2 %v, HDF5 %v, built by `make deps`; %s\n", runtime.Version(), cblosc.Version(), hdf5, b.pythonVersions())
 	p("- real values: the field %s of %v, tiled to %d MiB, each tile turned and warmed a little; noise and one constant number: %d MiB\n",
 		b.field.name, b.field.shape, b.size>>20, b.bytes(noise)>>20)
-	p("- each way of working is a process of its own; their runs alternate; times are medians of %d runs, or as many\n  as the table says. Ratios are the peer's time over ours by the\n"+
+	p("- each program is a separate process; their runs alternate; times are medians of %d runs, or as many\n  as the table says. Ratios are the peer's time over ours by the\n"+
 		"  medians; in brackets the middle half of the ratios run by run. \"cpu\" is the same ratio of processor time, which others on the machine\n"+
 		"  disturb less: it shows how much less work is done, not how it is shared out. Peak is the most memory that was resident, with the\n"+
 		"  task's own buffers of values. Load is the machine's average before the row: above 0.5 others were at work.\n\n", b.runs)
@@ -147,9 +147,9 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 			}
 			if t.Twice > 0 {
 				one := r.alone(x.Ours)
-				p("Two processes of \"%s\" at once, which share nothing, did %.2f× the work of one here", one.Name, t.Twice)
+				p("Two processes of \"%s\" at once, without shared data, did %.2f× the work of one here", one.Name, t.Twice)
 				if peer, alone := r.timing(x.Peer), r.timing(one.Name); peer != nil && alone != nil {
-					p(": two workers that share nothing would make the ratio %.2f×", t.Twice*median(peer.Wall)/median(alone.Wall))
+					p(": two independent workers would make the ratio %.2f×", t.Twice*median(peer.Wall)/median(alone.Wall))
 				}
 				p(".\n\n")
 			}

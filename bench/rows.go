@@ -20,7 +20,7 @@ type spec struct {
 // Groups of rows. Each group is a table of the report.
 const (
 	promised = "promised"
-	machine  = "what two cores do here"
+	machine  = "two cores of this machine"
 	byChunk  = "by size of a chunk"
 	byNumber = "by number of chunks"
 	byUsers  = "by goroutines on one handle"
@@ -179,7 +179,7 @@ func (b *bench) specs() []spec {
 	}
 	add(machine, "two/read/deflate", func(b *bench) (*row, error) {
 		r, err := b.chunkRead(1<<20, "")
-		return r.pair("read a dataset behind shuffle and deflate 4, in C"), err
+		return r.pair("read a dataset with shuffle and deflate 4, in C"), err
 	})
 	add(machine, "two/append/lz4", func(b *bench) (*row, error) {
 		r, err := b.append(real, 2000, 4096, "1", 0)
@@ -207,7 +207,7 @@ func (b *bench) read(k kind, filters string, bar, plugin float64) (*row, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &row{Work: fmt.Sprintf("read a dataset of %s values behind %s, chunks of 1 MiB", k, filters), Bytes: n}
+	r := &row{Work: fmt.Sprintf("read a dataset of %s values compressed with %s, chunks of 1 MiB", k, filters), Bytes: n}
 	if filters == "deflate" {
 		r.Tasks = append(r.Tasks, b.c("H5Dread in C", "hdf5", "read", file, "d"))
 		if k == real {
@@ -217,7 +217,7 @@ func (b *bench) read(k kind, filters string, bar, plugin float64) (*row, error) 
 	} else {
 		r.Tasks = append(r.Tasks, b.ours("H5Dread, our filter", "h5read", file, "d", 0), b.py("h5py, hdf5plugin", "read", file, "d"))
 		r.Compare = []compare{{"H5Dread, our filter", b.most(), bar}, {"h5py, hdf5plugin", b.most(), plugin}}
-		r.Note = "hdf5plugin's filter decodes with C-Blosc2 too, and on one thread: what can be won over it is the other cores' share, as over our own filter."
+		r.Note = "hdf5plugin's filter decodes with C-Blosc2 too, on one thread. The gain over it, as over our own filter, is the share of the other cores."
 	}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5read", file, "d", w))
@@ -232,7 +232,7 @@ func (b *bench) write(k kind) (*row, error) {
 	}
 	n := b.bytes(k)
 	shape, chunks := b.shape(n), b.chunks()
-	r := &row{Work: fmt.Sprintf("write a dataset of %s values behind shuffle and deflate 4, chunks of 1 MiB", k), Bytes: n,
+	r := &row{Work: fmt.Sprintf("write a dataset of %s values compressed with shuffle and deflate 4, chunks of 1 MiB", k), Bytes: n,
 		Tasks:   []task{b.c("H5Dwrite in C", "hdf5", "write", raw, b.outFile("c.h5"), 4, len(shape), shape, chunks)},
 		Compare: []compare{{"H5Dwrite in C", b.most(), 4}, {"H5Dwrite in C", named(1), 0}}}
 	for _, w := range b.workers() {
@@ -250,7 +250,7 @@ func (b *bench) isolatedRead(filters string) (*row, error) {
 		return nil, err
 	}
 	const here, there = "in the same process", "in a worker"
-	return &row{Work: "check and read an untrusted dataset of real values behind " + filters, Bytes: n,
+	return &row{Work: "check and read an untrusted dataset of real values compressed with " + filters, Bytes: n,
 		Tasks:   []task{b.ours(here, "guarded", file+":/d", "off"), b.ours(there, "guarded", file+":/d", "on")},
 		Compare: []compare{{here, there, 0.8}}}, nil
 }
@@ -281,7 +281,7 @@ func (b *bench) slices(k kind, filters string) (*row, error) {
 	const count = 64
 	box := []int64{2, b.field.shape[1] / 5, b.field.shape[2] / 5}
 	peer, plugin := "H5Dread, our filter", "h5py, hdf5plugin"
-	r := &row{Work: fmt.Sprintf("64 random boxes of %v out of chunks of %v of %s values behind %s", box, chunks, k, filters), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
+	r := &row{Work: fmt.Sprintf("64 random boxes of %v out of chunks of %v of %s values compressed with %s", box, chunks, k, filters), Bytes: count * 4 * whole(box).NumElems(), Ops: count}
 	r.Tasks = []task{b.ours(peer, "h5slices", file, "d", 0, 1, count, box), b.py(plugin, "slices", file, "d", count, box)}
 	for _, w := range b.workers() {
 		r.Tasks = append(r.Tasks, b.ours(named(w), "h5slices", file, "d", w, 1, count, box))
@@ -476,7 +476,7 @@ func (b *bench) copyLarge(to string) (*row, error) {
 	from, other := b.chunks(), []int64{30, b.field.shape[1] / 3, b.field.shape[2] / 3}
 	size := func(chunk []int64) float64 { return float64(4*whole(chunk).NumElems()) / (1 << 20) }
 	name := "ours, all"
-	r := &row{Runs: 1, Work: fmt.Sprintf("copy a dataset behind Blosc2 (lz4) in chunks of %v (%.2f MiB) to chunks of %v (%.2f MiB)", from, size(from), other, size(other)), Bytes: 4 * whole(b.shape(n)).NumElems(),
+	r := &row{Runs: 1, Work: fmt.Sprintf("copy a dataset with Blosc2 (lz4) in chunks of %v (%.2f MiB) to chunks of %v (%.2f MiB)", from, size(from), other, size(other)), Bytes: 4 * whole(b.shape(n)).NumElems(),
 		Peak: map[string]int64{name: peak}, Tasks: []task{b.once(name, out, b.self, "once", "copy", file+":/d", target, "lz4", b.all, other[0], other[1], other[2])}}
 	return r, nil
 }
