@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // slab is the number of bytes of contiguous elements that are copied at a time. sector is the
@@ -29,11 +30,11 @@ type put func(b []byte, n int64, part h5.Region) error
 
 // elements copies the elements of a dataset.
 func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object) error {
-	l, space := o.Layout(), dataspace(o.Dataspace())
+	l, space := o.Layout(), h5types.Dataspace(o.Dataspace())
 	if space.NumElems() == 0 || l.Class == hdf5.Virtual || o.ExternalFiles() != nil {
 		return nil
 	}
-	t, err := datatype(o.Datatype())
+	t, err := h5types.Datatype(o.Datatype())
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // errOtherFilters is the error for filter parameters that libhdf5 does not create for such chunks.
@@ -101,7 +102,7 @@ func (l *library) sample(o *hdf5.Object, filters []h5.Filter) (*sample, error) {
 	if err := l.close(); err != nil {
 		return nil, err
 	}
-	t, err := datatype(o.Datatype())
+	t, err := h5types.Datatype(o.Datatype())
 	if err != nil {
 		return nil, err
 	}

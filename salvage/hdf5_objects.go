@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // group fills the existing group at path with the attributes and links of o.
@@ -119,7 +120,7 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 	case hdf5.CommittedTypeKind:
 		t, err := h5.Datatype{}, o.Message(hdf5.DatatypeType).Err
 		if err == nil {
-			t, err = datatype(o.Datatype())
+			t, err = h5types.Datatype(o.Datatype())
 		}
 		if err == nil {
 			var c *h5.CommittedType
@@ -167,7 +168,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	if l == nil || space == nil || o.Datatype() == nil {
 		return nil, errors.New("no layout, dataspace or datatype")
 	}
-	t, err := datatype(o.Datatype())
+	t, err := h5types.Datatype(o.Datatype())
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +211,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
 	}
 	opts.Fill = fillOf(o, t)
-	return s.out.Root().CreateDataset(at, t, dataspace(space), opts)
+	return s.out.Root().CreateDataset(at, t, h5types.Dataspace(space), opts)
 }
 
 // soundFilters returns the filters of a dataset without those that have invalid parameters, because
@@ -287,11 +288,11 @@ func (s *source) attribute(at string, to attributer, a *hdf5.Attribute) error {
 	if a.Type == nil || a.Space == nil {
 		return errors.New("no type or no space")
 	}
-	t, err := datatype(a.Type)
+	t, err := h5types.Datatype(a.Type)
 	if err != nil {
 		return err
 	}
-	b := h5.Attribute{Name: a.Name, Datatype: t, Space: dataspace(a.Space)}
+	b := h5.Attribute{Name: a.Name, Datatype: t, Space: h5types.Dataspace(a.Space)}
 	n := b.Space.NumElems()
 	if n < 0 || n > int64(len(a.Value)) {
 		return fmt.Errorf("%d elements in %d bytes", n, len(a.Value))

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // refers reports whether values of a type refer to objects of the file. These objects must be
@@ -263,7 +264,7 @@ func (s *source) mappings(at string, o *hdf5.Object) ([]h5.Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	dims := dataspace(o.Dataspace()).Dims
+	dims := h5types.Dataspace(o.Dataspace()).Dims
 	list := []h5.Mapping{} // not nil: a virtual dataset
 	for i, m := range all {
 		to, err := mapping(m, dims)

@@ -18,6 +18,7 @@ var storeys = []struct {
 }{
 	{"internal", 0, true},
 	{"internal/h5copy", 5, false},
+	{"internal/h5types", 3, false},
 	{"internal/scan", 2, false},
 	{"format", 1, true},
 	{"cblosc", 2, false},

@@ -22,12 +22,17 @@ type Object interface {
 
 // ReadAttrs reads all attributes of an object, in the order of their names. Those
 // of a type that ndarray does not have, such as references and compounds, are
-// listed as unsupported with the type's name.
+// listed as unsupported with the type's name, and so is one of a type that libhdf5 does not know.
 func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 	var out ndarray.Attrs
 	for info, err := range o.Attributes() {
 		if err == nil {
 			err = ctx.Err()
+		}
+		if whole, ok := o.(h5.Object); ok && errors.Is(err, errors.ErrUnsupported) {
+			if parsed, perr := parseAttrs(whole); perr == nil {
+				return parsed, nil
+			}
 		}
 		if err != nil {
 			return ndarray.Attrs{}, Translate(err)

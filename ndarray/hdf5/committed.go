@@ -4,6 +4,7 @@
 package hdf5
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -32,6 +33,9 @@ func Committed(o h5.Object) (elements h5.Datatype, attrs map[string]h5.Datatype,
 	}
 	attrs = make(map[string]h5.Datatype)
 	for a, err := range o.Attributes() {
+		if errors.Is(err, errors.ErrUnsupported) {
+			return elements, nil, nil // beside an attribute of an unknown type, each describes its own
+		}
 		if err != nil {
 			return elements, nil, Translate(err)
 		}

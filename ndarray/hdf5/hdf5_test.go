@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -296,9 +297,10 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestOpen_attributeOfUnknownType(t *testing.T) {
+	others := []ndarray.Attr{{Name: "bytes", Value: ndarray.Scalar(int16(-3))}, {Name: "units", Value: ndarray.Text("K")}}
 	path := filepath.Join(t.TempDir(), "x.h5")
 	b, err := hdf5.Create(path, "x", ndarray.Spec{
-		Shape: []int64{4}, DType: ndarray.DTypeOf[int32](), Attrs: []ndarray.Attr{{Name: "later", Value: ndarray.Scalar(1.5)}},
+		Shape: []int64{4}, DType: ndarray.DTypeOf[int32](), Attrs: append(slices.Clone(others), ndarray.Attr{Name: "later", Value: ndarray.Scalar(1.5)}),
 	}, nil)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
@@ -316,9 +318,12 @@ func TestOpen_attributeOfUnknownType(t *testing.T) {
 	require.Nil(t, b.Meta().AxisNames)
 	dst := make([]byte, 16)
 	require.NoError(t, b.ReadRegion(bg, dst, ndarray.Whole([]int64{4})))
-	_, err = b.Attrs(bg)
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-	require.ErrorContains(t, err, "a datatype in a version")
+	attrs, err := b.Attrs(bg)
+	require.NoError(t, err)
+	require.Len(t, attrs.Unsupported, 1)
+	require.Equal(t, "later", attrs.Unsupported[0].Name)
+	require.Contains(t, attrs.Unsupported[0].Reason, "unknown format version")
+	require.Equal(t, others, attrs.List)
 }
 
 func TestOpen_nativeComplex(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -77,10 +78,18 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 // cell formats a value as a cell. With --csv-safe a string that a spreadsheet would read as a
 // formula is preceded by an apostrophe.
 func (o *dumpFlags) cell(value string, text bool) string {
-	if o.csvSafe && text && value != "" && strings.ContainsRune("=+-@\t\r\n", rune(value[0])) {
+	if o.csvSafe && text && isFormula(value) {
 		return "'" + value
 	}
 	return value
+}
+
+// isFormula reports whether a spreadsheet may read a string as a formula: it begins with one of the
+// characters that OWASP lists, perhaps after spaces and quotes, which some spreadsheets remove.
+func isFormula(value string) bool {
+	value = strings.TrimLeft(value, " \u00a0\"'")
+	first, _ := utf8.DecodeRuneInString(value)
+	return value != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first)
 }
 
 // isText reports whether the text of an element of type d comes from the file.

@@ -1,6 +1,4 @@
-// Conversion of datatypes and dataspaces from package format/hdf5 to package h5.
-
-package salvage
+package h5types
 
 import (
 	"cmp"
@@ -13,7 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-func dataspace(s *hdf5.Dataspace) h5.Dataspace {
+// Dataspace returns the dataspace s.
+func Dataspace(s *hdf5.Dataspace) h5.Dataspace {
 	switch s.Class {
 	case hdf5.ScalarSpace:
 		return h5.ScalarSpace()
@@ -30,9 +29,9 @@ func dataspace(s *hdf5.Dataspace) h5.Dataspace {
 	return d
 }
 
-// datatype converts a datatype to the memory layout of h5.Builder. Strings of variable length and
-// references have another size in memory than in the file, so compounds that contain them do too.
-func datatype(t *hdf5.Datatype) (h5.Datatype, error) {
+// Datatype returns the type of elements in memory. Strings of variable length and references have
+// another size in memory than in the file, and compounds that contain them do too.
+func Datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 	d, err := convert(t)
 	if err == nil {
 		err = d.Validate()
