@@ -1,6 +1,7 @@
-// Reads with the filter Delta. Delta stores differences to the first block of a chunk, but for a
-// part of a chunk the library decodes only the blocks of that part. So each chunk that a region
-// touches is decompressed whole, and Go copies its elements.
+// Reads of whole chunks. The filter Delta stores differences to the first block of a chunk, and a
+// dictionary belongs to the whole chunk, but for a part of a chunk the library decodes only the
+// blocks of that part. So each such chunk that a region touches is decompressed whole, and Go copies
+// its elements.
 
 package cblosc
 
