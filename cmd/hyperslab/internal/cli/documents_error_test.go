@@ -110,7 +110,7 @@ func TestJSON_errors(t *testing.T) {
 		{"diff", "bad.h5 bad.h5", "whole.b2nd whole.b2nd"},
 		{"verify", "missing.h5", "bad.h5"},
 		{"scan", "missing.h5", "bad.h5"},
-		{"recover", "missing.h5 r.h5", "whole.b2nd r2.b2nd"},
+		{"recover", "missing.h5 r.h5", "bad.h5 r2.h5"},
 		{"repack", "bad.h5 r3.h5 --codec deflate", "whole.b2nd r4.b2nd"},
 		{"cp", "bad.h5:/virtual sub/r5.h5:/x", "bad.h5:/plain r6.h5:/x"},
 		{"append", "whole.b2nd bad.b2nd", "whole.b2nd whole.b2nd"},

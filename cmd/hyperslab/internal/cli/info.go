@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -201,6 +202,9 @@ func storageOf(ctx context.Context, arr *ndarray.Array) (*ndarray.Storage, error
 // attrsOf returns the attributes, or none if the backend does not support attributes.
 func attrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
 	attrs, err := arr.Attrs(ctx)
+	if lib, failed := errors.AsType[*h5.Error](err); failed {
+		return attrs, lib // there are attributes, which cannot be read
+	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		return ndarray.Attrs{}, nil
 	}

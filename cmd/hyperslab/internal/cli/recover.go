@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -136,7 +135,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		err = a.tellRecovery(r, o.quiet)
 	}
 	if code := r.ExitCode(); code != exitOK {
-		return errors.Join(&exitError{code: code}, err)
+		return &exitError{code: code, err: err}
 	}
 	return err
 }
