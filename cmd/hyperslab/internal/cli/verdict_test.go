@@ -95,10 +95,10 @@ func contradicting(t *testing.T, path string) []byte {
 	t.Helper()
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
-	for name, o := range map[string]*h5.DatasetOptions{"c": nil, "d": nil, "k": {Chunks: []int64{2}}} {
-		space := h5.SimpleSpace(8)
+	for _, name := range []string{"c", "d", "k"} { // in this order in the file
+		space, o := h5.SimpleSpace(8), (*h5.DatasetOptions)(nil)
 		if name == "k" {
-			space = h5.SimpleSpace(6)
+			space, o = h5.SimpleSpace(6), &h5.DatasetOptions{Chunks: []int64{2}}
 		}
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), space, o)
 		require.NoError(t, err)
