@@ -9,14 +9,18 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // failing writes bad.h5: /corrupt, the second of whose three chunks is corrupt, /virtual with a missing
@@ -291,5 +295,42 @@ func TestRun_attributeOfUnknownType(t *testing.T) {
 		}
 		require.Equal(t, "7\n", done(t, "attr", "get", target, "n"))
 		require.Equal(t, "5\n6\n", done(t, "dump", "--csv", target))
+	}
+}
+
+// TestJSON_interrupted checks that a command with --json that a signal ends writes one complete
+// document or nothing.
+func TestJSON_interrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "small.b2nd", ndarray.Spec{Shape: []int64{1}}, []int8{1})
+	draft, err := formats.Create(t.Context(), "endless.b2nd", ndarray.Spec{ // a quarter of a TiB in a file of one MiB
+		Shape: []int64{1 << 15, 1 << 20}, ChunkShape: []int64{1, 1 << 20}, DType: ndarray.DTypeOf[float64](), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+	})
+	require.NoError(t, err)
+	require.NoError(t, draft.Commit(t.Context()))
+	many := strings.Repeat(" small.b2nd", 20000)
+	for _, line := range []string{
+		"stats endless.b2nd",
+		"stats endless.b2nd --untrusted",
+		"diff endless.b2nd endless.b2nd",
+		"plot endless.b2nd -o p.png",
+		"convert endless.b2nd c.h5:/x",
+		"repack endless.b2nd r.b2nd --chunks 2,1048576",
+		"dump endless.b2nd",
+		"bench endless.b2nd --seconds 20",
+		"verify" + many,
+		"scan" + many,
+	} {
+		name, _, _ := strings.Cut(line, " small")
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("hyperslab", append(strings.Fields(line), "--json")...)
+			var stdout bytes.Buffer
+			cmd.Stdout = &stdout
+			require.NoError(t, cmd.Start())
+			time.Sleep(400 * time.Millisecond) // the result does not depend on how far it came
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.Error(t, cmd.Wait())
+			require.LessOrEqual(t, documents(t, stdout.String(), name), 1)
+		})
 	}
 }
