@@ -102,7 +102,7 @@ var (
 // message without its numbers. Paths of library files start with the name of the library.
 func kind(place, text string) string {
 	place = column.ReplaceAllString(place, "")
-	for _, library := range []string{"c-blosc2", "hdf5"} {
+	for _, library := range []string{"c-blosc2", "hdf5", "zfp"} {
 		if _, rest, ok := strings.Cut("/"+place, "/src/"+library+"/"); ok {
 			place = library + "/" + rest
 			break
