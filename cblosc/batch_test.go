@@ -166,6 +166,8 @@ func TestBatchErrorsNameTheItem(t *testing.T) {
 			var e *cblosc.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, "blosc2_decompress_ctx", e.Call)
+			require.NotContains(t, e.Error(), e.Call)
+			require.Equal(t, e.Error()+" (blosc2_decompress_ctx)", fmt.Sprintf("%+v", e))
 			require.Zero(t, back.Len())
 
 			require.ErrorIs(t, b.compress(chunks, chunks), cblosc.ErrParam)

@@ -9,7 +9,9 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -26,7 +28,7 @@ var (
 	// ErrSize means that a buffer has the wrong length. The message contains both sizes.
 	ErrSize = errors.New("cblosc: wrong buffer size")
 	// ErrRegion means that a region, chunk or item is out of range.
-	ErrRegion = errors.New("cblosc: outside")
+	ErrRegion = errors.New("cblosc: index out of range")
 	// ErrParam means that the library cannot accept a parameter.
 	ErrParam = errors.New("cblosc: bad parameter")
 	// ErrLimit means that a limit of the library is exceeded: 2 GiB per chunk, 16 metalayers of
@@ -106,10 +108,19 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
-	if e.Call != "" {
-		fmt.Fprintf(&b, " (%s)", e.Call)
-	}
 	return b.String()
+}
+
+// Format prints the error like Error; the verb %+v adds the name of the library function.
+func (e *Error) Format(s fmt.State, verb rune) {
+	if verb == 'q' {
+		_, _ = io.WriteString(s, strconv.Quote(e.Error()))
+		return
+	}
+	_, _ = io.WriteString(s, e.Error())
+	if verb == 'v' && s.Flag('+') && e.Call != "" {
+		fmt.Fprintf(s, " (%s)", e.Call)
+	}
 }
 
 // Unwrap returns the code and the cause.

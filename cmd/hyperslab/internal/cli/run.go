@@ -210,7 +210,7 @@ func stopError(sig *signalError) error {
 }
 
 // temporary matches the name of an incomplete output.
-var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*)\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`)
+var temporary = regexp.MustCompile(`(^|[/ ])\.([^/]*?)\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`)
 
 // complain writes "hyperslab COMMAND: PROBLEM" and a line with advice.
 func (a *app) complain(cmd *cobra.Command, err error) {
