@@ -48,7 +48,7 @@ func goblosc2_go_encode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n
 		c := userCodec(Codec(codec))
 		m, err := c.Encode(lent(dst, room), lent(src, n), uint8(meta))
 		if err == nil && (m < 0 || m > int(room)) {
-			err = fmt.Errorf("%w: codec %v says it has encoded %d bytes into %d", ErrSize, c.Name, m, int(room))
+			err = fmt.Errorf("%w: codec %v: got %d encoded bytes, want 0 to %d", ErrSize, c.Name, m, int(room))
 		}
 		return C.int32_t(m), err
 	})

@@ -156,7 +156,7 @@ func checkAlone(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	}
 	for _, f := range h.Filters {
 		if f := FilterID(f); f.forArrays() {
-			return h, fmt.Errorf("%w: a chunk behind %v, which is read only in an array", ErrParam, f)
+			return h, fmt.Errorf("%w: a chunk with %v, which can be read only in an array", ErrParam, f)
 		}
 	}
 	return h, nil

@@ -64,7 +64,7 @@ func newCompressor(p *CParams, f BlockFunc, t *tuning) (*Compressor, error) {
 		err = fmt.Errorf("%w: Dict = true, want no dictionary of prefiltered data", ErrParam)
 	}
 	if err == nil && f != nil && p.usesDelta() {
-		err = fmt.Errorf("%w: delta behind a prefilter, whose reference is the data before it", ErrParam)
+		err = fmt.Errorf("%w: delta after a prefilter, because its reference is the data before the prefilter", ErrParam)
 	}
 	if err != nil {
 		return nil, refused(op, "", err)
@@ -302,7 +302,7 @@ func (d *Decompressor) check(b []byte) (chunk.Header, error) {
 		return h, err
 	}
 	if usesDelta(h.Filters) {
-		err = fmt.Errorf("%w: a chunk behind delta on a context that calls Go", errors.ErrUnsupported)
+		err = fmt.Errorf("%w: a chunk with delta in a context that calls Go", errors.ErrUnsupported)
 	}
 	return h, err
 }

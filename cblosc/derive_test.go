@@ -495,7 +495,7 @@ func TestConcatenate(t *testing.T) {
 	closing(t, other)
 	_, err = cblosc.Concatenate(0, []*cblosc.Array{a, other}, cblosc.Layout{})
 	require.ErrorIs(t, err, cblosc.ErrParam)
-	require.ErrorContains(t, err, `shape [3 5] of "<i4" behind [3 4] of "<i4" in dimension 0`)
+	require.ErrorContains(t, err, `shape [3 5] of "<i4" after [3 4] of "<i4" in dimension 0`)
 }
 
 func TestReshapeRefusesBadInput(t *testing.T) {

@@ -184,7 +184,7 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 			same = i == axis || other[i] == shape[i]
 		}
 		if !same {
-			return nil, refused(op, b.sc.path, fmt.Errorf("%w: shape %v of %q behind %v of %q in dimension %d", ErrParam, other, b.dtype, first.Shape(), first.dtype, axis))
+			return nil, refused(op, b.sc.path, fmt.Errorf("%w: shape %v of %q after %v of %q in dimension %d", ErrParam, other, b.dtype, first.Shape(), first.dtype, axis))
 		}
 		if shape[axis] += other[axis]; shape[axis] < 0 {
 			return nil, refused(op, b.sc.path, fmt.Errorf("%w: more than 2^63-1 elements in dimension %d", ErrLimit, axis))

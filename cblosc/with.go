@@ -100,7 +100,7 @@ func (s *SChunk) writeMadeLocked(op string, src []byte, start, first, last int64
 	if s.with.hooks != nil && s.with.hooks.block != nil {
 		err := s.eachPart(first, last, start, len(src), func(i int64, lo, hi, _ int) error {
 			if n := s.chunkLen(i); hi-lo < n {
-				return refused(op, s.path, fmt.Errorf("%w: bytes [%d, %d) of chunk %d of %d behind a prefilter, which would filter the others again", errors.ErrUnsupported, lo, hi, i, n))
+				return refused(op, s.path, fmt.Errorf("%w: bytes [%d, %d) of chunk %d of %d with a prefilter, which would filter the other bytes again", errors.ErrUnsupported, lo, hi, i, n))
 			}
 			return nil
 		})

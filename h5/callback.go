@@ -80,7 +80,7 @@ func goh5_go_filter(slot C.uint32_t, decode C.int32_t, values *C.uint32_t, n C.u
 		}
 		result, err := work(unsafe.Slice((*byte)(src), int(length)), slices.Clone(unsafe.Slice((*uint32)(values), int(n))))
 		if err == nil && len(result) == 0 {
-			err = fmt.Errorf("%w: it made nothing of %d bytes", ErrSize, length)
+			err = fmt.Errorf("%w: it returned no output for %d bytes", ErrSize, length)
 		}
 		if err != nil {
 			return fmt.Errorf("filter %d (%s): %w", f.ID, f.Name, err)

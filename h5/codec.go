@@ -198,7 +198,7 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (Datatype, error
 		}
 		return c, nil
 	}
-	return Datatype{}, fmt.Errorf("%w: nothing says how Go's %v is stored", ErrType, goType)
+	return Datatype{}, fmt.Errorf("%w: Go type %v has no stored form", ErrType, goType)
 }
 
 // ArrayOf returns an array datatype with elements of type base and the given dimensions.

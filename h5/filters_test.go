@@ -196,7 +196,7 @@ func TestGoFilterFails(t *testing.T) {
 	}{
 		{"error", func([]byte) ([]byte, error) { return nil, boom }, boom, "filter 40001 (moody): boom"},
 		{"panic", func([]byte) ([]byte, error) { panic("ouch") }, nil, "panic in a filter or driver: ouch"},
-		{"nothing", func([]byte) ([]byte, error) { return nil, nil }, h5.ErrSize, "made nothing of 40 bytes"},
+		{"nothing", func([]byte) ([]byte, error) { return nil, nil }, h5.ErrSize, "returned no output for 40 bytes"},
 		{"reentrant", func([]byte) ([]byte, error) { _, err := h5.OpenIDs(); return nil, err }, h5.ErrReentrant, "count ids"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 		m := DefaultMulti()
 		m.Relax = false
 		if set, ok = strings.CutSuffix(path, "-s.h5"); !ok {
-			e.Err = fmt.Errorf("%w: %w from its first member: from superblock 2 on a multi set says its names in the member of object headers: "+
+			e.Err = fmt.Errorf("%w: %w from its first member: from superblock 2 on a multi set stores its names in the member of object headers: "+
 				"OpenWith takes a Multi", ErrParam, errors.ErrUnsupported)
 		}
 		return set, m, ok

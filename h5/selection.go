@@ -155,7 +155,7 @@ const maxNesting = 60
 
 func (c combination) encode(words []int64, _ bool) ([]int64, error) {
 	if len(c.operands) == 0 {
-		return nil, fmt.Errorf("%w: a combination of nothing", ErrParam)
+		return nil, fmt.Errorf("%w: a combination of no selections", ErrParam)
 	}
 	if c.depth() > maxNesting {
 		return nil, fmt.Errorf("%w: combinations nested deeper than %d", ErrParam, maxNesting)

@@ -224,7 +224,7 @@ func TestSelectionsThatDoNotFit(t *testing.T) {
 		"inside":           {h5.Union(h5.All, region([]int64{0, 5}, []int64{1, 1})), h5.ErrRegion, "axis 1"},
 		"ranks inside":     {h5.Union(region([]int64{0}, []int64{1}), region([]int64{0, 0}, []int64{1, 1})), h5.ErrParam, "dimensions"},
 		"points inside":    {h5.Union(h5.All, h5.Points{{0, 0}}), h5.ErrParam, "only blocks"},
-		"nothing combined": {h5.Union(), h5.ErrParam, "nothing"},
+		"nothing combined": {h5.Union(), h5.ErrParam, "a combination of no selections"},
 		"too deep":         {deep, h5.ErrParam, "deeper"},
 		"nil":              {nil, h5.ErrParam, "nil"},
 	} {

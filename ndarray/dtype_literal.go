@@ -29,7 +29,7 @@ func parseLiteral(s string) (any, error) {
 		return nil, err
 	}
 	if p.space(); p.at != len(s) {
-		return nil, p.fail("more text behind the value")
+		return nil, p.fail("more text after the value")
 	}
 	return v, nil
 }

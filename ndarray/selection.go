@@ -231,7 +231,7 @@ func (s Selection) resolve(shape []int64) (picked, error) {
 		}
 	}
 	if ellipses > 1 {
-		return picked{}, fmt.Errorf("%w: %v has %d ellipses, at most one says what is meant", ErrParam, s, ellipses)
+		return picked{}, fmt.Errorf("%w: %v: got %d ellipses, want at most 1", ErrParam, s, ellipses)
 	}
 	if named > len(shape) {
 		return picked{}, fmt.Errorf("%w: %v has %d indexes, array has %d axes", ErrRegion, s, named, len(shape))

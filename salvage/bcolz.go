@@ -381,7 +381,7 @@ func (t *tree) record(name, object string, open func() (io.Closer, error)) error
 		}
 	}
 	t.r.LostObjects++
-	t.r.note(Lost, object, path.Base(name), -1, "exact types of attributes, and a fill value that bcolz cannot say: %v", err)
+	t.r.note(Lost, object, path.Base(name), -1, "exact types of attributes, and a fill value that bcolz cannot store: %v", err)
 	return nil
 }
 
@@ -545,7 +545,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		t.r.Lost++
 		t.r.add(Finding{Lost, object, "chunk", i, -1, fmt.Sprintf("%s: %v", name, err)})
 		if want < 0 {
-			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not say", errors.ErrUnsupported, bcolz.StorageFile)
+			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not contain", errors.ErrUnsupported, bcolz.StorageFile)
 		}
 		if want > t.most {
 			return fmt.Errorf("%w: a lost chunk of %d bytes", ndarray.ErrCorrupt, want)

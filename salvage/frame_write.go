@@ -136,7 +136,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	p := places[i]
 	if p.IsSpecial() {
 		if p.Check() != nil {
-			return lost(-1, "an entry of the index that means nothing")
+			return lost(-1, "an entry of the index without a meaning")
 		}
 		f.r.Chunks++
 		f.r.Unverified++

@@ -197,7 +197,7 @@ func (e *elements) reference(at int, t h5.Datatype, stored *hdf5.Datatype, b []b
 	}
 	path := e.s.done[r.Object]
 	if path == "" {
-		e.missing(fmt.Errorf("%w: a reference to what is at %s, which was not recovered", format.ErrCorrupt, r.Object))
+		e.missing(fmt.Errorf("%w: a reference to the object at %s, which was not recovered", format.ErrCorrupt, r.Object))
 		return nil
 	}
 	to, err := e.s.refer(t.Ref, path, r)

@@ -183,7 +183,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 func plain(at string) error {
 	return filepath.WalkDir(at, func(name string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: it says that it is done, and there is no file", worker.ErrProtocol)
+			return fmt.Errorf("%w: it reported success, but there is no file", worker.ErrProtocol)
 		}
 		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
 			return fmt.Errorf("%w: it has made %s, a %v", worker.ErrProtocol, filepath.Base(name), d.Type())

@@ -47,7 +47,8 @@ func contradiction(what string, offset int64, got, want string) error {
 	return &format.Error{Format: "hdf5", What: what, Offset: max(offset, 0), Got: got, Want: want, Err: format.ErrCorrupt}
 }
 
-// overlaps reports pieces of the file that belong to two objects, or to one twice. Both may decode.
+// overlaps reports pieces of the file that belong to two objects, or to one twice, because both may
+// decode.
 func (u *h5File) overlaps() error {
 	c := &u.claims
 	slices.SortStableFunc(c.list, func(a, b claim) int { return cmp.Compare(a.start, b.start) })
@@ -60,7 +61,7 @@ func (u *h5File) overlaps() error {
 		if b.size > a.size-(b.start-a.start) { // b ends last
 			last = k
 		}
-		if c.owners[b.owner].set == nil { // what is said is said of elements
+		if c.owners[b.owner].set == nil { // the report names the chunk or the dataset, not the header
 			a, b = b, a
 		}
 		x, y := c.owners[a.owner], c.owners[b.owner]
@@ -83,8 +84,8 @@ func (u *h5File) overlaps() error {
 	return nil
 }
 
-// outside reports the chunks of a dataset that begin after the last element: programs read nothing of
-// them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it also allocates
+// outside reports the chunks of a dataset that begin after the last element, because programs do not
+// read them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it also allocates
 // chunks after the last element.
 func (u *h5File) outside(d *dataset) error {
 	if d.layout.Version > 3 && d.layout.Index != hdf5.BTree1Index && d.layout.Index != hdf5.BTree2Index {
@@ -112,17 +113,17 @@ func (u *h5File) spare(path string, l *hdf5.Layout, need uint64) error {
 	stored := uint64(len(l.Data))
 	if l.Class == hdf5.Contiguous {
 		if stored = l.Size; l.Version < 3 {
-			return nil // has no size
+			return nil // these versions do not store a size
 		}
 	}
 	if stored <= need {
-		return nil // fewer are found as errors of the structure
+		return nil // other checks report fewer bytes
 	}
 	return u.job.note(Place{Object: path, What: "elements", Offset: -1, Chunk: -1, Err: contradiction("elements", 0, fmt.Sprintf("%d bytes stored", stored), fmt.Sprintf("%d, those of the shape", need))})
 }
 
-// headers compares object headers with the links that lead to them and with what the superblock
-// repeats of the root group.
+// headers compares object headers with the links that lead to them, and the superblock's copy of the
+// addresses of the root group with its object header.
 func (u *h5File) headers(ctx context.Context) error {
 	links := map[hdf5.Addr]uint32{u.file.Superblock().Root: 1}
 	type counted struct {

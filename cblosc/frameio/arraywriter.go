@@ -139,7 +139,7 @@ func (a *Array) plain(w *Writer) error {
 	}
 	for _, f := range cp.Filters {
 		if f.ID > cblosc.TruncPrec {
-			return fmt.Errorf("%w: chunks behind the filter %v, which needs to know the array", errors.ErrUnsupported, f.ID)
+			return fmt.Errorf("%w: chunks with the filter %v, which needs the metadata of the array", errors.ErrUnsupported, f.ID)
 		}
 	}
 	if cp.BlockSize != a.blockBytes {

@@ -311,7 +311,7 @@ func (f *Frame) quirks() []error {
 	add(f.OtherFlags2 > 1, "other_flags2", 85, fmt.Sprintf("%#02x", f.OtherFlags2), "0 or 1")
 	add(f.Reserved != 0, "reserved", 86, strconv.Itoa(int(f.Reserved)), "0")
 	add(f.HasVLMetalayers != (len(f.Trailer.VLMetalayers) > 0), "has_vlmetalayers", 68,
-		strconv.FormatBool(f.HasVLMetalayers), fmt.Sprintf("what the trailer says: %d", len(f.Trailer.VLMetalayers)))
+		strconv.FormatBool(f.HasVLMetalayers), fmt.Sprintf("length in the trailer: %d", len(f.Trailer.VLMetalayers)))
 
 	end := f.FrameSize
 	typ, print := f.Trailer.FingerprintType, f.Trailer.Fingerprint

@@ -114,7 +114,7 @@ func (l *Link) external(p *part) {
 	p.check(b[0]&0xF == 0, fmt.Sprintf("flags %#02x of the link", b[0]&0xF), "none")
 	file, path, ok := bytes.Cut(b[1:], []byte{0})
 	if !ok || bytes.IndexByte(path, 0) < 0 {
-		p.bad(hexText(b), "a file's name and a path, each with a zero behind it")
+		p.bad(hexText(b), "a file's name and a path, each with a zero after it")
 		return
 	}
 	l.File, l.Path = string(file), zeroTerminated(path)

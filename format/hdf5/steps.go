@@ -100,7 +100,7 @@ func (f *Filter) nbit(element, chunk uint64) (uint64, error) {
 	p := &nbitParameters{f: f, rest: v[3:]}
 	bits := p.element(element, 0)
 	if p.err == nil && len(p.rest) > 0 {
-		p.fail(fmt.Sprintf("%d parameters behind the last", len(p.rest)), "none")
+		p.fail(fmt.Sprintf("%d parameters after the last", len(p.rest)), "none")
 	}
 	// The decoder reads the same number of bits for every element.
 	return (uint64(v[2])*bits + 7) / 8, p.err

@@ -118,7 +118,7 @@ func TestStepsRefused(t *testing.T) {
 		{hdf5.NBit, []uint32{11, 0, 10, 2, 4, 3, 2, 1, 0, 4, 2}, ""},
 		{hdf5.NBit, nil, "0 parameters"},
 		{hdf5.NBit, []uint32{9, 0, 10, 1, 4, 0, 12, 3}, "and their number first"},
-		{hdf5.NBit, []uint32{9, 0, 10, 1, 4, 0, 12, 3, 0}, "1 parameters behind the last"},
+		{hdf5.NBit, []uint32{9, 0, 10, 1, 4, 0, 12, 3, 0}, "1 parameters after the last"},
 		{hdf5.NBit, []uint32{3, 0, 10}, "the parameters of elements of 4 bytes"},
 		{hdf5.NBit, []uint32{8, 0, 10, 1, 5, 0, 12, 3}, "elements of 4 bytes"},
 		{hdf5.NBit, []uint32{8, 0, 11, 1, 4, 0, 12, 3}, "11 elements of 4 bytes"},

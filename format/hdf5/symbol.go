@@ -123,7 +123,7 @@ func (r *reader) symbols(t *SymbolTable, visit func(SymbolEntry, string, *LocalH
 		more, first, last := r.symbolNode(child, heap, func(e SymbolEntry, name string) bool { return visit(e, name, heap) })
 		low, high := left.(string), right.(string)
 		if last != "" && (first <= low && low != "" || last > high) {
-			p.bad(fmt.Sprintf("names %q to %q below", first, last), fmt.Sprintf("names behind %q up to %q", low, high))
+			p.bad(fmt.Sprintf("names %q to %q below", first, last), fmt.Sprintf("names after %q up to %q", low, high))
 		}
 		return more
 	}

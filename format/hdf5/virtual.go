@@ -226,7 +226,7 @@ func (p *part) hyperslab(s *Selection) {
 	for range n {
 		b := Box{Start: p.coordinates("block start", s.Rank, size), End: p.coordinates("block end", s.Rank, size)}
 		for d := range b.Start {
-			p.check(b.Start[d] <= b.End[d], fmt.Sprintf("a block from %d to %d", b.Start[d], b.End[d]), "an end behind the start")
+			p.check(b.Start[d] <= b.End[d], fmt.Sprintf("a block from %d to %d", b.Start[d], b.End[d]), "an end after the start")
 		}
 		s.Blocks = append(s.Blocks, b)
 	}

@@ -84,7 +84,7 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 		return Stats{}, err
 	}
 	if why == "" && c.set.info.StorageBytes == 0 && c.set.info.FillKind == h5.FillUndefined {
-		why = "nothing is stored and there is no fill value, which the library refuses"
+		why = "no chunks are stored and there is no fill value, which libhdf5 refuses"
 	}
 	if why == "" && c.conv != nil && c.fill == nil {
 		why = "a conversion of elements that may be neither stored nor have a fill value"

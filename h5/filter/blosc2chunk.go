@@ -52,7 +52,7 @@ func blosc2Frame(dst []byte, values []uint32, chunk []byte, blocks []int32, n in
 	case err != nil:
 		return nil, blame(err)
 	case info.NBytes != m.padded || info.CBytes > len(chunk):
-		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d with what pads blocks, and %d stored of %d; the parameters say %d",
+		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d with the padding of blocks, and %d stored of %d; want %d, from the parameters",
 			h5.ErrSize, n, info.NBytes, len(chunk), info.CBytes, m.padded)
 	}
 	start := len(dst)

@@ -55,7 +55,7 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 		case err != nil:
 			return err
 		case inside && need > 0:
-			return fmt.Errorf("%w: %s behind another filter that only the library has", errors.ErrUnsupported, step.ID)
+			return fmt.Errorf("%w: %s after another filter that only libhdf5 has", errors.ErrUnsupported, step.ID)
 		case uint64(len(stored)) < need:
 			return &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes for %s", len(stored), step.ID), Want: fmt.Sprintf("at least %d", need), Err: format.ErrCorrupt}
 		}

@@ -41,7 +41,7 @@ func Datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 
 func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 	if t == nil {
-		return h5.Datatype{}, errors.New("no type that can be read")
+		return h5.Datatype{}, errors.New("datatype: got none, want one that can be decoded")
 	}
 	d := h5.Datatype{Size: int(t.Size)}
 	pads := func() {
@@ -51,7 +51,7 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 	}
 	base := func() error {
 		if t.Base == nil {
-			return errors.New("a type without its base")
+			return errors.New("datatype: got no base type, want one")
 		}
 		u, err := convert(t.Base)
 		d.Base = &u

@@ -259,7 +259,7 @@ func openAt(l Location, o options) (*ndarray.Array, error) {
 		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
 	}
 	if o.dtype != nil {
-		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, format)
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, format)
 	}
 	if format == Bcolz {
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.write})
@@ -391,7 +391,7 @@ var extensions = map[string]Format{".b2nd": B2ND, ".caterva": Caterva, ".bcolz":
 
 func create(ctx context.Context, location string, spec ndarray.Spec, o options) (_ *Draft, err error) {
 	if o.dtype != nil || o.write || o.prune != nil {
-		return nil, fmt.Errorf("%w: WithDType, WithWrite and WithPrune mean nothing to Create", ndarray.ErrParam)
+		return nil, fmt.Errorf("%w: WithDType, WithWrite and WithPrune do not apply to Create", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -403,7 +403,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o options) 
 	if o.format == "" {
 		var ok bool
 		if o.format, ok = ForName(l.File); !ok {
-			return nil, fmt.Errorf("%w: extension %q tells no format; .b2nd, .caterva, .h5 and .bcolz do", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5 or .bcolz", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}
 	if err := checkObject(o.format, l); err != nil {

@@ -152,7 +152,7 @@ func (h *attendant) yield(q request) ([]byte, error) {
 func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, error) {
 	m, ok := b.(ndarray.ChunkMeasurer)
 	if !ok {
-		return 0, fmt.Errorf("%w: what single chunks take", errors.ErrUnsupported)
+		return 0, fmt.Errorf("%w: space of single chunks", errors.ErrUnsupported)
 	}
 	if len(at) != 1 {
 		return 0, fmt.Errorf("%w: chunk %v", worker.ErrProtocol, at)

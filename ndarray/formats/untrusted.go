@@ -409,7 +409,7 @@ func (s *suspect) allowed() chunk.Policy {
 func (s *suspect) unchecked() (ndarray.Backend, error) {
 	path := worker.FilePath(s.file)
 	if s.DType != nil && s.Format != B2ND {
-		return nil, fmt.Errorf("%w: an array of format %s has an element type, it cannot be told", ndarray.ErrParam, s.Format)
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, s.Format)
 	}
 	switch s.Format {
 	case B2ND:
@@ -560,7 +560,7 @@ func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
 	s, ok := g.Backend.(ndarray.StorageReporter)
 	if !ok {
-		return ndarray.Storage{}, fmt.Errorf("%w: what the elements take", errors.ErrUnsupported)
+		return ndarray.Storage{}, fmt.Errorf("%w: space of the elements", errors.ErrUnsupported)
 	}
 	n, err := s.Storage(ctx)
 	return n, bare(err)

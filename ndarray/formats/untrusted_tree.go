@@ -78,7 +78,7 @@ type outside struct {
 
 func newOutside(ctx context.Context, location string, u Untrusted, o options) (_ *outside, err error) {
 	if o.dtype != nil {
-		return nil, fmt.Errorf("%w: WithDType means nothing where files are listed", ndarray.ErrParam)
+		return nil, fmt.Errorf("%w: WithDType does not apply where files are listed", ndarray.ErrParam)
 	}
 	o.prune = nil
 	s, err := newSuspect(ctx, &u, o)

@@ -22,7 +22,7 @@ import (
 // Backend of CreateIn, and for a reference whose object has no name or does not exist.
 func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
 	if b.untrusted || b.file == nil {
-		return sum, fmt.Errorf("%w: what attribute %q means", errors.ErrUnsupported, name)
+		return sum, fmt.Errorf("%w: meaning of attribute %q", errors.ErrUnsupported, name)
 	}
 	return AttrDigest(ctx, b.dataset, name)
 }

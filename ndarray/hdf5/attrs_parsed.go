@@ -52,7 +52,7 @@ func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
 			}
 			continue
 		case m.Err != nil && m.Type != hdf5.AttributeType, !ok && m.Type == hdf5.AttributeType:
-			return attrs, cmpErr(m.Err)
+			return attrs, messageError(m.Err)
 		case !ok || a.Name == labelsAttr:
 			continue
 		}
@@ -67,10 +67,11 @@ func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
 	return attrs, nil
 }
 
-// cmpErr returns err, or an error for a message that has none.
-func cmpErr(err error) error {
+// messageError returns the error of an attribute message. A message without content and without an
+// error is corrupt.
+func messageError(err error) error {
 	if err == nil {
-		return fmt.Errorf("%w: an attribute without content", ndarray.ErrCorrupt)
+		return fmt.Errorf("%w: attribute message: got no content, want a name, type and space", ndarray.ErrCorrupt)
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func parseAttr(values *hdf5.Values, a *hdf5.Attribute, err error) (v ndarray.Val
 	n := s.NumElems()
 	size := int64(a.Type.Size)
 	if n < 0 || size <= 0 || n > int64(len(a.Value))/size {
-		return v, t.String(), fmt.Errorf("%w: %d elements in %d bytes", ndarray.ErrCorrupt, n, len(a.Value))
+		return v, t.String(), fmt.Errorf("%w: attribute value: got %d bytes, want %d elements of %d bytes", ndarray.ErrCorrupt, len(a.Value), n, size)
 	}
 	if d.Kind != ndarray.String {
 		v.Data = append(v.Data, a.Value[:n*size]...)

@@ -132,13 +132,13 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 	case c.Level < w.least || c.Level > w.most:
 		return fmt.Errorf("%w: %s level %d, %d to %d can be", ndarray.ErrParam, w.name, c.Level, w.least, w.most)
 	case d.Kind == ndarray.String && w.filter != nil && w.name != "deflate":
-		return fmt.Errorf("%w: texts of variable length behind %s", errors.ErrUnsupported, w.name)
+		return fmt.Errorf("%w: strings of variable length with %s", errors.ErrUnsupported, w.name)
 	}
 	if err := setPrepare(o, c, &w); err != nil || w.filter == nil || o.Chunks == nil {
 		return err
 	}
 	if n := chunk.bytes(); w.limit > 0 && uint64(n) > w.limit {
-		return fmt.Errorf("%w: chunks of %d bytes behind %s, at most %d", ndarray.ErrShape, n, w.name, w.limit)
+		return fmt.Errorf("%w: chunks of %d bytes with %s, want at most %d", ndarray.ErrShape, n, w.name, w.limit)
 	}
 	f, err := w.filter(c.Level, c, chunk)
 	if err != nil {
@@ -188,11 +188,11 @@ func szip(_ int, _ *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	d := chunk.dtype
 	number := d.Kind == ndarray.Int || d.Kind == ndarray.Uint || d.Kind == ndarray.Float
 	if !number || d.Size != 1 && d.Size != 2 && d.Size != 4 && d.Size != 8 {
-		return h5.Filter{}, fmt.Errorf("%w: elements of type %v behind szip, it codes numbers of 1, 2, 4 and 8 bytes", errors.ErrUnsupported, d)
+		return h5.Filter{}, fmt.Errorf("%w: elements of type %v with szip, want numbers of 1, 2, 4 or 8 bytes", errors.ErrUnsupported, d)
 	}
 	n := min(chunk.bytes()/int64(d.Size), szipPixels)
 	if n < 2 {
-		return h5.Filter{}, fmt.Errorf("%w: chunks of one element behind szip", errors.ErrUnsupported)
+		return h5.Filter{}, fmt.Errorf("%w: chunks of one element with szip", errors.ErrUnsupported)
 	}
 	return h5.Szip(h5.SzipNearest, int(n-n%2)), nil
 }
@@ -244,7 +244,7 @@ func blosc1(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) 
 // blocks.
 func blosc2(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	if len(chunk.shape) > 16 {
-		return h5.Filter{}, fmt.Errorf("%w: %d axes behind %s, at most 16", errors.ErrUnsupported, len(chunk.shape), c.Codec)
+		return h5.Filter{}, fmt.Errorf("%w: %d dimensions with %s, want at most 16", errors.ErrUnsupported, len(chunk.shape), c.Codec)
 	}
 	values, err := bloscValues(number, level, c, chunk)
 	if err != nil {

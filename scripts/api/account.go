@@ -207,7 +207,7 @@ Of %d functions %d are bound, %d subsumed, %d left out`, lib.name, lib.rows, len
 		fmt.Fprintf(w, ", %d not accounted for yet", n)
 	}
 	if n := count["newer"]; n > 0 {
-		fmt.Fprintf(w, "; %d more of newer releases are behind a guard", n)
+		fmt.Fprintf(w, "; %d more of newer releases have a guard", n)
 	}
 	fmt.Fprint(w, ".\n")
 	for _, header := range order {

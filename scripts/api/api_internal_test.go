@@ -153,7 +153,7 @@ func TestWrite(t *testing.T) {
 		{"z", "", "newer", []string{"Z"}, "TestZ", "3.2"},
 	})
 	for _, want := range []string{
-		"Of 5 functions 1 are bound, 1 subsumed, 1 left out, 2 not accounted for yet; 1 more of newer releases are behind a guard.\n",
+		"Of 5 functions 1 are bound, 1 subsumed, 1 left out, 2 not accounted for yet; 1 more of newer releases have a guard.\n",
 		"| x_a | A, B, C, D, E, F and more | TestA |\n\n| not bound | instead, or why not | test |\n|---|---|---|\n| x_c | not for Go |  |\n| x_d | A in one call | TestA |\n",
 		"\nNot accounted for: x_b.\n\n## y.h: 0 of 1\n\nNot accounted for: y_c.\n",
 		"| z | 3.2 | Z | TestZ |\n",

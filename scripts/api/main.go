@@ -33,7 +33,7 @@ var libraries = []library{
 }
 
 func main() {
-	check := flag.Bool("check", false, "write nothing; fail if a file is out of date or a row is missing")
+	check := flag.Bool("check", false, "write no file; fail if a file is out of date or a row is missing")
 	build := flag.String("build", "third_party/build", "what make deps built")
 	flag.Parse()
 	var failed []error

@@ -60,7 +60,7 @@ func main() {
 	flag.StringVar(&only, "only", "", "one mode: direct, examined, worker or unchecked")
 	flag.StringVar(&child, "child", "", "run the cases that standard input names, in this mode")
 	flag.StringVar(&c.root, "root", ".", "the repository")
-	verbose := flag.Bool("v", false, "say what became of each case that was contained or failed")
+	verbose := flag.Bool("v", false, "print the result of each case that was contained or failed")
 	flag.Parse()
 	c.corpus, c.blosc2, c.hdf5 = os.Getenv("HYPERSLAB_CORPUS"), os.Getenv("HYPERSLAB_BLOSC2_SRC"), os.Getenv("HYPERSLAB_HDF5_SRC")
 	list, err := plan(c)

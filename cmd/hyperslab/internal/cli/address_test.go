@@ -70,7 +70,7 @@ func TestSelectionsThatCannotBe(t *testing.T) {
 		"waves.b2nd[20]":                   "waves.b2nd: region outside the array: axis 0: index 20, axis has 20",
 		"waves.b2nd[0, -31]":               "waves.b2nd: region outside the array: axis 1: index -31, axis has 30",
 		"waves.b2nd[0, 0, 0]":              "[0, 0, 0] has 3 indexes, array has 2 axes",
-		"waves.b2nd[..., ...]":             "waves.b2nd: invalid parameter: [..., ...] has 2 ellipses",
+		"waves.b2nd[..., ...]":             "waves.b2nd: invalid parameter: [..., ...]: got 2 ellipses",
 		"waves.b2nd[::0]":                  `selection "[::0]", before "::0": step 0`,
 		"waves.b2nd[1.5]":                  `before "1.5": "1.5" is no whole number`,
 		"waves.b2nd[0,]]":                  "check the name of the file",

@@ -73,7 +73,7 @@ func (a *app) repackCommand() *cobra.Command {
 		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file, or a b2nd or
 bcolz array, with the codec, chunks and blocks that flags ask for. An array that is
 stored that way already is copied without being decompressed; without such flags all
-are, and an HDF5 file loses the room that removed objects left. Copied objects and chunks
+are, and an HDF5 file loses the free space of removed objects. Copied objects and chunks
 keep their format: convert writes files that HDF5 1.14 and C-Blosc2 2.17 read. In an HDF5 file
 --chunks counts for the datasets with that many axes, and --grow for those that have
 the axis. Groups, links, named types, attributes, comments, references, dimension scales

@@ -156,6 +156,16 @@ var outputs = []struct {
 // thing, and read no array.
 var brief = []string{"attr get", "explain", "version"}
 
+// endless creates an array of a quarter of a TiB in a file of one MiB.
+func endless(t *testing.T, file string) {
+	t.Helper()
+	draft, err := formats.Create(t.Context(), file, ndarray.Spec{
+		Shape: []int64{1 << 15, 1 << 20}, ChunkShape: []int64{1, 1 << 20}, DType: ndarray.DTypeOf[float64](), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+	})
+	require.NoError(t, err)
+	require.NoError(t, draft.Commit(t.Context()))
+}
+
 // A signal ends a job with the shell's exit code and leaves neither a target nor a
 // temporary file, and of what was there before all as it was. SIGINT goes to all of its
 // processes, as a terminal sends it. Where a command has no line here, TestInterruptedCommand
@@ -165,11 +175,7 @@ func TestSignals(t *testing.T) {
 	at := func(name string) string { return filepath.Join(src, name) }
 	noise(t, at("noise.b2nd"), 4096)
 	put(t, at("list"), []byte(strings.Repeat(at("target.b2nd")+"\n", 4000)))
-	endless, err := formats.Create(t.Context(), at("endless.b2nd"), ndarray.Spec{ // a quarter of a TiB in a file of one MiB
-		Shape: []int64{1 << 15, 1 << 20}, ChunkShape: []int64{1, 1 << 20}, DType: ndarray.DTypeOf[float64](), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-	})
-	require.NoError(t, err)
-	require.NoError(t, endless.Commit(t.Context()))
+	endless(t, at("endless.b2nd"))
 	_, stderr, code := run("crosscheck", "emit", at("v"), "--area", "metalayer")
 	require.Zero(t, code, stderr)
 	_, stderr, code = run("convert", at("noise.b2nd[:2048]"), at("slow.h5:/x"), "--codec", "bzip2", "--level", "9", "-q")

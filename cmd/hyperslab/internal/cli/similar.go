@@ -53,7 +53,7 @@ func similar(want string, paths []string) []string {
 		path     string
 		distance int
 	}
-	var close, elsewhere []candidate
+	var nearby, elsewhere []candidate
 	folded, name := strings.ToLower(want), strings.ToLower(path.Base(want))
 	most := min(max(len(name)/3, 1), 3)
 	for _, p := range paths {
@@ -67,7 +67,7 @@ func similar(want string, paths []string) []string {
 		// Lengths differ by at most the distance, which is cheaper to compare.
 		if d := len(lower) - len(folded); d >= -most && d <= most {
 			if d := editDistance(folded, lower); d <= most {
-				close = append(close, candidate{p, d})
+				nearby = append(nearby, candidate{p, d})
 				continue
 			}
 		}
@@ -75,14 +75,14 @@ func similar(want string, paths []string) []string {
 			elsewhere = append(elsewhere, candidate{p, len(p)})
 		}
 	}
-	if len(close) == 0 {
-		close = elsewhere
+	if len(nearby) == 0 {
+		nearby = elsewhere
 	}
-	slices.SortFunc(close, func(a, b candidate) int {
+	slices.SortFunc(nearby, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.path, b.path))
 	})
 	var names []string
-	for _, c := range close[:min(len(close), mostSimilar)] {
+	for _, c := range nearby[:min(len(nearby), mostSimilar)] {
 		names = append(names, c.path)
 	}
 	return names
