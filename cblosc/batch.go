@@ -24,8 +24,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // Batch is a list of byte strings, its items, stored contiguously in one buffer. The zero Batch is

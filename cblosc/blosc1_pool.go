@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // contextChunks holds buffers for the chunks of contexts, because allocating them would take longer

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // ChunkInfo is the content of a chunk header. Sizes are in bytes.

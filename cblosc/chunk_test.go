@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 func TestSpecialChunks(t *testing.T) {

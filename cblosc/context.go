@@ -23,8 +23,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // MaxCompressedSize returns the maximum size in bytes of a chunk of n bytes of data.

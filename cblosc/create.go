@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
 // ArrayParams describes an array to create. All shapes must have the same rank.
@@ -176,7 +176,7 @@ func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	cp, _ := s.CParams.orDefault()
 	own := *cp
 	own.BlockSize = cp.TypeSize
-	m := b2nd.Meta{Shape: p.Shape, Chunks: p.Chunks, Blocks: p.Blocks, Caterva: true}
+	m := b2ndmeta.Meta{Shape: p.Shape, Chunks: p.Chunks, Blocks: p.Blocks, Caterva: true}
 	for _, b := range p.Blocks {
 		own.BlockSize *= int(b)
 	}
@@ -185,7 +185,7 @@ func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sc.Meta().Add(b2nd.CatervaName, m.Append(nil))
+	err = sc.Meta().Add(b2ndmeta.CatervaName, m.Append(nil))
 	for _, l := range p.Meta {
 		if err == nil {
 			err = sc.Meta().Add(l.Name, l.Content)

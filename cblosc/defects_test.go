@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // plugins are edits that make a chunk ask for a codec or filter that is not linked.
@@ -131,7 +131,7 @@ func TestLazyChunkFromOutside(t *testing.T) {
 // dictChunk is a chunk of zstd with a dictionary, written by the library.
 func dictChunk(t *testing.T) []byte {
 	t.Helper()
-	b, err := os.ReadFile("../format/testdata/chunk/zstd-dict.bin")
+	b, err := os.ReadFile("../internal/format/testdata/chunk/zstd-dict.bin")
 	require.NoError(t, err)
 	return b
 }
@@ -657,7 +657,7 @@ func TestGrowEmptyArray(t *testing.T) {
 
 func TestResizeWithChunksOfZero(t *testing.T) {
 	// What C-Blosc2 and python-blosc2 write for an empty dimension.
-	const file = "../format/testdata/frame/zero-extent.b2nd"
+	const file = "../internal/format/testdata/frame/zero-extent.b2nd"
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "zero-extent.b2nd")

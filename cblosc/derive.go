@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
 // Layout describes how a derived array is stored. The zero value is an array in memory with the
@@ -227,7 +227,7 @@ func (a *Array) metaLocked() ([]Metalayer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != b2nd.Name && name != b2nd.CatervaName {
+		if name != b2ndmeta.Name && name != b2ndmeta.CatervaName {
 			out = append(out, Metalayer{name, content})
 		}
 	}

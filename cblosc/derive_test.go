@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // matrix returns an array of 4-byte elements and its data.
@@ -151,7 +151,7 @@ func TestCaterva(t *testing.T) {
 			meta, err := again.SChunk().Meta().Map()
 			require.NoError(t, err)
 			require.Len(t, meta, 2)
-			m, err := b2nd.Parse(b2nd.CatervaName, meta[b2nd.CatervaName])
+			m, err := b2ndmeta.Parse(b2ndmeta.CatervaName, meta[b2ndmeta.CatervaName])
 			require.NoError(t, err)
 			require.True(t, m.Caterva)
 			require.Equal(t, []int32{4, 4}, m.Chunks)
@@ -576,7 +576,7 @@ func TestArrayMeta(t *testing.T) {
 		}
 		b, err := cblosc.EncodeArrayMeta(shape, chunks, blocks, "<f8")
 		require.NoError(t, err)
-		m := b2nd.Meta{Shape: shape, Chunks: chunks, Blocks: blocks, DType: "<f8"}
+		m := b2ndmeta.Meta{Shape: shape, Chunks: chunks, Blocks: blocks, DType: "<f8"}
 		require.Equal(t, m.Append(nil), b, "%d dimensions", rank)
 		for _, caterva := range []bool{false, true} {
 			if caterva && rank > 8 {

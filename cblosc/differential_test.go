@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -39,7 +39,7 @@ func TestBothReadersAgree(t *testing.T) {
 // Golden frames of package format, and every single changed byte of a small one.
 func TestBothReadersAgreeOnGoldenFrames(t *testing.T) {
 	accepted := 0
-	require.NoError(t, filepath.WalkDir("../format/testdata", func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir("../internal/format/testdata", func(path string, d fs.DirEntry, err error) error {
 		require.NoError(t, err)
 		b, err := os.ReadFile(path)
 		if d.IsDir() || err != nil || !strings.Contains(d.Name(), ".b2") && !strings.HasSuffix(d.Name(), ".bin") {
@@ -62,7 +62,7 @@ func TestBothReadersAgreeOnGoldenFrames(t *testing.T) {
 // all that Blosc1's versions differ in, and frames of version 1 from version 2.
 func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
 	for name, versions := range map[string][]byte{"blosc1-shuffle": {1, 2, 3, 4, 5}, "blosc1-stored": {1, 2, 3, 4, 5}, "special-nan8": {4, 5}, "lz4": {4, 5}, "stored": {4, 5}} {
-		b, err := os.ReadFile("../format/testdata/chunk/" + name + ".bin")
+		b, err := os.ReadFile("../internal/format/testdata/chunk/" + name + ".bin")
 		require.NoError(t, err)
 		for _, v := range versions {
 			b[0] = v
@@ -73,7 +73,7 @@ func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
 			}
 		}
 	}
-	b, err := os.ReadFile("../format/testdata/frame/mixed.b2frame")
+	b, err := os.ReadFile("../internal/format/testdata/frame/mixed.b2frame")
 	require.NoError(t, err)
 	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
 	require.NoError(t, err)
@@ -319,9 +319,9 @@ func agreeOnArray(t tester, f *cframe.Frame, open func() (*cblosc.Array, error))
 	require.Equal(t, append([]int32{}, m.Chunks...), append([]int32{}, a.Chunks()...))
 	require.Equal(t, append([]int32{}, m.Blocks...), append([]int32{}, a.Blocks()...))
 	require.Equal(t, m.DType, a.DType())
-	name := b2nd.Name
+	name := b2ndmeta.Name
 	if m.Caterva {
-		name = b2nd.CatervaName
+		name = b2ndmeta.CatervaName
 	}
 	content, _ := f.Metalayer(name)
 	shape, chunks, blocks, dtype, err := cblosc.DecodeArrayMeta(content, m.Caterva)

@@ -18,9 +18,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -289,7 +289,7 @@ func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
 }
 
 // checkArray returns the metalayer of an array, or an error if the library cannot use it.
-func checkArray(f *cframe.Frame) (b2nd.Meta, error) {
+func checkArray(f *cframe.Frame) (b2ndmeta.Meta, error) {
 	m, ok, err := f.Array()
 	switch {
 	case err != nil:

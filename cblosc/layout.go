@@ -12,7 +12,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // Fill fills an empty super-chunk with items elements of one kind: Zeros, NaNs or Uninit, in chunks

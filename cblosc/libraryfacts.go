@@ -1,5 +1,5 @@
 // The library's own reading of chunk headers and codecs. It is the reference for tests of package
-// format/chunk, which checks headers everywhere else.
+// internal/format/chunk, which checks headers everywhere else.
 
 package cblosc
 
@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // LibraryInfo is the library's reading of the first 16 bytes of a chunk. Sizes are in bytes.

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // SplitMode selects whether a block is compressed as one stream or as one stream for each byte of

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data, and the last may hold

@@ -19,7 +19,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // CompressVL returns a chunk whose blocks are the items of src (blosc2_vlcompress_ctx). Items must

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // usesDelta reports whether Delta is among the filters of a chunk or frame.

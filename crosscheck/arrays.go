@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
 const arrayDocument = "README_B2ND_METALAYER.rst"
@@ -418,13 +418,13 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 // library does not support, because the format allows more dimensions.
 
 func emitMetalayers(_ context.Context, e *emitter) error {
-	for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
-		top := b2nd.MaxDims
-		if name == b2nd.CatervaName {
-			top = b2nd.MaxCatervaDims
+	for _, name := range []string{b2ndmeta.Name, b2ndmeta.CatervaName} {
+		top := b2ndmeta.MaxDims
+		if name == b2ndmeta.CatervaName {
+			top = b2ndmeta.MaxCatervaDims
 		}
 		for rank := range top + 1 {
-			m := b2nd.Meta{Caterva: name == b2nd.CatervaName, Shape: []int64{}, Chunks: []int32{}, Blocks: []int32{}}
+			m := b2ndmeta.Meta{Caterva: name == b2ndmeta.CatervaName, Shape: []int64{}, Chunks: []int32{}, Blocks: []int32{}}
 			if !m.Caterva {
 				m.DType = []string{"<f8", "|S7", "[('x', '<i2'), ('y', '>f4', (2, 3))]"}[rank%3]
 			}
@@ -437,7 +437,7 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 				m.Shape, m.Chunks, m.Blocks = append(m.Shape, shape), append(m.Chunks, chunk), append(m.Blocks, block)
 			}
 			b := m.Append(nil)
-			back, err := b2nd.Parse(name, b)
+			back, err := b2ndmeta.Parse(name, b)
 			if err == nil {
 				err = back.Check()
 			}
@@ -459,7 +459,7 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 			if rank == 2 {
 				for n := range b {
 					c := Case{ID: fmt.Sprintf("metalayer/refuse/%s-cut-%02d", name, n), Area: "metalayer", Must: Refuse, Rule: "the metalayer ends early", Section: arrayDocument + ": Metalayer format", Params: map[string]string{"name": name}}
-					if _, err := b2nd.Parse(name, b[:n]); err == nil {
+					if _, err := b2ndmeta.Parse(name, b[:n]); err == nil {
 						return fmt.Errorf("%s: the reader accepts it", c.ID)
 					}
 					if n%5 == 0 || n == len(b)-1 {
@@ -491,7 +491,7 @@ func explainMetalayer(path string, c Case, got []byte) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := b2nd.Parse(c.Params["name"], b)
+	m, err := b2ndmeta.Parse(c.Params["name"], b)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // trusted allows the reference to use decoders that are for trusted files only, because it made the
@@ -59,10 +59,10 @@ var metalayerBreakages = []breakage{
 	{"blocks-0", "", "blockshape", "blocks of no elements", putBig(metaBlocks+1, 4, 0)},
 	{"blocks-negative", "", "blockshape", "a negative extent", putBig(metaBlocks+1, 4, -3)},
 	{"blocks-beyond", "", "blockshape", "blocks larger than the chunk", putBig(metaBlocks+1, 4, 7)},
-	{"dtype-format-negative", b2nd.Name, "dtype_format", "a negative format", setByte(metaDType, 0xFF)},
-	{"dtype-marker", b2nd.Name, "dtype", "a text with a length of another width", setByte(metaDType+1, 0xDA)},
-	{"dtype-beyond", b2nd.Name, "dtype", "a text longer than the metalayer", putBig(metaDType+1, 4, 1000)},
-	{"dtype-negative", b2nd.Name, "dtype", "a negative length", putBig(metaDType+1, 4, -1)},
+	{"dtype-format-negative", b2ndmeta.Name, "dtype_format", "a negative format", setByte(metaDType, 0xFF)},
+	{"dtype-marker", b2ndmeta.Name, "dtype", "a text with a length of another width", setByte(metaDType+1, 0xDA)},
+	{"dtype-beyond", b2ndmeta.Name, "dtype", "a text longer than the metalayer", putBig(metaDType+1, 4, 1000)},
+	{"dtype-negative", b2ndmeta.Name, "dtype", "a negative length", putBig(metaDType+1, 4, -1)},
 }
 
 // frameBreakagesOfArrays change a metalayer that stays valid so that it contradicts its frame.
@@ -76,7 +76,7 @@ var frameBreakagesOfArrays = []breakage{
 func (e *emitter) brokenArrays(area string) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
-	m := b2nd.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: area == "caterva"}
+	m := b2ndmeta.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: area == "caterva"}
 	if m.Caterva {
 		m.DType = ""
 	}
@@ -133,7 +133,7 @@ func (e *emitter) brokenArrays(area string) error {
 
 // brokenMetalayers adds the broken metalayers without a frame.
 func (e *emitter) brokenMetalayers(name string) error {
-	m := b2nd.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: name == b2nd.CatervaName}
+	m := b2ndmeta.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: name == b2ndmeta.CatervaName}
 	if m.Caterva {
 		m.DType = ""
 	}
@@ -142,7 +142,7 @@ func (e *emitter) brokenMetalayers(name string) error {
 			continue
 		}
 		b := br.change(m.Append(nil))
-		back, err := b2nd.Parse(name, b)
+		back, err := b2ndmeta.Parse(name, b)
 		if err == nil {
 			err = back.Check()
 		}
@@ -234,7 +234,7 @@ func (e *emitter) arrayCodecs() error {
 }
 
 // metalayerText returns the expected result of decoding a metalayer.
-func metalayerText(m b2nd.Meta) ([]byte, error) {
+func metalayerText(m b2ndmeta.Meta) ([]byte, error) {
 	return json.Marshal(metalayerJSON{m.Version, m.Shape, m.Chunks, m.Blocks, m.DTypeFormat, m.DType})
 }
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	ndbcolz "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -239,7 +239,7 @@ func shrinkBcolz(path string, s *bcolzStored, rows int64) error {
 	sizes := s.array.Sizes
 	sizes.NBytes = sizes.NBytes / sizes.Shape[0] * rows
 	sizes.Shape = append([]int64{rows}, sizes.Shape[1:]...)
-	return os.WriteFile(filepath.Join(path, filepath.FromSlash(bcolz.SizesFile)), sizes.Append(nil), 0o644)
+	return os.WriteFile(filepath.Join(path, filepath.FromSlash(bcolztree.SizesFile)), sizes.Append(nil), 0o644)
 }
 
 func replaceIn(name, old, other string) error {
@@ -255,7 +255,7 @@ func replaceIn(name, old, other string) error {
 
 // bcolzStored is a carray with its decompressed chunks.
 type bcolzStored struct {
-	array *bcolz.Array
+	array *bcolztree.Array
 	names []string // columns of its table; nil if the array is not in a table
 	files []bcolzFile
 	stale [][]byte // decoded files beyond the shape
@@ -273,10 +273,10 @@ func loadBcolz(path, column string) (*bcolzStored, error) {
 	fsys := os.DirFS(path)
 	var err error
 	if column == "" {
-		s.array, err = bcolz.ReadArray(fsys, ".", nil)
+		s.array, err = bcolztree.ReadArray(fsys, ".", nil)
 	} else {
-		var t *bcolz.Table
-		if t, err = bcolz.ReadTable(fsys, ".", nil); err != nil {
+		var t *bcolztree.Table
+		if t, err = bcolztree.ReadTable(fsys, ".", nil); err != nil {
 			return nil, err
 		}
 		s.names = t.Names

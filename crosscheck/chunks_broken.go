@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // breakage is one rule and a change of a valid chunk that violates it. base selects the chunk:

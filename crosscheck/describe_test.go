@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // describe annotates a vector by the package of its format.
@@ -25,7 +25,7 @@ func describe(t *testing.T, path string, c Case) format.Field {
 	require.NoError(t, err)
 	switch {
 	case c.Area == "bcolz":
-		return bcolz.Describe(os.DirFS(path), ".")
+		return bcolztree.Describe(os.DirFS(path), ".")
 	case info.IsDir():
 		return cframe.DescribeDir(os.DirFS(path))
 	}
@@ -35,9 +35,9 @@ func describe(t *testing.T, path string, c Case) format.Field {
 	case "chunk", "blosc1":
 		return chunk.Describe(b)
 	case "metalayer":
-		return b2nd.Describe(c.Params["name"], b)
+		return b2ndmeta.Describe(c.Params["name"], b)
 	case "hdf5":
-		return hdf5.Describe(bytes.NewReader(b), int64(len(b)))
+		return h5file.Describe(bytes.NewReader(b), int64(len(b)))
 	}
 	return cframe.Describe(bytes.NewReader(b), int64(len(b)))
 }

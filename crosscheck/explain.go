@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // Explanation describes the difference between a result and the reference's.

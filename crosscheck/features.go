@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // featureFields are the fields whose value distinguishes kinds of a structure.
@@ -35,7 +35,7 @@ func hdf5Features(dir string, cases []Case) (map[string]int, error) {
 			return nil, err
 		}
 		held := make(map[string]bool)
-		collectFeatures(hdf5.Describe(bytes.NewReader(b), int64(len(b))), "", held)
+		collectFeatures(h5file.Describe(bytes.NewReader(b), int64(len(b))), "", held)
 		for name := range held {
 			count[name]++
 		}

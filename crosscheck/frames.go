@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 const frameDocument = "README_CFRAME_FORMAT.rst"

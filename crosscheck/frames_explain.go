@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // frameMisread selects a mistake of a reader of frames. The zero value selects no mistake.
@@ -33,7 +33,7 @@ var frameRules = []rule[frameMisread]{
 	{"the last chunk is taken to be as long as the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last one has what is left", frameMisread{lastFull: true}},
 }
 
-// frameStored is a frame and its index as package format/cframe reads them.
+// frameStored is a frame and its index as package internal/format/cframe reads them.
 type frameStored struct {
 	*cframe.Frame
 	offsets []cframe.Offset

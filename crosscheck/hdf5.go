@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 const hdf5Document = "HDF5 File Format Specification 3.0"
@@ -336,11 +336,11 @@ func clearTimes(b []byte) int {
 			continue
 		}
 		end := at + head + width + int(size)
-		if binary.LittleEndian.Uint32(b[end:]) != hdf5.Lookup3(b[at:end]) {
+		if binary.LittleEndian.Uint32(b[end:]) != h5file.Lookup3(b[at:end]) {
 			continue // not an object header
 		}
 		clear(b[at+6 : at+22])
-		binary.LittleEndian.PutUint32(b[end:], hdf5.Lookup3(b[at:end]))
+		binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[at:end]))
 		found++
 	}
 }

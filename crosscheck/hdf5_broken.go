@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // hdf5Break is a rule, the fields that it applies to, and a change of their bytes that violates it.
@@ -70,7 +70,7 @@ var hdf5BreakBases = []string{
 	"hdf5/index/v114/two-unlimited-sparse", "hdf5/index/v114/one-unlimited-sparse", "hdf5/group/v114/dense-indexed", "hdf5/file/v18/shared", "hdf5/elsewhere/v114/virtual",
 }
 
-// brokenHDF5 adds the files that package format/hdf5 refuses and libhdf5 does not accept. Emit does
+// brokenHDF5 adds the files that package internal/format/h5file refuses and libhdf5 does not accept. Emit does
 // not run libhdf5 on them, because some of them crash the process. Its results are in
 // hdf5_broken_table.go; a test checks that table in separate processes.
 func (e *emitter) brokenHDF5() error {
@@ -107,7 +107,7 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 		err = errors.Join(err, f(c, b))
 	}
 	done := make(map[string]bool)
-	root := hdf5.Describe(bytes.NewReader(whole), int64(len(whole)))
+	root := h5file.Describe(bytes.NewReader(whole), int64(len(whole)))
 	walkFields(root, "", nil, func(path string, f format.Field, above []format.Field) {
 		for _, br := range hdf5Breaks {
 			plain := indexes.ReplaceAllString(path, "")
@@ -136,17 +136,17 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 	return err
 }
 
-// checkHDF5 checks a file with package format/hdf5 under a policy that allows everything the
+// checkHDF5 checks a file with package internal/format/h5file under a policy that allows everything the
 // vectors use.
 func checkHDF5(b []byte) error {
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		return err
 	}
-	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
 	for _, x := range hdf5Filters {
 		for _, step := range x.steps {
-			p.Filters = append(p.Filters, hdf5.FilterID(step.ID))
+			p.Filters = append(p.Filters, h5file.FilterID(step.ID))
 		}
 	}
 	return f.Check(p)
@@ -184,8 +184,8 @@ func holdChecksums(b, whole []byte, above []format.Field) {
 	for i := len(above) - 1; i >= 0; i-- {
 		for _, part := range above[i].Fields {
 			from, to := above[i].Offset, part.Offset
-			if part.Name == "checksum" && part.Length == 4 && binary.LittleEndian.Uint32(whole[to:]) == hdf5.Lookup3(whole[from:to]) {
-				binary.LittleEndian.PutUint32(b[to:], hdf5.Lookup3(b[from:to]))
+			if part.Name == "checksum" && part.Length == 4 && binary.LittleEndian.Uint32(whole[to:]) == h5file.Lookup3(whole[from:to]) {
+				binary.LittleEndian.PutUint32(b[to:], h5file.Lookup3(b[from:to]))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // bin contains bytes of a file, in little-endian order.
@@ -39,7 +39,7 @@ func little(v uint64, n int) []byte { return binary.LittleEndian.AppendUint64(ni
 
 // rawMessage is a message of an object header.
 type rawMessage struct {
-	kind hdf5.MessageType
+	kind h5file.MessageType
 	body bin
 }
 
@@ -71,10 +71,10 @@ const rootHeader = 96 // offset of the object header of the root group
 
 func newOldFile() *oldFile {
 	const tree, heap, names, node = 136, 680, 712, 728
-	b := bin(nil).text(hdf5.Signature).u8(0, 0, 0, 0, 0, 8, 8, 0).u16(leafK).u16(internalK).u32(0)
+	b := bin(nil).text(h5file.Signature).u8(0, 0, 0, 0, 0, 8, 8, 0).u16(leafK).u16(internalK).u32(0)
 	b = b.addr(0).undefined().undefined().undefined()                 // base, free space, end of file, driver information
 	b = b.u64(0).addr(rootHeader).u32(1).u32(0).addr(tree).addr(heap) // entry of the root group
-	b = b.bytes(header1([]rawMessage{{hdf5.SymbolTableType, bin(nil).addr(tree).addr(heap)}}))
+	b = b.bytes(header1([]rawMessage{{h5file.SymbolTableType, bin(nil).addr(tree).addr(heap)}}))
 	b = b.text("TREE").u8(0, 0).u16(1).undefined().undefined().u64(0).addr(node).u64(8)
 	b = b.zeros(heap - len(b))
 	b = b.text("HEAP").u8(0, 0, 0, 0).u64(16).u64(1).addr(names)
@@ -110,11 +110,11 @@ func space1(dims ...int) rawMessage {
 	for _, d := range dims {
 		b = b.u64(d)
 	}
-	return rawMessage{hdf5.DataspaceType, b}
+	return rawMessage{h5file.DataspaceType, b}
 }
 
 // typeHead returns the beginning of a datatype (IV.A.2.d).
-func typeHead(version int, class hdf5.Class, bits, size int) bin {
+func typeHead(version int, class h5file.Class, bits, size int) bin {
 	return bin(nil).u8(version<<4|int(class), bits&0xFF, bits>>8&0xFF, bits>>16&0xFF).u32(size)
 }
 
@@ -123,11 +123,11 @@ func rawInt(version, size int, signed bool) bin {
 	if signed {
 		b = 8
 	}
-	return typeHead(version, hdf5.IntegerClass, b, size).u16(0).u16(8 * size)
+	return typeHead(version, h5file.IntegerClass, b, size).u16(0).u16(8 * size)
 }
 
 func rawFloat(version int) bin {
-	return typeHead(version, hdf5.FloatClass, 31<<8|0x20, 4).u16(0).u16(32).u8(23, 8, 0, 23).u32(127)
+	return typeHead(version, h5file.FloatClass, 31<<8|0x20, 4).u16(0).u16(32).u8(23, 8, 0, 23).u32(127)
 }
 
 // rawArray returns an array type. Versions before 3 contain permutation indices, which were never
@@ -136,7 +136,7 @@ func rawArray(version int, base bin, size int, dims ...int) bin {
 	for _, d := range dims {
 		size *= d
 	}
-	b := typeHead(version, hdf5.ArrayClass, 0, size).u8(len(dims))
+	b := typeHead(version, h5file.ArrayClass, 0, size).u8(len(dims))
 	if version < 3 {
 		b = b.zeros(3)
 	}
@@ -185,16 +185,16 @@ func rawTypes(version int) []rawType {
 	all := []rawType{
 		{name: "integer", t: rawInt(version, 4, true), size: 4},
 		{name: "float", t: rawFloat(version), size: 4},
-		{name: "time", t: typeHead(version, hdf5.TimeClass, 0, 4).u16(32), size: 4},
-		{name: "string", t: typeHead(version, hdf5.StringClass, 1, 5), size: 5},
-		{name: "bitfield", t: typeHead(version, hdf5.BitfieldClass, 0, 2).u16(2).u16(12), size: 2},
-		{name: "opaque", t: typeHead(version, hdf5.OpaqueClass, 8, 7).text("a tag\x00\x00\x00"), size: 7},
-		{name: "reference", t: typeHead(version, hdf5.ReferenceClass, 0, 8), size: 8, refs: true},
-		{name: "vlen", t: typeHead(version, hdf5.VLenClass, 1, 16).bytes(rawInt(version, 1, false)), size: 16, heap: true},
-		{name: "compound", size: 10, t: typeHead(version, hdf5.CompoundClass, 2, 10).
+		{name: "time", t: typeHead(version, h5file.TimeClass, 0, 4).u16(32), size: 4},
+		{name: "string", t: typeHead(version, h5file.StringClass, 1, 5), size: 5},
+		{name: "bitfield", t: typeHead(version, h5file.BitfieldClass, 0, 2).u16(2).u16(12), size: 2},
+		{name: "opaque", t: typeHead(version, h5file.OpaqueClass, 8, 7).text("a tag\x00\x00\x00"), size: 7},
+		{name: "reference", t: typeHead(version, h5file.ReferenceClass, 0, 8), size: 8, refs: true},
+		{name: "vlen", t: typeHead(version, h5file.VLenClass, 1, 16).bytes(rawInt(version, 1, false)), size: 16, heap: true},
+		{name: "compound", size: 10, t: typeHead(version, h5file.CompoundClass, 2, 10).
 			bytes(rawMember(version, "first", 0, 10, i2)).bytes(rawMember(version, "b", 4, 10, rawFloat(version)))},
 	}
-	enum := typeHead(version, hdf5.EnumClass, 2, 2).bytes(i2)
+	enum := typeHead(version, h5file.EnumClass, 2, 2).bytes(i2)
 	for _, name := range []string{"red", "ultraviolet"} {
 		if version < 3 {
 			enum = enum.name8(name)
@@ -204,7 +204,7 @@ func rawTypes(version int) []rawType {
 	}
 	all = append(all, rawType{name: "enum", t: enum.u16(0).u16(3), size: 2})
 	if version == 1 {
-		return append(all, rawType{name: "compound-of-arrays", size: 14, t: typeHead(1, hdf5.CompoundClass, 2, 14).
+		return append(all, rawType{name: "compound-of-arrays", size: 14, t: typeHead(1, h5file.CompoundClass, 2, 14).
 			bytes(rawMember(1, "grid", 0, 14, i2, 2, 3)).bytes(rawMember(1, "n", 12, 14, i2))})
 	}
 	return append(all, rawType{name: "array", t: rawArray(version, i2, 2, 2, 3), size: 12})
@@ -223,7 +223,7 @@ func heapOf(objects ...string) bin {
 
 // contiguous returns a layout message of version 3 (IV.A.2.i).
 func contiguous(at, size int) rawMessage {
-	return rawMessage{hdf5.LayoutType, bin(nil).u8(3, int(hdf5.Contiguous)).addr(at).u64(size)}
+	return rawMessage{h5file.LayoutType, bin(nil).u8(3, int(h5file.Contiguous)).addr(at).u64(size)}
 }
 
 // oldCase writes a file that build fills, and adds it.
@@ -277,7 +277,7 @@ func (e *emitter) oldTypes() error {
 					data = data.addr(rootHeader).addr(rootHeader).zeros(8) // the last is null
 				}
 				at := f.add(data)
-				f.object(space1(n), rawMessage{hdf5.DatatypeType, t.t}, contiguous(at, n*t.size))
+				f.object(space1(n), rawMessage{h5file.DatatypeType, t.t}, contiguous(at, n*t.size))
 			})
 			if err != nil {
 				return err
@@ -303,20 +303,20 @@ func (e *emitter) oldLayouts() error {
 	const rows, cols, size = 4, 3, 2
 	want := series("ramp", 1, rows*cols*size, size)
 	for version := 1; version <= 2; version++ {
-		for _, class := range []hdf5.LayoutClass{hdf5.Compact, hdf5.Contiguous, hdf5.Chunked} {
+		for _, class := range []h5file.LayoutClass{h5file.Compact, h5file.Contiguous, h5file.Chunked} {
 			err := e.oldCase(fmt.Sprintf("layout%d-%s", version, class), "IV.A.2.i Data Layout, versions 1 and 2", want, func(f *oldFile) {
 				b := bin(nil).u8(version, 3, int(class), 0, 0, 0, 0, 0)
 				switch class {
-				case hdf5.Compact:
+				case h5file.Compact:
 					b = b.u32(rows).u32(cols).u32(size).u32(len(want)).bytes(want)
-				case hdf5.Contiguous:
+				case h5file.Contiguous:
 					b = b.addr(f.add(want)).u32(rows).u32(cols).u32(size)
-				case hdf5.Chunked: // two chunks of two rows
+				case h5file.Chunked: // two chunks of two rows
 					half := len(want) / 2
 					first, second := f.add(want[:half]), f.add(want[half:])
 					b = b.addr(f.add(chunkTree(rows/2, cols, size, []int{first, second}))).u32(rows / 2).u32(cols).u32(size)
 				}
-				f.object(space1(rows, cols), rawMessage{hdf5.DatatypeType, rawInt(1, size, true)}, rawMessage{hdf5.LayoutType, b})
+				f.object(space1(rows, cols), rawMessage{h5file.DatatypeType, rawInt(1, size, true)}, rawMessage{h5file.LayoutType, b})
 			})
 			if err != nil {
 				return err
@@ -335,14 +335,14 @@ func (e *emitter) oldFills() error {
 		fill []rawMessage
 		want []byte
 	}{
-		{"old", []rawMessage{{hdf5.OldFillValueType, bin(nil).u32(size).bytes(value)}}, value},
-		{"1", []rawMessage{{hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
-		{"1-default", []rawMessage{{hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(0)}}, make([]byte, size)},
-		{"both", []rawMessage{{hdf5.OldFillValueType, bin(nil).u32(size).bytes(value)}, {hdf5.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
+		{"old", []rawMessage{{h5file.OldFillValueType, bin(nil).u32(size).bytes(value)}}, value},
+		{"1", []rawMessage{{h5file.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
+		{"1-default", []rawMessage{{h5file.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(0)}}, make([]byte, size)},
+		{"both", []rawMessage{{h5file.OldFillValueType, bin(nil).u32(size).bytes(value)}, {h5file.FillValueType, bin(nil).u8(1, 3, 2, 1).u32(size).bytes(value)}}, value},
 	} {
 		err := e.oldCase("fill-"+x.name, "IV.A.2.e and IV.A.2.f Fill Value", bytes.Repeat(x.want, n), func(f *oldFile) {
-			layout := bin(nil).u8(3, int(hdf5.Chunked), 2).undefined().u32(n).u32(size)
-			f.object(append([]rawMessage{space1(n), {hdf5.DatatypeType, rawInt(1, size, true)}, {hdf5.LayoutType, layout}}, x.fill...)...)
+			layout := bin(nil).u8(3, int(h5file.Chunked), 2).undefined().u32(n).u32(size)
+			f.object(append([]rawMessage{space1(n), {h5file.DatatypeType, rawInt(1, size, true)}, {h5file.LayoutType, layout}}, x.fill...)...)
 		})
 		if err != nil {
 			return err
@@ -364,14 +364,14 @@ func (e *emitter) oldMessages() error {
 		name, section string
 		m             []rawMessage
 	}{
-		{"modified-old", "IV.A.2.o Object Modification Time (Old)", []rawMessage{{hdf5.OldModTimeType, bin(nil).text(oldTime).u16(0)}}},
-		{"modified", "IV.A.2.s Object Modification Time", []rawMessage{{hdf5.ModTimeType, bin(nil).u8(1, 0, 0, 0).u32(oldSeconds)}}},
-		{"comment", "IV.A.2.n Object Comment", []rawMessage{{hdf5.CommentType, bin(nil).text("größe of a thing").u8(0)}}},
-		{"nil", "IV.A.2.a NIL", []rawMessage{{hdf5.NilType, bin(nil).zeros(24)}, {hdf5.NilType, nil}}},
+		{"modified-old", "IV.A.2.o Object Modification Time (Old)", []rawMessage{{h5file.OldModTimeType, bin(nil).text(oldTime).u16(0)}}},
+		{"modified", "IV.A.2.s Object Modification Time", []rawMessage{{h5file.ModTimeType, bin(nil).u8(1, 0, 0, 0).u32(oldSeconds)}}},
+		{"comment", "IV.A.2.n Object Comment", []rawMessage{{h5file.CommentType, bin(nil).text("größe of a thing").u8(0)}}},
+		{"nil", "IV.A.2.a NIL", []rawMessage{{h5file.NilType, bin(nil).zeros(24)}, {h5file.NilType, nil}}},
 	} {
 		err := e.oldCase(x.name, x.section, want, func(f *oldFile) {
 			at := f.add(want)
-			f.object(append([]rawMessage{space1(3), {hdf5.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}, x.m...)...)
+			f.object(append([]rawMessage{space1(3), {h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}, x.m...)...)
 		})
 		if err != nil {
 			return err
@@ -395,7 +395,7 @@ func (e *emitter) oldAttributes() error {
 		}
 		f := newOldFile()
 		at := f.add([]byte{7, 0})
-		f.object(space1(1), rawMessage{hdf5.DatatypeType, rawInt(1, 2, true)}, contiguous(at, 2), rawMessage{hdf5.AttributeType, b.bytes(value)})
+		f.object(space1(1), rawMessage{h5file.DatatypeType, rawInt(1, 2, true)}, contiguous(at, 2), rawMessage{h5file.AttributeType, b.bytes(value)})
 		id := fmt.Sprintf("attribute%d", version)
 		c := Case{ID: "hdf5/old/" + id, Object: "/d@" + name, Section: hdf5Document + ": IV.A.2.m Attribute", Params: map[string]string{"old": id}}
 		if err := e.oldBytes(c, f.finish(), value); err != nil {
@@ -412,7 +412,7 @@ func (e *emitter) oldDrivers() error {
 	about := bin(nil).text("sixteen bytes ok")
 	want := series("ramp", 2, 12, 4)
 	dataset := func(at int) []rawMessage {
-		return []rawMessage{space1(3), {hdf5.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}
+		return []rawMessage{space1(3), {h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}
 	}
 	err := e.oldCase("driver-block", "II.B Driver Info", want, func(f *oldFile) {
 		f.b.put64(48, f.add(bin(nil).u8(0, 0, 0, 0).u32(len(about)).text(driver).bytes(about)))
@@ -423,23 +423,23 @@ func (e *emitter) oldDrivers() error {
 		return err
 	}
 	// Superblock 2 of 48 bytes, its extension, and a root group with one link.
-	b := bin(nil).text(hdf5.Signature).u8(2, 8, 8, 0).addr(0).zeros(3 * 8).u32(0)
+	b := bin(nil).text(h5file.Signature).u8(2, 8, 8, 0).addr(0).zeros(3 * 8).u32(0)
 	place := func(at int, structure []byte) {
 		b.put64(at, len(b))
 		b = b.bytes(structure).pad8()
 	}
-	place(20, header1([]rawMessage{{hdf5.DriverInfoType, bin(nil).u8(0).text(driver).u16(len(about)).bytes(about)}}))
+	place(20, header1([]rawMessage{{h5file.DriverInfoType, bin(nil).u8(0).text(driver).u16(len(about)).bytes(about)}}))
 	data := len(b)
 	b = b.bytes(want).pad8()
 	object := len(b)
 	b = b.bytes(header1(dataset(data))).pad8()
 	place(36, header1([]rawMessage{
-		{hdf5.LinkInfoType, bin(nil).u8(0, 0).undefined().undefined()},
-		{hdf5.GroupInfoType, bin(nil).u8(0, 0)},
-		{hdf5.LinkType, bin(nil).u8(1, 0, 1).text("d").addr(object)},
+		{h5file.LinkInfoType, bin(nil).u8(0, 0).undefined().undefined()},
+		{h5file.GroupInfoType, bin(nil).u8(0, 0)},
+		{h5file.LinkType, bin(nil).u8(1, 0, 1).text("d").addr(object)},
 	}))
 	b.put64(28, len(b))
-	binary.LittleEndian.PutUint32(b[44:], hdf5.Lookup3(b[:44]))
+	binary.LittleEndian.PutUint32(b[44:], h5file.Lookup3(b[:44]))
 	c := Case{ID: "hdf5/old/driver-message", Object: "/d", Section: hdf5Document + ": IV.A.2.u Driver Info", Params: map[string]string{"old": "driver-message"}}
 	return e.oldBytes(c, b, want)
 }

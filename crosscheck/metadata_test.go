@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // What the manifest says a reader must report of a vector, the reference reports of it as
@@ -127,7 +127,7 @@ func plainReports(path string, c Case) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+		f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func frameReports(path, area string) (map[string]any, error) {
 	}
 	if area != "frame" {
 		a, ok, err := f.Array()
-		if err != nil || !ok || a.Caterva != (area == b2nd.CatervaName) {
+		if err != nil || !ok || a.Caterva != (area == b2ndmeta.CatervaName) {
 			return nil, fmt.Errorf("no array of %s: %w", area, err)
 		}
 		return map[string]any{"shape": a.Shape, "chunks": a.Chunks, "blocks": a.Blocks, "dtype": a.DType, "itemsize": f.TypeSize}, nil
@@ -190,13 +190,13 @@ func frameReports(path, area string) (map[string]any, error) {
 func bcolzReports(path, column string) (map[string]any, error) {
 	fsys := os.DirFS(path)
 	facts := make(map[string]any)
-	var a *bcolz.Array
+	var a *bcolztree.Array
 	var err error
 	if column == "" {
-		a, err = bcolz.ReadArray(fsys, ".", nil)
+		a, err = bcolztree.ReadArray(fsys, ".", nil)
 	} else {
-		var t *bcolz.Table
-		if t, err = bcolz.ReadTable(fsys, ".", nil); err == nil {
+		var t *bcolztree.Table
+		if t, err = bcolztree.ReadTable(fsys, ".", nil); err == nil {
 			facts["names"] = t.Names
 			a, err = t.Column(column)
 		}
@@ -217,10 +217,10 @@ func bcolzReports(path, column string) (map[string]any, error) {
 	return facts, nil
 }
 
-// hdf5Reports is what package format/hdf5 says of an object or an attribute.
-func hdf5Reports(f *hdf5.File, object string) (map[string]any, error) {
+// hdf5Reports is what package internal/format/h5file says of an object or an attribute.
+func hdf5Reports(f *h5file.File, object string) (map[string]any, error) {
 	name, attribute, ok := strings.Cut(object, "@")
-	var o *hdf5.Object
+	var o *h5file.Object
 	for e, err := range f.Walk() {
 		if err != nil {
 			return nil, err
@@ -244,14 +244,14 @@ func hdf5Reports(f *hdf5.File, object string) (map[string]any, error) {
 		return nil, fmt.Errorf("no attribute %s", attribute)
 	}
 	facts := make(map[string]any)
-	if m := o.Message(hdf5.CommentType); m != nil {
-		facts["comment"] = m.Body.(*hdf5.Comment).Text
+	if m := o.Message(h5file.CommentType); m != nil {
+		facts["comment"] = m.Body.(*h5file.Comment).Text
 	}
 	if o.Times != nil && o.Times.Change != 0 {
 		facts["accessed"], facts["modified"], facts["changed"], facts["born"] = o.Times.Access, o.Times.Modification, o.Times.Change, o.Times.Birth
 	}
 	switch o.Kind() {
-	case hdf5.GroupKind:
+	case h5file.GroupKind:
 		links := 0
 		for _, err := range o.Links() {
 			if err != nil {
@@ -260,16 +260,16 @@ func hdf5Reports(f *hdf5.File, object string) (map[string]any, error) {
 			links++
 		}
 		facts["kind"], facts["links"], facts["storage"] = "group", links, "symbol table"
-		if m := o.Message(hdf5.LinkInfoType); m != nil {
+		if m := o.Message(h5file.LinkInfoType); m != nil {
 			facts["storage"] = "compact"
-			if m.Body.(*hdf5.LinkInfo).Heap != hdf5.Undefined {
+			if m.Body.(*h5file.LinkInfo).Heap != h5file.Undefined {
 				facts["storage"] = "dense"
 			}
 		}
-	case hdf5.DatasetKind:
+	case h5file.DatasetKind:
 		l, space := o.Layout(), o.Dataspace()
 		facts["dataspace"], facts["layout"] = spaceText(space), l.Class
-		if l.Class == hdf5.Chunked {
+		if l.Class == h5file.Chunked {
 			facts["chunks"], facts["index"] = l.Dims[:len(space.Dims)], l.Index
 		}
 		if p := o.Pipeline(); p != nil && len(p.Filters) > 0 {
@@ -289,18 +289,18 @@ func hdf5Reports(f *hdf5.File, object string) (map[string]any, error) {
 }
 
 // spaceText is a dataspace as h5dump writes it.
-func spaceText(s *hdf5.Dataspace) string {
+func spaceText(s *h5file.Dataspace) string {
 	switch s.Class {
-	case hdf5.ScalarSpace:
+	case h5file.ScalarSpace:
 		return "SCALAR"
-	case hdf5.NullSpace:
+	case h5file.NullSpace:
 		return "NULL"
 	}
 	list := func(dims []uint64) string {
 		words := make([]string, len(dims))
 		for i, d := range dims {
 			words[i] = fmt.Sprint(d)
-			if d == hdf5.Unlimited {
+			if d == h5file.Unlimited {
 				words[i] = "H5S_UNLIMITED"
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // SpecSchema is the version of the format of a Spec.
@@ -104,7 +104,7 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := b2nd.Parse(name, b)
+		m, err := b2ndmeta.Parse(name, b)
 		if err != nil {
 			return nil, err
 		}

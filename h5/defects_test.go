@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -121,12 +121,12 @@ func TestFillValueOfNegativeSize(t *testing.T) {
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	file, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	file, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	at := int64(0)
 	for e, err := range file.Walk() {
 		require.NoError(t, err)
-		if m := e.Object.Message(hdf5.FillValueType); m != nil {
+		if m := e.Object.Message(h5file.FillValueType); m != nil {
 			at = m.Offset
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/unlocked"
 )
@@ -345,12 +345,12 @@ func (f *File) Image() ([]byte, error) {
 func mendSuperblock(image []byte) {
 	for base := 0; base+48 <= len(image); base = max(512, 2*base) {
 		b := image[base:]
-		if string(b[:8]) != hdf5.Signature {
+		if string(b[:8]) != h5file.Signature {
 			continue
 		}
 		end := 12 + 4*int(b[9]) // four addresses; byte 9 of the superblock is their size
 		if version := b[8]; (version == 2 || version == 3) && end+4 <= len(b) {
-			binary.LittleEndian.PutUint32(b[end:], hdf5.Lookup3(b[:end]))
+			binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[:end]))
 		}
 		return
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 )
 
 // writeOtherRank makes a file whose dataset /g/d has chunks of 2 dimensions, and a dataspace
@@ -28,7 +28,7 @@ func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 	require.NoError(t, err)
 	require.NoError(t, h5.Write(d, make([]int32, 48), space.All()))
 	require.NoError(t, f.Close())
-	hdf5test.Edit(t, path, "/g/d", hdf5.DataspaceType, func(m []byte) {
+	hdf5test.Edit(t, path, "/g/d", h5file.DataspaceType, func(m []byte) {
 		m[1] = rank
 		m[2] = 0 // the greatest sizes are now those of more dimensions
 	})

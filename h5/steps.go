@@ -15,7 +15,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
@@ -37,7 +37,7 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 		elements, size := r.word(), r.word()
 		filters := r.filters()
 		for _, f := range filters {
-			x := hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values}
+			x := h5file.Filter{ID: h5file.FilterID(f.ID), Values: f.Values}
 			if size == 0 && f.ID == FilterNbit && len(f.Values) > 4 {
 				size = uint64(f.Values[4])
 			}
@@ -55,17 +55,17 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 // (szip, n-bit, scale-offset), and the checksums after it. It contains the chunks already found
 // long enough for their decoders. It is guarded by the library lock.
 type trusting struct {
-	step           int         // index of the last filter that is not a checksum, of any kind; -1 if there is no such filter
-	sums           int         // number of checksums after it
-	filter         hdf5.Filter // the zero Filter if it has bounds checks
-	element, chunk uint64      // sizes in bytes
-	plain          bool        // only shuffles come before the checksums
-	enough         uint64      // a stored chunk of at least this size is long enough, whatever its content
+	step           int           // index of the last filter that is not a checksum, of any kind; -1 if there is no such filter
+	sums           int           // number of checksums after it
+	filter         h5file.Filter // the zero Filter if it has bounds checks
+	element, chunk uint64        // sizes in bytes
+	plain          bool          // only shuffles come before the checksums
+	enough         uint64        // a stored chunk of at least this size is long enough, whatever its content
 
 	// early contains all filters if a checksum comes before a filter that is not one. Then the
 	// filters after that checksum are reversed to check each chunk, and enough is the largest
 	// uint64.
-	early *hdf5.Pipeline
+	early *h5file.Pipeline
 
 	stored uint64              // lib.stored when seen was started
 	seen   map[string]struct{} // offsets of checked chunks
@@ -90,20 +90,20 @@ func newTrusting(filters []Filter, element, chunk uint64) *trusting {
 	}
 	t.enough = 4 * uint64(t.sums)
 	if t.step >= 0 {
-		last := hdf5.Filter{ID: hdf5.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
+		last := h5file.Filter{ID: h5file.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
 		if need, err := last.Needs(nil, element, chunk); err == nil && need > 0 { // otherwise it has bounds checks or has no effect
 			t.filter = last
 			t.enough += need
 		}
 	}
-	if t.filter.ID == hdf5.ScaleOffset {
+	if t.filter.ID == h5file.ScaleOffset {
 		t.enough += chunk // an upper bound, because the chunk itself contains the number of bits of its values
 	}
 	before := filters[:t.step+1]
 	if slices.ContainsFunc(before, func(f Filter) bool { return f.ID == FilterFletcher32 }) {
-		t.early, t.enough = &hdf5.Pipeline{}, math.MaxUint64
+		t.early, t.enough = &h5file.Pipeline{}, math.MaxUint64
 		for _, f := range filters {
-			t.early.Filters = append(t.early.Filters, hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values})
+			t.early.Filters = append(t.early.Filters, h5file.Filter{ID: h5file.FilterID(f.ID), Values: f.Values})
 		}
 	}
 	if t.enough == 0 {
@@ -126,7 +126,7 @@ func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte)
 	var err error
 	switch {
 	case bytes < sums:
-		err = fmt.Errorf("%d bytes for %v, which reads %d", bytes, hdf5.Fletcher32, sums)
+		err = fmt.Errorf("%d bytes for %v, which reads %d", bytes, h5file.Fletcher32, sums)
 	case t.plain && have < t.chunk:
 		err = fmt.Errorf("%d bytes before the checksum, want %d", have, t.chunk)
 	case t.filter.ID != 0 && mask>>t.step&1 == 0:
@@ -247,9 +247,9 @@ func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, byt
 // mostChunk is larger than any chunk of libhdf5.
 const mostChunk = 1 << 32
 
-// undoLocked reverses a filter that format/hdf5 does not support. It returns nil without an error
+// undoLocked reverses a filter that internal/format/h5file does not support. It returns nil without an error
 // for a filter that only libhdf5 could reverse.
-func undoLocked(f *hdf5.Filter, src []byte, most uint64) ([]byte, error) {
+func undoLocked(f *h5file.Filter, src []byte, most uint64) ([]byte, error) {
 	id := int(f.ID)
 	if slot := slices.IndexFunc(goFilters[:], func(p filterSlot) bool { return p.filter != nil && p.filter.ID == id }); slot >= 0 {
 		return goDecodeLocked(goFilters[slot].filter, src, f.Values)

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -121,7 +121,7 @@ func fit(r io.ReaderAt, size int64, write bool) error {
 		if n, err := r.ReadAt(b[:], base); n < len(b) {
 			return err
 		}
-		if string(b[:8]) != hdf5.Signature {
+		if string(b[:8]) != h5file.Signature {
 			continue
 		}
 		version, width := b[8], b[9]
@@ -140,7 +140,7 @@ func fit(r io.ReaderAt, size int64, write bool) error {
 }
 
 // watched is a reader that records its first error, because a file that cannot be read was not
-// checked, even if hdf5.Open reports another error.
+// checked, even if h5file.Open reports another error.
 type watched struct {
 	io.ReaderAt
 	err error
@@ -157,14 +157,14 @@ func (w *watched) ReadAt(b []byte, at int64) (int, error) {
 // closed returns an *UnclosedError, an error of the reader, or nil.
 func closed(r io.ReaderAt, size int64) error {
 	w := watched{ReaderAt: r}
-	f, err := hdf5.Open(&w, size, nil)
+	f, err := h5file.Open(&w, size, nil)
 	if w.err != nil {
 		return w.err
 	}
 	if err != nil {
 		return nil //nolint:nilerr // the library says what is wrong
 	}
-	if super := f.Superblock(); super.Version >= 3 && super.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
+	if super := f.Superblock(); super.Version >= 3 && super.Flags&(h5file.WriteAccess|h5file.SWMRWrite) != 0 {
 		return nil // libhdf5 checks the flags of the writer and refuses the file itself (H5F_open)
 	}
 	if end, unclosed := f.Unclosed(); unclosed {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -24,14 +24,14 @@ func widest(t *testing.T) []byte {
 		return append(binary.LittleEndian.AppendUint64(b, a), make([]byte, 24)...)
 	}
 	none := bytes.Repeat([]byte{0xFF}, 32)
-	sum := func(b []byte) []byte { return binary.LittleEndian.AppendUint32(b, hdf5.Lookup3(b)) }
+	sum := func(b []byte) []byte { return binary.LittleEndian.AppendUint32(b, h5file.Lookup3(b)) }
 	const superblock, header = 12 + 4*32 + 4, 7 + 4 + 66 + 4
-	b := append([]byte(hdf5.Signature), 2, 32, 8, 0)
+	b := append([]byte(h5file.Signature), 2, 32, 8, 0)
 	b = append(address(b, 0), none...)
 	b = sum(address(address(b, superblock+header), superblock))
-	h := append([]byte("OHDR\x02\x00"), 4+66, byte(hdf5.LinkInfoType), 66, 0, 0, 0, 0)
+	h := append([]byte("OHDR\x02\x00"), 4+66, byte(h5file.LinkInfoType), 66, 0, 0, 0, 0)
 	b = append(b, sum(append(append(h, none...), none...))...)
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	require.NoError(t, f.Damage())
 	return b
@@ -224,7 +224,7 @@ func TestUnclosedFileOfSuperblock3(t *testing.T) {
 	require.Equal(t, killed, left)
 
 	killed[11] = 0
-	binary.LittleEndian.PutUint32(killed[44:], hdf5.Lookup3(killed[:44]))
+	binary.LittleEndian.PutUint32(killed[44:], h5file.Lookup3(killed[:44]))
 	require.NoError(t, os.WriteFile(path, killed, 0o600))
 	_, err = h5.Open(path, h5.ReadWrite)
 	require.ErrorAs(t, err, &unclosed)

@@ -19,8 +19,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -73,7 +73,7 @@ func (t *tree) write(ctx context.Context) error {
 		}
 		return nil
 	}
-	var dirs bcolz.RootDirs
+	var dirs bcolztree.RootDirs
 	for _, name := range columns {
 		before := t.r.Arrays
 		if err := t.array(ctx, name); err != nil {
@@ -89,7 +89,7 @@ func (t *tree) write(ctx context.Context) error {
 	if err := t.attrs("."); err != nil {
 		return err
 	}
-	if err := t.put(bcolz.RootDirsFile, dirs.Append(nil)); err != nil {
+	if err := t.put(bcolztree.RootDirsFile, dirs.Append(nil)); err != nil {
 		return err
 	}
 	return t.record(array.TableRecordFile, "", func() (io.Closer, error) { return array.OpenRecords(t.dst, nil) })
@@ -97,16 +97,16 @@ func (t *tree) write(ctx context.Context) error {
 
 // columns returns the column names of a ctable, and whether the tree is a ctable.
 func (t *tree) columns() (names []string, table bool, err error) {
-	b, err := t.text(bcolz.RootDirsFile)
+	b, err := t.text(bcolztree.RootDirsFile)
 	if err == nil {
-		var d bcolz.RootDirs
-		if d, err = bcolz.ParseRootDirs(b); err == nil {
+		var d bcolztree.RootDirs
+		if d, err = bcolztree.ParseRootDirs(b); err == nil {
 			return d.Names, true, nil
 		}
 	}
-	there, serr := fs.Stat(t.src, bcolz.DataDir)
+	there, serr := fs.Stat(t.src, bcolztree.DataDir)
 	if errors.Is(err, fs.ErrNotExist) && serr == nil && there.IsDir() {
-		if _, err := fs.Stat(t.src, bcolz.DataDir+"/"+bcolz.DataDir); err != nil {
+		if _, err := fs.Stat(t.src, bcolztree.DataDir+"/"+bcolztree.DataDir); err != nil {
 			return nil, false, nil
 		}
 	}
@@ -115,18 +115,18 @@ func (t *tree) columns() (names []string, table bool, err error) {
 		return nil, false, derr
 	}
 	for _, e := range entries {
-		if _, err := fs.Stat(t.src, path.Join(e.Name(), bcolz.DataDir)); err == nil {
+		if _, err := fs.Stat(t.src, path.Join(e.Name(), bcolztree.DataDir)); err == nil {
 			names = append(names, e.Name())
 		}
 	}
 	if len(names) == 0 && serr == nil && there.IsDir() {
-		t.r.note(Guessed, "", bcolz.RootDirsFile, -1, "%v: a carray, which has none", err)
+		t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: a carray, which has none", err)
 		return nil, false, nil
 	}
 	if len(names) == 0 {
 		return nil, false, nothing("column")
 	}
-	t.r.note(Guessed, "", bcolz.RootDirsFile, -1, "%v: the columns are the directories, in order of their names", err)
+	t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: the columns are the directories, in order of their names", err)
 	return names, true, nil
 }
 
@@ -141,7 +141,7 @@ type blosc struct {
 
 // load reads a chunk file and decodes it.
 func (t *tree) load(dir string, i int64) (b blosc, err error) {
-	name := path.Join(dir, bcolz.DataDir, fmt.Sprintf("__%d.blp", i))
+	name := path.Join(dir, bcolztree.DataDir, fmt.Sprintf("__%d.blp", i))
 	info, err := fs.Stat(t.src, name)
 	if err != nil {
 		return b, err
@@ -152,12 +152,12 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	if b.raw, err = fs.ReadFile(t.src, name); err != nil {
 		return b, err
 	}
-	head, err := bcolz.ParseFileHeader(b.raw)
+	head, err := bcolztree.ParseFileHeader(b.raw)
 	if err != nil {
 		return b, err
 	}
 	k := int64(0)
-	for rest := b.raw[bcolz.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
+	for rest := b.raw[bcolztree.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
 		h, err := chunk.ParseHeader(rest)
 		if err == nil && (h.CBytes < int32(h.Size()) || int(h.CBytes) > len(rest)) {
 			err = fmt.Errorf("a chunk of %d bytes, %d are left", h.CBytes, len(rest))
@@ -189,7 +189,7 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	}
 	if head.NumChunks > k { // the caller compares the number of values and so notices missing ones
 		head.NumChunks = k
-		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolz.HeaderSize:]...), true
+		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolztree.HeaderSize:]...), true
 	}
 	if b.n == 0 {
 		return b, errors.New("no chunk")
@@ -199,7 +199,7 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 
 // numbers returns the numbers of the chunk files of an array, in ascending order.
 func (t *tree) numbers(dir string) ([]int64, error) {
-	entries, err := fs.ReadDir(t.src, path.Join(dir, bcolz.DataDir))
+	entries, err := fs.ReadDir(t.src, path.Join(dir, bcolztree.DataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -241,41 +241,41 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	certainty := Unverified // bcolz has no checksums
 	if serr != nil {
 		if !whole {
-			return lost("neither %s (%v) nor a chunk", bcolz.StorageFile, serr)
+			return lost("neither %s (%v) nor a chunk", bcolztree.StorageFile, serr)
 		}
 		storage = guessStorage(first, sizes)
 		certainty = Guessed
-		t.r.note(Guessed, object, bcolz.StorageFile, -1, "%v: elements of %s, %d rows a chunk", serr, storage.DType.Text, storage.ChunkLen)
+		t.r.note(Guessed, object, bcolztree.StorageFile, -1, "%v: elements of %s, %d rows a chunk", serr, storage.DType.Text, storage.ChunkLen)
 	}
 	if zerr == nil {
 		zerr = t.believable(storage, sizes, numbers)
 	}
 	if zerr != nil {
 		if !whole && len(numbers) > 0 || storage.DType.Size == 0 {
-			return lost("neither %s (%v) nor a chunk of elements of known size", bcolz.SizesFile, zerr)
+			return lost("neither %s (%v) nor a chunk of elements of known size", bcolztree.SizesFile, zerr)
 		}
 		certainty = Guessed
 		if sizes, err = t.guessSizes(dir, storage, numbers, first); err == nil {
 			err = t.believable(storage, sizes, numbers)
 		}
 		if err != nil {
-			return lost("%s (%v), and from the chunks: %v", bcolz.SizesFile, zerr, err)
+			return lost("%s (%v), and from the chunks: %v", bcolztree.SizesFile, zerr, err)
 		}
-		t.r.note(Guessed, object, bcolz.SizesFile, -1, "%v: shape %v", zerr, sizes.Shape)
+		t.r.note(Guessed, object, bcolztree.SizesFile, -1, "%v: shape %v", zerr, sizes.Shape)
 	}
 	if err := os.MkdirAll(filepath.Join(t.dst, filepath.FromSlash(dir), "meta"), 0o777); err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(t.dst, filepath.FromSlash(dir), bcolz.DataDir), 0o777); err != nil {
+	if err := os.Mkdir(filepath.Join(t.dst, filepath.FromSlash(dir), bcolztree.DataDir), 0o777); err != nil {
 		return err
 	}
-	if err := t.put(path.Join(dir, bcolz.SizesFile), sizes.Append(nil)); err != nil {
+	if err := t.put(path.Join(dir, bcolztree.SizesFile), sizes.Append(nil)); err != nil {
 		return err
 	}
-	if err := t.put(path.Join(dir, bcolz.StorageFile), storage.Append(nil)); err != nil {
+	if err := t.put(path.Join(dir, bcolztree.StorageFile), storage.Append(nil)); err != nil {
 		return err
 	}
-	a, err := bcolz.ReadArray(os.DirFS(t.dst), dir, nil)
+	a, err := bcolztree.ReadArray(os.DirFS(t.dst), dir, nil)
 	if err != nil {
 		return errors.Join(lost("%v", err), os.RemoveAll(filepath.Join(t.dst, filepath.FromSlash(dir))), mkdirIf(dir, t.dst))
 	}
@@ -287,8 +287,8 @@ func (t *tree) array(ctx context.Context, dir string) error {
 		if was := sizes.NBytes; hi == 0 && n <= math.MaxInt64 && int64(n) != was {
 			certainty = Guessed
 			sizes.NBytes = int64(n)
-			t.r.note(Guessed, object, bcolz.SizesFile, -1, "%d bytes, want %d, those of %d rows", was, n, a.Rows())
-			if err := t.put(path.Join(dir, bcolz.SizesFile), sizes.Append(nil)); err != nil {
+			t.r.note(Guessed, object, bcolztree.SizesFile, -1, "%d bytes, want %d, those of %d rows", was, n, a.Rows())
+			if err := t.put(path.Join(dir, bcolztree.SizesFile), sizes.Append(nil)); err != nil {
 				return err
 			}
 		}
@@ -305,7 +305,7 @@ func (t *tree) array(ctx context.Context, dir string) error {
 
 // fill replaces a fill value that does not fit the dtype with zeros, because the array would not
 // open otherwise.
-func (t *tree) fill(dir, object string, s bcolz.Storage) error {
+func (t *tree) fill(dir, object string, s bcolztree.Storage) error {
 	b, err := array.OpenFS(os.DirFS(t.dst), dir, nil)
 	if err == nil {
 		return b.Close()
@@ -317,33 +317,33 @@ func (t *tree) fill(dir, object string, s bcolz.Storage) error {
 	if s.Default, err = zero(s.DType); err != nil {
 		return err
 	}
-	return t.put(path.Join(dir, bcolz.StorageFile), s.Append(nil))
+	return t.put(path.Join(dir, bcolztree.StorageFile), s.Append(nil))
 }
 
 // zero returns a fill value of zero bytes, with one value for each field.
-func zero(d bcolz.DType) (bcolz.Value, error) {
+func zero(d bcolztree.DType) (bcolztree.Value, error) {
 	if !d.Structured {
 		if strings.IndexByte("SUV", d.Kind) >= 0 {
-			return bcolz.Text(""), nil
+			return bcolztree.Text(""), nil
 		}
-		return bcolz.Int(0), nil
+		return bcolztree.Int(0), nil
 	}
 	whole, err := ndarray.ParseDType(d.Text)
 	if err != nil {
-		return bcolz.Value{}, err
+		return bcolztree.Value{}, err
 	}
 	if most := 1 << 20; whole.Size > most {
-		return bcolz.Value{}, fmt.Errorf("%w: a fill value of %d bytes, at most %d", errors.ErrUnsupported, whole.Size, most)
+		return bcolztree.Value{}, fmt.Errorf("%w: a fill value of %d bytes, at most %d", errors.ErrUnsupported, whole.Size, most)
 	}
 	return zeroOf(whole), nil
 }
 
-func zeroOf(d ndarray.DType) bcolz.Value {
+func zeroOf(d ndarray.DType) bcolztree.Value {
 	switch d.Kind {
 	case ndarray.Bytes, ndarray.Void, ndarray.Unicode:
-		return bcolz.Text("")
+		return bcolztree.Text("")
 	case ndarray.Struct:
-		v := bcolz.Value{Kind: bcolz.List}
+		v := bcolztree.Value{Kind: bcolztree.List}
 		for _, f := range d.Fields {
 			v.List = append(v.List, zeroOf(f.Type))
 		}
@@ -351,11 +351,11 @@ func zeroOf(d ndarray.DType) bcolz.Value {
 	case ndarray.SubArray:
 		v := zeroOf(*d.Base)
 		for _, n := range slices.Backward(d.Dims) {
-			v = bcolz.Value{Kind: bcolz.List, List: slices.Repeat([]bcolz.Value{v}, int(n))}
+			v = bcolztree.Value{Kind: bcolztree.List, List: slices.Repeat([]bcolztree.Value{v}, int(n))}
 		}
 		return v
 	}
-	return bcolz.Int(0)
+	return bcolztree.Int(0)
 }
 
 // record copies the record file of package ndarray/bcolz, which the package writes in addition to
@@ -393,18 +393,18 @@ func mkdirIf(dir, root string) error {
 	return nil
 }
 
-func (t *tree) storage(dir string) (s bcolz.Storage, err error) {
-	b, err := t.text(path.Join(dir, bcolz.StorageFile))
+func (t *tree) storage(dir string) (s bcolztree.Storage, err error) {
+	b, err := t.text(path.Join(dir, bcolztree.StorageFile))
 	if err == nil {
-		s, err = bcolz.ParseStorage(b)
+		s, err = bcolztree.ParseStorage(b)
 	}
 	return s, err
 }
 
-func (t *tree) sizes(dir string) (s bcolz.Sizes, err error) {
-	b, err := t.text(path.Join(dir, bcolz.SizesFile))
+func (t *tree) sizes(dir string) (s bcolztree.Sizes, err error) {
+	b, err := t.text(path.Join(dir, bcolztree.SizesFile))
 	if err == nil {
-		s, err = bcolz.ParseSizes(b)
+		s, err = bcolztree.ParseSizes(b)
 	}
 	return s, err
 }
@@ -416,7 +416,7 @@ func (t *tree) text(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := bcolz.DefaultLimits().Metadata; !info.Mode().IsRegular() || info.Size() > most {
+	if most := bcolztree.DefaultLimits().Metadata; !info.Mode().IsRegular() || info.Size() > most {
 		return nil, fmt.Errorf("%w: %v of %d bytes, want a regular file of at most %d", ndarray.ErrCorrupt, info.Mode().Type(), info.Size(), most)
 	}
 	return fs.ReadFile(t.src, name)
@@ -424,7 +424,7 @@ func (t *tree) text(name string) ([]byte, error) {
 
 // guessStorage guesses the dtype and the compression from a chunk. The element size also depends on
 // the total size in bytes, if the sizes contain it.
-func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
+func guessStorage(b blosc, sizes bcolztree.Sizes) bcolztree.Storage {
 	size := max(int64(b.h.TypeSize), 1)
 	elements := int64(1)
 	for _, n := range sizes.Shape {
@@ -435,26 +435,26 @@ func guessStorage(b blosc, sizes bcolz.Sizes) bcolz.Storage {
 		size = whole
 	}
 	text := fmt.Sprintf("|S%d", size)
-	fill := bcolz.Text("")
+	fill := bcolztree.Text("")
 	if size == 1 || size == 2 || size == 4 || size == 8 {
 		text = fmt.Sprintf("uint%d", 8*size)
-		fill = bcolz.Int(0)
+		fill = bcolztree.Int(0)
 	}
 	row := size
 	for _, n := range sizes.Shape[min(1, len(sizes.Shape)):] {
 		row *= max(n, 1)
 	}
-	d, _ := bcolz.ParseDType(text)
-	s := bcolz.Storage{DType: d, ChunkLen: max(b.n/row, 1), ExpectedLen: max(b.n/row, 1), Default: fill}
-	s.CParams = bcolz.CParams{Level: 5, Codec: b.h.Codec.String()}
+	d, _ := bcolztree.ParseDType(text)
+	s := bcolztree.Storage{DType: d, ChunkLen: max(b.n/row, 1), ExpectedLen: max(b.n/row, 1), Default: fill}
+	s.CParams = bcolztree.CParams{Level: 5, Codec: b.h.Codec.String()}
 	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
 		s.CParams.Codec = "blosclz"
 	}
 	switch {
 	case slices.Contains(b.h.Filters[:], chunk.Shuffle):
-		s.CParams.Shuffle = bcolz.ByteShuffle
+		s.CParams.Shuffle = bcolztree.ByteShuffle
 	case slices.Contains(b.h.Filters[:], chunk.BitShuffle):
-		s.CParams.Shuffle = bcolz.BitShuffle
+		s.CParams.Shuffle = bcolztree.BitShuffle
 	}
 	return s
 }
@@ -465,7 +465,7 @@ const maxMade = 1 << 10
 
 // believable returns an error if the sizes require too many chunk files in addition to the existing
 // ones.
-func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error {
+func (t *tree) believable(s bcolztree.Storage, z bcolztree.Sizes, numbers []int64) error {
 	files := z.Shape[0]
 	if s.DType.Kind != 'O' {
 		files = (files-1)/s.ChunkLen + 1 // 0 rows give 1 file, which does no harm
@@ -478,8 +478,8 @@ func (t *tree) believable(s bcolz.Storage, z bcolz.Sizes, numbers []int64) error
 }
 
 // guessSizes guesses the shape from the chunk files.
-func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first blosc) (bcolz.Sizes, error) {
-	z := bcolz.Sizes{Shape: []int64{0}}
+func (t *tree) guessSizes(dir string, s bcolztree.Storage, numbers []int64, first blosc) (bcolztree.Sizes, error) {
+	z := bcolztree.Sizes{Shape: []int64{0}}
 	if len(numbers) == 0 {
 		return z, nil
 	}
@@ -507,7 +507,7 @@ func (t *tree) guessSizes(dir string, s bcolz.Storage, numbers []int64, first bl
 }
 
 // chunks copies the chunk files that decode, and writes zeros for the others.
-func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c Certainty) error {
+func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolztree.Array, c Certainty) error {
 	if a.Rows() == 0 {
 		return nil
 	}
@@ -545,7 +545,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 		t.r.Lost++
 		t.r.add(Finding{Lost, object, "chunk", i, -1, fmt.Sprintf("%s: %v", name, err)})
 		if want < 0 {
-			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not contain", errors.ErrUnsupported, bcolz.StorageFile)
+			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not contain", errors.ErrUnsupported, bcolztree.StorageFile)
 		}
 		if want > t.most {
 			return fmt.Errorf("%w: a lost chunk of %d bytes", ndarray.ErrCorrupt, want)
@@ -563,8 +563,8 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolz.Array, c
 }
 
 // zeros returns a chunk file of zeros.
-func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
-	b := bcolz.FileHeader{Version: bcolz.FileVersion, NumChunks: 1}.Append(nil)
+func (t *tree) zeros(a *bcolztree.Array, n int64) ([]byte, error) {
+	b := bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}.Append(nil)
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.Threads = int(min(max(a.Storage.DType.TypeSize(), 1), 255)), 1
 	raw := make([]byte, cblosc.MaxCompressedSize(int(n)))
@@ -574,13 +574,13 @@ func (t *tree) zeros(a *bcolz.Array, n int64) ([]byte, error) {
 
 // attrs copies the attributes if they are valid.
 func (t *tree) attrs(dir string) error {
-	name := path.Join(dir, bcolz.AttrsFile)
+	name := path.Join(dir, bcolztree.AttrsFile)
 	b, err := t.text(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		_, err = bcolz.ParseAttrs(b)
+		_, err = bcolztree.ParseAttrs(b)
 	}
 	if err != nil {
 		t.r.LostObjects++

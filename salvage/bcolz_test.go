@@ -111,7 +111,7 @@ func TestSizesBeyondAllFiles(t *testing.T) {
 
 	// Objects, of which a lost one cannot be made.
 	src = filepath.Join(t.TempDir(), "o.bcolz")
-	require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "format", "bcolz", "testdata", "object"))))
+	require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "internal", "format", "bcolztree", "testdata", "object"))))
 	require.NoError(t, os.WriteFile(filepath.Join(src, "meta", "sizes"), []byte(`{"shape": [1073741824], "nbytes": 38, "cbytes": 70}`+"\n"), 0o600))
 	_, err = salvage.Recover(bg, dst, src, nil)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
@@ -157,7 +157,7 @@ func TestSalvagedTreesAreSound(t *testing.T) {
 	} {
 		t.Run(c.tree+" "+c.file, func(t *testing.T) {
 			src := filepath.Join(t.TempDir(), "a.bcolz")
-			require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "format", "bcolz", "testdata", c.tree))))
+			require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "internal", "format", "bcolztree", "testdata", c.tree))))
 			c.spoil(t, filepath.Join(src, filepath.FromSlash(c.file)))
 			dst := filepath.Join(t.TempDir(), "new.bcolz")
 			r, err := salvage.Recover(bg, dst, src, nil)

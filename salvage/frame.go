@@ -15,10 +15,10 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -41,7 +41,7 @@ type frame struct {
 
 	head   cframe.Header
 	header bool // head was read from the file
-	meta   *b2nd.Meta
+	meta   *b2ndmeta.Meta
 	vlmeta []cblosc.Metalayer
 
 	found   []located       // chunks in file order
@@ -110,18 +110,18 @@ func (f *frame) readHeader() error {
 	h, err := cframe.ParseHeader(b)
 	if err == nil && int64(h.HeaderSize) <= f.size && h.TypeSize > 0 && h.ChunkSize%h.TypeSize == 0 && (h.Type() == cframe.Sparse) == (f.dir != "") {
 		for _, l := range h.Metalayers {
-			if err := b2nd.CheckStored(l.Name, l.Content); err != nil {
+			if err := b2ndmeta.CheckStored(l.Name, l.Content); err != nil {
 				return err
 			}
 		}
 		f.head, f.header = h, true
 		f.base = int64(h.HeaderSize)
-		for _, name := range []string{b2nd.Name, b2nd.CatervaName} {
+		for _, name := range []string{b2ndmeta.Name, b2ndmeta.CatervaName} {
 			content, ok := h.Metalayer(name)
 			if !ok {
 				continue
 			}
-			m, err := b2nd.Parse(name, content)
+			m, err := b2ndmeta.Parse(name, content)
 			if err == nil {
 				err = m.Check()
 			}
@@ -148,10 +148,10 @@ func (f *frame) readHeader() error {
 			continue
 		}
 		content := b[i+5:][:n]
-		m, err := b2nd.Parse(b2nd.Name, content)
+		m, err := b2ndmeta.Parse(b2ndmeta.Name, content)
 		if err == nil && m.Check() == nil && len(m.Shape) > 0 {
 			f.meta = &m
-			f.head.Metalayers = []cframe.Metalayer{{Name: b2nd.Name, Content: content}}
+			f.head.Metalayers = []cframe.Metalayer{{Name: b2ndmeta.Name, Content: content}}
 			f.r.note(Guessed, "", "metalayer b2nd", int64(i)+5, "bytes that are one: %v", m)
 			return nil
 		}

@@ -16,7 +16,7 @@ import (
 // Frames of format 3, which python-blosc2 writes for objects.
 func TestRecover_variableChunks(t *testing.T) {
 	for _, name := range []string{"py-objects.b2frame", "py-batch.b2frame"} {
-		frame, err := os.ReadFile("../format/testdata/frame/" + name)
+		frame, err := os.ReadFile("../internal/format/testdata/frame/" + name)
 		require.NoError(t, err)
 		dir := t.TempDir()
 		src, dst := filepath.Join(dir, name), filepath.Join(dir, "new.b2frame")
@@ -49,7 +49,7 @@ func TestRecover_variableChunks(t *testing.T) {
 }
 
 func TestRecover_unavailablePlugin(t *testing.T) {
-	frame, err := os.ReadFile("../format/testdata/frame/py-unicode.b2nd")
+	frame, err := os.ReadFile("../internal/format/testdata/frame/py-unicode.b2nd")
 	require.NoError(t, err)
 	for name, edit := range map[string]func([]byte){
 		"codec 200": func(b []byte) {

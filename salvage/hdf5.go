@@ -14,10 +14,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -30,21 +30,21 @@ type source struct {
 	in   io.ReaderAt   // the file, with a substituted superblock if its own is missing
 	read *atomic.Int64 // number of bytes read so far; nil for a copy
 	size int64
-	file *hdf5.File
+	file *h5file.File
 	data []byte // buffer for the values of a decoded chunk
 
 	library library // decodes chunks with filters that package filter lacks
 
 	out     *h5.File
-	values  *hdf5.Values
-	waiting []func() error       // steps that need all objects of the new file
-	done    map[hdf5.Addr]string // path in the new file of each object that was processed; "" if it is lost
-	unsure  map[hdf5.Addr]bool   // objects in which any message may be wrong
-	omit    map[string]error     // objects that are left out because they are invalid in the new file
-	guessed bool                 // only a guess leads to the elements being written
-	checked bool                 // a checksum confirms the elements being written
-	damaged bool                 // an error was found in the file
-	full    error                // error if the disk is too full for the new file
+	values  *h5file.Values
+	waiting []func() error         // steps that need all objects of the new file
+	done    map[h5file.Addr]string // path in the new file of each object that was processed; "" if it is lost
+	unsure  map[h5file.Addr]bool   // objects in which any message may be wrong
+	omit    map[string]error       // objects that are left out because they are invalid in the new file
+	guessed bool                   // only a guess leads to the elements being written
+	checked bool                   // a checksum confirms the elements being written
+	damaged bool                   // an error was found in the file
+	full    error                  // error if the disk is too full for the new file
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
@@ -55,7 +55,7 @@ func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (er
 	defer func() { err = errors.Join(err, f.Close()) }()
 	read := new(atomic.Int64)
 	defer func() { r.work = read.Load() }()
-	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[hdf5.Addr]string{}, unsure: map[hdf5.Addr]bool{}, omit: without.objects}
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[h5file.Addr]string{}, unsure: map[h5file.Addr]bool{}, omit: without.objects}
 	defer func() { err = errors.Join(err, s.library.close()) }()
 	if without.rewrite {
 		return s.salvage(ctx, r.made)
@@ -141,13 +141,13 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 
 // check opens the file and checks all of its metadata.
 func (s *source) check() (err error) {
-	if s.file, err = hdf5.Open(s.in, s.size, nil); err != nil {
+	if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {
 		return err
 	}
 	if d := s.file.Driver(); d != nil {
 		return fmt.Errorf("%w: driver %q", errors.ErrUnsupported, d.ID)
 	}
-	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
 	for e := range s.file.Walk() {
 		if e.Object != nil && e.Object.Pipeline() != nil {
 			for _, f := range e.Object.Pipeline().Filters {
@@ -155,7 +155,7 @@ func (s *source) check() (err error) {
 			}
 		}
 	}
-	p.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 		pipe, err := filter.New(filters(l), filter.Options{})
 		dst := make([]byte, size)
 		if err == nil {
@@ -188,16 +188,16 @@ func (s *source) distinct(ctx context.Context) error {
 	base := s.file.UserBlock()
 	for e := range s.file.Walk() {
 		o := e.Object
-		if o == nil || o.Kind() != hdf5.DatasetKind {
+		if o == nil || o.Kind() != h5file.DatasetKind {
 			continue
 		}
 		switch l := o.Layout(); l.Class {
-		case hdf5.Contiguous:
+		case h5file.Contiguous:
 			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
 				at := int64(l.Addr) + base
 				all = append(all, extent{at, at + int64(n)*int64(o.Datatype().Size), "the elements of " + e.Path, nil})
 			}
-		case hdf5.Chunked:
+		case h5file.Chunked:
 			for c, err := range o.Chunks() {
 				if err == nil {
 					err = ctx.Err()
@@ -212,7 +212,7 @@ func (s *source) distinct(ctx context.Context) error {
 	}
 	// Check has already passed; an error here is only about references in chunks with a missing
 	// filter.
-	_ = hdf5.Structures(s.in, s.size, func(f format.Field) {
+	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
 		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
 	})
 	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
@@ -265,7 +265,7 @@ func accepted(path string) (err error) {
 // clearFlags clears the file consistency flags of superblock version 3, and reports whether any
 // were set.
 func clearFlags(f *os.File, size int64) (bool, error) {
-	file, err := hdf5.Open(f, size, nil)
+	file, err := h5file.Open(f, size, nil)
 	if err != nil {
 		return false, nil
 	}
@@ -278,7 +278,7 @@ func clearFlags(f *os.File, size int64) (bool, error) {
 		return false, err
 	}
 	b[11] = 0
-	binary.LittleEndian.PutUint32(b[len(b)-4:], hdf5.Lookup3(b[:len(b)-4]))
+	binary.LittleEndian.PutUint32(b[len(b)-4:], h5file.Lookup3(b[:len(b)-4]))
 	_, err = f.WriteAt(b, file.UserBlock())
 	return true, err
 }
@@ -286,7 +286,7 @@ func clearFlags(f *os.File, size int64) (bool, error) {
 // lostChunk is a chunk that does not decode.
 type lostChunk struct {
 	path string
-	c    hdf5.Chunk
+	c    h5file.Chunk
 	full uint64 // bytes of its elements
 	i    int64
 	err  error
@@ -303,11 +303,11 @@ type tally struct {
 func (s *source) decoded(ctx context.Context) (t tally, err error) {
 	for e := range s.file.Walk() {
 		o := e.Object
-		if o == nil || o.Kind() != hdf5.DatasetKind {
+		if o == nil || o.Kind() != h5file.DatasetKind {
 			continue
 		}
 		t.arrays++
-		if o.Layout().Class != hdf5.Chunked {
+		if o.Layout().Class != h5file.Chunked {
 			continue
 		}
 		i, placed := int64(0), placed(o)
@@ -370,7 +370,7 @@ func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err erro
 }
 
 // fillChunk replaces a chunk with full bytes of fill values. References become null.
-func fillChunk(f *h5.File, path string, c hdf5.Chunk, full uint64) (err error) {
+func fillChunk(f *h5.File, path string, c h5file.Chunk, full uint64) (err error) {
 	d, err := f.Root().OpenDataset(path)
 	if err != nil {
 		return err
@@ -412,7 +412,7 @@ func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err e
 
 // chunk reads a chunk and decodes it into s.data. If a filter is missing, it returns raw and an
 // *h5.FilterError with h5.ErrNoFilter.
-func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err error) {
+func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, err error) {
 	s.seen.more(int64(min(c.Size, uint64(s.size))))
 	l := o.Layout()
 	if t := o.Datatype(); t == nil || len(l.Dims) == 0 || l.Dims[len(l.Dims)-1] != uint64(t.Size) {
@@ -429,7 +429,7 @@ func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err er
 		return raw, nil, fmt.Errorf("%w: %d of %d bytes", format.ErrTruncated, len(raw), c.Size)
 	}
 	list := filters(o.Pipeline())
-	if l.Flags&hdf5.PartialChunksUnfiltered != 0 && edge(o, c) {
+	if l.Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		list = nil
 	}
 	if len(list) == 0 {
@@ -458,8 +458,8 @@ func (s *source) chunk(o *hdf5.Object, c hdf5.Chunk) (raw, values []byte, err er
 
 // summed reports whether a filter of a decoded chunk has compared a checksum of its values:
 // Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
-func summed(o *hdf5.Object, c hdf5.Chunk) bool {
-	if o.Layout().Flags&hdf5.PartialChunksUnfiltered != 0 && edge(o, c) {
+func summed(o *h5file.Object, c h5file.Chunk) bool {
+	if o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		return false
 	}
 	for i, f := range filters(o.Pipeline()) {
@@ -475,9 +475,9 @@ func summed(o *hdf5.Object, c hdf5.Chunk) bool {
 
 // placed reports whether the index of a dataset is confirmed: the index has checksums, or it
 // contains each chunk of the dataset once and in order. A B-tree of version 1 has no checksums.
-func placed(o *hdf5.Object) bool {
+func placed(o *h5file.Object) bool {
 	l, space := o.Layout(), o.Dataspace()
-	if l.Index != hdf5.BTree1Index {
+	if l.Index != h5file.BTree1Index {
 		return true
 	}
 	want := make([]uint64, len(space.Dims))
@@ -496,7 +496,7 @@ func placed(o *hdf5.Object) bool {
 }
 
 // edge reports whether a chunk extends beyond the edge of the dataset.
-func edge(o *hdf5.Object, c hdf5.Chunk) bool {
+func edge(o *h5file.Object, c h5file.Chunk) bool {
 	l, space := o.Layout(), o.Dataspace()
 	for i, x := range c.Offset {
 		if i < len(space.Dims) && x+l.Dims[i] > space.Dims[i] {
@@ -506,7 +506,7 @@ func edge(o *hdf5.Object, c hdf5.Chunk) bool {
 	return false
 }
 
-func filters(l *hdf5.Pipeline) []h5.Filter {
+func filters(l *h5file.Pipeline) []h5.Filter {
 	if l == nil {
 		return nil
 	}
@@ -593,8 +593,8 @@ func (s *source) salvage(ctx context.Context, path string) (err error) {
 
 // open opens the file. If there is no superblock, it substitutes one. The root group is nil if it
 // cannot be found.
-func (s *source) open() (*hdf5.Object, error) {
-	f, err := hdf5.Open(s.in, s.size, nil)
+func (s *source) open() (*h5file.Object, error) {
+	f, err := h5file.Open(s.in, s.size, nil)
 	if err == nil {
 		s.file = f
 		if d := f.Driver(); d != nil {
@@ -605,7 +605,7 @@ func (s *source) open() (*hdf5.Object, error) {
 			s.r.note(Certain, "", "superblock", f.UserBlock(), "%v", err)
 		}
 		root, rerr := f.Root()
-		if root != nil && root.Kind() == hdf5.GroupKind {
+		if root != nil && root.Kind() == h5file.GroupKind {
 			if rerr != nil {
 				s.damaged = true
 				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
@@ -616,17 +616,17 @@ func (s *source) open() (*hdf5.Object, error) {
 		s.r.note(Lost, "/", "root group", -1, "%v", rerr)
 	} else {
 		s.r.note(Lost, "", "superblock", 0, "%v", err)
-		b := []byte(hdf5.Signature + "\x02\x08\x08\x00")
+		b := []byte(h5file.Signature + "\x02\x08\x08\x00")
 		b = binary.LittleEndian.AppendUint64(b, 0)
-		b = binary.LittleEndian.AppendUint64(b, uint64(hdf5.Undefined))
+		b = binary.LittleEndian.AppendUint64(b, uint64(h5file.Undefined))
 		b = binary.LittleEndian.AppendUint64(b, uint64(s.size))
 		b = binary.LittleEndian.AppendUint64(b, 0)
-		b = binary.LittleEndian.AppendUint32(b, hdf5.Lookup3(b))
+		b = binary.LittleEndian.AppendUint32(b, h5file.Lookup3(b))
 		if s.size < int64(len(b)) {
 			return nil, nothing("object")
 		}
 		s.in = &overlaid{s.in, b}
-		if s.file, err = hdf5.Open(s.in, s.size, nil); err != nil {
+		if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {
 			return nil, fmt.Errorf("%w: %w", ndarray.ErrCorrupt, err)
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -40,16 +40,16 @@ type index struct {
 	block   *index // that a page belongs to
 }
 
-// chart knows of a whole file what leads where. It is made of what package format/hdf5
+// chart knows of a whole file what leads where. It is made of what package internal/format/h5file
 // says of the whole file, not of how it reads a damaged one.
 type chart struct {
 	whole    []byte
 	base     int64
 	pointers map[string][]pointer // by address
 	indexes  map[int64]*index     // by place
-	datasets []*hdf5.Object
-	paths    map[hdf5.Addr]string
-	file     *hdf5.File
+	datasets []*h5file.Object
+	paths    map[h5file.Addr]string
+	file     *h5file.File
 }
 
 // leading are the fields of indexes that lead on, to chunks or other structures.
@@ -61,13 +61,13 @@ var leading = map[string]bool{
 var indexes = []string{"v1 B-tree node", "v2 B-tree ", "fixed array ", "extensible array "}
 
 func chartOf(b []byte) (*chart, error) {
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {
 		return nil, err
 	}
-	c := &chart{whole: b, base: f.UserBlock(), file: f, pointers: map[string][]pointer{}, indexes: map[int64]*index{}, paths: map[hdf5.Addr]string{}}
+	c := &chart{whole: b, base: f.UserBlock(), file: f, pointers: map[string][]pointer{}, indexes: map[int64]*index{}, paths: map[h5file.Addr]string{}}
 	var block *index
-	err = hdf5.Structures(bytes.NewReader(b), int64(len(b)), func(s format.Field) {
+	err = h5file.Structures(bytes.NewReader(b), int64(len(b)), func(s format.Field) {
 		for _, name := range indexes {
 			if !strings.HasPrefix(s.Name, name) {
 				continue
@@ -91,7 +91,7 @@ func chartOf(b []byte) (*chart, error) {
 		if err != nil {
 			return nil, err
 		}
-		if e.Object != nil && e.Object.Kind() == hdf5.DatasetKind {
+		if e.Object != nil && e.Object.Kind() == h5file.DatasetKind {
 			c.datasets = append(c.datasets, e.Object)
 			c.paths[e.Object.Addr] = e.Path
 		}
@@ -109,13 +109,13 @@ func (c *chart) lead(x *index, end int64, f format.Field) {
 }
 
 // header reports whether the first n bytes hold what makes a dataset of o.
-func (c *chart) header(o *hdf5.Object, n int64) bool {
+func (c *chart) header(o *h5file.Object, n int64) bool {
 	at := int64(o.Addr) + c.base
 	if at+24 > n || c.whole[at] != 1 && string(c.whole[at:at+4]) != "OHDR" { // it may be in the image of a cache
 		return false
 	}
-	for _, t := range []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType, hdf5.PipelineType, hdf5.ExternalFilesType} {
-		if m := o.Message(t); m != nil && (m.Offset+int64(m.Size) > n || m.Flags&hdf5.Shared != 0 || m.Chunk != 0) {
+	for _, t := range []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType, h5file.PipelineType, h5file.ExternalFilesType} {
+		if m := o.Message(t); m != nil && (m.Offset+int64(m.Size) > n || m.Flags&h5file.Shared != 0 || m.Chunk != 0) {
 			return false // what is shared is not followed here
 		}
 	}
@@ -126,7 +126,7 @@ func (c *chart) header(o *hdf5.Object, n int64) bool {
 
 // known reports whether the first n bytes of the file lead to the structure, or chunk, at
 // an address of the dataset o.
-func (c *chart) known(o *hdf5.Object, a hdf5.Addr, n int64) bool {
+func (c *chart) known(o *h5file.Object, a h5file.Addr, n int64) bool {
 	if a == o.Layout().Addr {
 		return true
 	}
@@ -138,19 +138,19 @@ func (c *chart) known(o *hdf5.Object, a hdf5.Addr, n int64) bool {
 	return false
 }
 
-func (c *chart) reached(o *hdf5.Object, x *index, n int64) bool {
+func (c *chart) reached(o *h5file.Object, x *index, n int64) bool {
 	if x.block != nil {
 		return x.block.end <= n && c.reached(o, x.block, n)
 	}
 	if strings.HasSuffix(x.name, "header") && x.end > n {
 		return false
 	}
-	return c.known(o, hdf5.Addr(x.at-c.base), n)
+	return c.known(o, h5file.Addr(x.at-c.base), n)
 }
 
 // plainType reports whether elements hold nothing that leads elsewhere.
-func plainType(d *hdf5.Datatype) bool {
-	if d == nil || d.Class == hdf5.VLenClass || d.Class == hdf5.ReferenceClass || d.Base != nil && !plainType(d.Base) {
+func plainType(d *h5file.Datatype) bool {
+	if d == nil || d.Class == h5file.VLenClass || d.Class == h5file.ReferenceClass || d.Base != nil && !plainType(d.Base) {
 		return false
 	}
 	for _, m := range d.Members {
@@ -168,7 +168,7 @@ type spot struct {
 }
 
 // addSpots counts chunks of a dataset: decoded, where this module has the filters.
-func addSpots(b []byte, base int64, o *hdf5.Object, list []hdf5.Chunk, spots map[spot]int, by int) {
+func addSpots(b []byte, base int64, o *h5file.Object, list []h5file.Chunk, spots map[spot]int, by int) {
 	var filters []h5.Filter
 	if p := o.Pipeline(); p != nil {
 		for _, f := range p.Filters {
@@ -206,7 +206,7 @@ func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 	}
 	missing := map[spot]int{}
 	type rows struct {
-		o     *hdf5.Object
+		o     *h5file.Object
 		bytes int64
 	}
 	var contiguous []rows
@@ -217,7 +217,7 @@ func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 		}
 		had.datasets++
 		switch l.Class {
-		case hdf5.Contiguous:
+		case h5file.Contiguous:
 			count, _ := o.Dataspace().Elements()
 			size := int64(o.Datatype().Size)
 			at := int64(l.Addr) + c.base
@@ -225,8 +225,8 @@ func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 				contiguous = append(contiguous, rows{o, there * size})
 				had.elements += there
 			}
-		case hdf5.Chunked:
-			var list []hdf5.Chunk
+		case h5file.Chunked:
+			var list []h5file.Chunk
 			for x, err := range o.Chunks() {
 				require.NoError(t, err)
 				inside := int64(x.Addr)+c.base+int64(x.Size) <= n
@@ -250,11 +250,11 @@ func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 	}
 	b, err := os.ReadFile(dst)
 	require.NoError(t, err)
-	f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	for e, err := range f.Walk() {
 		require.NoError(t, err)
-		if e.Object == nil || e.Object.Kind() != hdf5.DatasetKind || e.Object.Layout().Class != hdf5.Chunked {
+		if e.Object == nil || e.Object.Kind() != h5file.DatasetKind || e.Object.Layout().Class != h5file.Chunked {
 			continue
 		}
 		addSpots(b, f.UserBlock(), e.Object, chunksOf(t, e.Object), missing, -1)
@@ -413,12 +413,12 @@ func TestCertainIsRightInHDF5(t *testing.T) {
 	require.NoError(t, err)
 	original := map[spot]int{}
 	for _, o := range c.datasets {
-		if o.Layout().Class == hdf5.Chunked {
+		if o.Layout().Class == h5file.Chunked {
 			addSpots(whole, c.base, o, chunksOf(t, o), original, 1)
 		}
 	}
 	var metadata []int64 // places of structures
-	require.NoError(t, hdf5.Structures(bytes.NewReader(whole), int64(len(whole)), func(f format.Field) { metadata = append(metadata, f.Offset, f.Offset+f.Length/2) }))
+	require.NoError(t, h5file.Structures(bytes.NewReader(whole), int64(len(whole)), func(f format.Field) { metadata = append(metadata, f.Offset, f.Offset+f.Length/2) }))
 	slices.Sort(metadata)
 	metadata = slices.Compact(metadata)
 	dir := t.TempDir()
@@ -444,16 +444,16 @@ func TestCertainIsRightInHDF5(t *testing.T) {
 		}
 		now, err := os.ReadFile(dst)
 		require.NoError(t, err)
-		f, err := hdf5.Open(bytes.NewReader(now), int64(len(now)), nil)
+		f, err := h5file.Open(bytes.NewReader(now), int64(len(now)), nil)
 		require.NoError(t, err)
 		right := int64(0)
 		there := map[spot]int{}
 		for e, err := range f.Walk() {
 			require.NoError(t, err)
-			if e.Object == nil || e.Object.Kind() != hdf5.DatasetKind {
+			if e.Object == nil || e.Object.Kind() != h5file.DatasetKind {
 				continue
 			}
-			if e.Object.Layout().Class == hdf5.Chunked {
+			if e.Object.Layout().Class == h5file.Chunked {
 				addSpots(now, f.UserBlock(), e.Object, chunksOf(t, e.Object), there, 1)
 			}
 		}
@@ -464,7 +464,7 @@ func TestCertainIsRightInHDF5(t *testing.T) {
 	})
 }
 
-func chunksOf(t require.TestingT, o *hdf5.Object) (list []hdf5.Chunk) {
+func chunksOf(t require.TestingT, o *h5file.Object) (list []h5file.Chunk) {
 	for x, err := range o.Chunks() {
 		require.NoError(t, err)
 		list = append(list, x)

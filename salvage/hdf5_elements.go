@@ -12,9 +12,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -29,9 +29,9 @@ const (
 type put func(b []byte, n int64, part h5.Region) error
 
 // elements copies the elements of a dataset.
-func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object) error {
+func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *h5file.Object) error {
 	l, space := o.Layout(), h5types.Dataspace(o.Dataspace())
-	if space.NumElems() == 0 || l.Class == hdf5.Virtual || o.ExternalFiles() != nil {
+	if space.NumElems() == 0 || l.Class == h5file.Virtual || o.ExternalFiles() != nil {
 		return nil
 	}
 	t, err := h5types.Datatype(o.Datatype())
@@ -52,21 +52,21 @@ func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *hdf5
 	if !t.Plain() {
 		to = s.pointing(at, d, t, o.Datatype())
 	}
-	if l.Class == hdf5.Chunked {
+	if l.Class == h5file.Chunked {
 		return s.chunks(ctx, at, d, o, to, t.Plain())
 	}
-	if l.Class == hdf5.Contiguous && !l.Addr.Defined() {
+	if l.Class == h5file.Contiguous && !l.Addr.Defined() {
 		return nil // never written
 	}
 	return s.contiguous(ctx, at, o, space, to)
 }
 
 // contiguous copies contiguous elements, as far as they are inside the file.
-func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, space h5.Dataspace, to put) error {
+func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, space h5.Dataspace, to put) error {
 	l, item := o.Layout(), int64(o.Datatype().Size)
 	all := space.NumElems()
 	room := int64(len(l.Data))
-	if l.Class == hdf5.Contiguous {
+	if l.Class == h5file.Contiguous {
 		room = max(s.size-s.file.UserBlock()-int64(min(l.Addr, math.MaxInt64)), 0)
 	}
 	lost := func(first, end int64, err error) {
@@ -82,10 +82,10 @@ func (s *source) contiguous(ctx context.Context, at string, o *hdf5.Object, spac
 		}
 		var b []byte
 		var err error
-		if l.Class == hdf5.Compact {
+		if l.Class == h5file.Compact {
 			b = l.Data[first*item : end*item]
 		} else {
-			b, err = s.file.Read(l.Addr+hdf5.Addr(first*item), (end-first)*item)
+			b, err = s.file.Read(l.Addr+h5file.Addr(first*item), (end-first)*item)
 		}
 		if err != nil {
 			if n := end - first; n > 1 && n*item > sector {
@@ -164,7 +164,7 @@ func (s *source) count(guessed bool) {
 // chunks copies the chunks that decode, without recompression if the new dataset has the same
 // filters. Chunks from a corrupt part of the index come last, and only if no valid part of it
 // contains a chunk at the same offset.
-func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.Object, to put, plain bool) error {
+func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *h5file.Object, to put, plain bool) error {
 	info, err := d.Info()
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *hdf5.O
 		return nil
 	}
 	known, i := map[string]bool{}, int64(-1)
-	key := func(c hdf5.Chunk) string { return fmt.Sprint(c.Offset) }
+	key := func(c h5file.Chunk) string { return fmt.Sprint(c.Offset) }
 	for c, err := range o.Chunks() {
 		if err == nil && c.Unsure == nil {
 			known[key(c)] = true
@@ -218,7 +218,7 @@ type chunkWriter struct {
 	s    *source
 	at   string
 	d    *h5.Dataset
-	o    *hdf5.Object
+	o    *h5file.Object
 	info h5.DatasetInfo
 	to   put
 	same bool // the dataset accepts stored chunks
@@ -228,7 +228,7 @@ type chunkWriter struct {
 
 // write writes chunk i of the old index. Errors of the old chunk become findings. The returned
 // error is an error of the new file.
-func (w *chunkWriter) write(ctx context.Context, i int64, c hdf5.Chunk) error {
+func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -90,12 +90,12 @@ func (p *sample) close() (err error) {
 
 // library caches the sample for the chunks of one object.
 type library struct {
-	of hdf5.Addr
+	of h5file.Addr
 	p  *sample
 }
 
 // sample returns the sample for chunks of o. It fails if libhdf5 cannot create the dataset.
-func (l *library) sample(o *hdf5.Object, filters []h5.Filter) (*sample, error) {
+func (l *library) sample(o *h5file.Object, filters []h5.Filter) (*sample, error) {
 	if l.p != nil && l.of == o.Addr {
 		return l.p, nil
 	}

@@ -10,14 +10,14 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // group fills the existing group at path with the attributes and links of o.
-func (s *source) group(ctx context.Context, path string, o *hdf5.Object) error {
+func (s *source) group(ctx context.Context, path string, o *h5file.Object) error {
 	g, err := s.out.Root().OpenGroup(path)
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func (s *source) lost(path, what string, err error) {
 }
 
 // link writes the target of a hard link, or the link itself.
-func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) error {
+func (s *source) link(ctx context.Context, g *h5.Group, at string, l h5file.Link) error {
 	var err error
 	switch l.Kind {
-	case hdf5.SoftLink:
+	case h5file.SoftLink:
 		err = g.LinkSoft(l.Name, l.Path)
-	case hdf5.ExternalLink:
+	case h5file.ExternalLink:
 		err = g.LinkExternal(l.Name, l.File, l.Path)
-	case hdf5.HardLink:
+	case h5file.HardLink:
 		if there, ok := s.done[l.Target]; ok {
 			if there != "" {
 				err = g.LinkHard(l.Name, there)
@@ -95,7 +95,7 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l hdf5.Link) 
 
 // object writes the object to a free path, once. Errors of the corrupt file become findings. Errors
 // of the new file are returned.
-func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
+func (s *source) object(ctx context.Context, at string, o *h5file.Object) error {
 	root := s.out.Root()
 	defer func() {
 		if _, ok := s.done[o.Addr]; !ok {
@@ -107,7 +107,7 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 		return nil
 	}
 	switch o.Kind() {
-	case hdf5.GroupKind:
+	case h5file.GroupKind:
 		g, err := root.CreateGroup(at)
 		if err != nil {
 			return err
@@ -117,8 +117,8 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 			return err
 		}
 		return s.group(ctx, at, o)
-	case hdf5.CommittedTypeKind:
-		t, err := h5.Datatype{}, o.Message(hdf5.DatatypeType).Err
+	case h5file.CommittedTypeKind:
+		t, err := h5.Datatype{}, o.Message(h5file.DatatypeType).Err
 		if err == nil {
 			t, err = h5types.Datatype(o.Datatype())
 		}
@@ -131,7 +131,7 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 			}
 		}
 		s.lost(at, "datatype", err)
-	case hdf5.DatasetKind:
+	case h5file.DatasetKind:
 		d, err := s.create(at, o)
 		if err != nil {
 			s.lost(at, "dataset", err)
@@ -158,8 +158,8 @@ func (s *source) object(ctx context.Context, at string, o *hdf5.Object) error {
 }
 
 // create creates an empty dataset like o. The caller must close it.
-func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
-	for _, t := range []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType, hdf5.PipelineType} {
+func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
+	for _, t := range []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType, h5file.PipelineType} {
 		if m := o.Message(t); m != nil && m.Err != nil {
 			return nil, m.Err
 		}
@@ -180,16 +180,16 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 	}
 	opts := &h5.DatasetOptions{Filters: asked(filters(s.soundFilters(at, o)))}
 	switch l.Class {
-	case hdf5.Compact:
+	case h5file.Compact:
 		opts.Compact = true
-	case hdf5.Chunked:
+	case h5file.Chunked:
 		for _, n := range l.Dims[:len(l.Dims)-1] {
 			opts.Chunks = append(opts.Chunks, int64(n))
 		}
-		opts.PlainEdges = l.Flags&hdf5.PartialChunksUnfiltered != 0
-	case hdf5.Contiguous:
+		opts.PlainEdges = l.Flags&h5file.PartialChunksUnfiltered != 0
+	case h5file.Contiguous:
 		if e := o.ExternalFiles(); e != nil {
-			if m := o.Message(hdf5.ExternalFilesType); m.Err != nil {
+			if m := o.Message(h5file.ExternalFilesType); m.Err != nil {
 				return nil, m.Err
 			}
 			for _, f := range e.Files {
@@ -203,7 +203,7 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 			opts.Chunks = pieces(space.Dims, item)
 			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
 		}
-	case hdf5.Virtual:
+	case h5file.Virtual:
 		if opts.Mappings, err = s.mappings(at, o); err != nil {
 			return nil, err
 		}
@@ -216,13 +216,13 @@ func (s *source) create(at string, o *hdf5.Object) (*h5.Dataset, error) {
 
 // soundFilters returns the filters of a dataset without those that have invalid parameters, because
 // libhdf5 would copy these to the new file.
-func (s *source) soundFilters(at string, o *hdf5.Object) *hdf5.Pipeline {
+func (s *source) soundFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	l := o.Pipeline()
 	if l == nil {
 		return nil
 	}
 	full, _ := o.Layout().ChunkBytes()
-	sound := &hdf5.Pipeline{}
+	sound := &h5file.Pipeline{}
 	for _, f := range l.Filters {
 		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {
 			s.r.note(Lost, at, "filter pipeline", -1, "%v", err)
@@ -235,7 +235,7 @@ func (s *source) soundFilters(at string, o *hdf5.Object) *hdf5.Pipeline {
 
 // fillOf returns the fill value of a dataset, or nil if there is none or the type contains
 // references or data of variable length.
-func fillOf(o *hdf5.Object, t h5.Datatype) []byte {
+func fillOf(o *h5file.Object, t h5.Datatype) []byte {
 	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
 		return v.Value
 	}
@@ -257,7 +257,7 @@ func pieces(dims []uint64, size uint64) []int64 {
 type attributer interface{ WriteAttribute(h5.Attribute) error }
 
 // attributes copies the attributes that can be read.
-func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
+func (s *source) attributes(at string, to attributer, o *h5file.Object) {
 	for a, err := range o.Attributes() {
 		if err != nil {
 			s.lost(at, "attributes", err)
@@ -284,7 +284,7 @@ func (s *source) attributes(at string, to attributer, o *hdf5.Object) {
 	}
 }
 
-func (s *source) attribute(at string, to attributer, a *hdf5.Attribute) error {
+func (s *source) attribute(at string, to attributer, a *h5file.Attribute) error {
 	if a.Type == nil || a.Space == nil {
 		return errors.New("no type or no space")
 	}

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // lostAndFound is the group for objects without a name.
@@ -25,23 +25,23 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	}
 	s.guessed = true
 	s.seen.begin(s.size, 0)
-	led := map[hdf5.Addr]bool{}
+	led := map[h5file.Addr]bool{}
 	enough := s.patience()
 	for _, o := range list {
 		if s.read.Load() > enough {
 			break // some linked objects then get a path in lost+found
 		}
-		if o.Kind() == hdf5.GroupKind {
+		if o.Kind() == h5file.GroupKind {
 			for l, err := range o.Links() {
-				if err == nil && l.Kind == hdf5.HardLink && l.Target != o.Addr {
+				if err == nil && l.Kind == h5file.HardLink && l.Target != o.Addr {
 					led[l.Target] = true
 				}
 			}
 		}
 	}
-	var tops []*hdf5.Object
+	var tops []*h5file.Object
 	for _, o := range list {
-		if o.Kind() == hdf5.GroupKind && !led[o.Addr] && noRoot {
+		if o.Kind() == h5file.GroupKind && !led[o.Addr] && noRoot {
 			tops = append(tops, o)
 		}
 	}
@@ -63,7 +63,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 			if _, ok := s.done[o.Addr]; ok || !all && led[o.Addr] {
 				continue
 			}
-			if o.Kind() == hdf5.GroupKind && empty(o) {
+			if o.Kind() == h5file.GroupKind && empty(o) {
 				continue
 			}
 			if !made {
@@ -86,10 +86,10 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	return nil
 }
 
-func (s *source) place(o *hdf5.Object) int64 { return int64(o.Addr) + s.file.UserBlock() }
+func (s *source) place(o *h5file.Object) int64 { return int64(o.Addr) + s.file.UserBlock() }
 
 // empty reports whether a group has no readable link.
-func empty(o *hdf5.Object) bool {
+func empty(o *h5file.Object) bool {
 	for _, err := range o.Links() {
 		if err == nil {
 			return false
@@ -99,9 +99,9 @@ func empty(o *hdf5.Object) bool {
 }
 
 // scan returns all groups and datasets in the file, in ascending order of their addresses.
-func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
+func (s *source) scan(ctx context.Context) ([]*h5file.Object, error) {
 	const window = 1 << 20
-	var list []*hdf5.Object
+	var list []*h5file.Object
 	b := make([]byte, window+headerBytes)
 	base := s.file.UserBlock()
 	s.seen.begin(s.size, 0)
@@ -123,14 +123,14 @@ func (s *source) scan(ctx context.Context) ([]*hdf5.Object, error) {
 				s.r.note(Lost, "", "bytes", at+int64(i), "%d that were not searched: what looks like objects before them took %d bytes of work", s.size-at-int64(i), s.read.Load())
 				return list, nil
 			}
-			o, err := s.file.Object(hdf5.Addr(at + int64(i) - base))
+			o, err := s.file.Object(h5file.Addr(at + int64(i) - base))
 			if o == nil || err != nil && o.Version == 1 && !convincing(o) {
 				continue // without a checksum, any bytes can look like an object header
 			}
 			switch k := o.Kind(); {
-			case k == hdf5.GroupKind:
+			case k == h5file.GroupKind:
 				list = append(list, o)
-			case k == hdf5.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil:
+			case k == h5file.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil:
 				list = append(list, o)
 			}
 		}
@@ -144,10 +144,10 @@ func (s *source) patience() int64 { return s.read.Load() + 8*s.size + patience>>
 
 // convincing reports whether an object header of version 1 with an error, for example a truncated
 // one, is an object nevertheless. The messages that define a dataset or a group must be valid.
-func convincing(o *hdf5.Object) bool {
-	types := []hdf5.MessageType{hdf5.SymbolTableType}
-	if o.Kind() == hdf5.DatasetKind {
-		types = []hdf5.MessageType{hdf5.DataspaceType, hdf5.DatatypeType, hdf5.LayoutType}
+func convincing(o *h5file.Object) bool {
+	types := []h5file.MessageType{h5file.SymbolTableType}
+	if o.Kind() == h5file.DatasetKind {
+		types = []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType}
 	}
 	for _, t := range types {
 		if m := o.Message(t); m == nil || m.Err != nil || m.Body == nil {
@@ -174,5 +174,5 @@ func header(b []byte, size int64) bool {
 	messages, links, bytes := binary.LittleEndian.Uint16(b[2:]), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
 	kind, first := binary.LittleEndian.Uint16(b[16:]), binary.LittleEndian.Uint16(b[18:])
 	return messages > 0 && links < 1<<16 && bytes >= 8 && int64(bytes) <= size && bytes%8 == 0 &&
-		kind <= uint16(hdf5.FileSpaceInfoType) && first%8 == 0 && uint32(first) <= bytes-8
+		kind <= uint16(h5file.FileSpaceInfoType) && first%8 == 0 && uint32(first) <= bytes-8
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -77,14 +77,14 @@ func requireSound(t *testing.T, path string) {
 	require.Equal(t, verify.ExitValid, v.ExitCode(), "%v %v", v.Damages, v.Unchecked)
 }
 
-func firstChunk(t *testing.T, path string) hdf5.Chunk {
+func firstChunk(t *testing.T, path string) h5file.Chunk {
 	t.Helper()
 	for c, err := range hdf5test.Object(t, path, "/hard").Chunks() {
 		require.NoError(t, err)
 		return c
 	}
 	t.Fatal("no chunk")
-	return hdf5.Chunk{}
+	return h5file.Chunk{}
 }
 
 var versions = map[string]h5.LibVer{"oldest": h5.Earliest, "newest": h5.V110}
@@ -114,7 +114,7 @@ func TestFlagsOfAWriter(t *testing.T) {
 
 // relabel puts the checksum of superblock 3 right.
 func relabel(b []byte) {
-	sum := hdf5.Lookup3(b[:44])
+	sum := h5file.Lookup3(b[:44])
 	for i := range 4 {
 		b[44+i] = byte(sum >> (8 * i))
 	}
@@ -250,8 +250,8 @@ func TestAnyByteOfHDF5(t *testing.T) {
 // An index that leads to one chunk twice decodes; a copy would keep the fault.
 func TestChunksThatOverlap(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
-	bySize := map[uint64]hdf5.Addr{}
-	var from, to hdf5.Addr
+	bySize := map[uint64]h5file.Addr{}
+	var from, to h5file.Addr
 	for c, err := range hdf5test.Object(t, src, "/hard").Chunks() {
 		require.NoError(t, err)
 		if at, ok := bySize[c.Size]; ok {
@@ -278,11 +278,11 @@ func TestChunksThatOverlap(t *testing.T) {
 func TestChunksInThePlaceOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		place string
-		at    func(src string) hdf5.Addr
+		at    func(src string) h5file.Addr
 	}{
-		{"superblock", func(string) hdf5.Addr { return 0 }},
-		{"object header", func(src string) hdf5.Addr { return hdf5test.Object(t, src, "/g").Addr }},
-		{"elements", func(src string) hdf5.Addr { return hdf5test.Object(t, src, "/g/contiguous").Layout().Addr + 8 }},
+		{"superblock", func(string) h5file.Addr { return 0 }},
+		{"object header", func(src string) h5file.Addr { return hdf5test.Object(t, src, "/g").Addr }},
+		{"elements", func(src string) h5file.Addr { return hdf5test.Object(t, src, "/g/contiguous").Layout().Addr + 8 }},
 	} {
 		t.Run(c.place, func(t *testing.T) {
 			src := saveHDF5(t, h5.Earliest)
@@ -351,7 +351,7 @@ func TestCommittedTypeIsDamaged(t *testing.T) {
 	require.NoError(t, h5.Write(d, squares(6), h5.SimpleSpace(6).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
-	at := hdf5test.Object(t, src, "/type").Message(hdf5.DatatypeType).Offset
+	at := hdf5test.Object(t, src, "/type").Message(h5file.DatatypeType).Offset
 	change(t, src, func(b []byte) []byte {
 		require.Equal(t, []byte{23, 8, 0, 23}, b[at+12:at+16], "exponent and mantissa")
 		b[at+12] = 0
@@ -426,7 +426,7 @@ func TestCommittedTypeIsGone(t *testing.T) {
 // into chunks of another size.
 func TestChunksOfAnotherElementSize(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
-	at := hdf5test.Object(t, src, "/hard").Message(hdf5.DatatypeType).Offset
+	at := hdf5test.Object(t, src, "/hard").Message(h5file.DatatypeType).Offset
 	change(t, src, func(b []byte) []byte { b[at+4]++; return b })
 	dst, r := recovered(t, src, nil)
 	require.Positive(t, r.Lost, "%v", r.Findings)

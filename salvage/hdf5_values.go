@@ -8,15 +8,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // refers reports whether values of a type refer to objects of the file. These objects must be
 // written first.
-func refers(t *hdf5.Datatype) bool {
+func refers(t *h5file.Datatype) bool {
 	if t == nil {
 		return false
 	}
@@ -25,7 +25,7 @@ func refers(t *hdf5.Datatype) bool {
 			return true
 		}
 	}
-	return t.Class == hdf5.ReferenceClass || refers(t.Base)
+	return t.Class == h5file.ReferenceClass || refers(t.Base)
 }
 
 // later delays a step until all objects of the new file exist.
@@ -39,7 +39,7 @@ func (s *source) later(f func() error) {
 }
 
 // pointing returns a put for elements that refer to other parts of the file.
-func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *hdf5.Datatype) put {
+func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *h5file.Datatype) put {
 	return func(b []byte, n int64, part h5.Region) error {
 		e, err := s.build(t, stored, b, n)
 		if err != nil {
@@ -75,7 +75,7 @@ type elements struct {
 }
 
 // build builds n elements of type t from their stored bytes b.
-func (s *source) build(t h5.Datatype, stored *hdf5.Datatype, b []byte, n int64) (*elements, error) {
+func (s *source) build(t h5.Datatype, stored *h5file.Datatype, b []byte, n int64) (*elements, error) {
 	size := int64(stored.Size)
 	if n > 0 && (size < 1 || int64(len(b))/size < n) {
 		return nil, fmt.Errorf("%w: %d bytes for %d elements of %d", format.ErrCorrupt, len(b), n, size)
@@ -110,12 +110,12 @@ const maxSequence = 64 << 20
 
 // put builds the value of type t at an offset of the builder from its stored bytes b. It returns
 // errors of the new value and records errors of the old one.
-func (e *elements) put(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
+func (e *elements) put(at int, t h5.Datatype, stored *h5file.Datatype, b []byte) error {
 	if t.Plain() {
 		return e.b.Bytes(at, b)
 	}
 	switch stored.Class {
-	case hdf5.CompoundClass:
+	case h5file.CompoundClass:
 		for i, m := range stored.Members {
 			if uint64(m.Offset)+uint64(m.Type.Size) > uint64(len(b)) {
 				e.missing(fmt.Errorf("%w: member %q outside the compound", format.ErrCorrupt, m.Name))
@@ -127,7 +127,7 @@ func (e *elements) put(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) e
 			}
 		}
 		return nil
-	case hdf5.ArrayClass:
+	case h5file.ArrayClass:
 		size, stride := int(stored.Base.Size), t.Base.InMemory()
 		for i := 0; (i+1)*size <= len(b); i++ {
 			if err := e.put(at+i*stride, *t.Base, stored.Base, b[i*size:][:size]); err != nil {
@@ -135,16 +135,16 @@ func (e *elements) put(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) e
 			}
 		}
 		return nil
-	case hdf5.VLenClass:
+	case h5file.VLenClass:
 		return e.sequence(at, t, stored, b)
-	case hdf5.ReferenceClass:
+	case h5file.ReferenceClass:
 		return e.reference(at, t, stored, b)
 	}
 	return fmt.Errorf("%w: elements of %v", errors.ErrUnsupported, stored)
 }
 
 // sequence builds a string or a sequence of variable length.
-func (e *elements) sequence(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
+func (e *elements) sequence(at int, t h5.Datatype, stored *h5file.Datatype, b []byte) error {
 	data, n, err := e.s.values.Sequence(b)
 	size := 1
 	if !stored.VariableString() {
@@ -182,7 +182,7 @@ func (e *elements) sequence(at int, t h5.Datatype, stored *hdf5.Datatype, b []by
 }
 
 // reference builds a reference to the recovered object.
-func (e *elements) reference(at int, t h5.Datatype, stored *hdf5.Datatype, b []byte) error {
+func (e *elements) reference(at int, t h5.Datatype, stored *h5file.Datatype, b []byte) error {
 	r, err := e.s.values.Reference(stored, b)
 	if err != nil {
 		e.missing(err)
@@ -209,7 +209,7 @@ func (e *elements) reference(at int, t h5.Datatype, stored *hdf5.Datatype, b []b
 }
 
 // refer creates a reference in the new file.
-func (s *source) refer(kind h5.ReferenceKind, path string, r hdf5.Reference) (h5.Ref, error) {
+func (s *source) refer(kind h5.ReferenceKind, path string, r h5file.Reference) (h5.Ref, error) {
 	root := s.out.Root()
 	switch {
 	case r.Region != nil:
@@ -218,20 +218,20 @@ func (s *source) refer(kind h5.ReferenceKind, path string, r hdf5.Reference) (h5
 			return h5.Ref{}, err
 		}
 		return root.ReferenceRegion(path, kind, sel)
-	case r.Kind == hdf5.AttributeRef:
+	case r.Kind == h5file.AttributeRef:
 		return root.ReferenceAttribute(path, r.Attribute)
 	}
 	return root.Reference(path, kind)
 }
 
 // selection converts a selection to package h5.
-func selection(s hdf5.Selection) (h5.Selection, error) {
+func selection(s h5file.Selection) (h5.Selection, error) {
 	switch {
-	case s.Kind == hdf5.SelectAll:
+	case s.Kind == h5file.SelectAll:
 		return h5.All, nil
-	case s.Kind == hdf5.SelectNone:
+	case s.Kind == h5file.SelectNone:
 		return h5.Nothing, nil
-	case s.Kind == hdf5.SelectPoints:
+	case s.Kind == h5file.SelectPoints:
 		var p h5.Points
 		for _, x := range s.Points {
 			p = append(p, ints(x))
@@ -259,7 +259,7 @@ func ints(v []uint64) []int64 {
 
 // mappings returns the sources of a virtual dataset that package h5 can represent. The others are
 // lost.
-func (s *source) mappings(at string, o *hdf5.Object) ([]h5.Mapping, error) {
+func (s *source) mappings(at string, o *h5file.Object) ([]h5.Mapping, error) {
 	all, err := o.Mappings()
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (s *source) mappings(at string, o *hdf5.Object) ([]h5.Mapping, error) {
 
 // mapping converts a source of a virtual dataset with these dimensions. The file does not contain
 // the shape of the source, so mapping uses the smallest shape that contains the selection.
-func mapping(m hdf5.Mapping, dims []int64) (h5.Mapping, error) {
+func mapping(m h5file.Mapping, dims []int64) (h5.Mapping, error) {
 	to := h5.Mapping{File: m.File, Dataset: m.Dataset}
 	whole := h5.Region{Start: make([]int64, len(dims)), Count: dims}
 	var err error
@@ -329,12 +329,12 @@ func mapping(m hdf5.Mapping, dims []int64) (h5.Mapping, error) {
 }
 
 // region converts a selection to a region. It returns all for SelectAll.
-func region(s hdf5.Selection, all h5.Region) (h5.Region, error) {
+func region(s h5file.Selection, all h5.Region) (h5.Region, error) {
 	sel, err := selection(s)
 	if err != nil {
 		return h5.Region{}, err
 	}
-	if s.Kind == hdf5.SelectAll {
+	if s.Kind == h5file.SelectAll {
 		return all, nil
 	}
 	if r, ok := sel.(h5.Region); ok {

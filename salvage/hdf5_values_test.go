@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
@@ -277,7 +277,7 @@ func TestHeapOfSequences(t *testing.T) {
 func TestSourcesAreGone(t *testing.T) {
 	src := saveValues(t, h5.V110)
 	l := hdf5test.Object(t, src, "/virtual").Layout()
-	require.Equal(t, hdf5.Virtual, l.Class)
+	require.Equal(t, h5file.Virtual, l.Class)
 	heap := hdf5test.Object(t, src, "/external").ExternalFiles().Heap
 	change(t, src, func(b []byte) []byte {
 		clear(b[l.Heap : l.Heap+8])

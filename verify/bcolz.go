@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -27,7 +27,7 @@ import (
 // treeUnit is a carray. Its tasks are its existing chunk files.
 type treeUnit struct {
 	dir   string // relative to the root; "." for the root itself
-	tree  *bcolz.Array
+	tree  *bcolztree.Array
 	files []int64      // numbers of the existing chunk files, in ascending order
 	pool  *cblosc.Pool // owned by the job
 	most  int64
@@ -47,20 +47,20 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 		}
 		return j.note(Place{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
 	}
-	kind, err := bcolz.Detect(fsys, ".")
+	kind, err := bcolztree.Detect(fsys, ".")
 	if err != nil {
 		return err
 	}
-	l := bcolz.Limits{Metadata: j.opts.MaxMetadata, Chunk: min(j.opts.MaxChunk, bcolz.DefaultLimits().Chunk)}
-	if kind != bcolz.TableTree {
-		a, err := bcolz.ReadArray(fsys, ".", &l)
+	l := bcolztree.Limits{Metadata: j.opts.MaxMetadata, Chunk: min(j.opts.MaxChunk, bcolztree.DefaultLimits().Chunk)}
+	if kind != bcolztree.TableTree {
+		a, err := bcolztree.ReadArray(fsys, ".", &l)
 		if err != nil {
 			return bad(".", "metadata", err)
 		}
 		if err := j.tree(ctx, fsys, ".", a); err != nil {
 			return err
 		}
-		if err := bad(".", bcolz.SizesFile, sizes(a)); err != nil {
+		if err := bad(".", bcolztree.SizesFile, sizes(a)); err != nil {
 			return err
 		}
 		return bad(".", array.RecordFile, record(array.OpenFS(fsys, ".", nil)))
@@ -74,14 +74,14 @@ const mostNested = 32
 
 // table checks a ctable and adds the chunk files of its columns as tasks. It returns the number of
 // rows, -1 if they are unknown. A column can be a ctable itself.
-func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolz.Limits, depth int) (int64, error) {
+func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolztree.Limits, depth int) (int64, error) {
 	bad := func(dir, what string, err error) error {
 		if err == nil {
 			return nil
 		}
 		return j.note(Place{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
 	}
-	t, err := bcolz.ReadTable(fsys, dir, l)
+	t, err := bcolztree.ReadTable(fsys, dir, l)
 	if err == nil && depth > mostNested {
 		err = fmt.Errorf("%w: tables nested deeper than %d", errors.ErrUnsupported, mostNested)
 	}
@@ -99,8 +99,8 @@ func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolz.Limits
 			rows = has
 		}
 		if has >= 0 && has != rows {
-			err := &format.Error{Format: bcolz.SizesFile, What: "shape", Got: fmt.Sprintf("%d rows", has), Want: fmt.Sprintf("%d, as in the first column", rows), Err: format.ErrCorrupt}
-			if err := bad(at, bcolz.SizesFile, err); err != nil {
+			err := &format.Error{Format: bcolztree.SizesFile, What: "shape", Got: fmt.Sprintf("%d rows", has), Want: fmt.Sprintf("%d, as in the first column", rows), Err: format.ErrCorrupt}
+			if err := bad(at, bcolztree.SizesFile, err); err != nil {
 				return -1, err
 			}
 		}
@@ -109,8 +109,8 @@ func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolz.Limits
 }
 
 // tableColumn checks one column and returns its number of rows, -1 if they are unknown.
-func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolz.Table, at, name string, l *bcolz.Limits, depth int, bad func(dir, what string, err error) error) (int64, error) {
-	if kind, err := bcolz.Detect(fsys, at); err == nil && kind == bcolz.TableTree {
+func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolztree.Table, at, name string, l *bcolztree.Limits, depth int, bad func(dir, what string, err error) error) (int64, error) {
+	if kind, err := bcolztree.Detect(fsys, at); err == nil && kind == bcolztree.TableTree {
 		return j.table(ctx, fsys, at, l, depth+1)
 	}
 	a, err := t.Column(name)
@@ -120,7 +120,7 @@ func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolz.Table, at, n
 	if err := j.tree(ctx, fsys, at, a); err != nil {
 		return -1, err
 	}
-	if err := bad(at, bcolz.SizesFile, sizes(a)); err != nil {
+	if err := bad(at, bcolztree.SizesFile, sizes(a)); err != nil {
 		return -1, err
 	}
 	return a.Rows(), bad(at, array.RecordFile, record(array.OpenFS(fsys, at, nil)))
@@ -140,7 +140,7 @@ func record(a io.Closer, err error) error {
 
 // tree adds a carray. Missing chunk files are reported at once and are no tasks, because a size
 // file of some bytes can claim any number of them.
-func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolz.Array) error {
+func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolztree.Array) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -205,11 +205,11 @@ func (j *job) missing(u *treeUnit, first, end int64) error {
 const maxCount = 1 << 60
 
 // sizes returns an error if the byte count in the sizes file contradicts the shape and the dtype.
-func sizes(a *bcolz.Array) error {
+func sizes(a *bcolztree.Array) error {
 	if row := a.RowBytes(); row >= 0 {
 		hi, want := bits.Mul64(uint64(row), uint64(a.Rows()))
 		if hi != 0 || uint64(a.Sizes.NBytes) != want {
-			return &format.Error{Format: bcolz.SizesFile, What: "nbytes", Got: fmt.Sprint(a.Sizes.NBytes), Want: fmt.Sprintf("%d, those of %d rows", want, a.Rows()), Err: format.ErrCorrupt}
+			return &format.Error{Format: bcolztree.SizesFile, What: "nbytes", Got: fmt.Sprint(a.Sizes.NBytes), Want: fmt.Sprintf("%d, those of %d rows", want, a.Rows()), Err: format.ErrCorrupt}
 		}
 	}
 	return nil

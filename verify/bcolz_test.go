@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
@@ -28,9 +28,9 @@ func TestFile_nestedTable(t *testing.T) {
 	}
 	create("[('a', '<i4'), ('b', '<f8')]", "inner", 10)
 	create("<i8", "x", 10)
-	root := filepath.Join(dir, format.RootDirsFile)
+	root := filepath.Join(dir, bcolztree.RootDirsFile)
 	names := func(names ...string) {
-		require.NoError(t, os.WriteFile(root, (&format.RootDirs{Names: names}).Append(nil), 0o666))
+		require.NoError(t, os.WriteFile(root, (&bcolztree.RootDirs{Names: names}).Append(nil), 0o666))
 	}
 	names("inner", "x")
 	r, err := verify.File(bg, dir, nil)

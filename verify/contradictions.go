@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // A claim is a piece of the file that belongs to one object.
@@ -36,7 +36,7 @@ func (c *claims) add(path string, set *dataset) {
 	c.owners = append(c.owners, owner{path, set})
 }
 
-func (c *claims) take(at hdf5.Addr, size uint64, chunk int) {
+func (c *claims) take(at h5file.Addr, size uint64, chunk int) {
 	if size > 0 {
 		c.list = append(c.list, claim{uint64(at), size, int32(len(c.owners) - 1), int32(chunk)})
 	}
@@ -88,7 +88,7 @@ func (u *h5File) overlaps() error {
 // read them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it also allocates
 // chunks after the last element.
 func (u *h5File) outside(d *dataset) error {
-	if d.layout.Version > 3 && d.layout.Index != hdf5.BTree1Index && d.layout.Index != hdf5.BTree2Index {
+	if d.layout.Version > 3 && d.layout.Index != h5file.BTree1Index && d.layout.Index != h5file.BTree2Index {
 		return nil
 	}
 	for i, c := range d.chunks {
@@ -109,9 +109,9 @@ func (u *h5File) outside(d *dataset) error {
 }
 
 // spare reports stored elements that the shape of a dataset does not have.
-func (u *h5File) spare(path string, l *hdf5.Layout, need uint64) error {
+func (u *h5File) spare(path string, l *h5file.Layout, need uint64) error {
 	stored := uint64(len(l.Data))
-	if l.Class == hdf5.Contiguous {
+	if l.Class == h5file.Contiguous {
 		if stored = l.Size; l.Version < 3 {
 			return nil // these versions do not store a size
 		}
@@ -125,10 +125,10 @@ func (u *h5File) spare(path string, l *hdf5.Layout, need uint64) error {
 // headers compares object headers with the links that lead to them, and the superblock's copy of the
 // addresses of the root group with its object header.
 func (u *h5File) headers(ctx context.Context) error {
-	links := map[hdf5.Addr]uint32{u.file.Superblock().Root: 1}
+	links := map[h5file.Addr]uint32{u.file.Superblock().Root: 1}
 	type counted struct {
 		path string
-		o    *hdf5.Object
+		o    *h5file.Object
 	}
 	var objects []counted
 	for e := range u.file.Walk() {
@@ -143,14 +143,14 @@ func (u *h5File) headers(ctx context.Context) error {
 		for _, p := range o.Pieces {
 			u.claims.take(p.Addr, uint64(p.Size), -1)
 		}
-		if o.Kind() == hdf5.GroupKind {
+		if o.Kind() == h5file.GroupKind {
 			for l, err := range o.Links() {
-				if err == nil && l.Kind == hdf5.HardLink {
+				if err == nil && l.Kind == h5file.HardLink {
 					links[l.Target]++
 				}
 			}
 		}
-		if k := o.Kind(); k == hdf5.GroupKind || k == hdf5.DatasetKind { // users of a committed datatype count too
+		if k := o.Kind(); k == h5file.GroupKind || k == h5file.DatasetKind { // users of a committed datatype count too
 			objects = append(objects, counted{e.Path, o})
 		}
 	}
@@ -165,14 +165,14 @@ func (u *h5File) headers(ctx context.Context) error {
 		}
 	}
 	entry := u.file.Superblock().RootEntry
-	if entry == nil || entry.Cache != hdf5.SymbolTableCache || len(objects) == 0 {
+	if entry == nil || entry.Cache != h5file.SymbolTableCache || len(objects) == 0 {
 		return nil
 	}
-	m := objects[0].o.Message(hdf5.SymbolTableType)
+	m := objects[0].o.Message(h5file.SymbolTableType)
 	if m == nil {
 		return nil
 	}
-	if t, ok := m.Body.(*hdf5.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
+	if t, ok := m.Body.(*h5file.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
 		at := u.file.UserBlock()
 		return u.job.note(Place{What: "superblock", Offset: at, Chunk: -1, Err: contradiction("root group symbol table entry", at,
 			fmt.Sprintf("B-tree at %v, name heap at %v", entry.BTree, entry.Heap), fmt.Sprintf("%v and %v, those of the root group", t.BTree, t.Heap))})

@@ -16,12 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -246,7 +246,7 @@ func TestDamagedStructures(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "t.bcolz")
 		for _, column := range []string{"a", "b", "c"} {
 			dir := filepath.Join(path, column)
-			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "format", "bcolz", "testdata", "object"))))
+			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "internal", "format", "bcolztree", "testdata", "object"))))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "meta", "sizes"), []byte(`{"shape": [9223372036854775807], "nbytes": 1, "cbytes": 9}`+"\n"), 0o600))
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(path, "__rootdirs__"), []byte(`{"names": ["a", "b", "c"]}`+"\n"), 0o600))
@@ -266,7 +266,7 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())
 		o := hdf5test.Object(t, path, "/x")
-		require.Equal(t, hdf5.Contiguous, o.Layout().Class)
+		require.Equal(t, h5file.Contiguous, o.Layout().Class)
 		rows := uint64(1) << 50
 		require.Equal(t, uint64(600), hdf5test.SetRows(t, path, "/x", rows))
 		r, err := verify.File(bg, path, nil)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // trusted contains the linked codecs and filters that do not check their bounds.
@@ -27,7 +27,7 @@ type frameUnit struct {
 	object  string
 	head    *cframe.Frame
 	offsets []cframe.Offset
-	meta    *b2nd.Meta // nil if the frame is not an array
+	meta    *b2ndmeta.Meta // nil if the frame is not an array
 	policy  chunk.Policy
 	most    int64
 
@@ -91,7 +91,7 @@ func (j *job) frame(path, object string) (err error) {
 	if ok {
 		u.meta = &m
 		for _, l := range u.head.Metalayers {
-			if err := b2nd.CheckStored(l.Name, l.Content); err != nil {
+			if err := b2ndmeta.CheckStored(l.Name, l.Content); err != nil {
 				return bad("array", err)
 			}
 		}

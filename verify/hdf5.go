@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -29,7 +29,7 @@ const piece = 4 << 20
 // h5File is the state that the datasets of a file share. It is a unit without tasks.
 type h5File struct {
 	f    *os.File
-	file *hdf5.File
+	file *h5file.File
 	size int64 // size of the file in bytes
 	path string
 	most int64
@@ -62,9 +62,9 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 	}
 	u := &h5File{f: f, size: info.Size(), path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
 	j.append(u)
-	limits := hdf5.DefaultLimits()
+	limits := h5file.DefaultLimits()
 	limits.Structure = j.opts.MaxMetadata
-	if u.file, err = hdf5.Open(f, info.Size(), &limits); err != nil {
+	if u.file, err = h5file.Open(f, info.Size(), &limits); err != nil {
 		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
 	}
 	if d := u.file.Driver(); d != nil {
@@ -94,13 +94,13 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 
 // structure checks all metadata and reports whether they are valid.
 func (u *h5File) structure(ctx context.Context) (bool, error) {
-	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(hdf5.WriteAccess|hdf5.SWMRWrite) != 0 {
+	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(h5file.WriteAccess|h5file.SWMRWrite) != 0 {
 		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
 			Format: "hdf5", What: "file consistency flags", Offset: u.file.UserBlock(), Got: s.Flags.String(),
 			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
 		}})
 	}
-	p := hdf5.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
 	for e := range u.file.Walk() {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -116,11 +116,11 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	}
 	slices.Sort(p.Filters)
 	p.Filters = slices.Compact(p.Filters)
-	p.Decoded = func(l *hdf5.Pipeline) bool { // each chunk is a task, which reports a more precise location
+	p.Decoded = func(l *h5file.Pipeline) bool { // each chunk is a task, which reports a more precise location
 		pipe, _ := filter.New(filters(l), filter.Options{})
 		return pipe != nil
 	}
-	p.Decode = func(l *hdf5.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 		dst := make([]byte, size)
 		pipe, err := filter.New(filters(l), filter.Options{})
 		if err != nil {
@@ -139,7 +139,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 		return false, bad("metadata", err)
 	}
 	// Check stops at the first error, but Describe continues.
-	d := hdf5.Describe(u.f, u.size)
+	d := h5file.Describe(u.f, u.size)
 	told := false
 	for name, c := range d.Complaints() {
 		told = true
@@ -162,7 +162,7 @@ func (c complaint) Error() string { return string(c) }
 func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
 
 // filters converts the filters of a pipeline to those of package h5.
-func filters(l *hdf5.Pipeline) []h5.Filter {
+func filters(l *h5file.Pipeline) []h5.Filter {
 	if l == nil {
 		return nil
 	}
@@ -177,17 +177,17 @@ func filters(l *hdf5.Pipeline) []h5.Filter {
 type dataset struct {
 	*h5File
 	path   string
-	layout *hdf5.Layout
+	layout *h5file.Layout
 	dims   []uint64
 
-	chunks     []hdf5.Chunk
+	chunks     []h5file.Chunk
 	full       int64 // size in bytes of an unfiltered chunk
 	filters    []h5.Filter
-	steps      *hdf5.Pipeline   // the same filters; nil without filters
+	steps      *h5file.Pipeline // the same filters; nil without filters
 	pipeline   *filter.Pipeline // nil if package filter lacks one of the filters
 	why        error            // reason why pipeline is nil
 	summed     []int            // indexes of the filters that compare a checksum of the values when they decode
-	start, end hdf5.Addr        // range of contiguous elements
+	start, end h5file.Addr      // range of contiguous elements
 }
 
 // datasets adds the datasets that can be reached.
@@ -197,7 +197,7 @@ func (u *h5File) datasets(ctx context.Context) error {
 			return err
 		}
 		o := e.Object
-		if o == nil || o.Kind() != hdf5.DatasetKind || o.Err() != nil {
+		if o == nil || o.Kind() != h5file.DatasetKind || o.Err() != nil {
 			continue
 		}
 		u.job.report.Arrays++
@@ -208,7 +208,7 @@ func (u *h5File) datasets(ctx context.Context) error {
 	return nil
 }
 
-func (u *h5File) dataset(path string, o *hdf5.Object) error {
+func (u *h5File) dataset(path string, o *h5file.Object) error {
 	l, s, t := o.Layout(), o.Dataspace(), o.Datatype()
 	if l == nil || s == nil || t == nil {
 		return nil // reported by structure
@@ -218,15 +218,15 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 	}
 	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
 	switch {
-	case l.Class == hdf5.Contiguous && o.ExternalFiles() != nil:
+	case l.Class == h5file.Contiguous && o.ExternalFiles() != nil:
 		return elsewhere("external files")
-	case l.Class == hdf5.Virtual:
+	case l.Class == h5file.Virtual:
 		maps, err := o.Mappings()
-		if err == nil && slices.ContainsFunc(maps, func(m hdf5.Mapping) bool { return m.File != "." }) {
+		if err == nil && slices.ContainsFunc(maps, func(m h5file.Mapping) bool { return m.File != "." }) {
 			return elsewhere("virtual sources")
 		}
 		return nil
-	case l.Class == hdf5.Contiguous && l.Addr.Defined():
+	case l.Class == h5file.Contiguous && l.Addr.Defined():
 		n, ok := s.Elements()
 		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
 			return nil // reported by structure
@@ -235,13 +235,13 @@ func (u *h5File) dataset(path string, o *hdf5.Object) error {
 			return err
 		}
 		return u.contiguous(d, n*uint64(t.Size))
-	case l.Class == hdf5.Compact:
+	case l.Class == h5file.Compact:
 		if n, ok := s.Elements(); ok {
 			if err := u.spare(path, l, n*uint64(t.Size)); err != nil {
 				return err
 			}
 		}
-	case l.Class == hdf5.Chunked:
+	case l.Class == h5file.Chunked:
 		return u.chunked(d, o)
 	}
 	u.job.append(d)
@@ -261,14 +261,14 @@ func (u *h5File) contiguous(d *dataset, claimed uint64) error {
 			return err
 		}
 	}
-	d.end = d.start + hdf5.Addr(there)
+	d.end = d.start + h5file.Addr(there)
 	u.job.append(d)
 	u.claims.add(d.path, d)
 	u.claims.take(d.start, there, -1)
 	return nil
 }
 
-func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
+func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 	for c, err := range o.Chunks() {
 		if err == nil {
 			d.chunks = append(d.chunks, c)
@@ -300,7 +300,7 @@ func (u *h5File) chunked(d *dataset, o *hdf5.Object) error {
 }
 
 func (d *dataset) tasks() int64 {
-	if d.layout.Class == hdf5.Chunked {
+	if d.layout.Class == h5file.Chunked {
 		return int64(len(d.chunks))
 	}
 	return ceil.Div(int64(d.end-d.start), piece)
@@ -310,8 +310,8 @@ func (d *dataset) close() error { return nil } // h5File closes the file
 
 func (d *dataset) place(i int64) Place {
 	p := Place{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
-	at := d.start + hdf5.Addr(i*piece)
-	if d.layout.Class == hdf5.Chunked {
+	at := d.start + h5file.Addr(i*piece)
+	if d.layout.Class == h5file.Chunked {
 		at = d.chunks[i].Addr
 		for _, x := range d.chunks[i].Offset {
 			p.Coords = append(p.Coords, int64(x))
@@ -326,9 +326,9 @@ func (d *dataset) place(i int64) Place {
 }
 
 func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err error) {
-	if d.layout.Class != hdf5.Chunked {
+	if d.layout.Class != h5file.Chunked {
 		n := min(piece, int64(d.end-d.start)-i*piece)
-		if err := d.read(room(&s.raw, n), d.start+hdf5.Addr(i*piece)); err != nil {
+		if err := d.read(room(&s.raw, n), d.start+h5file.Addr(i*piece)); err != nil {
 			return r, err
 		}
 		return result{decoded: n, stored: n}, nil
@@ -348,7 +348,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 		return r, err
 	}
 	r.stored = int64(c.Size)
-	plain := len(d.filters) == 0 || d.layout.Flags&hdf5.PartialChunksUnfiltered != 0 && d.edge(c)
+	plain := len(d.filters) == 0 || d.layout.Flags&h5file.PartialChunksUnfiltered != 0 && d.edge(c)
 	switch {
 	case plain && int64(c.Size) != d.full:
 		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes without filters", c.Size), Want: fmt.Sprint(d.full), Err: format.ErrCorrupt}
@@ -373,7 +373,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 }
 
 // edge reports whether a chunk extends beyond the edge of the dataset.
-func (d *dataset) edge(c hdf5.Chunk) bool {
+func (d *dataset) edge(c h5file.Chunk) bool {
 	for i, x := range c.Offset {
 		if x+d.layout.Dims[i] > d.dims[i] {
 			return true
@@ -383,7 +383,7 @@ func (d *dataset) edge(c hdf5.Chunk) bool {
 }
 
 // read fills b with the bytes of the file at a.
-func (d *dataset) read(b []byte, a hdf5.Addr) error {
+func (d *dataset) read(b []byte, a h5file.Addr) error {
 	at := d.file.UserBlock()
 	if uint64(a) > math.MaxInt64-uint64(at) {
 		return &format.Error{Format: "hdf5", What: "address", Got: a.String(), Want: "one inside the file", Err: format.ErrTruncated}
@@ -400,7 +400,7 @@ func (d *dataset) read(b []byte, a hdf5.Addr) error {
 }
 
 // byLibrary reads the elements of a chunk with filters that only libhdf5 has.
-func (d *dataset) byLibrary(c hdf5.Chunk, s *scratch) (n int64, err error) {
+func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
 	}

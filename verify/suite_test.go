@@ -81,7 +81,7 @@ func TestFilterFilesHaveNoDamage(t *testing.T) {
 
 // Trees that bcolz wrote, of every kind that it has.
 func TestBcolzTreesHaveNoDamage(t *testing.T) {
-	dir := filepath.Join("..", "format", "bcolz", "testdata")
+	dir := filepath.Join("..", "internal", "format", "bcolztree", "testdata")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	trees := 0

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // AppendOptions describe how chunks are appended. A nil *AppendOptions means the zero value.
@@ -77,7 +77,7 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 // resumeFrame is resume for a frame that is not an array.
 func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
 	for _, l := range f.head.Header.Metalayers {
-		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
+		if l.Name == b2ndmeta.Name || l.Name == b2ndmeta.CatervaName {
 			return nil, fmt.Errorf("%w: the number of chunks of an array follows from its shape; WriteArray makes one longer", errors.ErrUnsupported)
 		}
 	}

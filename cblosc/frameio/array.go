@@ -8,19 +8,19 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
 // vec holds one value for each dimension, the first dimension first. Values beyond the rank are
 // zero.
-type vec [b2nd.MaxDims]int64
+type vec [b2ndmeta.MaxDims]int64
 
 // Array is a b2nd or Caterva array open for reading. All its methods are safe for concurrent use
 // without locks: no read waits for another.
 type Array struct {
 	f    *Frame
-	meta b2nd.Meta
+	meta b2ndmeta.Meta
 
 	// Layout of a stored chunk: whole blocks in sequence.
 	rank               int

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // drawArray makes an array of any kind by the library.

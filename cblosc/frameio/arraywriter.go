@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
@@ -157,9 +157,9 @@ func (w *ArrayWriter) grow(rows int64) error {
 	m := a.meta
 	m.Shape = append([]int64{rows}, m.Shape[1:]...)
 	for i, l := range w.w.params.Meta {
-		if l.Name == b2nd.Name || l.Name == b2nd.CatervaName {
+		if l.Name == b2ndmeta.Name || l.Name == b2ndmeta.CatervaName {
 			x := m
-			x.Caterva = l.Name == b2nd.CatervaName
+			x.Caterva = l.Name == b2ndmeta.CatervaName
 			content := x.Append(nil)
 			if len(content) != len(l.Content) {
 				return fmt.Errorf("%w: a metalayer %q of %d bytes, it should have %d", cblosc.ErrFormat, l.Name, len(l.Content), len(content))

@@ -1,5 +1,5 @@
 // Header, index and trailer of a frame as C-Blosc2 2.17 writes them (README_CFRAME_FORMAT.rst;
-// format/cframe lists differences between the document and the library).
+// internal/format/cframe lists differences between the document and the library).
 
 package frameio
 
@@ -7,8 +7,8 @@ import (
 	"encoding/binary"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // Markers of msgpack.

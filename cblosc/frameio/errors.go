@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // Error describes a failed call. Err wraps a sentinel of package cblosc, so callers can handle

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // fixedHeader is the length of a header before its metalayers. Only this part changes when chunks

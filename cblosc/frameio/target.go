@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // target stores the parts of a frame. put must be safe for concurrent use.

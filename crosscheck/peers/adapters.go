@@ -20,11 +20,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/crosscheck"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 var background = context.Background()
@@ -153,19 +153,19 @@ func formatAccepts(path string, c crosscheck.Case) error {
 			return err
 		}
 		name := c.Params["name"]
-		m, err := b2nd.Parse(name, b)
+		m, err := b2ndmeta.Parse(name, b)
 		if err != nil {
 			return err
 		}
 		return m.Check()
 	case "bcolz":
-		var a *bcolz.Array
+		var a *bcolztree.Array
 		var err error
 		if c.Object == "" {
-			a, err = bcolz.ReadArray(os.DirFS(path), ".", nil)
+			a, err = bcolztree.ReadArray(os.DirFS(path), ".", nil)
 		} else {
-			var t *bcolz.Table
-			if t, err = bcolz.ReadTable(os.DirFS(path), ".", nil); err == nil {
+			var t *bcolztree.Table
+			if t, err = bcolztree.ReadTable(os.DirFS(path), ".", nil); err == nil {
 				a, err = t.Column(c.Object)
 			}
 		}
@@ -183,13 +183,13 @@ func formatAccepts(path string, c crosscheck.Case) error {
 		if err != nil {
 			return err
 		}
-		f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+		f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			return err
 		}
-		return f.Check(hdf5.Policy{
+		return f.Check(h5file.Policy{
 			ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true,
-			Filters: []hdf5.FilterID{307, 32000, 32001, 32004, 32008, 32015, 32026},
+			Filters: []h5file.FilterID{307, 32000, 32001, 32004, 32008, 32015, 32026},
 		})
 	}
 	return errors.ErrUnsupported

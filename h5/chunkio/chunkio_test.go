@@ -18,10 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -817,7 +817,7 @@ func TestChunksBeyondAnyDataset(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var keys []int64 // where the place along the axis stands, behind which is that in an element
-	for _, x := range hdf5.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
+	for _, x := range h5file.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
 		if x.Name == "chunk offset" {
 			keys = append(keys, x.Offset)
 		}

@@ -16,21 +16,21 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // A payload is the content of one of the filter's frames.
 type payload struct {
 	chunk []byte // a Blosc2 chunk
 	info  cblosc.ChunkInfo
-	item  int          // element size in bytes
-	array *b2nd.Meta   // nil: the elements are consecutive
-	parts *chunk.Parts // nil: the whole chunk is in memory
+	item  int            // element size in bytes
+	array *b2ndmeta.Meta // nil: the elements are consecutive
+	parts *chunk.Parts   // nil: the whole chunk is in memory
 }
 
 // nbytes returns the size of the elements, without the padding of blocks.
@@ -485,7 +485,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 // chunk's bytes and two numbers of the header.
 type mold struct {
 	params cblosc.CParams
-	array  *b2nd.Meta
+	array  *b2ndmeta.Meta
 	grid   *grid
 	nbytes int // size of the elements
 	padded int // size of the elements with the padding of blocks
@@ -592,7 +592,7 @@ func (m *mold) sample() (frame []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if m.array != nil {
-		if err := s.Meta().Add(b2nd.Name, m.array.Append(nil)); err != nil {
+		if err := s.Meta().Add(b2ndmeta.Name, m.array.Append(nil)); err != nil {
 			return nil, blame(err)
 		}
 	}
@@ -611,12 +611,12 @@ const blockTarget = 64 << 10
 
 // arrayOf returns the array described by the parameters. It has one chunk. Its blocks are halved
 // along the longest axis until they have at most the requested size.
-func arrayOf(values []uint32, item, n int) (*b2nd.Meta, error) {
+func arrayOf(values []uint32, item, n int) (*b2ndmeta.Meta, error) {
 	rank := int(values[valueRank])
-	if rank < 1 || rank > b2nd.MaxDims || len(values) < valueShape+rank {
+	if rank < 1 || rank > b2ndmeta.MaxDims || len(values) < valueShape+rank {
 		return nil, fmt.Errorf("%w: %d dimensions in %d filter parameters", h5.ErrParam, rank, len(values))
 	}
-	m := &b2nd.Meta{Shape: make([]int64, rank), Chunks: make([]int32, rank), Blocks: make([]int32, rank), DType: fmt.Sprintf("|V%d", item)}
+	m := &b2ndmeta.Meta{Shape: make([]int64, rank), Chunks: make([]int32, rank), Blocks: make([]int32, rank), DType: fmt.Sprintf("|V%d", item)}
 	bytes := item
 	for d := range rank {
 		v := values[valueShape+d]

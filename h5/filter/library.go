@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // Decodable reports whether h5 can decode chunks with these filters. Each of them must be in this
@@ -23,7 +23,7 @@ func Decodable(filters []h5.Filter) bool {
 }
 
 // LongEnough checks a stored chunk with n-bit or scale-offset, which only libhdf5 has. Their
-// decoders read out of bounds if the chunk is too short ([hdf5.Filter.Needs]). LongEnough reverses
+// decoders read out of bounds if the chunk is too short ([h5file.Filter.Needs]). LongEnough reverses
 // the filters after n-bit or scale-offset, except those whose bit is set in mask. element and chunk
 // are the sizes in bytes of an element and of an unfiltered chunk.
 //
@@ -49,7 +49,7 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 			stored = dst[:n]
 			continue
 		}
-		step := hdf5.Filter{ID: hdf5.FilterID(f.ID), Values: f.Values}
+		step := h5file.Filter{ID: h5file.FilterID(f.ID), Values: f.Values}
 		need, err := step.Needs(stored, uint64(element), uint64(chunk))
 		switch {
 		case err != nil:

@@ -1,2 +1,2 @@
-// Package h5types translates datatypes and dataspaces of package format/hdf5 to those of package h5.
+// Package h5types translates datatypes and dataspaces of package internal/format/h5file to those of package h5.
 package h5types

@@ -7,16 +7,16 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // Dataspace returns the dataspace s.
-func Dataspace(s *hdf5.Dataspace) h5.Dataspace {
+func Dataspace(s *h5file.Dataspace) h5.Dataspace {
 	switch s.Class {
-	case hdf5.ScalarSpace:
+	case h5file.ScalarSpace:
 		return h5.ScalarSpace()
-	case hdf5.NullSpace:
+	case h5file.NullSpace:
 		return h5.NullSpace()
 	}
 	d := h5.Dataspace{Kind: h5.Simple}
@@ -31,7 +31,7 @@ func Dataspace(s *hdf5.Dataspace) h5.Dataspace {
 
 // Datatype returns the type of elements in memory. Strings of variable length and references have
 // another size in memory than in the file, and compounds that contain them do too.
-func Datatype(t *hdf5.Datatype) (h5.Datatype, error) {
+func Datatype(t *h5file.Datatype) (h5.Datatype, error) {
 	d, err := convert(t)
 	if err == nil {
 		err = d.Validate()
@@ -39,7 +39,7 @@ func Datatype(t *hdf5.Datatype) (h5.Datatype, error) {
 	return d, err
 }
 
-func convert(t *hdf5.Datatype) (h5.Datatype, error) {
+func convert(t *h5file.Datatype) (h5.Datatype, error) {
 	if t == nil {
 		return h5.Datatype{}, errors.New("datatype: got none, want one that can be decoded")
 	}
@@ -59,29 +59,29 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 	}
 	var err error
 	switch t.Class {
-	case hdf5.IntegerClass:
+	case h5file.IntegerClass:
 		d.Class = h5.Integer
 		pads()
 		d.Signed = t.Signed()
-	case hdf5.FloatClass:
+	case h5file.FloatClass:
 		d.Class = h5.Float
 		pads()
 		d.Layout = h5.FloatLayout{
 			SignPos: int(t.SignBit()), ExpPos: int(t.ExponentAt), ExpSize: int(t.ExponentBits), MantPos: int(t.MantissaAt), MantSize: int(t.MantissaBits),
 			ExpBias: uint64(t.Bias), Norm: h5.Norm(2 - t.Normalization()), InnerPad: h5.Padding(t.Bits >> 3 & 1),
 		}
-	case hdf5.TimeClass:
+	case h5file.TimeClass:
 		d.Class = h5.Time
 		d.Order, d.Precision = h5.Order(t.Order()), int(t.Precision)
-	case hdf5.StringClass:
+	case h5file.StringClass:
 		d.Class = h5.String
 		d.Pad, d.CharSet = h5.StringPad(t.StringPad()), h5.CharSet(t.CharSet())
-	case hdf5.BitfieldClass:
+	case h5file.BitfieldClass:
 		d.Class = h5.Bitfield
 		pads()
-	case hdf5.OpaqueClass:
+	case h5file.OpaqueClass:
 		d.Class, d.Tag = h5.Opaque, t.Tag
-	case hdf5.CompoundClass:
+	case h5file.CompoundClass:
 		d.Class = h5.Compound
 		for _, m := range t.Members {
 			u, err := convert(m.Type)
@@ -91,15 +91,15 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 			d.Members = append(d.Members, h5.Member{Name: m.Name, Offset: int(m.Offset), Type: &u})
 		}
 		resize(&d, t)
-	case hdf5.ReferenceClass:
+	case h5file.ReferenceClass:
 		switch t.RefKind() {
-		case hdf5.ObjectRef:
+		case h5file.ObjectRef:
 			return h5.ReferenceType(h5.ObjectReference), nil
-		case hdf5.RegionRef:
+		case h5file.RegionRef:
 			return h5.ReferenceType(h5.RegionReference), nil
 		}
 		return h5.ReferenceType(h5.StandardReference), nil
-	case hdf5.EnumClass:
+	case h5file.EnumClass:
 		d.Class = h5.Enum
 		if err = base(); err != nil {
 			break
@@ -107,7 +107,7 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 		for _, m := range t.Members {
 			d.Members = append(d.Members, h5.Member{Name: m.Name, Value: enumValue(t.Base, m.Value)})
 		}
-	case hdf5.VLenClass:
+	case h5file.VLenClass:
 		if t.VariableString() {
 			return h5.Datatype{Class: h5.String, Variable: true, Pad: h5.StringPad(t.StringPad()), CharSet: h5.CharSet(t.CharSet())}, nil
 		}
@@ -115,7 +115,7 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 		if d.Base != nil {
 			d = h5.SequenceOf(*d.Base)
 		}
-	case hdf5.ArrayClass:
+	case h5file.ArrayClass:
 		d.Class = h5.Array
 		err = base()
 		for _, n := range t.Dims {
@@ -130,9 +130,9 @@ func convert(t *hdf5.Datatype) (h5.Datatype, error) {
 	return d, err
 }
 
-func enumValue(t *hdf5.Datatype, b []byte) int64 {
+func enumValue(t *h5file.Datatype, b []byte) int64 {
 	b = slices.Clone(b)
-	if t.Order() == hdf5.BigEndian {
+	if t.Order() == h5file.BigEndian {
 		slices.Reverse(b)
 	}
 	fill := byte(0)
@@ -147,7 +147,7 @@ func enumValue(t *hdf5.Datatype, b []byte) int64 {
 
 // resize moves the members of a compound that follow members whose size in memory differs from the
 // size in the file (H5T_set_loc).
-func resize(d *h5.Datatype, t *hdf5.Datatype) {
+func resize(d *h5.Datatype, t *h5file.Datatype) {
 	order := make([]int, len(t.Members))
 	for i := range order {
 		order[i] = i

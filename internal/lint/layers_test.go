@@ -20,7 +20,7 @@ var storeys = []struct {
 	{"internal/h5copy", 5, false},
 	{"internal/h5types", 3, false},
 	{"internal/scan", 2, false},
-	{"format", 1, true},
+	{"internal/format", 1, true},
 	{"cblosc", 2, false},
 	{"h5", 2, false},
 	{"h5/filter", 3, false},

@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -63,7 +63,7 @@ func (s *scanner) frame(f *cframe.Frame, err error, stored int64) (string, error
 		s.chunkSize("", uint64(f.ChunkSize))
 	}
 	for _, l := range f.Metalayers {
-		if err := b2nd.CheckStored(l.Name, l.Content); err != nil {
+		if err := b2ndmeta.CheckStored(l.Name, l.Content); err != nil {
 			s.add(ComputedValues, "", l.Offset, "%v", err)
 		}
 	}

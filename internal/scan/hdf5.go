@@ -10,16 +10,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-func (s *scanner) hdf5(f *hdf5.File, r io.ReaderAt, size int64) error {
+func (s *scanner) hdf5(f *h5file.File, r io.ReaderAt, size int64) error {
 	if d := f.Driver(); d != nil {
 		s.add(FileMember, "", -1, "the driver %q reads a file that consists of several files", d.ID)
 		return nil // addresses count through all members
 	}
 	outward, soft := false, false
-	filters := map[hdf5.FilterID]bool{}
+	filters := map[h5file.FilterID]bool{}
 	for e := range f.Walk() { // File.Check reports its errors
 		if err := s.ctx.Err(); err != nil {
 			return err
@@ -27,13 +27,13 @@ func (s *scanner) hdf5(f *hdf5.File, r io.ReaderAt, size int64) error {
 		switch l := e.Link; {
 		case e.Object != nil:
 			s.objectHDF5(e.Path, e.Object, filters)
-		case l.Kind == hdf5.ExternalLink:
+		case l.Kind == h5file.ExternalLink:
 			outward = true
 			s.add(ExternalLink, e.Path, -1, "link to %q in the file %q", l.Path, l.File)
-		case l.Kind >= hdf5.MinUserLinkKind:
+		case l.Kind >= h5file.MinUserLinkKind:
 			outward = true
 			s.add(UserLink, e.Path, -1, "link of type %d with %d bytes of data", l.Kind, len(l.UserData))
-		case l.Kind == hdf5.SoftLink:
+		case l.Kind == h5file.SoftLink:
 			soft = true
 		}
 	}
@@ -46,14 +46,14 @@ func (s *scanner) hdf5(f *hdf5.File, r io.ReaderAt, size int64) error {
 }
 
 // objectHDF5 reports what one object needs and declares, and adds its filters to all.
-func (s *scanner) objectHDF5(at string, o *hdf5.Object, all map[hdf5.FilterID]bool) {
+func (s *scanner) objectHDF5(at string, o *h5file.Object, all map[h5file.FilterID]bool) {
 	if l := o.Pipeline(); l != nil {
 		for _, f := range l.Filters {
 			all[f.ID] = true
 			s.filter(at, f)
 		}
 	}
-	if o.Kind() != hdf5.DatasetKind || o.Err() != nil {
+	if o.Kind() != h5file.DatasetKind || o.Err() != nil {
 		return // the structure has an error
 	}
 	l, space, t := o.Layout(), o.Dataspace(), o.Datatype()
@@ -71,10 +71,10 @@ func (s *scanner) objectHDF5(at string, o *hdf5.Object, all map[hdf5.FilterID]bo
 		return
 	}
 	switch l.Class {
-	case hdf5.Virtual:
+	case h5file.Virtual:
 		s.sources(at, o)
 		s.size(at, declared, declared) // the ratio is that of the sources
-	case hdf5.Chunked:
+	case h5file.Chunked:
 		full, ok := l.ChunkBytes()
 		if !ok {
 			return
@@ -85,7 +85,7 @@ func (s *scanner) objectHDF5(at string, o *hdf5.Object, all map[hdf5.FilterID]bo
 			decoded, stored = add(decoded, full), add(stored, c.Size)
 		}
 		s.size(at, max(declared, decoded), stored)
-	case hdf5.Contiguous:
+	case h5file.Contiguous:
 		stored := declared
 		if !l.Addr.Defined() && o.ExternalFiles() == nil {
 			stored = 0 // fill values only
@@ -102,15 +102,15 @@ func add(a, b uint64) uint64 {
 
 // length describes the size of a piece of external storage.
 func length(n uint64) string {
-	if n == hdf5.Unlimited {
+	if n == h5file.Unlimited {
 		return "all bytes"
 	}
 	return fmt.Sprintf("%d bytes", n)
 }
 
 // filter reports a filter that is not part of libhdf5.
-func (s *scanner) filter(at string, f hdf5.Filter) {
-	if f.ID >= hdf5.Deflate && f.ID <= hdf5.ScaleOffset {
+func (s *scanner) filter(at string, f h5file.Filter) {
+	if f.ID >= h5file.Deflate && f.ID <= h5file.ScaleOffset {
 		return
 	}
 	level, known := Warning, "not available"
@@ -128,7 +128,7 @@ func (s *scanner) filter(at string, f hdf5.Filter) {
 }
 
 // sources reports the files that contain the elements of a virtual dataset.
-func (s *scanner) sources(at string, o *hdf5.Object) {
+func (s *scanner) sources(at string, o *h5file.Object) {
 	all, err := o.Mappings()
 	if err != nil {
 		return // File.Check reports the error
@@ -144,7 +144,7 @@ func (s *scanner) sources(at string, o *hdf5.Object) {
 		}
 	}
 	for _, file := range files {
-		first := slices.IndexFunc(all, func(m hdf5.Mapping) bool { return m.File == file })
+		first := slices.IndexFunc(all, func(m h5file.Mapping) bool { return m.File == file })
 		more := ""
 		if n := count[file] - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
@@ -154,14 +154,14 @@ func (s *scanner) sources(at string, o *hdf5.Object) {
 }
 
 // structure reports structural errors.
-func (s *scanner) structure(f *hdf5.File, r io.ReaderAt, size int64, filters []hdf5.FilterID) error {
-	err := f.Check(hdf5.Policy{
+func (s *scanner) structure(f *h5file.File, r io.ReaderAt, size int64, filters []h5file.FilterID) error {
+	err := f.Check(h5file.Policy{
 		Filters: filters, ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true,
 		OtherFile: func(name string, at int64) { s.add(Reference, "", at, "reference to an object in the file %q", name) },
 		// Elements after a filter that Go cannot decode count as null references.
-		Decode: func(l *hdf5.Pipeline, mask uint32, b []byte, n uint64) ([]byte, error) {
+		Decode: func(l *h5file.Pipeline, mask uint32, b []byte, n uint64) ([]byte, error) {
 			for _, x := range l.Filters {
-				if x.ID > hdf5.Fletcher32 {
+				if x.ID > h5file.Fletcher32 {
 					return make([]byte, n), nil
 				}
 			}
@@ -172,7 +172,7 @@ func (s *scanner) structure(f *hdf5.File, r io.ReaderAt, size int64, filters []h
 		return s.fail("", err)
 	}
 	// Check stops at the first error; the description continues.
-	d, found := hdf5.Describe(r, size), false
+	d, found := h5file.Describe(r, size), false
 	for name, c := range d.Complaints() {
 		found = true
 		_, name, _ = strings.Cut(name, "/") // without the name of the whole

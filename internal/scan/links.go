@@ -5,7 +5,7 @@ package scan
 import (
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // maxFollowed is the number of soft links that libhdf5 follows in one lookup (H5L_NUM_LINKS).
@@ -13,26 +13,26 @@ const maxFollowed = 16
 
 // entry identifies a link by its group and name.
 type entry struct {
-	group hdf5.Addr
+	group h5file.Addr
 	name  string
 }
 
 // resolver follows soft links among the links of a file.
 type resolver struct {
-	root  hdf5.Addr
-	links map[entry]hdf5.Link
+	root  h5file.Addr
+	links map[entry]h5file.Link
 	known map[entry]target // of soft links
 }
 
 // target is the object that a link leads to.
 type target struct {
-	object  hdf5.Addr // undefined if there is no such object
-	outside bool      // the lookup leaves the file
+	object  h5file.Addr // undefined if there is no such object
+	outside bool        // the lookup leaves the file
 }
 
 // softLinks reports soft links that lead out of the file.
-func (s *scanner) softLinks(f *hdf5.File) error {
-	r := &resolver{f.Superblock().Root, map[entry]hdf5.Link{}, map[entry]target{}}
+func (s *scanner) softLinks(f *h5file.File) error {
+	r := &resolver{f.Superblock().Root, map[entry]h5file.Link{}, map[entry]target{}}
 	type soft struct {
 		path string
 		at   entry
@@ -42,7 +42,7 @@ func (s *scanner) softLinks(f *hdf5.File) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		if e.Object == nil || e.Object.Kind() != hdf5.GroupKind {
+		if e.Object == nil || e.Object.Kind() != h5file.GroupKind {
 			continue
 		}
 		for l, err := range e.Object.Links() {
@@ -51,7 +51,7 @@ func (s *scanner) softLinks(f *hdf5.File) error {
 			}
 			at := entry{e.Object.Addr, l.Name}
 			r.links[at] = l
-			if l.Kind == hdf5.SoftLink {
+			if l.Kind == h5file.SoftLink {
 				all = append(all, soft{strings.TrimSuffix(e.Path, "/") + "/" + l.Name, at})
 			}
 		}
@@ -70,13 +70,13 @@ func (r *resolver) follow(at entry, depth int) (t target, whole bool) {
 	l, ok := r.links[at]
 	switch {
 	case !ok:
-		return target{object: hdf5.Undefined}, true
-	case l.Kind == hdf5.HardLink:
+		return target{object: h5file.Undefined}, true
+	case l.Kind == h5file.HardLink:
 		return target{object: l.Target}, true
-	case l.Kind != hdf5.SoftLink:
-		return target{hdf5.Undefined, true}, true
+	case l.Kind != h5file.SoftLink:
+		return target{h5file.Undefined, true}, true
 	case depth == maxFollowed:
-		return target{object: hdf5.Undefined}, false
+		return target{object: h5file.Undefined}, false
 	}
 	if t, ok := r.known[at]; ok {
 		return t, true

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -219,9 +219,9 @@ func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
 		f, err := cframe.ReadLimits(r, size, s.frameLimits())
 		return s.frame(f, err, size)
 	}
-	limits := hdf5.DefaultLimits()
+	limits := h5file.DefaultLimits()
 	limits.Structure = s.o.Metadata
-	f, err := hdf5.Open(r, size, &limits)
+	f, err := h5file.Open(r, size, &limits)
 	switch {
 	case errors.Is(err, format.ErrMagic):
 		return "", fmt.Errorf("%w: neither an HDF5 file nor a Blosc2 frame", ErrFormat)
@@ -261,13 +261,13 @@ func (s *scanner) below(dir *regular.Frozen, at string) (known bool, err error) 
 	defer func() { s.file = "" }()
 	_, err = dir.Lstat(path.Join(at, cframe.IndexFile))
 	sparse := err == nil
-	kind := bcolz.NotATree
+	kind := bcolztree.NotATree
 	if !sparse {
-		if kind, err = bcolz.Detect(dir, at); err != nil {
+		if kind, err = bcolztree.Detect(dir, at); err != nil {
 			return true, s.fail("", err)
 		}
 	}
-	if found := "bcolz"; sparse || kind != bcolz.NotATree {
+	if found := "bcolz"; sparse || kind != bcolztree.NotATree {
 		if sparse {
 			found, err = s.sparse(dir, at)
 		} else {

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/scan"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -95,8 +95,8 @@ func TestFile_links(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, m := range hdf5test.Object(t, path, "/").Messages { // make "user" a user-defined link
-		if l, ok := m.Body.(*hdf5.Link); ok && l.Name == "user" {
-			require.EqualValues(t, hdf5.ExternalLink, b[m.Offset+2])
+		if l, ok := m.Body.(*h5file.Link); ok && l.Name == "user" {
+			require.EqualValues(t, h5file.ExternalLink, b[m.Offset+2])
 			b[m.Offset+2] = 77
 		}
 	}
@@ -170,7 +170,7 @@ func TestFile_references(t *testing.T) {
 	at := int64(hdf5test.Object(t, path, "/refs").Layout().Addr)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	b[at], b[at+1] = byte(hdf5.ObjectRef2), 1
+	b[at], b[at+1] = byte(h5file.ObjectRef2), 1
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	expect(t, path, "hdf5", `warning external-reference : reference to an object in the file "name"`)
 }
@@ -412,7 +412,7 @@ func TestFile_structure(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for _, name := range []string{"/a", "/c"} {
-		m := hdf5test.Object(t, path, name).Message(hdf5.DataspaceType)
+		m := hdf5test.Object(t, path, name).Message(h5file.DataspaceType)
 		b[m.Offset] = 77 // version
 	}
 	require.NoError(t, os.WriteFile(path, b, 0o600))

@@ -9,19 +9,19 @@ import (
 	"math/bits"
 	"path"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // tree scans the tree in the directory at of dir.
-func (s *scanner) tree(dir *regular.Frozen, at string, kind bcolz.Kind) error {
-	l := bcolz.Limits{Metadata: s.o.Metadata, Chunk: min(s.o.Chunk, bcolz.DefaultLimits().Chunk)}
+func (s *scanner) tree(dir *regular.Frozen, at string, kind bcolztree.Kind) error {
+	l := bcolztree.Limits{Metadata: s.o.Metadata, Chunk: min(s.o.Chunk, bcolztree.DefaultLimits().Chunk)}
 	codecs := &seen{codecs: map[chunk.Codec]bool{}, filters: map[chunk.Filter]bool{}}
 	switch kind {
-	case bcolz.TableTree:
-		t, err := bcolz.ReadTable(dir, at, &l)
+	case bcolztree.TableTree:
+		t, err := bcolztree.ReadTable(dir, at, &l)
 		if err != nil {
 			return s.fail("", err)
 		}
@@ -32,15 +32,15 @@ func (s *scanner) tree(dir *regular.Frozen, at string, kind bcolz.Kind) error {
 			}
 		}
 		return nil
-	case bcolz.NestedTree:
-		names, err := bcolz.Components(dir, at)
+	case bcolztree.NestedTree:
+		names, err := bcolztree.Components(dir, at)
 		if err != nil {
 			return s.fail("", err)
 		}
 		for _, name := range names {
-			below := path.Join(at, bcolz.DataDir, name)
-			kind, err := bcolz.Detect(dir, below)
-			if err == nil && kind != bcolz.NotATree {
+			below := path.Join(at, bcolztree.DataDir, name)
+			kind, err := bcolztree.Detect(dir, below)
+			if err == nil && kind != bcolztree.NotATree {
 				err = s.tree(dir, below, kind)
 			}
 			if err := s.fail("/"+name, err); err != nil {
@@ -49,12 +49,12 @@ func (s *scanner) tree(dir *regular.Frozen, at string, kind bcolz.Kind) error {
 		}
 		return nil
 	}
-	a, err := bcolz.ReadArray(dir, at, &l)
+	a, err := bcolztree.ReadArray(dir, at, &l)
 	return s.carray("", a, err, codecs)
 }
 
 // carray scans one array. err is the error of its reader.
-func (s *scanner) carray(object string, a *bcolz.Array, err error, codecs *seen) error {
+func (s *scanner) carray(object string, a *bcolztree.Array, err error, codecs *seen) error {
 	if err != nil {
 		return s.fail(object, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -121,7 +121,7 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 }
 
 // ownLayer reports whether a fixed metalayer is the source of Meta.
-func ownLayer(name string) bool { return name == b2nd.Name || name == b2nd.CatervaName }
+func ownLayer(name string) bool { return name == b2ndmeta.Name || name == b2ndmeta.CatervaName }
 
 // checkFixed returns errors.ErrUnsupported if the attribute is a fixed metalayer.
 func checkFixed(a *cblosc.Array, name string) error {

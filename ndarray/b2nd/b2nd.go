@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -133,7 +133,7 @@ func checkStored(fixed layers) error {
 		if err != nil {
 			return translate(err)
 		}
-		if err := b2nd.CheckStored(name, content); err != nil {
+		if err := b2ndmeta.CheckStored(name, content); err != nil {
 			return err
 		}
 	}
@@ -241,8 +241,8 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 
 // checkCaterva returns an error if spec contains something that Caterva cannot represent.
 func checkCaterva(spec ndarray.Spec) error {
-	if rank := len(spec.Shape); rank > b2nd.MaxCatervaDims {
-		return fmt.Errorf("%w: %d dimensions in a Caterva array, at most %d", errors.ErrUnsupported, rank, b2nd.MaxCatervaDims)
+	if rank := len(spec.Shape); rank > b2ndmeta.MaxCatervaDims {
+		return fmt.Errorf("%w: %d dimensions in a Caterva array, at most %d", errors.ErrUnsupported, rank, b2ndmeta.MaxCatervaDims)
 	}
 	for what, there := range map[string]bool{
 		"null arrays": spec.Null, "a greatest shape": spec.MaxShape != nil, "names of axes": spec.AxisNames != nil,

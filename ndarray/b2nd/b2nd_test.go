@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	format "github.com/hyperslab/hyperslab/format/b2nd"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -437,7 +437,7 @@ func caterva(t *testing.T) string {
 	cp.TypeSize = 4
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: cp})
 	require.NoError(t, err)
-	meta := format.Meta{Shape: []int64{2, 3}, Chunks: []int32{2, 3}, Blocks: []int32{2, 3}, Caterva: true}
+	meta := b2ndmeta.Meta{Shape: []int64{2, 3}, Chunks: []int32{2, 3}, Blocks: []int32{2, 3}, Caterva: true}
 	require.NoError(t, s.Meta().Add("caterva", meta.Append(nil)))
 	var data []byte
 	for i := range int32(6) {

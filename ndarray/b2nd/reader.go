@@ -11,8 +11,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/format/b2nd"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -85,8 +85,8 @@ func (r *Reader) load(path string, o *OpenOptions) (err error) {
 	for i, id := range h.Filters {
 		cp.Filters[i].ID = cblosc.FilterID(id)
 	}
-	_, isB2nd := h.Metalayer(b2nd.Name)
-	_, isCaterva := h.Metalayer(b2nd.CatervaName)
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
 	if isB2nd || isCaterva {
 		if err := checkStored(fixedLayers{h}); err != nil {
 			return err

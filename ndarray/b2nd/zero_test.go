@@ -14,7 +14,7 @@ import (
 
 func TestOpen_zeroLengthChunks(t *testing.T) {
 	// Shape (20, 0) in chunks of (7, 0) and blocks of (3, 0).
-	frame, err := os.ReadFile("../../format/testdata/frame/zero-extent.b2nd")
+	frame, err := os.ReadFile("../../internal/format/testdata/frame/zero-extent.b2nd")
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "a.b2nd")
 	require.NoError(t, os.WriteFile(path, frame, 0o600))

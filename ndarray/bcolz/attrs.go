@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // attrsOf returns the attributes that ndarray can represent, and lists the others as unsupported.
-func attrsOf(members bcolz.Attrs) ndarray.Attrs {
+func attrsOf(members bcolztree.Attrs) ndarray.Attrs {
 	var out ndarray.Attrs
 	for _, m := range members {
 		v, err := valueOf(m.Value)
@@ -34,12 +34,12 @@ func attrsOf(members bcolz.Attrs) ndarray.Attrs {
 // Integers become int64, or uint64 if one of them needs it, or float64 if there are fractions among
 // them. Lists of equal lengths become dimensions. The error describes values that ndarray cannot
 // represent.
-func valueOf(v bcolz.Value) (ndarray.Value, error) {
+func valueOf(v bcolztree.Value) (ndarray.Value, error) {
 	shape := shapeOf(v)
 	if len(shape) > ndarray.MaxRank {
 		return ndarray.Value{}, fmt.Errorf("%d nested lists", len(shape))
 	}
-	var all []bcolz.Value
+	var all []bcolztree.Value
 	if !leaves(v, shape, &all) {
 		return ndarray.Value{}, errors.New("lists of different lengths")
 	}
@@ -66,9 +66,9 @@ func valueOf(v bcolz.Value) (ndarray.Value, error) {
 }
 
 // shapeOf returns the shape along the first element of each list.
-func shapeOf(v bcolz.Value) []int64 {
+func shapeOf(v bcolztree.Value) []int64 {
 	var shape []int64
-	for v.Kind == bcolz.List {
+	for v.Kind == bcolztree.List {
 		shape = append(shape, int64(len(v.List)))
 		if len(v.List) == 0 {
 			break
@@ -80,12 +80,12 @@ func shapeOf(v bcolz.Value) []int64 {
 
 // leaves appends the elements of nested lists to out. It reports whether the lists have exactly the
 // given shape.
-func leaves(v bcolz.Value, shape []int64, out *[]bcolz.Value) bool {
+func leaves(v bcolztree.Value, shape []int64, out *[]bcolztree.Value) bool {
 	if len(shape) == 0 {
 		*out = append(*out, v)
 		return true
 	}
-	if v.Kind != bcolz.List || int64(len(v.List)) != shape[0] {
+	if v.Kind != bcolztree.List || int64(len(v.List)) != shape[0] {
 		return false
 	}
 	for _, x := range v.List {
@@ -98,26 +98,26 @@ func leaves(v bcolz.Value, shape []int64, out *[]bcolz.Value) bool {
 
 // naturalType returns the type that can represent all leaves. If there are no leaves, it is
 // float64, as in NumPy.
-func naturalType(all []bcolz.Value) (ndarray.DType, error) {
+func naturalType(all []bcolztree.Value) (ndarray.DType, error) {
 	if len(all) == 0 {
 		return ndarray.DTypeOf[float64](), nil
 	}
 	kind := all[0].Kind
-	if i := slices.IndexFunc(all, func(v bcolz.Value) bool { return v.Kind != kind }); i >= 0 {
+	if i := slices.IndexFunc(all, func(v bcolztree.Value) bool { return v.Kind != kind }); i >= 0 {
 		return ndarray.DType{}, fmt.Errorf("%s and %s in one list", kind, all[i].Kind)
 	}
 	switch kind {
-	case bcolz.String:
+	case bcolztree.String:
 		return ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}, nil
-	case bcolz.Bool:
+	case bcolztree.Bool:
 		return ndarray.DTypeOf[bool](), nil
-	case bcolz.Number:
+	case bcolztree.Number:
 		return numberType(all)
 	}
 	return ndarray.DType{}, fmt.Errorf("%s has no element type", kind)
 }
 
-func numberType(all []bcolz.Value) (ndarray.DType, error) {
+func numberType(all []bcolztree.Value) (ndarray.DType, error) {
 	var negative, large, fraction, inexact bool
 	for _, v := range all {
 		n, isInt := v.Int64()

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -21,7 +21,7 @@ type attributes struct {
 	mu         sync.Mutex
 	dir        store
 	recordFile string
-	members    bcolz.Attrs
+	members    bcolztree.Attrs
 	record     *record
 	others     []string // files in meta/ that neither bcolz nor ndarray uses
 }
@@ -80,7 +80,7 @@ func (x *attributes) put(a ndarray.Attr) error {
 	j, plainly := jsonOf(v)
 	rec := recordAttr{Name: a.Name, DType: v.DType, Shape: v.Shape, Null: v.Null, Plain: plainly}
 	if plainly {
-		x.members = append(x.members, bcolz.Member{Name: a.Name, Value: j})
+		x.members = append(x.members, bcolztree.Member{Name: a.Name, Value: j})
 		if natural, err := valueOf(j); err == nil && natural.Equal(v) && sameType(natural.DType, v.DType) {
 			return nil
 		}
@@ -94,7 +94,7 @@ func (x *attributes) put(a ndarray.Attr) error {
 // drop deletes an attribute from the lists and reports whether it existed.
 func (x *attributes) drop(name string) bool {
 	n := len(x.members) + len(x.record.Attrs)
-	x.members = slices.DeleteFunc(x.members, func(m bcolz.Member) bool { return m.Name == name })
+	x.members = slices.DeleteFunc(x.members, func(m bcolztree.Member) bool { return m.Name == name })
 	x.record.Attrs = slices.DeleteFunc(x.record.Attrs, func(r recordAttr) bool { return r.Name == name })
 	return len(x.members)+len(x.record.Attrs) < n
 }
@@ -120,7 +120,7 @@ func (x *attributes) write() error {
 			return err
 		}
 	}
-	return x.dir.replace(bcolz.AttrsFile, x.members.Append(nil))
+	return x.dir.replace(bcolztree.AttrsFile, x.members.Append(nil))
 }
 
 // Attrs returns the attributes of __attrs__, with the types of the record, and the attributes that

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -28,7 +28,7 @@ import (
 type Backend struct {
 	place    place
 	dir      store // the same directory, for writing
-	tree     *bcolz.Array
+	tree     *bcolztree.Array
 	meta     ndarray.Meta
 	pool     *cblosc.Pool
 	write    bool
@@ -45,8 +45,8 @@ type Backend struct {
 
 // OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
-	Limits *bcolz.Limits // nil: bcolz.DefaultLimits
-	Write  bool          // open for writing, in place
+	Limits *bcolztree.Limits // nil: bcolztree.DefaultLimits
+	Write  bool              // open for writing, in place
 
 	// Chunks are the chunk files that may be read and written; nil: all. It is for several
 	// processes that fill one array. Each process fills its own part, in one directory or in a copy
@@ -117,10 +117,10 @@ func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if err := expect(p, bcolz.ArrayTree); err != nil {
+	if err := expect(p, bcolztree.ArrayTree); err != nil {
 		return nil, err
 	}
-	tree, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
+	tree, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -133,7 +133,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 		return nil, err
 	}
 	rec.apply(&meta)
-	others, err := bcolz.OtherMeta(p.fsys, ".")
+	others, err := bcolztree.OtherMeta(p.fsys, ".")
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 }
 
 // backendOf returns the backend of an array that was read from p.
-func backendOf(p place, tree *bcolz.Array, meta ndarray.Meta, rec *record, o *OpenOptions) (*Backend, error) {
+func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o *OpenOptions) (*Backend, error) {
 	meta.ReadOnly = !o.Write
 	var params *cblosc.CParams
 	if o.Write {
@@ -166,7 +166,7 @@ func backendOf(p place, tree *bcolz.Array, meta ndarray.Meta, rec *record, o *Op
 }
 
 // canWrite returns an error for an array that can be read but not written as bcolz would.
-func canWrite(tree *bcolz.Array) error {
+func canWrite(tree *bcolztree.Array) error {
 	s := tree.Storage
 	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
 		return fmt.Errorf("%w: writing chunks of codec %q", errors.ErrUnsupported, s.CParams.Codec)
@@ -181,8 +181,8 @@ func canWrite(tree *bcolz.Array) error {
 }
 
 // expect returns ErrFormat unless p is a tree of that kind.
-func expect(p place, want bcolz.Kind) error {
-	kind, err := bcolz.Detect(p.fsys, ".")
+func expect(p place, want bcolztree.Kind) error {
+	kind, err := bcolztree.Detect(p.fsys, ".")
 	if err == nil && kind != want {
 		err = fmt.Errorf("%w: %v, want a %v", ndarray.ErrFormat, kind, want)
 	}
@@ -190,7 +190,7 @@ func expect(p place, want bcolz.Kind) error {
 }
 
 // metaOf returns the Meta of a carray, and the tree with the size of structured elements.
-func metaOf(path string, tree *bcolz.Array) (*bcolz.Array, ndarray.Meta, error) {
+func metaOf(path string, tree *bcolztree.Array) (*bcolztree.Array, ndarray.Meta, error) {
 	d, err := dtypeOf(tree.Storage.DType)
 	if err != nil {
 		return nil, ndarray.Meta{}, err
@@ -219,15 +219,15 @@ func metaOf(path string, tree *bcolz.Array) (*bcolz.Array, ndarray.Meta, error) 
 }
 
 // compression converts bcolz's cparams.
-func compression(p bcolz.CParams) *ndarray.Compression {
+func compression(p bcolztree.CParams) *ndarray.Compression {
 	c := &ndarray.Compression{Codec: p.Codec, Level: p.Level}
 	if p.Level == 0 {
 		c.Codec = "none"
 	}
 	switch p.Shuffle {
-	case bcolz.ByteShuffle:
+	case bcolztree.ByteShuffle:
 		c.Filters = []string{"shuffle"}
-	case bcolz.BitShuffle:
+	case bcolztree.BitShuffle:
 		c.Filters = []string{"bitshuffle"}
 	}
 	return c
@@ -279,7 +279,7 @@ func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
 }
 
 // readFileOf is readFile for a tree whose length may differ from the array's.
-func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.Region) error {
+func (b *Backend) readFileOf(tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
 	chunks, err := tree.ReadChunks(i)
 	if err != nil {
 		return damage(err)
@@ -309,7 +309,7 @@ func (b *Backend) readFileOf(tree *bcolz.Array, dst []byte, i int64, r ndarray.R
 
 // decompress writes the values of chunks, one after the other, to dst, which must have exactly
 // their size. If dst is nil, it allocates the result.
-func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolz.Chunk) ([]byte, error) {
+func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolztree.Chunk) ([]byte, error) {
 	if dst == nil {
 		total := 0
 		for _, c := range chunks {
@@ -387,7 +387,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if err != nil {
 		return 0, damage(err)
 	}
-	return max(info.Size()-bcolz.HeaderSize, 0), nil
+	return max(info.Size()-bcolztree.HeaderSize, 0), nil
 }
 
 // Close writes the missing files of a new array, then frees the contexts and closes the directory.

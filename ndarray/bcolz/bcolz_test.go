@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	formats "github.com/hyperslab/hyperslab/format"
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	formats "github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -311,7 +311,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	_, err = bcolz.Open(filepath.Join(goldenDir, "object"), nil)
 	require.ErrorContains(t, err, "elements of object")
-	_, err = bcolz.Open(filepath.Join(goldenDir, "rows"), &bcolz.OpenOptions{Limits: &format.Limits{Metadata: 1 << 20, Chunk: 95}})
+	_, err = bcolz.Open(filepath.Join(goldenDir, "rows"), &bcolz.OpenOptions{Limits: &bcolztree.Limits{Metadata: 1 << 20, Chunk: 95}})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "2 rows of 48 bytes, want at most 95 bytes")
 }
@@ -402,7 +402,7 @@ func TestRowsBehindTheLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	d := ndarray.DTypeOf[int32]()
 	tree{dtype: d, shape: []int64{8}, chunkLen: 4, data: pattern(d, 8)}.write(t, dir)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, format.SizesFile), format.Sizes{Shape: []int64{6}}.Append(nil), 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, bcolztree.SizesFile), bcolztree.Sizes{Shape: []int64{6}}.Append(nil), 0o666))
 	a := open(t, dir)
 	require.Equal(t, pattern(d, 6), readAll(t, a))
 	require.NoError(t, a.Close())

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -84,7 +84,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}()
-	for _, sub := range []string{bcolz.DataDir, filepath.Dir(bcolz.StorageFile)} {
+	for _, sub := range []string{bcolztree.DataDir, filepath.Dir(bcolztree.StorageFile)} {
 		if err := os.Mkdir(filepath.Join(path, sub), 0o777); err != nil {
 			return nil, err
 		}
@@ -94,9 +94,9 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 		row *= n
 	}
 	files := map[string][]byte{
-		bcolz.StorageFile: storage.Append(nil),
-		bcolz.SizesFile:   bcolz.Sizes{Shape: spec.Shape, NBytes: spec.Shape[0] * row, CBytes: storage.ChunkLen * row}.Append(nil),
-		bcolz.AttrsFile:   bcolz.Attrs{}.Append(nil),
+		bcolztree.StorageFile: storage.Append(nil),
+		bcolztree.SizesFile:   bcolztree.Sizes{Shape: spec.Shape, NBytes: spec.Shape[0] * row, CBytes: storage.ChunkLen * row}.Append(nil),
+		bcolztree.AttrsFile:   bcolztree.Attrs{}.Append(nil),
 	}
 	for file, b := range files {
 		if err := os.WriteFile(filepath.Join(path, filepath.FromSlash(file)), b, 0o666); err != nil {
@@ -135,8 +135,8 @@ func created(err error) error {
 var errComment = fmt.Errorf("%w: bcolz has no comments", errors.ErrUnsupported)
 
 // plan converts a Spec to the content of meta/storage and the record.
-func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) {
-	var s bcolz.Storage
+func plan(spec *ndarray.Spec, o *CreateOptions) (bcolztree.Storage, *record, error) {
+	var s bcolztree.Storage
 	if err := spec.Validate(); err != nil {
 		return s, nil, err
 	}
@@ -178,9 +178,9 @@ func plan(spec *ndarray.Spec, o *CreateOptions) (bcolz.Storage, *record, error) 
 			}
 		}
 	} else {
-		s.ChunkLen = bcolz.AutoChunkLen(s.ExpectedLen, row)
+		s.ChunkLen = bcolztree.AutoChunkLen(s.ExpectedLen, row)
 	}
-	if most := bcolz.DefaultLimits().Chunk; row > 0 && s.ChunkLen > most/row {
+	if most := bcolztree.DefaultLimits().Chunk; row > 0 && s.ChunkLen > most/row {
 		return s, nil, fmt.Errorf("%w: chunks of %d rows of %d bytes, at most %d bytes", ndarray.ErrShape, s.ChunkLen, row, most)
 	}
 	r := &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
@@ -203,9 +203,9 @@ var nativeNames = map[string]string{
 
 // textOf formats a type as str(dtype) does on a little-endian machine. It returns
 // errors.ErrUnsupported for types that bcolz cannot store or NumPy cannot represent.
-func textOf(d ndarray.DType) (bcolz.DType, error) {
-	refuse := func(why string) (bcolz.DType, error) {
-		return bcolz.DType{}, fmt.Errorf("%w: elements of %v in a bcolz array: %s", errors.ErrUnsupported, d, why)
+func textOf(d ndarray.DType) (bcolztree.DType, error) {
+	refuse := func(why string) (bcolztree.DType, error) {
+		return bcolztree.DType{}, fmt.Errorf("%w: elements of %v in a bcolz array: %s", errors.ErrUnsupported, d, why)
 	}
 	n := d.NumPy()
 	switch d.Kind {
@@ -231,21 +231,21 @@ func textOf(d ndarray.DType) (bcolz.DType, error) {
 			text = name + rest
 		}
 	}
-	t, err := bcolz.ParseDType(text)
+	t, err := bcolztree.ParseDType(text)
 	if err != nil {
 		return refuse(err.Error())
 	}
 	return t, nil
 }
 
-var shuffles = map[string]bcolz.Shuffle{"shuffle": bcolz.ByteShuffle, "bitshuffle": bcolz.BitShuffle}
+var shuffles = map[string]bcolztree.Shuffle{"shuffle": bcolztree.ByteShuffle, "bitshuffle": bcolztree.BitShuffle}
 
 // cparamsOf is the inverse of compression.
-func cparamsOf(c *ndarray.Compression, quantize int) (bcolz.CParams, error) {
+func cparamsOf(c *ndarray.Compression, quantize int) (bcolztree.CParams, error) {
 	if c == nil {
 		c = DefaultCompression()
 	}
-	p := bcolz.CParams{Codec: c.Codec, Level: c.Level, Quantize: quantize}
+	p := bcolztree.CParams{Codec: c.Codec, Level: c.Level, Quantize: quantize}
 	if quantize < 0 {
 		return p, fmt.Errorf("%w: quantize to %d digits", ndarray.ErrParam, quantize)
 	}
@@ -277,7 +277,7 @@ func cparamsOf(c *ndarray.Compression, quantize int) (bcolz.CParams, error) {
 
 // dfltOf returns the JSON value of dflt. If JSON cannot represent the fill value, it also returns
 // the fill value for the record.
-func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
+func dfltOf(fill []byte, d ndarray.DType) (dflt bcolztree.Value, rest []byte) {
 	d = d.NumPy() // the type in bcolz's metadata
 	zero := make([]byte, d.Size)
 	if fill == nil {
@@ -291,7 +291,7 @@ func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
 	if d.Kind == ndarray.DateTime || d.Kind == ndarray.TimeDelta {
 		// bcolz always writes 0 for these types.
 		if !bytes.Equal(fill, zero) {
-			return bcolz.Int(0), fill
+			return bcolztree.Int(0), fill
 		}
 	}
 	if back, err := fillOf(v, d); err != nil || !bytes.Equal(append(append([]byte{}, back...), zero[len(back):]...), fill) {
@@ -302,21 +302,21 @@ func dfltOf(fill []byte, d ndarray.DType) (dflt bcolz.Value, rest []byte) {
 }
 
 // plain converts one element, in native order, to JSON. ok is false if JSON has no such value.
-func plain(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
+func plain(e []byte, d ndarray.DType) (v bcolztree.Value, ok bool) {
 	switch d.Kind {
 	case ndarray.Bool:
-		return bcolz.Value{Kind: bcolz.Bool, Bool: e[0] != 0}, true
+		return bcolztree.Value{Kind: bcolztree.Bool, Bool: e[0] != 0}, true
 	case ndarray.Int, ndarray.DateTime, ndarray.TimeDelta:
-		return bcolz.Int(int64(native(e)) << (64 - 8*len(e)) >> (64 - 8*len(e))), true
+		return bcolztree.Int(int64(native(e)) << (64 - 8*len(e)) >> (64 - 8*len(e))), true
 	case ndarray.Uint:
-		return bcolz.Value{Kind: bcolz.Number, Text: strconv.FormatUint(native(e), 10)}, true
+		return bcolztree.Value{Kind: bcolztree.Number, Text: strconv.FormatUint(native(e), 10)}, true
 	case ndarray.Enum:
 		return plain(e, *d.Base)
 	case ndarray.Float:
 		if d.Size > 8 {
 			return v, false
 		}
-		return bcolz.Float(floatOf(e)), true
+		return bcolztree.Float(floatOf(e)), true
 	case ndarray.Bytes, ndarray.Void:
 		text := strings.TrimRight(string(e), "\x00")
 		if d.Kind == ndarray.Void {
@@ -327,13 +327,13 @@ func plain(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 				return v, false
 			}
 		}
-		return bcolz.Text(text), true
+		return bcolztree.Text(text), true
 	case ndarray.Unicode:
 		var b strings.Builder
 		for i := 0; i+4 <= len(e); i += 4 {
 			b.WriteRune(rune(native(e[i : i+4])))
 		}
-		return bcolz.Text(strings.TrimRight(b.String(), "\x00")), true
+		return bcolztree.Text(strings.TrimRight(b.String(), "\x00")), true
 	}
 	return v, false
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -140,11 +140,11 @@ func columnOf(d ndarray.DType, dims []int64) (base ndarray.DType, all []int64, o
 // are not UTF-8, are not directory names, are used by bcolz itself, or occur twice.
 func CheckColumns(names []string) error {
 	for _, n := range names {
-		if n == bcolz.AttrsFile || n == bcolz.RootDirsFile || n == TableRecordFile || len(n) > 255 {
+		if n == bcolztree.AttrsFile || n == bcolztree.RootDirsFile || n == TableRecordFile || len(n) > 255 {
 			return fmt.Errorf("%w: a column called %.40q", errors.ErrUnsupported, n)
 		}
 	}
-	d, err := bcolz.ParseRootDirs(bcolz.RootDirs{Names: names}.Append(nil))
+	d, err := bcolztree.ParseRootDirs(bcolztree.RootDirs{Names: names}.Append(nil))
 	if err == nil && !slices.Equal(d.Names, names) {
 		err = fmt.Errorf("%w: names that are not UTF-8", errors.ErrUnsupported)
 	}
@@ -172,12 +172,12 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if kind, err := bcolz.Detect(p.fsys, "."); err != nil || kind != bcolz.NotATree {
+	if kind, err := bcolztree.Detect(p.fsys, "."); err != nil || kind != bcolztree.NotATree {
 		return errors.Join(err, fmt.Errorf("%w: %s", ndarray.ErrExists, kind))
 	}
 	first := int64(-1)
 	for _, name := range names {
-		a, err := bcolz.ReadArray(p.fsys, name, nil)
+		a, err := bcolztree.ReadArray(p.fsys, name, nil)
 		if err != nil {
 			return fmt.Errorf("column %q: %w", name, translate(err))
 		}
@@ -192,5 +192,5 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 	if err := x.setAll(attrs); err != nil {
 		return err
 	}
-	return x.dir.replace(bcolz.RootDirsFile, bcolz.RootDirs{Names: names}.Append(nil))
+	return x.dir.replace(bcolztree.RootDirsFile, bcolztree.RootDirs{Names: names}.Append(nil))
 }

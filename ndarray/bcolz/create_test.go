@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -250,7 +250,7 @@ func TestAutoChunkLen(t *testing.T) {
 		if c.row == 300 {
 			c.want = 32768 / 300
 		}
-		require.Equal(t, c.want, format.AutoChunkLen(c.rows, c.row), "%+v", c)
+		require.Equal(t, c.want, bcolztree.AutoChunkLen(c.rows, c.row), "%+v", c)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // A part of an array that bcolz wrote.
 func Example() {
 	ctx := context.Background()
-	b, err := bcolz.Open("../../format/bcolz/testdata/rows", nil)
+	b, err := bcolz.Open("../../internal/format/bcolztree/testdata/rows", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func Example() {
 
 // The columns of a ctable.
 func ExampleOpenTable() {
-	table, err := bcolz.OpenTable("../../format/bcolz/testdata/table", nil)
+	table, err := bcolz.OpenTable("../../internal/format/bcolztree/testdata/table", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

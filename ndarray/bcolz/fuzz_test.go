@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 		a := open(t, dir)
 		defer func() { require.NoError(t, a.Close()) }()
 		err := a.Read(bg, make([]byte, 40), ndarray.Whole(a.Shape()))
-		if _, parse := format.ParseFileHeader(b); parse != nil {
+		if _, parse := bcolztree.ParseFileHeader(b); parse != nil {
 			require.Error(t, err)
 		}
 		var e *ndarray.Error

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -29,7 +29,7 @@ var bg = context.Background()
 
 // goldenDir holds trees that bcolz-zipline wrote; its README.md says what is in
 // them.
-const goldenDir = "../../format/bcolz/testdata"
+const goldenDir = "../../internal/format/bcolztree/testdata"
 
 // requireT is what tests and property tests have in common.
 type requireT interface {
@@ -81,18 +81,18 @@ func (w tree) write(t requireT, dir string) {
 	put := func(name string, b []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), b, 0o666))
 	}
-	put(format.SizesFile, format.Sizes{Shape: w.shape, NBytes: int64(len(w.data))}.Append(nil))
+	put(bcolztree.SizesFile, bcolztree.Sizes{Shape: w.shape, NBytes: int64(len(w.data))}.Append(nil))
 	if w.dflt == "" {
 		w.dflt = "0"
 		if k := w.dtype.Kind; k == ndarray.Bytes || k == ndarray.Unicode || k == ndarray.Void {
 			w.dflt = `""`
 		}
 	}
-	put(format.StorageFile, fmt.Appendf(nil,
+	put(bcolztree.StorageFile, fmt.Appendf(nil,
 		`{"dtype": %q, "cparams": {"clevel": 0, "shuffle": false}, "chunklen": %d, "expectedlen": 0, "dflt": %s}`,
 		w.dtype.String(), w.chunkLen, w.dflt))
 	if w.attrs != "" {
-		put(format.AttrsFile, []byte(w.attrs))
+		put(bcolztree.AttrsFile, []byte(w.attrs))
 	}
 	data := append([]byte{}, w.data...)
 	w.dtype.ToNative(data) // to storage: it is the same turn
@@ -111,7 +111,7 @@ func (w tree) write(t requireT, dir string) {
 func chunkFile(data []byte, row, n int) []byte {
 	rows := len(data) / row
 	step := max((rows+n-1)/n, 1) * row
-	head := format.FileHeader{Version: format.FileVersion, NumChunks: 1}
+	head := bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}
 	if n > 1 {
 		head.NumChunks = -1
 	}

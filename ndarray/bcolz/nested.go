@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -30,7 +30,7 @@ type component struct {
 
 // readNested finds the columns of the nested ctable in p.
 func (t *Table) readNested(p place) error {
-	b, err := bcolz.ReadAttrs(p.fsys, ".", t.options.Limits)
+	b, err := bcolztree.ReadAttrs(p.fsys, ".", t.options.Limits)
 	if err != nil {
 		return err
 	}
@@ -43,31 +43,31 @@ func (t *Table) nestedIn(p place, dir, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("%w: columns nested deeper than %d", errors.ErrUnsupported, maxDepth)
 	}
-	kind, err := bcolz.Detect(p.fsys, dir)
+	kind, err := bcolztree.Detect(p.fsys, dir)
 	switch {
 	case err != nil:
 		return err
-	case kind == bcolz.ArrayTree:
+	case kind == bcolztree.ArrayTree:
 		t.add(prefix, component{dir: dir})
 		return nil
-	case kind != bcolz.NestedTree:
-		return fmt.Errorf("%w: column %q is %s, want a carray or columns in %s", ndarray.ErrCorrupt, prefix, kind, bcolz.DataDir)
+	case kind != bcolztree.NestedTree:
+		return fmt.Errorf("%w: column %q is %s, want a carray or columns in %s", ndarray.ErrCorrupt, prefix, kind, bcolztree.DataDir)
 	}
-	whole, err := bcolz.ReadArray(p.fsys, dir, t.options.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, dir, t.options.Limits)
 	switch {
 	case err == nil && dir == ".":
 		return t.describedBy(whole)
 	case err == nil:
-		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, prefix, bcolz.StorageFile)
+		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, prefix, bcolztree.StorageFile)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	names, err := bcolz.Components(p.fsys, dir)
+	names, err := bcolztree.Components(p.fsys, dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := t.nestedIn(p, path.Join(dir, bcolz.DataDir, name), path.Join(prefix, name), depth+1); err != nil {
+		if err := t.nestedIn(p, path.Join(dir, bcolztree.DataDir, name), path.Join(prefix, name), depth+1); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (t *Table) add(name string, c component) {
 }
 
 // describedBy adds the fields of the structured type in a root's meta/.
-func (t *Table) describedBy(whole *bcolz.Array) error {
+func (t *Table) describedBy(whole *bcolztree.Array) error {
 	_, d, err := structured(whole)
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (t *Table) describedBy(whole *bcolz.Array) error {
 }
 
 // structured returns the array with the size of its elements, and their type.
-func structured(whole *bcolz.Array) (*bcolz.Array, ndarray.DType, error) {
+func structured(whole *bcolztree.Array) (*bcolztree.Array, ndarray.DType, error) {
 	d, err := dtypeOf(whole.Storage.DType)
 	if err != nil {
 		return nil, d, err
 	}
 	if d.Kind != ndarray.Struct || len(whole.Sizes.Shape) != 1 {
 		return nil, d, fmt.Errorf("%w: columns below %s of shape %v and type %s, want structures along one axis",
-			ndarray.ErrCorrupt, bcolz.DataDir, whole.Sizes.Shape, whole.Storage.DType.Text)
+			ndarray.ErrCorrupt, bcolztree.DataDir, whole.Sizes.Shape, whole.Storage.DType.Text)
 	}
 	if err := checkNames(d); err != nil {
 		return nil, d, err
@@ -140,7 +140,7 @@ func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 
 // component opens a column that the root's meta/ describes. It takes ownership of p, the root.
 func (t *Table) component(c component, p place) (*Backend, error) {
-	whole, err := bcolz.ReadArray(p.fsys, ".", t.options.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, ".", t.options.Limits)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -156,7 +156,7 @@ func (t *Table) component(c component, p place) (*Backend, error) {
 }
 
 // componentOf returns the backend of one field of a nested ctable.
-func componentOf(name string, p place, whole *bcolz.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*Backend, error) {
+func componentOf(name string, p place, whole *bcolztree.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*Backend, error) {
 	base, dims, ok := columnOf(f.Type, nil)
 	if !ok {
 		return nil, fmt.Errorf("%w: column %q of arrays of structures", errors.ErrUnsupported, f.Name)
@@ -169,7 +169,7 @@ func componentOf(name string, p place, whole *bcolz.Array, f ndarray.Field, fill
 	if err != nil {
 		return nil, translate(err)
 	}
-	tree.Storage.Default = bcolz.Int(0)
+	tree.Storage.Default = bcolztree.Int(0)
 	if v, ok := plain(make([]byte, base.Size), base); ok {
 		tree.Storage.Default = v
 	}
@@ -204,16 +204,16 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Rec
 			err = errors.Join(err, r.abandon(), os.RemoveAll(dir))
 		}
 	}()
-	if err := os.Mkdir(filepath.Join(dir, path.Dir(bcolz.StorageFile)), 0o777); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, path.Dir(bcolztree.StorageFile)), 0o777); err != nil {
 		return nil, err
 	}
 	if r.place, err = openPlace(dir); err != nil {
 		return nil, err
 	}
-	whole := bcolz.NewArray(r.place.fsys, bcolz.Sizes{Shape: slices.Clone(spec.Shape)}, storage)
+	whole := bcolztree.NewArray(r.place.fsys, bcolztree.Sizes{Shape: slices.Clone(spec.Shape)}, storage)
 	r.fields = leafFields(spec.DType, "", 0)
 	for _, f := range r.fields {
-		if err := os.MkdirAll(filepath.Join(dir, bcolz.DataDir, filepath.FromSlash(f.Name)), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, bcolztree.DataDir, filepath.FromSlash(f.Name)), 0o777); err != nil {
 			return nil, err
 		}
 		p, err := openPlace(dir)
@@ -237,7 +237,7 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Rec
 }
 
 // planNested returns the meta/storage for all columns and the record.
-func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *record, err error) {
+func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolztree.Storage, rec *record, err error) {
 	if err := spec.Validate(); err != nil {
 		return s, nil, err
 	}
@@ -271,11 +271,11 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolz.Storage, rec *reco
 	if s.ExpectedLen = o.ExpectedLen; s.ExpectedLen == 0 {
 		s.ExpectedLen = spec.Shape[0]
 	}
-	s.ChunkLen = bcolz.AutoChunkLen(s.ExpectedLen, int64(spec.DType.Size))
+	s.ChunkLen = bcolztree.AutoChunkLen(s.ExpectedLen, int64(spec.DType.Size))
 	if spec.ChunkShape != nil {
 		s.ChunkLen = spec.ChunkShape[0]
 	}
-	if s.DType, err = bcolz.ParseDType(spec.DType.NumPy().String()); err != nil {
+	if s.DType, err = bcolztree.ParseDType(spec.DType.NumPy().String()); err != nil {
 		return s, nil, ndarray.Mark(err, errors.ErrUnsupported)
 	}
 	rec = &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
@@ -301,10 +301,10 @@ func isZero(b []byte) bool { return !slices.ContainsFunc(b, func(c byte) bool { 
 
 // plainStruct converts an element to JSON as NumPy's tolist does: a structure becomes the list of
 // its fields.
-func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
+func plainStruct(e []byte, d ndarray.DType) (v bcolztree.Value, ok bool) {
 	switch d.Kind {
 	case ndarray.Struct:
-		v = bcolz.Value{Kind: bcolz.List, List: []bcolz.Value{}}
+		v = bcolztree.Value{Kind: bcolztree.List, List: []bcolztree.Value{}}
 		ok = true
 		for _, f := range d.Fields {
 			x, has := plainStruct(e[f.Offset:f.Offset+f.Type.Size], f.Type)
@@ -314,7 +314,7 @@ func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 		return v, ok
 	case ndarray.SubArray:
 		base, dims, _ := columnOf(d, nil)
-		leaf := make([]bcolz.Value, len(e)/base.Size)
+		leaf := make([]bcolztree.Value, len(e)/base.Size)
 		ok = true
 		for i := range leaf {
 			x, has := plainStruct(e[i*base.Size:(i+1)*base.Size], base)
@@ -327,12 +327,12 @@ func plainStruct(e []byte, d ndarray.DType) (v bcolz.Value, ok bool) {
 
 // finishNested writes the metadata that makes the directory a nested ctable.
 func (r *Records) finishNested() error {
-	return errors.Join(r.writeNestedSizes(r.meta.Shape[0]), r.attrs.dir.replace(bcolz.StorageFile, r.nested.Append(nil)))
+	return errors.Join(r.writeNestedSizes(r.meta.Shape[0]), r.attrs.dir.replace(bcolztree.StorageFile, r.nested.Append(nil)))
 }
 
 // writeNestedSizes writes the meta/sizes of all columns with n rows.
 func (r *Records) writeNestedSizes(n int64) error {
-	s := bcolz.Sizes{Shape: []int64{n}}
+	s := bcolztree.Sizes{Shape: []int64{n}}
 	for _, b := range r.columns {
 		one, err := b.sizesOf(b.tree.WithRows(n))
 		if err != nil {
@@ -341,7 +341,7 @@ func (r *Records) writeNestedSizes(n int64) error {
 		s.NBytes += one.NBytes
 		s.CBytes += one.CBytes
 	}
-	return r.attrs.dir.replace(bcolz.SizesFile, s.Append(nil))
+	return r.attrs.dir.replace(bcolztree.SizesFile, s.Append(nil))
 }
 
 // resizeNested changes the number of rows of columns that share one meta/ to n. The chunk files of
@@ -351,7 +351,7 @@ func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err er
 	if n == r.meta.Shape[0] {
 		return nil
 	}
-	old := make([]*bcolz.Array, len(r.columns))
+	old := make([]*bcolztree.Array, len(r.columns))
 	for i, b := range r.columns {
 		old[i] = b.tree
 	}

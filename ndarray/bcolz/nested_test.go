@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -39,9 +39,9 @@ func TestNested(t *testing.T) {
 		Attrs: []ndarray.Attr{{Name: "title", Value: ndarray.Text("nested")}}}
 	b, err := bcolz.CreateRecords(path, spec, &bcolz.CreateOptions{Nested: true})
 	require.NoError(t, err)
-	kind, err := format.Detect(os.DirFS(path), ".")
+	kind, err := bcolztree.Detect(os.DirFS(path), ".")
 	require.NoError(t, err)
-	require.Equal(t, format.NotATree, kind, "no tree before Close")
+	require.Equal(t, bcolztree.NotATree, kind, "no tree before Close")
 	want := pattern(d, 11)
 	r := ndarray.Region{Start: []int64{2}, Shape: []int64{8}}
 	require.NoError(t, b.WriteRegion(bg, want[2*d.Size:10*d.Size], r))
@@ -77,7 +77,7 @@ func TestNested(t *testing.T) {
 	require.NoError(t, c.Close())
 	_, err = table.Column("col2")
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
-	for range format.Describe(os.DirFS(path), ".").Complaints() {
+	for range bcolztree.Describe(os.DirFS(path), ".").Complaints() {
 		t.Fatal("a complaint about what was written")
 	}
 
@@ -170,7 +170,7 @@ func TestNestedGrowth(t *testing.T) {
 		require.ErrorIs(t, b.Append(ended, fill), context.Canceled)
 		open()
 		require.NoError(t, b.Close())
-		for range format.Describe(os.DirFS(path), ".").Complaints() {
+		for range bcolztree.Describe(os.DirFS(path), ".").Complaints() {
 			t.Fatal("a complaint about what was written")
 		}
 		table, err := bcolz.OpenTable(path, &bcolz.OpenOptions{Write: true})
@@ -358,7 +358,7 @@ func TestUnknownMeta(t *testing.T) {
 	kept, err := os.ReadFile(other)
 	require.NoError(t, err)
 	require.Equal(t, `{"kind": "sorted"}`, string(kept))
-	f, ok := format.Describe(os.DirFS(path), ".").Find("./meta/index")
+	f, ok := bcolztree.Describe(os.DirFS(path), ".").Find("./meta/index")
 	require.True(t, ok)
 	require.EqualValues(t, 18, f.Length)
 }

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -19,7 +19,7 @@ import (
 // these bytes in Python only if you trust their source.
 type Objects struct {
 	place place
-	tree  *bcolz.Array
+	tree  *bcolztree.Array
 	attrs ndarray.Attrs
 	pool  *cblosc.Pool
 }
@@ -71,10 +71,10 @@ func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if err := expect(p, bcolz.ArrayTree); err != nil {
+	if err := expect(p, bcolztree.ArrayTree); err != nil {
 		return nil, err
 	}
-	tree, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
+	tree, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -96,12 +96,12 @@ func TestInteropOperations(t *testing.T) {
 		mine, theirs := filepath.Join(dir, j.Name), filepath.Join(dir, j.Name+".theirs")
 		what := fmt.Sprintf("%+v", j)
 		shrinks := slices.ContainsFunc(j.Ops, func(op operation) bool { return op[0] != "append" })
-		for _, file := range []string{format.StorageFile, format.SizesFile, format.AttrsFile} {
+		for _, file := range []string{bcolztree.StorageFile, bcolztree.SizesFile, bcolztree.AttrsFile} {
 			want, err := os.ReadFile(filepath.Join(theirs, file))
 			require.NoError(t, err)
 			got, err := os.ReadFile(filepath.Join(mine, file))
 			require.NoError(t, err)
-			if file == format.SizesFile && shrinks {
+			if file == bcolztree.SizesFile && shrinks {
 				want, got = withoutCBytes(t, want), withoutCBytes(t, got)
 			}
 			require.Equal(t, string(want), string(got), "%s of %s", file, what)
@@ -111,7 +111,7 @@ func TestInteropOperations(t *testing.T) {
 			require.Equal(t, readAll(t, b), readAll(t, a), what)
 		}
 		require.NoError(t, errors.Join(a.Close(), b.Close()))
-		tree, err := format.ReadArray(os.DirFS(theirs), ".", nil)
+		tree, err := bcolztree.ReadArray(os.DirFS(theirs), ".", nil)
 		require.NoError(t, err)
 		names, err := fs.Glob(os.DirFS(mine), "data/*")
 		require.NoError(t, err)

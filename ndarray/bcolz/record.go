@@ -12,7 +12,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -107,7 +107,7 @@ func (r *record) empty() bool {
 
 // attrsWith returns the attributes of __attrs__ with the types of the record, and the attributes
 // that are only in the record.
-func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
+func attrsWith(members bcolztree.Attrs, r *record) ndarray.Attrs {
 	var out ndarray.Attrs
 	plainly := attrsOf(members)
 	for _, m := range members {
@@ -127,7 +127,7 @@ func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
 		return known
 	})
 	for _, a := range r.Attrs {
-		if a.Plain || slices.ContainsFunc(members, func(m bcolz.Member) bool { return m.Name == a.Name }) {
+		if a.Plain || slices.ContainsFunc(members, func(m bcolztree.Member) bool { return m.Name == a.Name }) {
 			continue
 		}
 		v := ndarray.Value{DType: a.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}
@@ -146,15 +146,15 @@ func attrsWith(members bcolz.Attrs, r *record) ndarray.Attrs {
 
 // value converts the JSON value to the recorded type and shape. ok is false if the value has
 // changed since.
-func (a *recordAttr) value(j bcolz.Value) (ndarray.Value, bool) {
+func (a *recordAttr) value(j bcolztree.Value) (ndarray.Value, bool) {
 	v := ndarray.Value{DType: a.DType, Shape: a.Shape}
-	var all []bcolz.Value
+	var all []bcolztree.Value
 	if !leaves(j, a.Shape, &all) {
 		return v, false
 	}
 	for _, x := range all {
 		if a.DType.Kind == ndarray.String {
-			if x.Kind != bcolz.String {
+			if x.Kind != bcolztree.String {
 				return v, false
 			}
 			v.Strings = append(v.Strings, x.Text)
@@ -178,15 +178,15 @@ func (a *recordAttr) value(j bcolz.Value) (ndarray.Value, bool) {
 
 // jsonOf converts a value to JSON. ok is false if JSON cannot represent it, or if reading it back
 // would return another value.
-func jsonOf(v ndarray.Value) (j bcolz.Value, ok bool) {
+func jsonOf(v ndarray.Value) (j bcolztree.Value, ok bool) {
 	if v.Null || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
 		return j, false
 	}
 	n := v.NumElems()
-	leaf := make([]bcolz.Value, 0, n)
+	leaf := make([]bcolztree.Value, 0, n)
 	for i := range n {
 		if v.DType.Kind == ndarray.String {
-			leaf = append(leaf, bcolz.Text(v.Strings[i]))
+			leaf = append(leaf, bcolztree.Text(v.Strings[i]))
 			continue
 		}
 		size := int64(v.DType.Size)
@@ -203,11 +203,11 @@ func jsonOf(v ndarray.Value) (j bcolz.Value, ok bool) {
 	return j, same && back.Equal(v)
 }
 
-func nest(leaf []bcolz.Value, shape []int64) bcolz.Value {
+func nest(leaf []bcolztree.Value, shape []int64) bcolztree.Value {
 	if len(shape) == 0 {
 		return leaf[0]
 	}
-	out := bcolz.Value{Kind: bcolz.List, List: []bcolz.Value{}}
+	out := bcolztree.Value{Kind: bcolztree.List, List: []bcolztree.Value{}}
 	step := len(leaf) / int(max(shape[0], 1))
 	for i := range int(shape[0]) {
 		out.List = append(out.List, nest(leaf[i*step:(i+1)*step], shape[1:]))

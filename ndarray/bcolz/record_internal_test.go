@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -26,7 +26,7 @@ func FuzzRecord(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	members, err := bcolz.ParseAttrs([]byte(`{"n": 7, "s": "text", "l": [1, 2], "o": {"x": null}}`))
+	members, err := bcolztree.ParseAttrs([]byte(`{"n": 7, "s": "text", "l": [1, 2], "o": {"x": null}}`))
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := readRecord(fstest.MapFS{RecordFile: {Data: b}}, RecordFile)

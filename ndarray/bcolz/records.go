@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -25,9 +25,9 @@ import (
 // in that meta/.
 type Records struct {
 	place   place
-	columns []*Backend      // in the order of the fields
-	fields  []ndarray.Field // of each column: its offset in the structure
-	nested  *bcolz.Storage  // of a new nested ctable: its future meta/storage
+	columns []*Backend         // in the order of the fields
+	fields  []ndarray.Field    // of each column: its offset in the structure
+	nested  *bcolztree.Storage // of a new nested ctable: its future meta/storage
 	meta    ndarray.Meta
 	attrs   attributes
 	write   bool
@@ -98,7 +98,7 @@ func (r *Records) setFields() {
 	}
 }
 
-func (r *Records) setAttributes(members bcolz.Attrs, rec *record, durable bool) {
+func (r *Records) setAttributes(members bcolztree.Attrs, rec *record, durable bool) {
 	r.attrs.dir = store{root: r.place.root, durable: durable}
 	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
 }
@@ -146,7 +146,7 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 
 // nestedMeta returns the Meta of a ctable whose root has the metadata of all columns.
 func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.Meta, error) {
-	whole, err := bcolz.ReadArray(p.fsys, ".", o.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
 	if err != nil {
 		return ndarray.Meta{}, translate(err)
 	}
@@ -423,11 +423,11 @@ func (r *Records) Close() error {
 		return errors.Join(r.finishNested(), r.place.close())
 	}
 	// The names are written last, because a directory without them is not a ctable.
-	var d bcolz.RootDirs
+	var d bcolztree.RootDirs
 	for _, f := range r.meta.DType.Fields {
 		d.Names = append(d.Names, f.Name)
 	}
-	return errors.Join(r.attrs.dir.replace(bcolz.RootDirsFile, d.Append(nil)), r.place.close())
+	return errors.Join(r.attrs.dir.replace(bcolztree.RootDirsFile, d.Append(nil)), r.place.close())
 }
 
 // abandon closes without finishing.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	format "github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -173,7 +173,7 @@ func TestRecordsRefusals(t *testing.T) {
 			s.DType = ndarray.StructOf(false, ndarray.Field{Name: "a/b", Type: ndarray.DTypeOf[int8]()})
 		}, errors.ErrUnsupported},
 		{func(s *ndarray.Spec) {
-			s.DType = ndarray.StructOf(false, ndarray.Field{Name: format.RootDirsFile, Type: ndarray.DTypeOf[int8]()})
+			s.DType = ndarray.StructOf(false, ndarray.Field{Name: bcolztree.RootDirsFile, Type: ndarray.DTypeOf[int8]()})
 		}, errors.ErrUnsupported},
 		{func(s *ndarray.Spec) { s.Fill = pattern(s.DType, 1) }, errors.ErrUnsupported},
 	} {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -23,7 +23,7 @@ type Table struct {
 
 	open    func() (place, error)
 	options OpenOptions
-	members bcolz.Attrs
+	members bcolztree.Attrs
 	columns []component // of a nested ctable, one per element of Names
 }
 
@@ -54,19 +54,19 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	t := &Table{Path: path, open: open, options: *o}
-	kind, err := bcolz.Detect(p.fsys, ".")
+	kind, err := bcolztree.Detect(p.fsys, ".")
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == bcolz.NestedTree:
+	case kind == bcolztree.NestedTree:
 		t.Nested = true
 		err = t.readNested(p)
 	default:
-		if err := expect(p, bcolz.TableTree); err != nil {
+		if err := expect(p, bcolztree.TableTree); err != nil {
 			return nil, err
 		}
-		var tree *bcolz.Table
-		if tree, err = bcolz.ReadTable(p.fsys, ".", o.Limits); err == nil {
+		var tree *bcolztree.Table
+		if tree, err = bcolztree.ReadTable(p.fsys, ".", o.Limits); err == nil {
 			t.Names, t.members = tree.Names, tree.Attrs
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -20,7 +20,7 @@ var kinds = map[byte]ndarray.Kind{
 }
 
 // dtypeOf returns the element type, or ErrType with its name if ndarray does not have it.
-func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
+func dtypeOf(t bcolztree.DType) (ndarray.DType, error) {
 	if t.Structured {
 		d, err := ndarray.ParseDType(t.Text)
 		if err != nil || d.Kind != ndarray.Struct {
@@ -29,7 +29,7 @@ func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
 		return d, nil
 	}
 	if t.Kind == 'O' {
-		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolz.OpenObjects gives their bytes, and to load one runs whatever program it holds", ndarray.ErrType)
+		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolztree.OpenObjects gives their bytes, and to load one runs whatever program it holds", ndarray.ErrType)
 	}
 	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
 	if t.Unit != "" { // for example "ns" or "25s"
@@ -47,7 +47,7 @@ func dtypeOf(t bcolz.DType) (ndarray.DType, error) {
 
 // fillOf returns dflt as one element in native order, nil if it is all zero
 // bytes. Floats are rounded to the element type, as NumPy does.
-func fillOf(v bcolz.Value, d ndarray.DType) ([]byte, error) {
+func fillOf(v bcolztree.Value, d ndarray.DType) ([]byte, error) {
 	b, ok := element(v, d)
 	if !ok {
 		return nil, fmt.Errorf("%w: dflt is %s %s, elements are %v", ndarray.ErrCorrupt, v.Kind, v.Append(nil), d)
@@ -59,7 +59,7 @@ func fillOf(v bcolz.Value, d ndarray.DType) ([]byte, error) {
 }
 
 // element returns v as an element of type d, in native order.
-func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
+func element(v bcolztree.Value, d ndarray.DType) ([]byte, bool) {
 	b := make([]byte, 0, d.Size)
 	switch d.Kind {
 	case ndarray.Bool:
@@ -70,14 +70,14 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		} else {
 			b = append(b, 0)
 		}
-		return b, v.Kind == bcolz.Bool || isInt && (n == 0 || n == 1)
+		return b, v.Kind == bcolztree.Bool || isInt && (n == 0 || n == 1)
 	case ndarray.Int, ndarray.DateTime, ndarray.TimeDelta:
 		n, ok := v.Int64()
 		shift := 64 - 8*d.Size
 		return appendUint(b, uint64(n), d.Size), ok && n<<shift>>shift == n
 	case ndarray.Uint:
 		n, err := strconv.ParseUint(v.Text, 10, 8*d.Size)
-		return appendUint(b, n, d.Size), v.Kind == bcolz.Number && err == nil
+		return appendUint(b, n, d.Size), v.Kind == bcolztree.Number && err == nil
 	case ndarray.Float:
 		x, ok := v.Float64()
 		if d.Size > 8 { // Go has no such floats; only zero, whose bytes are zero, is supported
@@ -94,7 +94,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 	case ndarray.Bytes, ndarray.Void:
 		// bcolz writes bytes as an ASCII string of the same bytes.
 		b = append(b, v.Text...)
-		if v.Kind != bcolz.String || len(b) > d.Size {
+		if v.Kind != bcolztree.String || len(b) > d.Size {
 			return nil, false
 		}
 		for _, c := range b {
@@ -104,7 +104,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		}
 		return b[:d.Size], true
 	case ndarray.Unicode:
-		if v.Kind != bcolz.String || utf8.RuneCountInString(v.Text) > d.Size/4 {
+		if v.Kind != bcolztree.String || utf8.RuneCountInString(v.Text) > d.Size/4 {
 			return nil, false
 		}
 		for _, r := range v.Text {
@@ -113,7 +113,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		return b[:d.Size], true
 	case ndarray.Struct:
 		// As in NumPy's tolist, the list of the fields.
-		if v.Kind != bcolz.List || len(v.List) != len(d.Fields) {
+		if v.Kind != bcolztree.List || len(v.List) != len(d.Fields) {
 			return nil, false
 		}
 		b = b[:d.Size]
@@ -126,7 +126,7 @@ func element(v bcolz.Value, d ndarray.DType) ([]byte, bool) {
 		}
 		return b, true
 	case ndarray.SubArray:
-		var all []bcolz.Value
+		var all []bcolztree.Value
 		if !leaves(v, d.Dims, &all) {
 			return nil, false
 		}

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
@@ -121,7 +121,7 @@ func (b *Backend) writeFile(src []byte, i int64, r ndarray.Region) error {
 func (b *Backend) storeFile(i int64, rows []byte) error {
 	quantize(rows, b.meta.DType, b.tree.Storage.CParams.Quantize)
 	b.meta.DType.ToNative(rows) // to storage order; ToNative is its own inverse
-	file := bcolz.FileHeader{Version: bcolz.FileVersion, NumChunks: 1}.Append(nil)
+	file := bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}.Append(nil)
 	head := len(file)
 	file = slices.Grow(file, cblosc.MaxCompressedSize(len(rows)))
 	n, err := b.pool.CompressBlosc1(file[head:cap(file)], rows)
@@ -140,15 +140,15 @@ func (b *Backend) storeFile(i int64, rows []byte) error {
 }
 
 // cparams converts bcolz's parameters to those of Blosc1 chunks.
-func cparams(p bcolz.CParams, size int) *cblosc.CParams {
+func cparams(p bcolztree.CParams, size int) *cblosc.CParams {
 	c := cblosc.DefaultCParams()
 	c.Level, c.TypeSize = p.Level, size
 	c.Filters = [cblosc.MaxFilters]cblosc.Filter{}
 	last := &c.Filters[cblosc.MaxFilters-1]
 	switch p.Shuffle {
-	case bcolz.ByteShuffle:
+	case bcolztree.ByteShuffle:
 		last.ID = cblosc.Shuffle
-	case bcolz.BitShuffle:
+	case bcolztree.BitShuffle:
 		last.ID = cblosc.BitShuffle
 	}
 	if codec, err := cblosc.ParseCodec(p.Codec); err == nil {
@@ -263,7 +263,7 @@ func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
 }
 
 // settle completes a change to n rows after meta/sizes was written.
-func (b *Backend) settle(old *bcolz.Array, n int64) error {
+func (b *Backend) settle(old *bcolztree.Array, n int64) error {
 	b.tree = old.WithRows(n)
 	b.meta.Shape = slices.Clone(b.tree.Sizes.Shape)
 	if n < old.Rows() {
@@ -273,7 +273,7 @@ func (b *Backend) settle(old *bcolz.Array, n int64) error {
 }
 
 // fillRows writes the rows after those of old, on up to ndarray.Workers(ctx) goroutines.
-func (b *Backend) fillRows(ctx context.Context, old *bcolz.Array, src []byte) error {
+func (b *Backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte) error {
 	first := old.Rows()
 	row := b.tree.RowBytes()
 	if row == 0 {
@@ -309,7 +309,7 @@ func (b *Backend) fillRows(ctx context.Context, old *bcolz.Array, src []byte) er
 
 // extendFile writes the i-th chunk file: the rows that old has in it, then those of part. fresh are
 // the rows of part; nil means the fill value.
-func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fresh []byte) error {
+func (b *Backend) extendFile(old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
 	row := b.tree.RowBytes()
 	from := i * b.tree.Storage.ChunkLen
 	rows := make([]byte, b.rowsOf(i)*row)
@@ -331,7 +331,7 @@ func (b *Backend) extendFile(old *bcolz.Array, i int64, part ndarray.Region, fre
 
 // cut removes the files after the end of the shortened array, and shortens its last file, as bcolz
 // does. Both steps only free space.
-func (b *Backend) cut(old *bcolz.Array) error {
+func (b *Backend) cut(old *bcolztree.Array) error {
 	var errs []error
 	for i := b.tree.NumFiles(); i < old.NumFiles(); i++ {
 		if err := b.place.root.Remove(old.FileName(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -354,15 +354,15 @@ func (b *Backend) cut(old *bcolz.Array) error {
 
 // writeSizes writes meta/sizes. cbytes is counted as in bcolz: the compressed bytes of full chunks,
 // plus one uncompressed chunk, whether there is a leftover or not.
-func (b *Backend) writeSizes(t *bcolz.Array) error {
+func (b *Backend) writeSizes(t *bcolztree.Array) error {
 	s, err := b.sizesOf(t)
 	if err != nil {
 		return err
 	}
-	return b.dir.replace(bcolz.SizesFile, s.Append(nil))
+	return b.dir.replace(bcolztree.SizesFile, s.Append(nil))
 }
 
-func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
+func (b *Backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
 	s := t.Sizes
 	row := max(t.RowBytes(), 0)
 	s.NBytes = t.Rows() * row
@@ -376,7 +376,7 @@ func (b *Backend) sizesOf(t *bcolz.Array) (bcolz.Sizes, error) {
 			if err != nil {
 				return s, damage(err)
 			}
-			s.CBytes += info.Size() - bcolz.HeaderSize
+			s.CBytes += info.Size() - bcolztree.HeaderSize
 		}
 	}
 	return s, nil

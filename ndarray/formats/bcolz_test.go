@@ -15,7 +15,7 @@ import (
 )
 
 // trees are golden directories written by bcolz-zipline.
-const trees = "../../format/bcolz/testdata"
+const trees = "../../internal/format/bcolztree/testdata"
 
 func TestOpensBcolzByContent(t *testing.T) {
 	for _, tree := range []string{"type_i4", "type_f8", "rows", "unicode", "bool", "codec_zstd"} {

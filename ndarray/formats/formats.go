@@ -13,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	b2ndmeta "github.com/hyperslab/hyperslab/format/b2nd"
-	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"

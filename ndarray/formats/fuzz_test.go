@@ -107,7 +107,7 @@ func FuzzOpenUntrusted(f *testing.F) {
 
 // FuzzOpenTree is the same for the files of a bcolz tree.
 func FuzzOpenTree(f *testing.F) {
-	golden := filepath.Join("..", "..", "format", "bcolz", "testdata")
+	golden := filepath.Join("..", "..", "internal", "format", "bcolztree", "testdata")
 	names := []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"}
 	for _, name := range []string{"type_i4", "rows", "unicode", "attrs", "grown"} {
 		var parts [4][]byte

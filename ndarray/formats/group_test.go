@@ -56,7 +56,7 @@ func TestGroupAttrs(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, attrs.List, 1)
 
-	table := "../../format/bcolz/testdata/table"
+	table := "../../internal/format/bcolztree/testdata/table"
 	_, err = formats.GroupAttrs(bg, table)
 	require.NoError(t, err)
 	require.ErrorIs(t, formats.EditGroupAttrs(bg, table, nil, nil), errors.ErrUnsupported)

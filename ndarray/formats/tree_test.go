@@ -128,7 +128,7 @@ func TestCopyTree(t *testing.T) {
 
 func TestCopyTreeOfTable(t *testing.T) {
 	dir := t.TempDir()
-	table := "../../format/bcolz/testdata/table"
+	table := "../../internal/format/bcolztree/testdata/table"
 	for _, to := range []string{"t.h5", "t"} {
 		_, err := formats.CopyTree(bg, in(dir, to), table, nil)
 		require.NoError(t, err)

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -345,7 +345,7 @@ func (s *suspect) sniff() (err error) {
 
 // isHDF5 searches for a superblock, without libhdf5.
 func isHDF5(r io.ReaderAt, size int64) bool {
-	_, err := hdf5file.Open(r, size, nil)
+	_, err := h5file.Open(r, size, nil)
 	return !errors.Is(err, format.ErrMagic)
 }
 

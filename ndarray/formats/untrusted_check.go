@@ -10,13 +10,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -152,26 +152,26 @@ func (s *suspect) checkHDF5() error {
 	if err != nil {
 		return err
 	}
-	limits := hdf5file.DefaultLimits()
+	limits := h5file.DefaultLimits()
 	limits.Structure = s.Limits.Metadata
-	f, err := hdf5file.Open(s.file, info.Size(), &limits)
+	f, err := h5file.Open(s.file, info.Size(), &limits)
 	if err != nil {
 		return err
 	}
-	p := hdf5file.Policy{
+	p := h5file.Policy{
 		ExternalLinks: s.Policy.ExternalLinks, ExternalFiles: s.Policy.ExternalFiles, VirtualSources: s.Policy.VirtualSources,
 		MaxBytes: uint64(s.Limits.Array), MaxChunk: uint64(s.Limits.Chunk), Decode: decodeChunk,
 	}
 	if s.Direct {
 		// libhdf5's decoders of these filters read out of bounds if a chunk is corrupt.
-		p.Refused = []hdf5file.FilterID{hdf5file.NBit, hdf5file.ScaleOffset}
+		p.Refused = []h5file.FilterID{h5file.NBit, h5file.ScaleOffset}
 	}
 	for _, ids := range [][]int{filter.Numbers(), s.Policy.HDF5Filters} {
 		for _, id := range ids {
 			if id < 0 || id > math.MaxUint16 {
 				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
 			}
-			p.Filters = append(p.Filters, hdf5file.FilterID(id))
+			p.Filters = append(p.Filters, h5file.FilterID(id))
 		}
 	}
 	return f.Check(p)
@@ -179,7 +179,7 @@ func (s *suspect) checkHDF5() error {
 
 // decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
 // check reads.
-func decodeChunk(l *hdf5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 	filters := make([]h5.Filter, len(l.Filters))
 	for i, f := range l.Filters {
 		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}

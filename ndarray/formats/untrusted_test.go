@@ -16,12 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
-	"github.com/hyperslab/hyperslab/format/hdf5/hdf5test"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -134,7 +134,7 @@ func TestUntrustedEveryFormat(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, texts.WriteStrings(bg, []string{"", "b", "größer"}, ndarray.Whole([]int64{3})))
 	require.NoError(t, texts.Commit(bg))
-	table := filepath.Join("..", "..", "format", "bcolz", "testdata")
+	table := filepath.Join("..", "..", "internal", "format", "bcolztree", "testdata")
 	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
 	save(t, in(dir, "tree/x.b2nd"), spec)
 	everyWay(t, func(t *testing.T, u formats.Untrusted) {
@@ -340,7 +340,7 @@ func TestUntrustedChunksOfAnotherRank(t *testing.T) {
 			space := h5.SimpleSpace(6, 8)
 			space.MaxDims = []int64{9, 8}
 			chunked(t, path, low, space, 3, 4)
-			hdf5test.Edit(t, path, "/x", hdf5.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
+			hdf5test.Edit(t, path, "/x", h5file.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
 			everyWay(t, func(t *testing.T, u formats.Untrusted) {
 				_, err := formats.OpenUntrusted(bg, path+":/x", u)
 				require.ErrorIs(t, err, ndarray.ErrCorrupt)
@@ -352,7 +352,7 @@ func TestUntrustedChunksOfAnotherRank(t *testing.T) {
 	}
 	path := in(t.TempDir(), "none.h5")
 	chunked(t, path, h5.V110, h5.SimpleSpace(6), 3)
-	hdf5test.Edit(t, path, "/x", hdf5.LayoutType, func(m []byte) {
+	hdf5test.Edit(t, path, "/x", h5file.LayoutType, func(m []byte) {
 		require.Equal(t, []byte{4, 2, 0, 2, 1, 3, 4}, m[:7], "version, class, flags, dimensions, bytes of each, and they")
 		m[3] = 0
 		copy(m[5:], m[7:])

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -56,7 +56,7 @@ func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec)
 	_, err := formats.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
 	require.NoError(t, err)
 	locations = []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
-	golden := filepath.Join("..", "..", "format", "bcolz", "testdata")
+	golden := filepath.Join("..", "..", "internal", "format", "bcolztree", "testdata")
 	tables, err := os.ReadDir(golden)
 	require.NoError(t, err)
 	for _, e := range tables {

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format"
-	hdf5file "github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -44,7 +44,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	g, err := formats.OpenUntrusted(bg, name+":/x", formats.Untrusted{Isolation: formats.Off})
 	require.NoError(t, err)
 	require.NoError(t, g.Close())
-	tree := hdf5file.Describe(bytes.NewReader(whole), int64(len(whole)))
+	tree := h5file.Describe(bytes.NewReader(whole), int64(len(whole)))
 	// find is where the first field of a name with a value, or a meaning, stands.
 	find := func(field, value string) int64 {
 		for _, x := range tree.Walk() {

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -33,25 +33,25 @@ func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
 	if err != nil {
 		return attrs, err
 	}
-	file, err := hdf5.Open(r, stat.Size(), nil)
+	file, err := h5file.Open(r, stat.Size(), nil)
 	if err != nil {
 		return attrs, err
 	}
-	header, err := file.Object(hdf5.Addr(info.Address))
+	header, err := file.Object(h5file.Addr(info.Address))
 	if header == nil || err != nil && !errors.Is(err, format.ErrVersion) {
 		return attrs, err
 	}
 	values := file.Values()
 	for i := range header.Messages {
 		m := &header.Messages[i]
-		a, ok := m.Body.(*hdf5.Attribute)
+		a, ok := m.Body.(*h5file.Attribute)
 		switch {
-		case m.Type == hdf5.AttributeInfoType:
-			if b, ok := m.Body.(*hdf5.AttributeInfo); !ok || b.Heap.Defined() {
+		case m.Type == h5file.AttributeInfoType:
+			if b, ok := m.Body.(*h5file.AttributeInfo); !ok || b.Heap.Defined() {
 				return attrs, fmt.Errorf("%w: dense attributes", errors.ErrUnsupported)
 			}
 			continue
-		case m.Err != nil && m.Type != hdf5.AttributeType, !ok && m.Type == hdf5.AttributeType:
+		case m.Err != nil && m.Type != h5file.AttributeType, !ok && m.Type == h5file.AttributeType:
 			return attrs, messageError(m.Err)
 		case !ok || a.Name == labelsAttr:
 			continue
@@ -77,7 +77,7 @@ func messageError(err error) error {
 }
 
 // parseAttr returns the value of an attribute, or the name of its type and the reason why it has none.
-func parseAttr(values *hdf5.Values, a *hdf5.Attribute, err error) (v ndarray.Value, kind string, _ error) {
+func parseAttr(values *h5file.Values, a *h5file.Attribute, err error) (v ndarray.Value, kind string, _ error) {
 	if err != nil {
 		return v, "unknown", err
 	}

@@ -15,8 +15,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/format/bcolz"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -97,7 +97,7 @@ func check(shards []Shard, t *tree) error {
 // Split copies the array in the directory src to shards, whose directories must not exist. Every
 // shard gets the metadata, and every chunk goes to its one shard. Chunk files of bcolz after the
 // end of the array, left over from a longer one, are not copied. An incomplete array
-// (bcolz.CreateOptions.Skeleton) may have missing chunks; a nested ctable must be complete.
+// (bcolztree.CreateOptions.Skeleton) may have missing chunks; a nested ctable must be complete.
 //
 // It returns ErrParam unless each chunk is in exactly one shard, ErrFormat for anything except a
 // bcolz tree or a sparse frame, ErrExists, ErrCorrupt for a missing chunk, or the context's error.
@@ -290,10 +290,10 @@ func (a array) count(dir *os.Root) error {
 			if err != nil {
 				return err
 			}
-			s.CBytes += info.Size() - bcolz.HeaderSize
+			s.CBytes += info.Size() - bcolztree.HeaderSize
 		}
 	}
-	return dir.WriteFile(filepath.Join(filepath.FromSlash(a.dir), bcolz.SizesFile), s.Append(nil), 0o666)
+	return dir.WriteFile(filepath.Join(filepath.FromSlash(a.dir), bcolztree.SizesFile), s.Append(nil), 0o666)
 }
 
 // joinFrames copies each chunk from the frame of its shard and writes a new index.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -31,30 +31,30 @@ type array struct {
 	data   string // the directory of its chunk files; "": not bcolz
 	chunks int64
 	file   func(i int64) string // path from the root; "" for a chunk that has no file
-	bcolz  *bcolz.Array         // nil: a frame, or a column without its own metadata
+	bcolz  *bcolztree.Array     // nil: a frame, or a column without its own metadata
 }
 
 // read reads the metadata of the tree in fsys, and the names of its files. It returns ErrFormat if
 // fsys contains neither a bcolz tree nor a sparse frame.
 func read(fsys fs.FS) (*tree, error) {
 	t := &tree{fsys: fsys}
-	kind, err := bcolz.Detect(fsys, ".")
+	kind, err := bcolztree.Detect(fsys, ".")
 	if err != nil {
 		return nil, err
 	}
 	switch kind {
-	case bcolz.ArrayTree:
+	case bcolztree.ArrayTree:
 		err = t.add("", ".")
-	case bcolz.TableTree:
-		var table *bcolz.Table
-		if table, err = bcolz.ReadTable(fsys, ".", nil); err == nil {
+	case bcolztree.TableTree:
+		var table *bcolztree.Table
+		if table, err = bcolztree.ReadTable(fsys, ".", nil); err == nil {
 			for _, name := range table.Names {
 				if err = t.add(name, name); err != nil {
 					break
 				}
 			}
 		}
-	case bcolz.NestedTree:
+	case bcolztree.NestedTree:
 		err = t.nested("", ".")
 	default:
 		return t, t.readFrame()
@@ -67,48 +67,48 @@ func read(fsys fs.FS) (*tree, error) {
 
 // add adds the carray in the directory dir.
 func (t *tree) add(column, dir string) error {
-	a, err := bcolz.ReadArray(t.fsys, dir, nil)
+	a, err := bcolztree.ReadArray(t.fsys, dir, nil)
 	if err != nil {
 		return err
 	}
 	if a.Storage.DType.Structured {
 		return fmt.Errorf("%w: shards of an array of %s", errors.ErrUnsupported, a.Storage.DType.Text)
 	}
-	t.arrays = append(t.arrays, array{column, dir, path.Join(dir, bcolz.DataDir), a.NumFiles(), func(i int64) string { return path.Join(dir, a.FileName(i)) }, a})
+	t.arrays = append(t.arrays, array{column, dir, path.Join(dir, bcolztree.DataDir), a.NumFiles(), func(i int64) string { return path.Join(dir, a.FileName(i)) }, a})
 	return nil
 }
 
 // nested adds the columns of the nested ctable in dir, or the single column in dir.
 func (t *tree) nested(column, dir string) error {
-	kind, err := bcolz.Detect(t.fsys, dir)
+	kind, err := bcolztree.Detect(t.fsys, dir)
 	switch {
 	case err != nil:
 		return err
-	case kind == bcolz.ArrayTree:
+	case kind == bcolztree.ArrayTree:
 		return t.add(column, dir)
-	case kind != bcolz.NestedTree:
+	case kind != bcolztree.NestedTree:
 		return fmt.Errorf("%w: column %q is %s, want a carray or columns", ndarray.ErrCorrupt, column, kind)
 	}
-	whole, err := bcolz.ReadArray(t.fsys, dir, nil)
+	whole, err := bcolztree.ReadArray(t.fsys, dir, nil)
 	switch {
 	case err == nil && dir == ".":
 		return t.described(whole, "")
 	case err == nil:
-		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, column, bcolz.StorageFile)
+		return fmt.Errorf("%w: column %q is a nested ctable with a %s of its own", errors.ErrUnsupported, column, bcolztree.StorageFile)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	names, err := bcolz.Components(t.fsys, dir)
+	names, err := bcolztree.Components(t.fsys, dir)
 	for _, name := range names {
-		err = errors.Join(err, t.nested(path.Join(column, name), path.Join(dir, bcolz.DataDir, name)))
+		err = errors.Join(err, t.nested(path.Join(column, name), path.Join(dir, bcolztree.DataDir, name)))
 	}
 	return err
 }
 
 // described adds the columns that the root's metadata describes: the directories below data/
 // without subdirectories.
-func (t *tree) described(whole *bcolz.Array, column string) error {
-	data := path.Join(bcolz.DataDir, column)
+func (t *tree) described(whole *bcolztree.Array, column string) error {
+	data := path.Join(bcolztree.DataDir, column)
 	entries, err := fs.ReadDir(t.fsys, data)
 	if err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format/cframe"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // craft is one modification of a seed. It changes the content of file, or removes file and calls
@@ -58,12 +58,12 @@ func craftedSeeds(c config) ([]*seed, error) {
 		return nil, err
 	}
 	for _, name := range []string{"type_i4", "rows", "unicode", "attrs", "object", "structured", "table"} {
-		s, err := directory(filepath.Join(c.root, "format/bcolz/testdata", name))
+		s, err := directory(filepath.Join(c.root, "internal/format/bcolztree/testdata", name))
 		if err != nil {
 			return nil, err
 		}
 		if s == nil {
-			return nil, fmt.Errorf("format/bcolz/testdata/%s is no tree", name)
+			return nil, fmt.Errorf("internal/format/bcolztree/testdata/%s is no tree", name)
 		}
 		seeds = append(seeds, s)
 	}

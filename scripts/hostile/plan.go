@@ -16,11 +16,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // smallFile is the maximum length in bytes of a file that is truncated and mutated. Known attacks
@@ -49,7 +49,7 @@ type layout struct {
 func (l *layout) mend(b []byte) {
 	for _, c := range l.sums {
 		if c.at+4 <= int64(len(b)) {
-			binary.LittleEndian.PutUint32(b[c.at:], hdf5.Lookup3(b[c.from:c.at]))
+			binary.LittleEndian.PutUint32(b[c.at:], h5file.Lookup3(b[c.from:c.at]))
 		}
 	}
 }
@@ -100,7 +100,7 @@ func plan(c config) ([]item, error) {
 		}
 		seeds = append(seeds, s...)
 	}
-	for _, dir := range []string{c.blosc2, c.hdf5, filepath.Join(c.root, "format/testdata"), filepath.Join(c.root, "format/bcolz/testdata"), filepath.Join(c.root, "testdata")} {
+	for _, dir := range []string{c.blosc2, c.hdf5, filepath.Join(c.root, "internal/format/testdata"), filepath.Join(c.root, "internal/format/bcolztree/testdata"), filepath.Join(c.root, "testdata")} {
 		if dir == "" {
 			continue
 		}
@@ -193,7 +193,7 @@ func gather(root string, most int64) ([]*seed, error) {
 }
 
 func sortOf(path string, b []byte) string {
-	switch _, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil); {
+	switch _, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil); {
 	case strings.HasSuffix(path, ".h5") || strings.HasSuffix(path, ".hdf5") || err == nil:
 		return "hdf5"
 	case len(b) > 10 && string(b[2:10]) == "b2frame\x00":
@@ -244,13 +244,13 @@ func (s *seed) layout(name string) *layout {
 	var tree format.Field
 	switch {
 	case s.sort == "hdf5":
-		tree = hdf5.Describe(bytes.NewReader(b), int64(len(b)))
+		tree = h5file.Describe(bytes.NewReader(b), int64(len(b)))
 	case s.sort == "frame" || strings.HasSuffix(name, cframe.IndexFile):
 		tree = cframe.Describe(bytes.NewReader(b), int64(len(b)))
 	case s.sort == "chunk" || strings.HasSuffix(name, ".chunk"):
 		tree = chunk.Describe(b)
 	case strings.HasSuffix(name, ".blp"):
-		tree = bcolz.DescribeFile(b)
+		tree = bcolztree.DescribeFile(b)
 	default:
 		return l
 	}

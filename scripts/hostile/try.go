@@ -17,12 +17,12 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/format"
-	bcolztree "github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
 	_ "github.com/hyperslab/hyperslab/h5/filter" // registered, so that the library runs them
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	raw "github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -152,13 +152,13 @@ func objects(files map[string][]byte) []string {
 		if len(b) > 10 && string(b[2:10]) == "b2frame\x00" {
 			return []string{""}
 		}
-		f, err := hdf5.Open(bytes.NewReader(b), int64(len(b)), nil)
+		f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			return []string{"/none"}
 		}
 		var list []string
 		for e := range f.Walk() {
-			if e.Object != nil && e.Object.Kind() == hdf5.DatasetKind && !strings.Contains(e.Path, ":/") {
+			if e.Object != nil && e.Object.Kind() == h5file.DatasetKind && !strings.Contains(e.Path, ":/") {
 				if list = append(list, e.Path); len(list) == maxArrays {
 					break
 				}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -327,7 +327,7 @@ func (l *chunkLister) frame(file string) (err error) {
 // bcolz reads the headers in the chunk files of a carray.
 func (l *chunkLister) bcolz(path string) error {
 	tree := os.DirFS(path)
-	array, err := bcolz.ReadArray(tree, ".", nil)
+	array, err := bcolztree.ReadArray(tree, ".", nil)
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (l *chunkLister) bcolz(path string) error {
 			return err
 		}
 		name := array.FileName(n)
-		at := jsonInt(bcolz.HeaderSize)
+		at := jsonInt(bcolztree.HeaderSize)
 		for _, c := range chunks {
 			doc := l.doc(l.indexOf(n), int64(c.Header.CBytes), int64(c.Header.NBytes))
 			describeChunk(doc, c.Header)

@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/bcolz"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/chunk"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
@@ -228,15 +228,15 @@ func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 	if beginsFrame(head) {
 		return asFrame, nil
 	}
-	if strings.HasPrefix(string(head), bcolz.Magic) {
+	if strings.HasPrefix(string(head), bcolztree.Magic) {
 		return asBcolz, nil
 	}
-	magic := make([]byte, len(hdf5.Signature))
+	magic := make([]byte, len(h5file.Signature))
 	for at := int64(0); at+int64(len(magic)) <= size; at = max(2*at, 512) {
 		if _, err := r.ReadAt(magic, at); err != nil {
 			return "", err
 		}
-		if string(magic) == hdf5.Signature {
+		if string(magic) == h5file.Signature {
 			return asHDF5, nil
 		}
 	}
@@ -256,14 +256,14 @@ func (e *explained) describe() (format.Field, error) {
 		if e.kind == asFrame {
 			return cframe.DescribeDir(os.DirFS(e.name)), nil
 		}
-		return bcolz.Describe(os.DirFS(e.name), "."), nil
+		return bcolztree.Describe(os.DirFS(e.name), "."), nil
 	}
 	switch e.kind {
 	case asFrame:
 		return cframe.Describe(e.file, e.size), nil
 	case asHDF5:
 		if e.object == "" {
-			return hdf5.Describe(e.file, e.size), nil
+			return h5file.Describe(e.file, e.size), nil
 		}
 		return e.describeObject()
 	}
@@ -275,7 +275,7 @@ func (e *explained) describe() (format.Field, error) {
 		return format.Field{}, err
 	}
 	if e.kind == asBcolz {
-		return bcolz.DescribeFile(b), nil
+		return bcolztree.DescribeFile(b), nil
 	}
 	return chunk.Describe(b), nil
 }
@@ -290,8 +290,8 @@ func (e *explained) describeObject() (format.Field, error) {
 }
 
 // findObject finds an object of an HDF5 file by its path, along hard links.
-func (e *explained) findObject() (*hdf5.File, *hdf5.Object, error) {
-	f, err := hdf5.Open(e.file, e.size, nil)
+func (e *explained) findObject() (*h5file.File, *h5file.Object, error) {
+	f, err := h5file.Open(e.file, e.size, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -241,7 +241,7 @@ func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, er
 			switch more, _ := r.Peek(16); {
 			case len(head) == 0:
 				return nil, usagef("standard input is empty: want .npy, or raw bytes with --shape and --dtype")
-			case strings.HasPrefix(string(more), hdf5.Signature):
+			case strings.HasPrefix(string(more), h5file.Signature):
 				return nil, usagef("standard input is an HDF5 file, which is not read from its beginning to its end; save it first, and name the file")
 			case beginsFrame(more):
 				return nil, usagef("standard input is a Blosc2 frame, which is not read from its beginning to its end; save it first, and name the file")

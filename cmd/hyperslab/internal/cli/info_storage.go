@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/format"
-	"github.com/hyperslab/hyperslab/format/cframe"
-	"github.com/hyperslab/hyperslab/format/hdf5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
@@ -93,7 +93,7 @@ var allocations = map[string]allocation{
 	"ohdr":       {"ohdr", "object headers, and headers of heaps and chunk indexes"},
 }
 
-// allocationOf maps the beginning of a structure's name in format/hdf5 to its type.
+// allocationOf maps the beginning of a structure's name in internal/format/h5file to its type.
 var allocationOf = []struct{ name, kind string }{
 	{"superblock", "superblock"}, {"driver information", "superblock"}, {"metadata cache image", "superblock"},
 	{"object header", "ohdr"}, {"global heap", "gheap"}, {"local heap", "lheap"},
@@ -128,7 +128,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f, err := hdf5.Open(r, size, nil)
+	f, err := h5file.Open(r, size, nil)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 	}
 	listed, tracked := int64(0), f.FileSpace() != nil
 	var spans []span
-	err = hdf5.Structures(r, size, func(s format.Field) {
+	err = h5file.Structures(r, size, func(s format.Field) {
 		spans = append(spans, span{s.Offset, s.Offset + s.Length, kindOf(s.Name)})
 		if !tracked {
 			return
@@ -169,7 +169,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		}
 	}
 	d.Known = (*jsonInt)(&listed)
-	draw, seen := allocations["draw"], make(map[hdf5.Addr]bool)
+	draw, seen := allocations["draw"], make(map[h5file.Addr]bool)
 	for e, err := range f.Walk() {
 		if err != nil {
 			return err
@@ -182,10 +182,10 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		if layout == nil || e.Object.ExternalFiles() != nil {
 			continue
 		}
-		if layout.Class == hdf5.Contiguous && layout.Addr.Defined() && layout.Size > 0 {
+		if layout.Class == h5file.Contiguous && layout.Addr.Defined() && layout.Size > 0 {
 			d.add(draw.kind, draw.meaning, int64(layout.Size))
 		}
-		if layout.Class != hdf5.Chunked {
+		if layout.Class != h5file.Chunked {
 			continue
 		}
 		for c, err := range e.Object.Chunks() {

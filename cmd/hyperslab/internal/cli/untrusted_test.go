@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -79,7 +79,7 @@ func far(t *testing.T, name string) {
 	b, err := os.ReadFile(name)
 	require.NoError(t, err)
 	var keys []int64
-	for _, x := range hdf5.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
+	for _, x := range h5file.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
 		if x.Name == "chunk offset" {
 			keys = append(keys, x.Offset)
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/format/hdf5"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // brokenRoot writes a file whose root group has 20 members and cannot be listed.
@@ -118,7 +118,7 @@ func TestVerify_contradictions(t *testing.T) {
 	whole := contradicting(t, "a.h5")
 	require.Contains(t, done(t, "verify", "a.h5"), "valid")
 	places := map[string][]int64{}
-	for _, x := range hdf5.Describe(bytes.NewReader(whole), int64(len(whole))).Walk() {
+	for _, x := range h5file.Describe(bytes.NewReader(whole), int64(len(whole))).Walk() {
 		if len(x.Fields) == 0 {
 			places[x.Name] = append(places[x.Name], x.Offset)
 		}

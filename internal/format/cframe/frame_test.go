@@ -1,0 +1,860 @@
+// Tests against frames that C-Blosc2 and python-blosc2 wrote (../testdata), and
+// against those bytes cut short and changed.
+
+package cframe_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+const dir = "../testdata/frame/"
+
+// golden returns the frames of one file by name, and the names of the sparse ones.
+func golden(t testing.TB) (files map[string][]byte, sparse []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	files = make(map[string][]byte)
+	for _, e := range entries {
+		if e.IsDir() {
+			sparse = append(sparse, e.Name())
+		} else {
+			files[e.Name()] = load(t, e.Name())
+		}
+	}
+	require.GreaterOrEqual(t, len(files), 15, "golden files are missing")
+	require.NotEmpty(t, sparse)
+	return files, sparse
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(dir + name)
+	require.NoError(t, err)
+	return b
+}
+
+func read(b []byte) (*cframe.Frame, error) {
+	return cframe.Read(bytes.NewReader(b), int64(len(b)))
+}
+
+func mustRead(t testing.TB, name string) *cframe.Frame {
+	t.Helper()
+	f, err := read(load(t, name))
+	require.NoError(t, err)
+	return f
+}
+
+// ints returns n 32-bit integers start, start+7, …
+func ints(start, n int) []byte {
+	b := make([]byte, 0, 4*n)
+	for i := range n {
+		b = binary.LittleEndian.AppendUint32(b, uint32(start+7*i))
+	}
+	return b
+}
+
+func complaints(f format.Field) []string {
+	var all []string
+	for path, c := range f.Complaints() {
+		all = append(all, path+": "+c.Complaint)
+	}
+	return all
+}
+
+// checkAll is everything that says no to a frame.
+func checkAll(f *cframe.Frame) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	if err := f.CheckChunks(chunk.Policy{}, nil); err != nil {
+		return err
+	}
+	_, _, err := f.Array()
+	return err
+}
+
+// Every golden frame reads, passes every check and has no complaint, and its
+// parts account for every byte.
+func TestGolden(t *testing.T) {
+	files, sparse := golden(t)
+	for name, b := range files {
+		f, err := read(b)
+		require.NoError(t, err, name)
+		require.NoError(t, checkAll(f), name)
+		tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+		require.Empty(t, complaints(tree), name)
+		next := int64(0)
+		for _, part := range tree.Fields {
+			require.Equal(t, next, part.Offset, "%s: %s", name, part.Name)
+			next += part.Length
+		}
+		require.EqualValues(t, len(b), next, name)
+		requireCovered(t, name, tree.Fields[0])
+		requireCovered(t, name, tree.Fields[len(tree.Fields)-1])
+	}
+	for _, name := range sparse {
+		f, err := cframe.ReadDir(os.DirFS(dir + name))
+		require.NoError(t, err, name)
+		require.NoError(t, checkAll(f), name)
+		require.Empty(t, complaints(cframe.DescribeDir(os.DirFS(dir+name))), name)
+	}
+}
+
+// requireCovered checks that the parts of f follow one another without a gap.
+func requireCovered(t *testing.T, name string, f format.Field) {
+	t.Helper()
+	next := f.Offset
+	for _, c := range f.Fields {
+		require.Equal(t, next, c.Offset, "%s: %s", name, c.Name)
+		next += c.Length
+	}
+	require.Equal(t, f.Offset+f.Length, next, "%s: %s", name, f.Name)
+}
+
+// Every field of one header and trailer.
+func TestMixed(t *testing.T) {
+	f := mustRead(t, "mixed.b2frame")
+	require.EqualValues(t, 163, f.HeaderSize)
+	require.EqualValues(t, 1755, f.FrameSize)
+	require.Equal(t, 2, f.Version())
+	require.Equal(t, 64, f.OffsetBits())
+	require.False(t, f.VariableChunks())
+	require.False(t, f.VLBlocks())
+	require.Equal(t, cframe.Contiguous, f.Type())
+	require.Zero(t, f.UserType())
+	require.Equal(t, chunk.BloscLZ, f.Codec())
+	require.Equal(t, 5, f.Level())
+	require.Equal(t, 4, f.SplitMode())
+	require.EqualValues(t, 20400, f.NBytes)
+	require.EqualValues(t, 715, f.CBytes)
+	require.EqualValues(t, 4, f.TypeSize)
+	require.Zero(t, f.BlockSize, "the size asked for, not the one that was chosen")
+	require.EqualValues(t, 4000, f.ChunkSize)
+	require.EqualValues(t, 1, f.CompressThreads)
+	require.EqualValues(t, 1, f.DecompressThreads)
+	require.Equal(t, []byte{0xD8, 6}, load(t, "mixed.b2frame")[69:71])
+	require.EqualValues(t, 6, f.NumFilters)
+	require.Equal(t, [6]chunk.Filter{5: chunk.Shuffle}, f.Filters)
+	require.False(t, f.UseDict())
+	require.EqualValues(t, 6, f.NumChunks())
+	require.Equal(t, []cframe.Metalayer{
+		{Name: "first", Offset: 150, Content: []byte{0x93, 1, 2, 3}},
+		{Name: "second-with-a-name-31-bytes-lon", Offset: 159, Content: []byte("\xa3xyz")},
+	}, f.Metalayers)
+	b, ok := f.Metalayer("first")
+	require.True(t, ok)
+	require.Len(t, b, 4)
+	_, ok = f.Metalayer("third")
+	require.False(t, ok)
+	_, ok, err := f.Array()
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+// The values of every chunk of the golden frames that hold the integers.
+func TestChunks(t *testing.T) {
+	value21 := bytes.Repeat([]byte{21, 0, 0, 0}, 1000)
+	mixed := []any{ints(0, 1000), chunk.Zeros, chunk.NaNs, chunk.Uninitialized, value21, ints(0, 100)}
+	edited := []any{ints(700, 100), chunk.Zeros, ints(14, 100), ints(700, 100), ints(28, 100)}
+	for name, want := range map[string][]any{
+		"mixed.b2frame": mixed, "mixed-sparse.b2frame": mixed,
+		"edited.b2frame": edited, "edited-sparse.b2frame": edited,
+	} {
+		f, err := cframe.ReadDir(os.DirFS(dir + name))
+		if err != nil {
+			f = mustRead(t, name)
+		}
+		offsets, err := f.Offsets(nil)
+		require.NoError(t, err)
+		require.Len(t, offsets, len(want), name)
+		for i, o := range offsets {
+			if s, ok := want[i].(chunk.Special); ok {
+				require.Equal(t, s, o.Special(), "%s: chunk %d", name, i)
+				_, err := f.ReadChunk(o)
+				require.ErrorIs(t, err, format.ErrUnsupported)
+				continue
+			}
+			require.False(t, o.IsSpecial())
+			require.Equal(t, chunk.NotSpecial, o.Special())
+			b, err := f.ReadChunk(o)
+			require.NoError(t, err)
+			require.NoError(t, chunk.Check(b))
+			values := make([]byte, len(want[i].([]byte)))
+			require.NoError(t, chunk.Decode(values, b))
+			require.Equal(t, want[i], values, "%s: chunk %d", name, i)
+		}
+	}
+}
+
+// The first chunk has offset 0: offsets count from the end of the header.
+func TestOffsetsCountFromTheHeadersEnd(t *testing.T) {
+	f := mustRead(t, "mixed.b2frame")
+	offsets, err := f.Offsets(nil)
+	require.NoError(t, err)
+	require.Zero(t, offsets[0])
+	b, err := f.ReadChunk(0)
+	require.NoError(t, err)
+	require.Equal(t, load(t, "mixed.b2frame")[163:163+len(b)], b)
+}
+
+// A variable-length metalayer is a chunk.
+func TestVLMetalayers(t *testing.T) {
+	f := mustRead(t, "mixed.b2frame")
+	require.True(t, f.HasVLMetalayers)
+	require.Len(t, f.Trailer.VLMetalayers, 2)
+	for name, want := range map[string][]byte{"note": []byte("\xa5hello"), "longer": ints(0, 1000)} {
+		b, ok := f.Trailer.VLMetalayer(name)
+		require.True(t, ok, name)
+		got := make([]byte, len(want))
+		require.NoError(t, chunk.Decode(got, b), name)
+		require.Equal(t, want, got)
+	}
+	_, ok := f.Trailer.VLMetalayer("first")
+	require.False(t, ok)
+}
+
+// The byte behind the trailer's array marker is the version itself.
+func TestTrailerVersion(t *testing.T) {
+	b := load(t, "empty.b2frame")
+	require.Equal(t, []byte{0x94, 0x01, 0x93, 0xCD}, b[97:101])
+	f, err := read(b)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, f.Trailer.Version)
+	require.EqualValues(t, cframe.MinTrailerSize, f.Trailer.Size)
+	require.Zero(t, f.NumChunks())
+	require.EqualValues(t, -1, f.ChunkSize, "no chunk size yet")
+	offsets, err := f.Offsets(nil)
+	require.NoError(t, err)
+	require.Empty(t, offsets)
+}
+
+// The low half of codec_flags is the codec's id: zstd is 5 there, not 4.
+func TestCodecFlags(t *testing.T) {
+	for name, want := range map[string]struct {
+		flags uint8
+		codec chunk.Codec
+	}{
+		"empty.b2frame":  {0x95, chunk.Zstd},
+		"filled.b2frame": {0x51, chunk.LZ4},
+		"mixed.b2frame":  {0x50, chunk.BloscLZ},
+	} {
+		f := mustRead(t, name)
+		require.Equal(t, want.flags, f.CodecFlags, name)
+		require.Equal(t, want.codec, f.Codec(), name)
+	}
+}
+
+// Frames of version 3: chunks, or blocks as well, of variable length. Their number
+// is only in the index; C-Blosc2 2.17 reports none.
+func TestVariableChunks(t *testing.T) {
+	for name, n := range map[string]int64{"py-batch.b2frame": 2, "py-objects.b2frame": 3} {
+		f := mustRead(t, name)
+		require.Equal(t, 3, f.Version(), name)
+		require.True(t, f.VariableChunks(), name)
+		require.Zero(t, f.ChunkSize)
+		require.Equal(t, n, f.NumChunks(), name)
+		require.EqualValues(t, -1, f.Header.NumChunks())
+		offsets, err := f.Offsets(nil)
+		require.NoError(t, err)
+		for _, o := range offsets {
+			b, err := f.ReadChunk(o)
+			require.NoError(t, err)
+			require.NoError(t, chunk.Check(b))
+		}
+	}
+	b, err := mustRead(t, "py-batch.b2frame").ReadChunk(0)
+	require.NoError(t, err)
+	c, err := chunk.Parse(b)
+	require.NoError(t, err)
+	require.True(t, c.VLBlocks())
+	require.EqualValues(t, 6, c.Version)
+}
+
+// A frame inside a larger file is read through a section of it.
+func TestEmbedded(t *testing.T) {
+	b := load(t, "mixed.b2frame")
+	file := append(append([]byte("in front"), b...), "behind"...)
+	f, err := cframe.Read(io.NewSectionReader(bytes.NewReader(file), 8, int64(len(file)-8)), int64(len(file)-8))
+	require.NoError(t, err)
+	require.NoError(t, checkAll(f))
+	require.EqualValues(t, len(b), f.FrameSize)
+}
+
+// A frame cut anywhere is an error, and its description says so.
+func TestTruncated(t *testing.T) {
+	files, _ := golden(t)
+	for name, b := range files {
+		for n := range len(b) {
+			_, err := read(b[:n])
+			require.ErrorIs(t, err, format.ErrTruncated, "%s cut at %d", name, n)
+			if n > 100 && n%9 != 0 {
+				continue // describing is slow, and the same all over the chunks
+			}
+			require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b[:n]), int64(n))), "%s cut at %d", name, n)
+		}
+		h := b[:binary.BigEndian.Uint32(b[11:])]
+		_, err := cframe.ParseHeader(h)
+		require.NoError(t, err)
+		_, err = cframe.ParseHeader(h[:len(h)-1])
+		require.ErrorIs(t, err, format.ErrTruncated)
+	}
+}
+
+// The size that is told may be more than there is: the reader's own end counts.
+func TestShorterThanTold(t *testing.T) {
+	b := load(t, "mixed.b2frame")
+	for n := range len(b) {
+		_, err := cframe.Read(bytes.NewReader(b[:n]), int64(len(b)))
+		require.ErrorIs(t, err, format.ErrTruncated, n)
+	}
+}
+
+// Any value of any byte of the fixed header, and many of the rest outside the
+// chunks: nothing panics, and what is refused has a complaint in the description.
+func TestMutations(t *testing.T) {
+	for _, name := range []string{"mixed.b2frame", "filled.b2frame", "2d.b2nd", "py-batch.b2frame", "empty.b2frame", "py-vlmeta.b2nd"} {
+		b := load(t, name)
+		f, err := read(b)
+		require.NoError(t, err)
+		step := 17 // 0, 17, … 255
+		if name == "empty.b2frame" {
+			step = 1
+		}
+		for i := 0; i < len(b); i++ {
+			switch {
+			case i == int(f.HeaderSize) && f.CBytes > 0:
+				i += int(f.CBytes)
+			case i == int(f.HeaderSize)+200:
+				step = 85
+			}
+			orig := b[i]
+			for v := 0; v < 256; v += step {
+				b[i] = byte(v)
+				checkBytes(t, b)
+			}
+			b[i] = orig
+		}
+	}
+}
+
+// checkBytes asserts what holds for any bytes.
+func checkBytes(t *testing.T, b []byte) {
+	found := complaints(cframe.Describe(bytes.NewReader(b), int64(len(b))))
+	f, err := cframe.ReadLimits(bytes.NewReader(b), int64(len(b)), cframe.Limits{Header: 1 << 20, Trailer: 1 << 20, Index: 1 << 20})
+	if err != nil {
+		var e *format.Error
+		if !errors.As(err, &e) {
+			t.Fatalf("%T: %v", err, err)
+		}
+		if len(found) == 0 {
+			t.Fatalf("%v, but no complaint", err)
+		}
+		return
+	}
+	if _, oerr := f.Offsets(nil); errors.Is(oerr, format.ErrUnsupported) || errors.Is(oerr, format.ErrLimit) {
+		return // the description says so without a complaint
+	}
+	if err := checkAll(f); err != nil && len(found) == 0 {
+		t.Fatalf("%v, but no complaint", err)
+	}
+}
+
+// What the library must not see, one by one.
+func TestCheck(t *testing.T) {
+	set := func(name string, off int, v ...byte) []byte {
+		b := load(t, name)
+		copy(b[off:], v)
+		return b
+	}
+	ff := bytes.Repeat([]byte{0xFF}, 8)
+	for name, tt := range map[string]struct {
+		b    []byte
+		want error
+		text string
+	}{
+		"magic":                 {set("mixed.b2frame", 2, 'B'), format.ErrMagic, "b2frame"},
+		"version 0":             {set("mixed.b2frame", 25, 0x10), format.ErrVersion, "version 0"},
+		"version 4":             {set("mixed.b2frame", 25, 0x14), format.ErrVersion, "version 4"},
+		"variable in version 2": {set("py-objects.b2frame", 25, 0x52), format.ErrCorrupt, "version 3"},
+		"32-bit offsets":        {set("mixed.b2frame", 25, 0x02), format.ErrUnsupported, "32-bit"},
+		"128-bit offsets":       {set("mixed.b2frame", 25, 0x22), format.ErrUnsupported, "128-bit"},
+		"256-bit offsets":       {set("empty.b2frame", 25, 0x32), format.ErrUnsupported, "256-bit"},
+		"user's type":           {set("mixed.b2frame", 26, 0x30), format.ErrUnsupported, "user's type 3"},
+		"reserved type":         {set("mixed.b2frame", 26, 0x02), format.ErrUnsupported, "reserved type 2"},
+		"level 10":              {set("mixed.b2frame", 27, 0xA0), format.ErrCorrupt, "level 10"},
+		"snappy":                {set("mixed.b2frame", 27, 0x53), format.ErrUnsupported, "snappy"},
+		"codec 7":               {set("mixed.b2frame", 27, 0x57), format.ErrUnsupported, "codec 7"},
+		"user's codec, grok":    {set(plugin(t, 37), 0), format.ErrUnsupported, "grok"},
+		"user's codec, lz4":     {set(plugin(t, 1), 0), format.ErrUnsupported, "lz4"},
+		"negative size":         {set("mixed.b2frame", 30, 0x80), format.ErrCorrupt, ""},
+		"more values":           {set("mixed.b2frame", 30, 0x10), format.ErrCorrupt, "chunks"},
+		"negative cbytes":       {set("mixed.b2frame", 39, 0x80), format.ErrCorrupt, ""},
+		"cbytes beyond the end": {set("mixed.b2frame", 39, 0x10), format.ErrCorrupt, ""},
+		"cbytes to the trailer": {set("mixed.b2frame", 45, 0x03, 0x1B), format.ErrCorrupt, ""},
+		"type size 0":           {set("mixed.b2frame", 51, 0), format.ErrCorrupt, "type_size"},
+		"type size negative":    {set("mixed.b2frame", 48, 0x80), format.ErrCorrupt, "type_size"},
+		"block size negative":   {set("mixed.b2frame", 53, 0x80), format.ErrCorrupt, "block_size"},
+		"chunk size 0":          {set("mixed.b2frame", 58, 0, 0, 0, 0), format.ErrCorrupt, ""},
+		"chunk size -2":         {set("empty.b2frame", 58, 0xFF, 0xFF, 0xFF, 0xFE), format.ErrCorrupt, "chunk_size"},
+		"chunk size 1":          {set("mixed.b2frame", 58, 0, 0, 0, 1), format.ErrCorrupt, "20400"},
+		"7 filters":             {set("mixed.b2frame", 70, 7), format.ErrCorrupt, "at most 6"},
+		"filter 37":             {set("mixed.b2frame", 72, 37), format.ErrUnsupported, "filter 37"},
+		"17 metalayers":         {set("mixed.b2frame", 93, 17), format.ErrCorrupt, "17 metalayers"},
+		"1 metalayer":           {set("mixed.b2frame", 93, 1), format.ErrCorrupt, ""},
+		"name with a zero byte": {set("mixed.b2frame", 95, 0), format.ErrCorrupt, "zero byte"},
+		"metalayer elsewhere":   {set("mixed.b2frame", 104, 146), format.ErrCorrupt, "offset 146"},
+		"metalayer too long":    {set("mixed.b2frame", 146, 0x7F), format.ErrTruncated, ""},
+		"frame size":            {set("mixed.b2frame", 16, ff...), format.ErrCorrupt, "18446744073709551615"},
+		"frame size below":      {set("mixed.b2frame", 22, 0, 190), format.ErrCorrupt, "frame_size"},
+		"frame size beyond":     {set("mixed.b2frame", 22, 0xFF), format.ErrTruncated, "65499"},
+		"header size":           {set("mixed.b2frame", 11, 0, 0, 0, 96), format.ErrCorrupt, "at least 97"},
+		"header size negative":  {set("mixed.b2frame", 11, 0xFF), format.ErrCorrupt, "at least 97"},
+		"header size beyond":    {set("mixed.b2frame", 13, 1), format.ErrCorrupt, ""},
+		"trailer length":        {set("mixed.b2frame", 1755-19, 34), format.ErrCorrupt, ""},
+		"trailer length beyond": {set("mixed.b2frame", 1755-22, 0x7F), format.ErrCorrupt, ""},
+		"trailer marker":        {set("mixed.b2frame", 1755-23, 0xCF), format.ErrCorrupt, "0xcf"},
+		"trailer version":       {set("empty.b2frame", 98, 2), format.ErrVersion, ""},
+		"index of a plug-in":    {setIndex(t, 0x02, 0xD7), format.ErrUnsupported, "udcodec"},
+		"index not of offsets":  {setIndex(t, 0x04, 47), format.ErrCorrupt, "multiple of 8"},
+		"index too short":       {setIndex(t, 0x04, 40), format.ErrCorrupt, "5 chunks"},
+		"index too long":        {setIndex(t, 0x0C, 81), format.ErrCorrupt, "32 to 80"},
+		"index of bytes":        {setIndex(t, 0x03, 1), format.ErrCorrupt, "8, the bytes of an entry"},
+		"index of halves":       {set("mixed.b2frame", 163+715+2, 0x15, 8, 48, 0, 0, 0, 12), format.ErrCorrupt, "a multiple of 8"},
+		"index behind delta":    {set("mixed.b2frame", 163+715+2, 0x15, 8, 48, 0, 0, 0, 48, 0, 0, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 3), format.ErrCorrupt, "delta"},
+		"index ends early":      {setIndex(t, 0x0C, 79), format.ErrCorrupt, "80, up to the trailer"},
+		"vlmeta chunk":          {set("mixed.b2frame", 1755-797+39, 0xFF), format.ErrVersion, ""},
+	} {
+		f, err := read(tt.b)
+		if err == nil {
+			err = f.Check()
+		}
+		require.ErrorIs(t, err, tt.want, name)
+		require.ErrorContains(t, err, tt.text, name)
+		require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(tt.b), int64(len(tt.b)))), name)
+	}
+	f, err := read(set(plugin(t, 200), 0))
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Check(), format.ErrUnsupported)
+	require.NoError(t, f.CheckPolicy(chunk.Policy{Codecs: []chunk.Codec{200}}))
+}
+
+// plugin writes a frame whose codec is a plug-in's and returns its name.
+func plugin(t *testing.T, id byte) string {
+	t.Helper()
+	b := load(t, "mixed.b2frame")
+	b[27] = 0x56
+	b[77] = id
+	path := filepath.Join(t.TempDir(), "plugin.b2frame")
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	rel, err := filepath.Rel(dir, path)
+	if err != nil {
+		abs, aerr := filepath.Abs(dir)
+		require.NoError(t, aerr)
+		rel, err = filepath.Rel(abs, path)
+	}
+	require.NoError(t, err)
+	return rel
+}
+
+// setIndex changes a byte of the index of the mixed frame.
+func setIndex(t *testing.T, off int, v byte) []byte {
+	t.Helper()
+	b := load(t, "mixed.b2frame")
+	b[163+715+off] = v
+	return b
+}
+
+// What keeps the library from reading the chunks, one by one.
+func TestCheckChunks(t *testing.T) {
+	const index = 163 + 715 + 32 // the values of the index, which is stored
+	offset := func(i int, o uint64) []byte {
+		b := load(t, "mixed.b2frame")
+		binary.LittleEndian.PutUint64(b[index+8*i:], o)
+		return b
+	}
+	inChunk := func(off int, v byte) []byte {
+		b := load(t, "mixed.b2frame")
+		b[163+off] = v
+		return b
+	}
+	for name, tt := range map[string]struct {
+		b    []byte
+		want error
+		text string
+	}{
+		"beyond the chunks":  {offset(0, 715), format.ErrCorrupt, "chunk 0"},
+		"far beyond":         {offset(0, math.MaxInt64), format.ErrCorrupt, "chunk 0"},
+		"in a chunk":         {offset(5, 1), format.ErrCorrupt, "chunk 5"},
+		"special code 0":     {offset(1, 0x80<<56), format.ErrUnsupported, "reserved code 0"},
+		"special code 3":     {offset(1, 0x83<<56), format.ErrUnsupported, "reserved code 3"},
+		"special code 5":     {offset(1, 0x85<<56), format.ErrUnsupported, "reserved code 5"},
+		"special code 6":     {offset(1, 0x86<<56), format.ErrUnsupported, "reserved code 6"},
+		"special code 7":     {offset(1, 0x87<<56), format.ErrUnsupported, "reserved code 7"},
+		"special with bits":  {offset(1, 0x81<<56|1), format.ErrCorrupt, "0x8100000000000000"},
+		"reserved bit":       {offset(1, 0x91<<56), format.ErrCorrupt, "0x8100000000000000"},
+		"overlap":            {offset(2, 0), format.ErrCorrupt, "overlap"},
+		"another length":     {offset(0, 503+36), format.ErrCorrupt, "400"},
+		"chunk of a plug-in": {inChunk(0x02, 0xC5), format.ErrUnsupported, "chunk 0"},
+		"unknown filter":     {inChunk(0x10, 99), format.ErrUnsupported, "filter 99"},
+		"chunk too long":     {inChunk(0x0D, 9), format.ErrCorrupt, "cbytes"},
+		"lazy chunk":         {inChunk(0x1F, 8), format.ErrCorrupt, "lazy"},
+	} {
+		f, err := read(tt.b)
+		require.NoError(t, err, name)
+		require.NoError(t, f.Check(), name)
+		err = f.CheckChunks(chunk.Policy{}, nil)
+		require.ErrorIs(t, err, tt.want, name)
+		require.ErrorContains(t, err, tt.text, name)
+		require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(tt.b), int64(len(tt.b)))), name)
+	}
+}
+
+// The library reads a special offset by its bits: zeros first, then not
+// initialized, then NaN.
+func TestSpecialOffsets(t *testing.T) {
+	for code, want := range []chunk.Special{chunk.NotSpecial, chunk.Zeros, chunk.NaNs, chunk.Zeros,
+		chunk.Uninitialized, chunk.Zeros, chunk.Uninitialized, chunk.Zeros} {
+		o := cframe.Offset(uint64(0x80|code) << 56)
+		require.True(t, o.IsSpecial())
+		require.Equal(t, want, o.Special(), code)
+		require.Equal(t, code == 1 || code == 2 || code == 4, o.Check() == nil, code)
+	}
+	require.Equal(t, "special: zeros", cframe.Offset(-0x7F<<56).String())
+	require.Equal(t, "17", cframe.Offset(17).String())
+	require.NoError(t, cframe.Offset(math.MaxInt64).Check())
+}
+
+// Sizes beyond a limit are refused before anything is allocated.
+func TestLimits(t *testing.T) {
+	b := load(t, "mixed.b2frame")
+	enough := cframe.Limits{Header: 163, Trailer: 797, Index: 48}
+	try := func(l cframe.Limits) error {
+		f, err := cframe.ReadLimits(bytes.NewReader(b), int64(len(b)), l)
+		if err != nil {
+			return err
+		}
+		_, err = f.Offsets(nil)
+		return err
+	}
+	require.NoError(t, try(enough))
+	for _, l := range []cframe.Limits{
+		{Header: 162, Trailer: 797, Index: 48}, {Header: 163, Trailer: 796, Index: 48}, {Header: 163, Trailer: 797, Index: 47}, {},
+	} {
+		require.ErrorIs(t, try(l), format.ErrLimit)
+	}
+
+	// 40 bytes of index stand for 2^27 chunks: read, but not decoded.
+	b = load(t, "filled.b2frame")
+	binary.BigEndian.PutUint64(b[30:], 4000<<27)
+	index := 97
+	binary.LittleEndian.PutUint32(b[index+4:], 1<<30)
+	f, err := read(b)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<27, f.NumChunks())
+	require.NoError(t, f.Check())
+	_, err = f.Offsets(nil)
+	require.ErrorIs(t, err, format.ErrLimit)
+	tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+	field, ok := tree.Find("frame/index")
+	require.True(t, ok)
+	require.Contains(t, field.Meaning, "not listed")
+}
+
+// An index that needs a codec names it; with a decoder it is read.
+func TestDecoder(t *testing.T) {
+	f := mustRead(t, "mixed.b2frame")
+	offsets, err := f.Offsets(func(dst, b []byte) error {
+		require.Len(t, dst, 48)
+		require.Len(t, b, 80)
+		dst[0] = 9
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []cframe.Offset{9, 0, 0, 0, 0, 0}, offsets)
+	boom := errors.New("boom")
+	_, err = f.Offsets(func(_, _ []byte) error { return boom })
+	require.ErrorIs(t, err, boom)
+	require.ErrorIs(t, f.CheckChunks(chunk.Policy{}, func(_, _ []byte) error { return boom }), boom)
+}
+
+// failing is a reader whose bytes behind the first n cannot be read.
+type failing struct {
+	b []byte
+	n int64
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (r failing) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > r.n {
+		return 0, errDisk
+	}
+	return copy(p, r.b[off:]), nil
+}
+
+// A failing reader's error is the cause.
+func TestReadError(t *testing.T) {
+	b := load(t, "mixed.b2frame")
+	for _, n := range []int64{0, 86, 100, 200, 1700} {
+		_, err := cframe.Read(failing{b, n}, int64(len(b)))
+		require.ErrorIs(t, err, errDisk, n)
+		require.NotErrorIs(t, err, format.ErrTruncated, n)
+		require.NotEmpty(t, complaints(cframe.Describe(failing{b, n}, int64(len(b)))), n)
+	}
+}
+
+// mapFS copies a sparse frame into memory.
+func mapFS(t *testing.T, name string) fstest.MapFS {
+	t.Helper()
+	m := fstest.MapFS{}
+	entries, err := os.ReadDir(dir + name)
+	require.NoError(t, err)
+	for _, e := range entries {
+		m[e.Name()] = &fstest.MapFile{Data: load(t, name+"/"+e.Name())}
+	}
+	return m
+}
+
+// streamFS hides that its files can be read at an offset.
+type streamFS struct{ fs.FS }
+
+func (s streamFS) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	return struct{ fs.File }{f}, err
+}
+
+// Sparse frames, and what can be wrong with their directories.
+func TestSparse(t *testing.T) {
+	m := mapFS(t, "mixed-sparse.b2frame")
+	f, err := cframe.ReadDir(streamFS{m})
+	require.NoError(t, err)
+	require.NoError(t, checkAll(f))
+	require.Equal(t, cframe.Sparse, f.Type())
+	require.Equal(t, "00000002.chunk", cframe.ChunkFile(2))
+	require.Empty(t, complaints(cframe.DescribeDir(streamFS{m})))
+
+	_, err = cframe.ReadDir(fstest.MapFS{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NotEmpty(t, complaints(cframe.DescribeDir(fstest.MapFS{})))
+
+	check := func(name string, want error, edit func(m fstest.MapFS)) {
+		t.Helper()
+		m := mapFS(t, "mixed-sparse.b2frame")
+		edit(m)
+		f, err := cframe.ReadDir(m)
+		if err == nil {
+			err = checkAll(f)
+		}
+		require.ErrorIs(t, err, want, name)
+		require.NotEmpty(t, complaints(cframe.DescribeDir(m)), name)
+	}
+	check("missing chunk", fs.ErrNotExist, func(m fstest.MapFS) { delete(m, "00000001.chunk") })
+	check("empty chunk", format.ErrTruncated, func(m fstest.MapFS) { m["00000001.chunk"] = &fstest.MapFile{} })
+	check("short chunk", format.ErrCorrupt, func(m fstest.MapFS) {
+		m["00000000.chunk"].Data = m["00000000.chunk"].Data[:502]
+	})
+	check("contiguous", format.ErrCorrupt, func(m fstest.MapFS) { m[cframe.IndexFile].Data = load(t, "mixed.b2frame") })
+	check("one file twice", format.ErrCorrupt, func(m fstest.MapFS) { copy(m[cframe.IndexFile].Data[163+32+8:], make([]byte, 8)) })
+	check("file number", format.ErrCorrupt, func(m fstest.MapFS) { m[cframe.IndexFile].Data[163+32+4] = 1 })
+
+	// The file of a sparse frame by itself can be described, not opened.
+	b := m[cframe.IndexFile].Data
+	f, err = read(b)
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Check(), format.ErrUnsupported)
+	_, err = f.ReadChunk(0)
+	require.ErrorIs(t, err, format.ErrUnsupported)
+	require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))))
+}
+
+// Arrays: the metalayer is checked against the frame.
+func TestArray(t *testing.T) {
+	m, ok, err := mustRead(t, "2d.b2nd").Array()
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, []int64{10, 7}, m.Shape)
+
+	b := load(t, "2d.b2nd")
+	at := bytes.Index(b, []byte{0x97, 0, 2, 0x92})
+	b[at+4+8]++ // shape 11×7 needs no more chunks
+	f, err := read(b)
+	require.NoError(t, err)
+	m, _, err = f.Array()
+	require.NoError(t, err)
+	require.EqualValues(t, 11, m.Shape[0])
+	b[at+4+8] = 20
+	f, err = read(b)
+	require.NoError(t, err)
+	_, ok, err = f.Array()
+	require.True(t, ok)
+	require.ErrorIs(t, err, format.ErrCorrupt)
+	var e *format.Error
+	require.ErrorAs(t, err, &e)
+	require.EqualValues(t, at+4, e.Offset, "from the start of the frame")
+	require.Len(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), 1)
+}
+
+// A block shape of other blocks than the chunks have: the library asks a chunk for blocks
+// by their number.
+func TestBlocksOfAnotherShape(t *testing.T) {
+	files, _ := golden(t)
+	tried := 0
+	for name, b := range files {
+		f, err := read(b)
+		if err != nil {
+			continue
+		}
+		m, ok, err := f.Array()
+		if !ok || err != nil || len(m.Shape) == 0 || m.Blocks[0] < 2 || f.Check() != nil {
+			continue
+		}
+		offsets, err := f.Offsets(nil)
+		require.NoError(t, err, name)
+		if !slices.ContainsFunc(offsets, func(o cframe.Offset) bool { return !o.IsSpecial() }) {
+			continue
+		}
+		n := byte(len(m.Shape))
+		at := bytes.Index(b, []byte{0x97, 0, n, 0x90 + n}) + 6 + 14*int(n) + 4 // the low byte of the first extent of a block
+		require.EqualValues(t, m.Blocks[0], b[at], name)
+		b[at] = 1
+		if m.Chunks[0]%m.Blocks[0] != 0 {
+			b[at] = byte(m.Chunks[0]) // else the chunk would be another one
+		}
+		f, err = read(b)
+		require.NoError(t, err, name)
+		if _, _, err = f.Array(); err != nil {
+			continue
+		}
+		tried++
+		err = f.CheckChunks(chunk.Policy{}, nil)
+		require.ErrorIs(t, err, format.ErrCorrupt, name)
+		require.ErrorContains(t, err, "chunk: blocksize", name)
+		require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), name)
+	}
+	require.Positive(t, tried)
+}
+
+// What the library never writes and does not mind is a complaint, not an error.
+func TestQuirks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		off  int
+		v    byte
+		path string
+	}{
+		"udcodec":          {77, 4, "frame/header/filter pipeline/udcodec"},
+		"other_flags":      {28, 4, "frame/header/flags/other_flags"},
+		"other_flags2":     {85, 2, "frame/header/filter pipeline/other_flags2"},
+		"reserved":         {86, 1, "frame/header/filter pipeline/reserved"},
+		"has_vlmetalayers": {68, 0xC2, "frame/header/has_vlmetalayers"},
+		"map size":         {90, 0, "frame/header/map size"},
+		"fingerprint":      {1755 - 1, 1, "frame/trailer/fingerprint"},
+		"fingerprint type": {1755 - 17, 4, "frame/trailer/fingerprint"},
+	} {
+		b := load(t, "mixed.b2frame")
+		b[tt.off] = tt.v
+		f, err := read(b)
+		require.NoError(t, err, name)
+		require.NoError(t, checkAll(f), name)
+		tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+		require.Len(t, complaints(tree), 1, name)
+		field, ok := tree.Find(tt.path)
+		require.True(t, ok, name)
+		require.NotEmpty(t, field.Complaint, name)
+	}
+	// The known types of fingerprint are shown and no complaint.
+	for typ, want := range []string{"no fingerprint", "32 bits", "64 bits", "128 bits"} {
+		b := load(t, "mixed.b2frame")
+		b[1755-17] = byte(typ)
+		if typ > 0 {
+			b[1755-1] = 0xAB
+		}
+		f, err := read(b)
+		require.NoError(t, err)
+		require.EqualValues(t, typ, f.Trailer.FingerprintType)
+		require.Equal(t, b[1755-16:], f.Trailer.Fingerprint[:])
+		tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+		require.Empty(t, complaints(tree))
+		field, ok := tree.Find("frame/trailer/fingerprint")
+		require.True(t, ok)
+		require.Contains(t, field.Meaning, want)
+	}
+	// Thread counts are shown, whatever they are; TestStoredThreadsAreNotObeyed of
+	// package cblosc shows the rest.
+	b := load(t, "mixed.b2frame")
+	copy(b[63:], []byte{0x7F, 0xFF})
+	f, err := read(b)
+	require.NoError(t, err)
+	require.EqualValues(t, math.MaxInt16, f.CompressThreads)
+	tree := cframe.Describe(bytes.NewReader(b), int64(len(b)))
+	require.Empty(t, complaints(tree))
+	field, ok := tree.Find("frame/header/tcomp")
+	require.True(t, ok)
+	require.Equal(t, "32767", field.Value)
+	// So is a user's type, which is refused (TestCheck).
+	b = load(t, "mixed.b2frame")
+	b[26] = 0x30
+	f, err = read(b)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, f.UserType())
+	tree = cframe.Describe(bytes.NewReader(b), int64(len(b)))
+	field, ok = tree.Find("frame/header/flags/frame_type")
+	require.True(t, ok)
+	require.Equal(t, "contiguous, user's type 3", field.Meaning)
+	// Two metalayers of one name.
+	b = load(t, "py-vlmeta.b2nd")
+	copy(b[bytes.Index(b, []byte("\xa5scale")):], "\xa5unit\x00")
+	require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))))
+}
+
+// The frames of the library's own tests and of other people.
+func TestCorpus(t *testing.T) {
+	paths := need.Files(t, need.Blosc2Source, "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	for _, path := range append(paths, need.Files(t, need.Corpus, "blosc2/*.b2frame", "caterva2/*.b2*")...) {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		f, err := read(b)
+		require.NoError(t, err, path)
+		require.NoError(t, checkAll(f), path)
+		require.Empty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), path)
+		requireChunks(t, path, f)
+		if content, ok := f.Metalayer(b2ndmeta.Name); ok {
+			m, err := b2ndmeta.Parse(b2ndmeta.Name, content)
+			require.NoError(t, err, path)
+			require.Equal(t, content, m.Append(nil), path)
+		}
+	}
+}
+
+// requireChunks checks each stored chunk down to its streams.
+func requireChunks(t *testing.T, path string, f *cframe.Frame) {
+	t.Helper()
+	offsets, err := f.Offsets(nil)
+	require.NoError(t, err, path)
+	for i, o := range offsets {
+		if o.IsSpecial() {
+			continue
+		}
+		b, err := f.ReadChunk(o)
+		require.NoError(t, err, "%s: chunk %d", path, i)
+		require.NoError(t, chunk.Check(b), "%s: chunk %d", path, i)
+	}
+}

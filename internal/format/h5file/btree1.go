@@ -1,0 +1,124 @@
+// Version 1 B-trees: nodes of both types, their keys and siblings (File Format, III.A.1).
+
+package h5file
+
+import "fmt"
+
+// Types of version 1 nodes.
+const (
+	groupNodes = 0
+	chunkNodes = 1
+)
+
+// A walk1 traverses a version 1 B-tree in order. It reads as much of a corrupt tree as possible and
+// records the errors.
+type walk1 struct {
+	r        *reader
+	nodeType uint8
+	keySize  int
+	rank     int                                             // K: a node has at most 2 K children
+	key      func(p *part) any                               // reads a key
+	leaf     func(p *part, child Addr, left, right any) bool // visits a child of a node of level 0
+
+	levels map[uint8]*level1
+	unsure error // first error of the nodes above the current one
+}
+
+// level1 is the last node that was read on one level.
+type level1 struct {
+	addr, right Addr
+}
+
+// run walks the tree whose root is at a.
+func (w *walk1) run(a Addr) {
+	w.levels = map[uint8]*level1{}
+	w.node(a, -1)
+	for _, l := range w.levels {
+		if l.right.Defined() {
+			w.r.note(w.r.corrupt("v1 B-tree node", l.addr, "right sibling "+l.right.String()+" of the last node", "none"))
+		}
+	}
+}
+
+// node walks the node at a. level is the expected level, -1 for the root. It returns false if the
+// visitor has stopped. Levels decrease from parent to child, so there are at most 256 of them. A
+// tree with K = 1 may be that deep.
+func (w *walk1) node(a Addr, level int) bool {
+	const what = "v1 B-tree node"
+	r := w.r
+	if err := r.once(what, a); err != nil {
+		r.note(err)
+		return true
+	}
+	o := r.f.super.OffsetSize
+	p := r.part(what, a, int64(8+2*o+2*w.rank*(w.keySize+o)+w.keySize))
+	if !p.signature("TREE") {
+		r.note(p.done())
+		return true
+	}
+	t := p.u8("node type")
+	good := p.check(t == w.nodeType, t, fmt.Sprint(w.nodeType))
+	l := p.u8("node level")
+	good = p.check(level < 0 || int(l) == level, l, fmt.Sprint(level)) && good
+	n := int(p.u16("entries used"))
+	good = p.check(n <= 2*w.rank, n, fmt.Sprintf("at most %d, twice K", 2*w.rank)) && good
+	if !good || !p.ok() {
+		r.note(p.done())
+		return true
+	}
+	w.siblings(p, a, l)
+	more := true
+	var left any
+	for i := 0; i < n && p.ok() && more; i++ {
+		end := p.group("key", i)
+		if key := w.key(p); i == 0 {
+			left = key
+		}
+		end()
+		child := p.addr("child address")
+		// The key after the child is needed first. It is read again as the left key of the next
+		// child.
+		q := *p
+		q.field, q.last, q.open = nil, nil, nil
+		right := w.key(&q)
+		if !p.ok() {
+			break
+		}
+		if !q.ok() { // the child is complete even if the file ends after it
+			p.fail(q.err)
+		}
+		if l > 0 {
+			above := w.unsure
+			if w.unsure == nil {
+				w.unsure = p.err
+			}
+			more = w.node(child, int(l)-1)
+			w.unsure = above
+		} else {
+			more = w.leaf(p, child, left, right)
+		}
+		left = right
+	}
+	if n > 0 && p.ok() && more {
+		end := p.group("key", n)
+		w.key(p)
+		end()
+	}
+	r.note(p.done())
+	return more
+}
+
+// siblings checks that the nodes of a level are chained in order.
+func (w *walk1) siblings(p *part, a Addr, l uint8) {
+	before := w.levels[l]
+	want := Undefined
+	if before != nil {
+		want = before.addr
+	}
+	left := p.addr("address of left sibling")
+	p.check(left == want, left, want.String())
+	if before != nil && before.right != a {
+		p.check(false, "right sibling "+before.right.String()+" of the node before", a.String())
+	}
+	w.levels[l] = &level1{addr: a, right: p.addr("address of right sibling")}
+}

@@ -1,0 +1,107 @@
+// Files that h5py writes with libver='latest': messages of HDF5 2.0.
+package h5file_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+const h5pyLatest = `
+import h5py, json, numpy as np, sys
+path = sys.argv[1]
+if h5py.version.hdf5_version_tuple < (2, 0, 0):
+    print(json.dumps({"hdf5": h5py.version.hdf5_version})); sys.exit()
+x = np.arange(200, dtype="i4").reshape(20, 10)
+doc = {"chunks": {}, "mappings": {}}
+with h5py.File(path, "w", libver="latest") as f:
+    for name, maxshape in {"fixed": (20, 10), "extensible": (None, 10), "tree": (None, None)}.items():
+        f.create_dataset(name, data=x, chunks=(7, 4), maxshape=maxshape, compression="gzip", shuffle=True)
+    f.create_dataset("single", data=x, chunks=x.shape, compression="gzip")
+    f.create_dataset("unfiltered", data=x, chunks=(7, 4), maxshape=(None, None))
+    f.create_dataset("plain", data=x)
+    t, s = h5py.h5t, h5py.h5s
+    for name in [n for n in dir(t) if n.startswith("COMPLEX_")]:
+        h5py.h5d.create(f.id, name.encode(), getattr(t, name), s.create_simple((3,)))
+    h5py.h5a.create(f["plain"].id, b"z", t.COMPLEX_IEEE_F64LE, s.create(s.SCALAR))
+    for name, sources in {
+        "same file": [("fixed", None), ("plain", None)],
+        "shared names": [("/a long name of a dataset", "a long file name.h5")] * 4,
+        "different names": [("/one", "a"), ("/two", "b")],
+    }.items():
+        layout = h5py.VirtualLayout((20 * len(sources), 10), "i4")
+        for i, (dataset, file) in enumerate(sources):
+            source = h5py.VirtualSource(f[dataset]) if file is None else h5py.VirtualSource(file, dataset, shape=(20, 10))
+            layout[20 * i:20 * i + 20] = source
+        f.create_virtual_dataset(name, layout)
+with h5py.File(path) as f:
+    for name, d in f.items():
+        if d.is_virtual:
+            doc["mappings"][name] = [[m.file_name, m.dset_name] for m in d.virtual_sources()]
+        elif d.chunks:
+            infos = [d.id.get_chunk_info(i) for i in range(d.id.get_num_chunks())]
+            doc["chunks"][name] = sorted([list(i.chunk_offset), i.byte_offset, i.size, i.filter_mask] for i in infos)
+print(json.dumps(doc))
+`
+
+func TestFile_h5pyLatest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	out, err := exec.Command(need.Python(t, "h5py"), "-c", h5pyLatest, path).Output()
+	require.NoError(t, err, "%s", out)
+	var want struct {
+		HDF5     string
+		Chunks   map[string][][4]any
+		Mappings map[string][][2]string
+	}
+	require.NoError(t, json.Unmarshal(out, &want))
+	if want.HDF5 != "" {
+		need.Missing(t, "h5py with HDF5 2.0, not %s", want.HDF5)
+	}
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	f := mustOpen(t, b)
+	require.NoError(t, f.Damage())
+	versions := map[uint8]int{}
+	for name, list := range want.Chunks {
+		o := object(t, f, "/"+name)
+		versions[o.Layout().Version]++
+		got := map[string]bool{}
+		for c, err := range o.Chunks() {
+			require.NoError(t, err, name)
+			line, err := json.Marshal([]any{c.Offset, c.Addr, c.Size, c.Mask})
+			require.NoError(t, err)
+			got[string(line)] = true
+		}
+		for _, c := range list {
+			line, err := json.Marshal(c)
+			require.NoError(t, err)
+			require.True(t, got[string(line)], "%s: chunk %s in %v", name, line, got)
+		}
+		require.Len(t, got, len(list), name)
+	}
+	require.Equal(t, map[uint8]int{4: 1, 5: 4}, versions, "layouts of filtered chunks")
+	for name, list := range want.Mappings {
+		all, err := object(t, f, "/"+name).Mappings()
+		require.NoError(t, err, name)
+		got := [][2]string{}
+		for _, m := range all {
+			got = append(got, [2]string{m.File, m.Dataset})
+		}
+		require.Equal(t, list, got, name)
+	}
+	kinds := 0
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		if e.Object != nil && e.Object.Datatype() != nil && e.Object.Datatype().Class == h5file.ComplexClass {
+			kinds++
+		}
+	}
+	require.Equal(t, 6, kinds)
+}

@@ -1,0 +1,428 @@
+// What the parts of the interface promise, one by one.
+
+package h5file_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// object finds an object by its path.
+func object(t testing.TB, f *h5file.File, path string) *h5file.Object {
+	t.Helper()
+	for e, err := range f.Walk() {
+		if e.Path == path {
+			require.NoError(t, err)
+			require.NotNil(t, e.Object, path)
+			return e.Object
+		}
+	}
+	t.Fatalf("no %s", path)
+	return nil
+}
+
+// Values of Bob Jenkins' own driver program, and of the library's test/chksum.c.
+func TestLookup3(t *testing.T) {
+	require.EqualValues(t, 0xdeadbeef, h5file.Lookup3(nil))
+	require.EqualValues(t, 0x17770551, h5file.Lookup3([]byte("Four score and seven years ago")))
+}
+
+func TestNotHDF5(t *testing.T) {
+	for _, b := range [][]byte{nil, []byte("no"), make([]byte, 4096)} {
+		_, err := open(b)
+		require.ErrorIs(t, err, format.ErrMagic)
+	}
+	_, err := open([]byte(h5file.Signature))
+	require.ErrorIs(t, err, format.ErrTruncated)
+	_, err = open([]byte(h5file.Signature + strings.Repeat("\x04", 100)))
+	require.ErrorIs(t, err, format.ErrVersion)
+}
+
+// failing fails every read behind a number of bytes.
+type failing struct {
+	io.ReaderAt
+	after int64
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (f failing) ReadAt(b []byte, at int64) (int, error) {
+	if at+int64(len(b)) > f.after {
+		return 0, errDisk
+	}
+	return f.ReaderAt.ReadAt(b, at)
+}
+
+func TestReaderFails(t *testing.T) {
+	b := fixtures(t)["latest"]
+	_, err := h5file.Open(failing{bytes.NewReader(b), 0}, int64(len(b)), nil)
+	require.ErrorIs(t, err, errDisk)
+	f, err := h5file.Open(failing{bytes.NewReader(b), 60}, int64(len(b)), nil)
+	require.NoError(t, err)
+	_, err = f.Root()
+	require.ErrorIs(t, err, errDisk)
+	require.ErrorIs(t, f.Check(everything()), errDisk)
+	_, err = f.Read(100, 8)
+	require.ErrorIs(t, err, errDisk)
+}
+
+func TestRead(t *testing.T) {
+	b := fixtures(t)["user block"]
+	f := mustOpen(t, b)
+	require.EqualValues(t, 1024, f.UserBlock())
+	got, err := f.Read(0, 8)
+	require.NoError(t, err)
+	require.Equal(t, h5file.Signature, string(got))
+	for _, bad := range []struct {
+		a h5file.Addr
+		n int64
+	}{{0, int64(len(b))}, {h5file.Undefined, 1}, {h5file.Addr(len(b)), 1}, {0, -1}, {1 << 63, 1}} {
+		_, err := f.Read(bad.a, bad.n)
+		require.ErrorIs(t, err, format.ErrTruncated, bad)
+	}
+}
+
+// What an object is not has no parts.
+func TestWrongKind(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	root, err := f.Root()
+	require.NoError(t, err)
+	n := 0
+	for _, err := range root.Chunks() {
+		require.ErrorIs(t, err, format.ErrUnsupported)
+		n++
+	}
+	require.Equal(t, 1, n)
+	m, err := root.Mappings()
+	require.NoError(t, err)
+	require.Empty(t, m)
+	d := object(t, f, "/contiguous")
+	for range d.Links() {
+		t.Fatal("a dataset has no links")
+	}
+	_, err = f.Object(h5file.Undefined)
+	require.ErrorIs(t, err, format.ErrTruncated)
+	_, err = f.Object(1)
+	require.Error(t, err)
+	x, err := f.SharedIndexes()
+	require.NoError(t, err)
+	require.Empty(t, x)
+}
+
+// A sequence ends when its user has enough.
+func TestEnough(t *testing.T) {
+	for _, name := range []string{"earliest", "latest", "dense"} {
+		f := mustOpen(t, fixtures(t)[name])
+		for e, err := range f.Walk() {
+			require.NoError(t, err)
+			if e.Object == nil {
+				continue // a soft or external link
+			}
+			for range e.Object.Links() {
+				break
+			}
+			for range e.Object.Attributes() {
+				break
+			}
+			for range e.Object.Chunks() {
+				break
+			}
+			if e.Object.Kind() == h5file.DatasetKind {
+				break
+			}
+		}
+	}
+}
+
+// Each thing that a policy forbids, and allows.
+func TestPolicy(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	all := h5file.Policy{ExternalLinks: true, ExternalFiles: true, VirtualSources: true}
+	require.NoError(t, f.Check(all))
+	for what, p := range map[string]h5file.Policy{
+		"no external link":     {ExternalFiles: true, VirtualSources: true},
+		"elements in the file": {ExternalLinks: true, VirtualSources: true},
+		"sources in the file":  {ExternalLinks: true, ExternalFiles: true},
+	} {
+		err := f.Check(p)
+		require.ErrorIs(t, err, format.ErrUnsupported, what)
+		require.ErrorContains(t, err, what)
+	}
+	small := all
+	small.MaxBytes = 100
+	require.ErrorIs(t, f.Check(small), format.ErrLimit)
+	small.MaxBytes = 1 << 20
+	require.NoError(t, f.Check(small))
+
+	small = all
+	small.MaxChunk = 1
+	require.ErrorIs(t, f.Check(small), format.ErrLimit)
+	small.MaxChunk = 1 << 20
+	require.NoError(t, f.Check(small))
+	small.Refused = []h5file.FilterID{h5file.Deflate}
+	require.ErrorIs(t, f.Check(small), format.ErrUnsupported)
+
+	decoded := 0
+	all.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		decoded++
+		return l.Decode(mask, b, size)
+	}
+	require.NoError(t, f.Check(all))
+	require.Positive(t, decoded, "strings behind filters are looked at")
+	all.Decode = func(*h5file.Pipeline, uint32, []byte, uint64) ([]byte, error) { return nil, errDisk }
+	require.ErrorIs(t, f.Check(all), errDisk)
+}
+
+// filledAs makes a dataset of a type of size bytes that package h5 makes no fill value
+// for: with one of opaque bytes, whose datatype message is replaced.
+func filledAs(t *testing.T, addresses, size int, message string) *h5file.File {
+	t.Helper()
+	const tag = "replaced by this"
+	file := filepath.Join(t.TempDir(), "fill.h5")
+	creation := h5.DefaultFileCreation()
+	creation.OffsetSize = addresses
+	f, err := h5.Create(file, &h5.CreateOptions{Creation: &creation, High: h5.LatestFormat})
+	require.NoError(t, err)
+	_, err = f.Root().CreateDataset("d", h5.OpaqueOf(size, tag), h5.SimpleSpace(2), &h5.DatasetOptions{Fill: make([]byte, size)})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	b := load(t, file)
+	at := bytes.Index(b, []byte(tag)) - 8
+	require.Positive(t, at)
+	clear(b[at : at+8+len(tag)])
+	require.LessOrEqual(t, len(message), 8+len(tag))
+	copy(b[at:], message)
+	return mustOpen(t, b)
+}
+
+// H5Dget_create_plist makes the form in memory of a fill value in a buffer
+// of the stored size.
+func TestFillValuesLargerInMemory(t *testing.T) {
+	const (
+		standard = "\x47\x12\x00\x00\x12\x00\x00\x00"
+		inside   = "\x36\x01\x00\x00\x13\x00\x00\x00r\x00\x01" + standard // a compound with such a member
+		array    = "\x3a\x00\x00\x00\x24\x00\x00\x00\x01\x02\x00\x00\x00" + standard
+		object8  = "\x17\x00\x00\x00\x08\x00\x00\x00"
+		object4  = "\x17\x00\x00\x00\x04\x00\x00\x00"
+		region4  = "\x17\x01\x00\x00\x08\x00\x00\x00"
+		sequence = "\x19\x00\x00\x00\x0c\x00\x00\x00" + int4
+		text4    = "\x19\x01\x00\x00\x0c\x00\x00\x00" + "\x13\x00\x00\x00\x01\x00\x00\x00"
+		text8    = "\x19\x01\x00\x00\x10\x00\x00\x00" + "\x13\x00\x00\x00\x01\x00\x00\x00"
+	)
+	for name, tt := range map[string]struct {
+		addresses, size int
+		message         string
+		want            string // "" if it is allowed
+	}{
+		"standard reference":       {8, 18, standard, "a fill value of 18 bytes that takes 64"},
+		"in a compound":            {8, 19, inside, "a fill value of 19 bytes that takes 65"},
+		"in an array":              {8, 36, array, "a fill value of 36 bytes that takes 128"},
+		"object, short addresses":  {4, 4, object4, "a fill value of 4 bytes that takes 8"},
+		"region, short addresses":  {4, 8, region4, "a fill value of 8 bytes that takes 12"},
+		"numbers, short addresses": {4, 12, sequence, "a fill value of 12 bytes that takes 16"},
+		"object":                   {8, 8, object8, ""},
+		"text, short addresses":    {4, 12, text4, ""},
+		"text":                     {8, 16, text8, ""},
+	} {
+		f := filledAs(t, tt.addresses, tt.size, tt.message)
+		err := f.Check(h5file.Policy{})
+		if tt.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, format.ErrUnsupported, name)
+		require.ErrorContains(t, err, tt.want, name)
+		// It is no damage: the reader reads it, and describes it without a complaint.
+		o := object(t, f, "/d")
+		require.Len(t, o.FillValue().Value, tt.size, name)
+	}
+}
+
+// Unknown messages are ignored, marked or refused, as their flags say.
+func TestUnknownMessages(t *testing.T) {
+	dir := need.Folder(t, need.HDF5Source)
+	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
+	seen := map[h5file.MessageFlags]int{}
+	refused := map[string]bool{}
+	for e, err := range f.Walk() {
+		if err != nil {
+			require.ErrorIs(t, err, format.ErrUnsupported, e.Path)
+			refused[e.Path] = true
+		}
+		for _, m := range e.Object.Messages {
+			if m.Type.Known() {
+				continue
+			}
+			seen[m.Flags]++
+			require.Equal(t, m.Flags&h5file.FailIfUnknown != 0, m.Err != nil, e.Path)
+			if m.Type == h5file.BogusType {
+				require.EqualValues(t, 0xdeadbeef, m.Body.(*h5file.Bogus).Value)
+			} else {
+				require.Nil(t, m.Body)
+			}
+		}
+	}
+	require.Equal(t, map[string]bool{"/Dataset3": true, "/group/Dataset3": true}, refused)
+	for _, flag := range []h5file.MessageFlags{0, h5file.FailWriteIfUnknown, h5file.MarkIfUnknown, h5file.FailIfUnknown} {
+		require.Positive(t, seen[flag], flag)
+	}
+	require.ErrorIs(t, f.Check(h5file.Policy{}), format.ErrUnsupported)
+}
+
+// Of a damaged file what is whole is read.
+func TestSalvage(t *testing.T) {
+	b := bytes.Clone(fixtures(t)["earliest"])
+	f := mustOpen(t, b)
+	broken := object(t, f, "/contiguous")
+	b[broken.Addr] = 99 // no version of an object header
+	f = mustOpen(t, b)
+	good, bad := 0, 0
+	for e, err := range f.Walk() {
+		if e.Path == "/contiguous" {
+			require.ErrorIs(t, err, format.ErrVersion)
+			require.NotNil(t, e.Object)
+			require.Equal(t, h5file.UnknownKind, e.Object.Kind())
+			bad++
+			continue
+		}
+		require.NoError(t, err, e.Path)
+		good++
+	}
+	require.Equal(t, 1, bad)
+	require.Greater(t, good, 20)
+	require.ErrorIs(t, f.Check(everything()), format.ErrVersion)
+
+	// A link whose name is gone is missed, and the others are there.
+	g := object(t, f, "/old")
+	before := 0
+	for _, err := range g.Links() {
+		require.NoError(t, err)
+		before++
+	}
+	table := g.Message(h5file.SymbolTableType).Body.(*h5file.SymbolTable)
+	node := bytes.Index(b[table.BTree:], []byte("SNOD")) + int(table.BTree)
+	copy(b[node+8+40:], []byte{0xFF, 0xFF, 0xFF}) // the name of its second link
+	after, failed := 0, 0
+	g, err := mustOpen(t, b).Object(g.Addr)
+	require.NoError(t, err)
+	for _, err := range g.Links() {
+		if err != nil {
+			require.ErrorIs(t, err, format.ErrCorrupt)
+			failed++
+			continue
+		}
+		after++
+	}
+	require.Equal(t, before-1, after)
+	require.Equal(t, 1, failed)
+}
+
+// Any number of goroutines may use one file.
+func TestConcurrent(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["v18"])
+	var want []string
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		want = append(want, e.Path)
+	}
+	root, err := f.Root()
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			i := 0
+			for e, err := range f.Walk() {
+				if err != nil || e.Path != want[i] {
+					t.Errorf("%s: %v, want %s", e.Path, err, want[i])
+					return
+				}
+				i++
+			}
+			for range root.Attributes() {
+				i++
+			}
+			if err := f.Check(everything()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// The fields of a structure follow one another, and only heaps and indexes leave
+// bytes at their ends that nothing uses.
+func TestDescribeCovers(t *testing.T) {
+	for name, b := range fixtures(t) {
+		tree := describe(b)
+		require.EqualValues(t, len(b), tree.Length)
+		for _, f := range tree.Fields {
+			end := f.Offset
+			for _, part := range f.Fields {
+				if part.Length == 0 || part.Offset < end { // decoded, or the inside of a block
+					continue
+				}
+				if f.Name == "object header" || f.Name == "superblock" || strings.HasSuffix(f.Name, "header") {
+					require.Equal(t, end, part.Offset, "%s: %s at %d: %s", name, f.Name, f.Offset, part.Name)
+				}
+				end = part.Offset + part.Length
+			}
+			require.LessOrEqual(t, end, f.Offset+f.Length, "%s: %s at %d", name, f.Name, f.Offset)
+			if f.Name == "object header" {
+				require.Equal(t, f.Offset+f.Length, end, "%s: %s at %d", name, f.Name, f.Offset)
+			}
+		}
+	}
+}
+
+func TestDescribeObject(t *testing.T) {
+	f := mustOpen(t, fixtures(t)["latest"])
+	o := object(t, f, "/fixed filtered")
+	field := f.DescribeObject(o.Addr)
+	require.EqualValues(t, o.Addr, field.Offset)
+	var text strings.Builder
+	require.NoError(t, field.WriteText(&text))
+	for _, want := range []string{"OHDR", "deflate", "shuffle, deflate, fletcher32", "chunks [4 5 2], fixed array", "signed integer, 16 bits in 2 bytes, LE", "[20 22 of 20 22]"} {
+		require.Contains(t, text.String(), want)
+	}
+	require.NotEmpty(t, complaint(f.DescribeObject(1)))
+}
+
+// Decode undoes what the library's filters did, and refuses what they never write.
+func TestDecode(t *testing.T) {
+	for _, name := range []string{"earliest", "latest"} {
+		f := mustOpen(t, fixtures(t)[name])
+		o := object(t, f, "/fixed filtered")
+		for c, err := range o.Chunks() {
+			require.NoError(t, err)
+			raw, err := f.Read(c.Addr, int64(c.Size))
+			require.NoError(t, err)
+			b, err := o.Pipeline().Decode(c.Mask, raw, 40)
+			require.NoError(t, err)
+			require.Len(t, b, 40)
+			first := uint16(c.Offset[0]*22 + c.Offset[1])
+			require.Equal(t, []byte{byte(first), byte(first >> 8)}, b[:2])
+			raw[len(raw)-1] ^= 1
+			_, err = o.Pipeline().Decode(c.Mask, raw, 40)
+			require.ErrorIs(t, err, format.ErrCorrupt)
+			_, err = o.Pipeline().Decode(c.Mask, raw[:3], 40)
+			require.ErrorIs(t, err, format.ErrCorrupt)
+		}
+	}
+	_, err := (&h5file.Pipeline{Filters: []h5file.Filter{{ID: 32001}}}).Decode(0, []byte{1}, 1)
+	require.ErrorIs(t, err, format.ErrUnsupported)
+	b, err := (&h5file.Pipeline{Filters: []h5file.Filter{{ID: 32001}}}).Decode(1, []byte{1}, 1)
+	require.NoError(t, err, "the filter was left out")
+	require.Equal(t, []byte{1}, b)
+}

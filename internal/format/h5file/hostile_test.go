@@ -1,0 +1,172 @@
+// Files made to break readers.
+
+package h5file_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// look does everything with a file that can be done, and returns what Check says.
+func look(t testing.TB, b []byte) error {
+	t.Helper()
+	tree := describe(b)
+	require.NoError(t, tree.WriteText(io.Discard))
+	f, err := open(b)
+	if err != nil {
+		requireError(t, err)
+		return err
+	}
+	if f.Damage() != nil {
+		requireError(t, f.Damage())
+	}
+	for e, err := range f.Walk() {
+		if err != nil {
+			requireError(t, err)
+		}
+		o := e.Object
+		if o == nil {
+			continue
+		}
+		for _, err := range o.Attributes() {
+			if err != nil {
+				requireError(t, err)
+			}
+		}
+		// An index may name any number of chunks that are not stored.
+		n := 0
+		for _, err := range o.Chunks() {
+			if err != nil {
+				requireError(t, err)
+			}
+			if n++; n > 1000 {
+				break
+			}
+		}
+		if _, err := o.Mappings(); err != nil {
+			requireError(t, err)
+		}
+		f.DescribeObject(o.Addr)
+	}
+	_, _ = f.SharedIndexes()
+	err = f.Check(everything())
+	if err != nil {
+		requireError(t, err)
+		requireComplaint(t, tree, err)
+	}
+	return err
+}
+
+// requireError checks that an error names a place and a reason.
+func requireError(t testing.TB, err error) {
+	t.Helper()
+	var e *format.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "hdf5", e.Format)
+	require.NotEmpty(t, e.What)
+	require.GreaterOrEqual(t, e.Offset, int64(0), "%v", err)
+	for _, kind := range []error{format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrUnsupported} {
+		if errors.Is(err, kind) {
+			return
+		}
+	}
+	t.Fatalf("%v wraps no sentinel", err)
+}
+
+// requireComplaint checks that what Check refuses is complained about. A policy is
+// not a matter of the description.
+func requireComplaint(t testing.TB, tree format.Field, err error) {
+	t.Helper()
+	if errors.Is(err, format.ErrUnsupported) {
+		return
+	}
+	for range tree.Complaints() {
+		return
+	}
+	t.Fatalf("Check refuses and Describe has no complaint: %v", err)
+}
+
+func TestHostileFiles(t *testing.T) {
+	files := findFiles(t, filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5"))
+	var table strings.Builder
+	accepted := 0
+	for _, file := range files {
+		b := load(t, file)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		err := look(t, b)
+		took := time.Since(start)
+		runtime.ReadMemStats(&after)
+		// All that look allocates in all its operations together.
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(512<<20+1000*len(b)), file)
+		require.Less(t, took, 20*time.Second, file)
+		verdict := "accepted"
+		if err != nil {
+			verdict = err.Error()
+		} else {
+			accepted++
+			requireSurvived(t, file)
+		}
+		fmt.Fprintf(&table, "%-28s %s\n", filepath.Base(file), verdict)
+	}
+	t.Logf("%d files, %d accepted:\n%s", len(files), accepted, &table)
+	require.Less(t, accepted, len(files)/4)
+}
+
+// requireSurvived gives a file that Check accepts to the library, in a process of its
+// own, which must not die of it. An error is no harm.
+func requireSurvived(t *testing.T, file string) {
+	t.Helper()
+	h5dump := filepath.Join("..", "..", "..", "third_party", "build", "bin", "h5dump")
+	if _, err := os.Stat(h5dump); err != nil {
+		return // with the system's library there is no tool of ours
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var exit *exec.ExitError
+	if err := exec.CommandContext(ctx, h5dump, file).Run(); err != nil {
+		require.ErrorAs(t, err, &exit, file)
+		require.Positive(t, exit.ExitCode(), "%s: %v", file, err) // -1: killed by a signal
+	}
+}
+
+// Every file cut short at many places is refused or read, and never more than that.
+func TestTruncated(t *testing.T) {
+	for _, name := range []string{"earliest", "v18", "shared tree"} {
+		b := fixtures(t)[name]
+		for n := 0; n < len(b); n += max(len(b)/29, 1) {
+			require.Error(t, look(t, b[:n]), "%s cut to %d of %d bytes", name, n, len(b))
+		}
+	}
+}
+
+// Limits are kept.
+func TestLimits(t *testing.T) {
+	b := fixtures(t)["latest"]
+	_, err := h5file.Open(bytes.NewReader(b), int64(len(b)), &h5file.Limits{Structure: 8, Reread: 1, Depth: 1})
+	require.ErrorIs(t, err, format.ErrLimit)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), &h5file.Limits{Structure: 64, Reread: 8, Depth: 64})
+	require.NoError(t, err)
+	_, err = f.Root()
+	require.ErrorIs(t, err, format.ErrLimit)
+	f, err = h5file.Open(bytes.NewReader(b), int64(len(b)), &h5file.Limits{Structure: 1 << 20, Reread: 8, Depth: 1})
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Check(everything()), format.ErrLimit, "a compound is two types inside one another")
+}
